@@ -25,7 +25,7 @@ export {
 } from './errors.ts'
 export type { Middleware, Handler, HandlerContext, JobLogger } from './executor/handler.ts'
 export type { Jobs } from './jobs/jobs.ts'
-export type { JobInput, JobOptions, SubmitOptions, TransactionOption } from './jobs/options.ts'
+export type { JobInput, JobOptions, SubmitOptions } from './jobs/options.ts'
 export type { WaitOptions } from './jobs/wait.ts'
 export type { ManyJobs, ManyOptions, ManyResult } from './jobs/many.ts'
 export type { RetentionOptions } from './jobs/retention.ts'
@@ -52,7 +52,7 @@ export type { KalendsOptions, ScopeOptions, StartOptions, StopOptions } from './
 export type { ExternalJob, SubmitToQueue } from './scheduler/external-queue.ts'
 export type { ListenOptions } from './events.ts'
 export type { Declaration, OnRemoved } from './schedules/declared.ts'
-export type { HistoryQuery, IfVersion } from './schedules/context.ts'
+export type { HistoryQuery, IfVersion, WriteOptions } from './schedules/context.ts'
 export type { Explanation } from './schedules/explain.ts'
 export type { Schedules } from './schedules/schedules.ts'
 export type {
@@ -66,7 +66,7 @@ export type {
 } from './schedules/settings.ts'
 export type { Scope } from './scopes.ts'
 export type { LogLevel } from './store/executing-store.ts'
-export type { Transaction } from './store/job-store.ts'
+export type { Transaction, TransactionOption } from './store/job-store.ts'
 export type {
   DatabaseTarget,
   MysqlPool,

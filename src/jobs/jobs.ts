@@ -13,7 +13,7 @@ import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
 import { newId, ownedSettings, prefixOf, requireOwnFields, shownId } from '../model/owner.ts'
 import { defaultsOf, JOB_OPTION_NAMES, LONGEST_DELAY_MS, type OptionName } from '../model/settings.ts'
 import { checkedTaskName, storedArgs, type Task } from '../model/task.ts'
-import type { JobStore, NewJob, Transaction } from '../store/job-store.ts'
+import type { JobStore, NewJob, Transaction, TransactionOption } from '../store/job-store.ts'
 import {
   type Counts,
   type JobConditions,
@@ -33,14 +33,7 @@ import {
   type ManyOptions,
   type ManyResult,
 } from './many.ts'
-import type {
-  AnyJobInput,
-  JobInput,
-  JobOptions,
-  SubmitArguments,
-  SubmitOptions,
-  TransactionOption,
-} from './options.ts'
+import type { AnyJobInput, JobInput, JobOptions, SubmitArguments, SubmitOptions } from './options.ts'
 import { type UnhandledTask, unhandledText } from './unhandled-tasks.ts'
 import { untilFinal, type WaitOptions } from './wait.ts'
 
@@ -329,9 +322,9 @@ export class Jobs {
   }
 
   /** @throws LimitError when the owner may not have this many more open jobs */
-  async #checkOpen(more: number): Promise<void> {
+  async #checkOpen(more: number, store = this.#store): Promise<void> {
     const { limits } = this.#context.authority
-    if (limits !== null) checkOpenJobs(limits, await this.#store.countOpen(limits.openJobs), more)
+    if (limits !== null) checkOpenJobs(limits, await store.countOpen(limits.openJobs), more)
   }
 
   /**
@@ -339,11 +332,11 @@ export class Jobs {
    *
    * @throws ConflictError
    */
-  async #checkNames(jobs: readonly NewJob[]): Promise<void> {
+  async #checkNames(jobs: readonly NewJob[], store: JobStore): Promise<void> {
     const { owner } = this.#context.authority
     const named = jobs.map(({ id }) => shownId(owner, id)).filter((name, index) => name !== jobs[index]?.id)
     if (named.length === 0) return
-    const [first] = await this.#store.existing(named)
+    const [first] = await store.existing(named)
     if (first !== undefined) throw new ConflictError(`A job with the id '${first}' already exists`)
   }
 
@@ -353,21 +346,18 @@ export class Jobs {
     const warnings = async () => {
       for (const task of new Set(jobs.map(({ task }) => task))) await unhandled(task)
     }
-    // No turn here: a turn could wait for a lock of this very transaction, and a query for a connection that it holds.
-    if (tx !== undefined) {
-      await this.#store.submit(jobs, tx)
-      onWrite()
-      // Not awaited: the look-up uses another connection, and the caller's transaction stays open meanwhile.
-      void warnings()
-    } else {
-      await inTurn(async () => {
-        await this.#checkNames(jobs)
-        await this.#checkOpen(jobs.length)
-        await this.#store.submit(jobs)
-      })
-      onWrite()
-      await warnings()
+    const store = tx === undefined ? this.#store : this.#store.in(tx)
+    const submit = async () => {
+      await this.#checkNames(jobs, store)
+      await this.#checkOpen(jobs.length, store)
+      await store.submit(jobs)
     }
+    // In a transaction of the caller without a turn, which could wait for a lock of this very transaction.
+    await (tx === undefined ? inTurn(submit) : submit())
+    onWrite()
+    const warned = warnings()
+    // The look-up uses another connection, and the caller's transaction stays open meanwhile.
+    if (tx === undefined) await warned
     return jobs.map(({ id }) => shownId(authority.owner, id))
   }
 

@@ -1,6 +1,6 @@
 import type { JobSettingOptions } from '../model/settings.ts'
 import type { ArgsOption, Task } from '../model/task.ts'
-import type { Transaction } from '../store/job-store.ts'
+import type { TransactionOption } from '../store/job-store.ts'
 
 /** When and how a directly submitted job runs; its task has the defaults. Times are milliseconds or time spans. */
 export interface JobOptions extends JobSettingOptions {
@@ -10,15 +10,6 @@ export interface JobOptions extends JobSettingOptions {
   readonly runAt?: Date | undefined
   /** The same, as the time from now: milliseconds or a time span. */
   readonly delay?: number | string | undefined
-}
-
-/** Submits in the application's own transaction. */
-export interface TransactionOption {
-  /**
-   * The application's own transaction. The job is submitted if it commits. A drizzle transaction, a connection of
-   * mysql2 or of a SQLite driver on which it was started, or a function that runs a statement in it.
-   */
-  readonly tx?: Transaction | undefined
 }
 
 /** Options for submitting one job. */

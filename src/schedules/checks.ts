@@ -5,7 +5,7 @@ import { type CheckedLimits, checkWithin, requireTask } from '../model/authority
 import { type Schedule, settingsHash } from '../model/schedule.ts'
 import { storedArgs } from '../model/task.ts'
 import type { Check, ScheduleStore } from '../store/schedule-store.ts'
-import type { IfVersion, SchedulesContext } from './context.ts'
+import type { SchedulesContext, WriteOptions } from './context.ts'
 
 /** See `Schedules.versionOf`. */
 export function versionOf(schedule: Schedule, { redaction }: SchedulesContext): string {
@@ -13,8 +13,8 @@ export function versionOf(schedule: Schedule, { redaction }: SchedulesContext): 
 }
 
 /** For a locked row: checks that the caller may write it, and that it is the version that the caller read. */
-export function checkOf(id: string, options: IfVersion, context: SchedulesContext): Check<Schedule> {
-  checkKeys(options, ['ifVersion'])
+export function checkOf(id: string, options: WriteOptions, context: SchedulesContext): Check<Schedule> {
+  checkKeys(options, ['ifVersion', 'tx'])
   const { ifVersion } = options
   return (current) => {
     requireTask(context.authority, current.task)

@@ -1,6 +1,6 @@
 import type { Redaction } from '../model/redaction.ts'
 import type { Schedule } from '../model/schedule.ts'
-import type { JobStore } from '../store/job-store.ts'
+import type { JobStore, TransactionOption } from '../store/job-store.ts'
 import type { ListStore } from '../store/list-store.ts'
 import type { ScheduleStore } from '../store/schedule-store.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
@@ -9,7 +9,7 @@ import type { SettingsContext } from './settings.ts'
 /** The stores that schedules need. */
 export interface ScheduleStores {
   readonly schedules: ScheduleStore
-  readonly jobs: Pick<JobStore, 'countOpen'>
+  readonly jobs: Pick<JobStore, 'countOpen' | 'in'>
   readonly lists: ListStore
   readonly workers: WorkerStore
 }
@@ -27,6 +27,9 @@ export interface IfVersion {
   /** A version from `versionOf`, or the schedule as it was read; default: any version. */
   readonly ifVersion?: string | Schedule | undefined
 }
+
+/** Options of changes to a schedule. */
+export interface WriteOptions extends IfVersion, TransactionOption {}
 
 export interface SchedulesContext extends SettingsContext {
   /** Hides secrets in the errors that explanations quote. */

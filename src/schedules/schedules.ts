@@ -22,9 +22,10 @@ import {
   type ScheduleConditions,
   type ScheduleQuery,
 } from '../store/list-store.ts'
-import type { NewSchedule } from '../store/schedule-store.ts'
+import type { TransactionOption } from '../store/job-store.ts'
+import type { NewSchedule, ScheduleStore } from '../store/schedule-store.ts'
 import { argsOfOneRun, checkCount, checkOf, versionOf } from './checks.ts'
-import type { HistoryQuery, IfVersion, SchedulesContext, ScheduleStores } from './context.ts'
+import type { HistoryQuery, SchedulesContext, ScheduleStores, WriteOptions } from './context.ts'
 import { evidenceOf } from './evidence.ts'
 import { explain, type Explanation } from './explain.ts'
 import {
@@ -87,21 +88,23 @@ export class Schedules {
    * @throws ForbiddenError when the scope does not include the task
    * @throws LimitError when the owner has reached its limit of schedules
    */
-  create<Input>(input: ScheduleInput<Input> & CreateOptions): Promise<Schedule>
-  create(input: AnyScheduleInput & { readonly task: string } & CreateOptions): Promise<Schedule>
-  async create(given: AnyScheduleInput & CreateOptions, ...others: unknown[]): Promise<Schedule> {
-    // Such as a transaction, which would be ignored.
-    for (const options of others) checkKeys(options, [])
+  create<Input>(input: ScheduleInput<Input> & CreateOptions, options?: TransactionOption): Promise<Schedule>
+  create(
+    input: AnyScheduleInput & { readonly task: string } & CreateOptions,
+    options?: TransactionOption,
+  ): Promise<Schedule>
+  async create(given: AnyScheduleInput & CreateOptions, options: TransactionOption = {}): Promise<Schedule> {
+    checkKeys(options, ['tx'])
     const { ifExists, ...input } = given
     const isSameFine = oneOf('ifExists', ifExists, IF_EXISTS) === 'same'
     const { id } = input
     if (isSameFine && id === undefined)
       throw new InvalidInputError('ifExists', 'an id is needed to find the same schedule again')
-    const { authority, inTurn, onWrite } = this.#context
-    const { schedules } = this.#stores
+    const { authority, onWrite } = this.#context
+    const { schedules, inTurn } = this.#in(options)
     const stored = id === undefined ? newJobId(new Date()) : newId(authority.owner, id)
     const found = isSameFine && id !== undefined ? await schedules.get(id) : null
-    const created = await this.#new(stored, input, found?.timer, CREATE)
+    const created = await this.#new(schedules, stored, input, found?.timer, CREATE)
     const schedule = await inTurn(async () => {
       // A row of this owner whose id has no prefix would have the same visible id.
       const isHidden = id !== undefined && id !== stored
@@ -128,31 +131,32 @@ export class Schedules {
   put<Input>(
     id: string,
     input: ScheduleInput<Input>,
-    options?: IfVersion,
+    options?: WriteOptions,
   ): Promise<{ result: 'created' | 'changed' | 'unchanged'; schedule: Schedule }>
   put(
     id: string,
     input: AnyScheduleInput & { readonly task: string },
-    options?: IfVersion,
+    options?: WriteOptions,
   ): Promise<{ result: 'created' | 'changed' | 'unchanged'; schedule: Schedule }>
   async put(
     id: string,
     input: AnyScheduleInput,
-    options: IfVersion = {},
+    options: WriteOptions = {},
   ): Promise<{ result: 'created' | 'changed' | 'unchanged'; schedule: Schedule }> {
     if ('id' in input && input.id !== id)
       throw new InvalidInputError('id', `the schedule '${id}' cannot get another id; leave it out`)
-    const existing = await this.#stores.schedules.get(id)
-    const created = await this.#new(id, input, existing?.timer, WITH_STATE)
+    const { schedules, inTurn } = this.#in(options)
+    const existing = await schedules.get(id)
+    const created = await this.#new(schedules, id, input, existing?.timer, WITH_STATE)
     // An existing schedule keeps these: `enabled` belongs to users.
     const { enabled: _, declaredBy: __, ...wanted } = created.settings
     const check = checkOf(id, options, this.#context)
-    const { inTurn, authority } = this.#context
+    const { limits } = this.#context.authority
     const written = await inTurn(async () => {
       // If the owner has limits, another call may have created it before this turn.
-      const isNew = (authority.limits === null ? existing : await this.#stores.schedules.get(id)) === null
-      if (isNew) await checkCount(this.#context.authority.limits, this.#stores.schedules)
-      return await this.#stores.schedules.put(
+      const isNew = (limits === null ? existing : await schedules.get(id)) === null
+      if (isNew) await checkCount(limits, schedules)
+      return await schedules.put(
         id,
         () => {
           // Deleted in the meantime: a schedule that was not counted is not created.
@@ -215,17 +219,18 @@ export class Schedules {
    *
    * @throws NotFoundError, and as `create` does
    */
-  async update(id: string, changes: ScheduleChanges, options: IfVersion = {}): Promise<Schedule> {
+  async update(id: string, changes: ScheduleChanges, options: WriteOptions = {}): Promise<Schedule> {
     const { ifVersion } = options
-    const read = typeof ifVersion === 'object' ? ifVersion : await this.#existing(id)
+    const { schedules } = this.#in(options)
+    const read = typeof ifVersion === 'object' ? ifVersion : await this.#existing(id, schedules)
     const settings = await settingsChanges(read, changes, this.#context)
     const { limits } = this.#context.authority
     if (limits !== null && settings.timer !== undefined)
-      checkPeriod(limits, settings.timer, await this.#stores.schedules.now())
+      checkPeriod(limits, settings.timer, await schedules.now())
     const check = checkOf(id, options, this.#context)
     return this.#written(
       id,
-      await this.#stores.schedules.update(id, settings, (current) => {
+      await schedules.update(id, settings, (current) => {
         check(current)
         // The args were checked against the schema of this task, or those that stay against another one.
         const stay = settings.task !== undefined && settings.args === undefined
@@ -236,17 +241,20 @@ export class Schedules {
   }
 
   /** Deletes a schedule and returns it. Jobs that were already submitted stay. @throws NotFoundError */
-  async delete(id: string, options: IfVersion = {}): Promise<Schedule> {
-    return this.#written(id, await this.#stores.schedules.delete(id, checkOf(id, options, this.#context)))
+  async delete(id: string, options: WriteOptions = {}): Promise<Schedule> {
+    return this.#written(
+      id,
+      await this.#in(options).schedules.delete(id, checkOf(id, options, this.#context)),
+    )
   }
 
   /** Submits nothing until `resume`. Waiting and running jobs are not affected. */
-  pause(id: string, options: IfVersion = {}): Promise<Schedule> {
+  pause(id: string, options: WriteOptions = {}): Promise<Schedule> {
     return this.#enable(id, false, options)
   }
 
   /** Plans the schedule from now. Slots during the pause do not count as missed. */
-  resume(id: string, options: IfVersion = {}): Promise<Schedule> {
+  resume(id: string, options: WriteOptions = {}): Promise<Schedule> {
     return this.#enable(id, true, options)
   }
 
@@ -256,11 +264,11 @@ export class Schedules {
    * @throws NotFoundError
    * @throws ConflictError when it is neither
    */
-  async reset(id: string, options: IfVersion = {}): Promise<Schedule> {
+  async reset(id: string, options: WriteOptions = {}): Promise<Schedule> {
     const check = checkOf(id, options, this.#context)
     return this.#written(
       id,
-      await this.#stores.schedules.reset(id, (current) => {
+      await this.#in(options).schedules.reset(id, (current) => {
         check(current)
         if (current.status === 'done' || current.status === 'dead') return
         throw new ConflictError(
@@ -283,17 +291,22 @@ export class Schedules {
    */
   async runNow(
     id: string,
-    options: { readonly args?: unknown; readonly task?: string | undefined } = {},
+    options: { readonly args?: unknown; readonly task?: string | undefined } & TransactionOption = {},
   ): Promise<string> {
-    checkKeys(options, ['args', 'task'])
+    checkKeys(options, ['args', 'task', 'tx'])
+    const { tx } = options
+    const { schedules, inTurn } = this.#in(options)
     // Args are checked against the schema of a task, which must still be the schedule's task when they are stored.
-    const wanted = options.task ?? (options.args === undefined ? undefined : (await this.#existing(id)).task)
+    const wanted =
+      options.task ?? (options.args === undefined ? undefined : (await this.#existing(id, schedules)).task)
     const args = await argsOfOneRun(wanted, options.args, this.#context)
-    const { authority, inTurn } = this.#context
+    const { authority } = this.#context
     const { limits } = authority
     const job = await inTurn(async () => {
-      if (limits !== null) checkOpenJobs(limits, await this.#stores.jobs.countOpen(limits.openJobs), 1)
-      return this.#stores.schedules.runNow(id, args, (schedule, now) => {
+      const { jobs } = this.#stores
+      if (limits !== null)
+        checkOpenJobs(limits, await (tx === undefined ? jobs : jobs.in(tx)).countOpen(limits.openJobs), 1)
+      return schedules.runNow(id, args, (schedule, now) => {
         requireTask(authority, schedule.task)
         if (wanted !== undefined && schedule.task !== wanted) throw new VersionError(id)
         return runNow(schedule, now)
@@ -341,15 +354,25 @@ export class Schedules {
     return explain(await evidenceOf(await this.#existing(id), at, this.#stores, this.#context))
   }
 
-  #new(id: string, input: AnyScheduleInput, timer?: string, known?: readonly string[]): Promise<NewSchedule> {
-    return newSchedule(id, input, this.#context, () => this.#stores.schedules.now(), timer, known)
+  #new(
+    schedules: ScheduleStore,
+    ...[id, input, timer, known]: [string, AnyScheduleInput, string | undefined, readonly string[]]
+  ): Promise<NewSchedule> {
+    return newSchedule(id, input, this.#context, () => schedules.now(), timer, known)
   }
 
-  async #enable(id: string, enabled: boolean, options: IfVersion): Promise<Schedule> {
+  /** Where a call writes. A turn could wait for a lock of the caller's own transaction. */
+  #in({ tx }: TransactionOption): Pick<SchedulesContext, 'inTurn'> & Pick<ScheduleStores, 'schedules'> {
+    const { schedules } = this.#stores
+    if (tx === undefined) return { schedules, inTurn: this.#context.inTurn }
+    return { schedules: schedules.in(tx), inTurn: (work) => work() }
+  }
+
+  async #enable(id: string, enabled: boolean, options: WriteOptions): Promise<Schedule> {
     const check = checkOf(id, options, this.#context)
     return this.#written(
       id,
-      await this.#stores.schedules.update(id, { enabled }, (current) => {
+      await this.#in(options).schedules.update(id, { enabled }, (current) => {
         check(current)
         if (current.status === (enabled ? 'paused' : 'active')) return
         throw new ConflictError(
@@ -366,8 +389,8 @@ export class Schedules {
     return schedule
   }
 
-  async #existing(id: string): Promise<Schedule> {
-    const schedule = await this.#stores.schedules.get(id)
+  async #existing(id: string, schedules = this.#stores.schedules): Promise<Schedule> {
+    const schedule = await schedules.get(id)
     if (schedule === null) throw new NotFoundError('schedule', id)
     return schedule
   }

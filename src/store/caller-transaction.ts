@@ -1,27 +1,72 @@
 import { InvalidInputError } from '../errors.ts'
-import type { Dialect, Sql } from './database.ts'
+import type { Dialect, Sql, SqlValue } from './database.ts'
 import type { Transaction } from './job-store.ts'
+
+/** Runs a statement in the transaction. @returns what the driver returns */
+type Execute = (statement: string, reads: boolean) => unknown
+
+/** The one text that a row of `select` consists of: a JSON object, see `Dialect.encoded`. */
+const ROW = /^7B22[\dA-F]*$/i
+/** Drivers return `[{ '': { text } }]` with some options. */
+const DEEPEST_TEXT = 3
+const NEEDED =
+  'a drizzle transaction, a connection of mysql2 or SQLite, or a function (sql, params) => Promise is needed'
 
 /**
  * Runs statements in a transaction that the application has started and will commit or roll back.
  *
+ * Drivers return rows in different forms, and convert dates, numbers and characters as their options say. So each row
+ * is one text of ASCII characters, wherever it is in the result.
+ *
  * @throws InvalidInputError when `transaction` cannot run statements, or when its session would store different values
  */
-export function callerTransaction(transaction: Transaction, dialect: Dialect): Pick<Sql, 'run'> {
+export function callerTransaction(
+  transaction: Transaction,
+  dialect: Dialect,
+): Sql & { readonly select: (columns: readonly string[]) => string } {
   const execute = executorOf(transaction)
   let checked: Promise<void> | undefined
-  return {
-    run: async (text, params = []) => {
-      checked ??= dialect.checkTransaction?.(execute)
-      await checked
+  const executed = async (text: string, params: readonly SqlValue[], reads: boolean) => {
+    checked ??= dialect.checkTransaction?.((statement) => execute(statement, true))
+    await checked
+    try {
       // Uses literals, because drivers pass parameters in different ways.
-      await execute(dialect.withLiterals(text, params))
+      return await execute(dialect.withLiterals(text, params), reads)
+    } catch (error) {
+      // Query builders wrap the errors of their driver, some of them twice.
+      throw withCauses(error).find((cause) => dialect.isDuplicate(cause)) ?? error
+    }
+  }
+  return {
+    select: (columns) => `SELECT ${dialect.encoded(columns)} AS kalends`,
+    rows: async <Row>(text: string, params: readonly SqlValue[] = []) =>
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller states the type
+      rowsIn(await executed(text, params, true)).map(decoded) as Row[],
+    run: async (text, params = []) => {
+      await executed(text, params, false)
       return 0
     },
   }
 }
 
-function executorOf(transaction: Transaction): (statement: string) => unknown {
+/** Runs all statements of the work or none, so that the transaction can continue if one of them fails. */
+export async function wholly<Result>(
+  { run }: Pick<Sql, 'run'>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await run('SAVEPOINT kalends')
+  try {
+    const result = await work()
+    await run('RELEASE SAVEPOINT kalends')
+    return result
+  } catch (error) {
+    // After a deadlock, the transaction is gone, and its savepoint too.
+    await run('ROLLBACK TO SAVEPOINT kalends').catch(() => undefined)
+    throw error
+  }
+}
+
+function executorOf(transaction: Transaction): Execute {
   if (isIdle(transaction)) throw noTransaction()
   if (typeof transaction === 'function') return (statement) => transaction(statement, [])
   if (typeof transaction === 'object' && transaction !== null && !isPool(transaction)) {
@@ -34,15 +79,56 @@ function executorOf(transaction: Transaction): (statement: string) => unknown {
       return (statement) => transaction.query(statement)
     if ('execute' in transaction && typeof transaction.execute === 'function')
       return (statement) => transaction.execute(statement)
-    if ('run' in transaction && typeof transaction.run === 'function')
-      return (statement) => transaction.run(statement)
-    if ('exec' in transaction && typeof transaction.exec === 'function')
-      return (statement) => transaction.exec(statement)
+    if ('run' in transaction && typeof transaction.run === 'function') {
+      const { all } = 'all' in transaction ? transaction : {}
+      return (statement, reads): unknown =>
+        reads && typeof all === 'function' ? all.call(transaction, statement) : transaction.run(statement)
+    }
+    if ('exec' in transaction && typeof transaction.exec === 'function') {
+      const { prepare } = 'prepare' in transaction ? transaction : {}
+      return (statement, reads): unknown =>
+        reads && typeof prepare === 'function'
+          ? prepare.call(transaction, statement).all()
+          : transaction.exec(statement)
+    }
   }
-  throw new InvalidInputError(
-    'tx',
-    'a drizzle transaction, a connection of mysql2 or SQLite, or a function (sql, params) => Promise is needed; a pool is not a transaction',
+  throw new InvalidInputError('tx', `${NEEDED}; a pool is not a transaction`)
+}
+
+/** @throws InvalidInputError when the result contains no rows, such as that of a function that returns nothing */
+function rowsIn(result: unknown): readonly unknown[] {
+  if (!Array.isArray(result)) {
+    if (typeof result === 'object' && result !== null && 'rows' in result) return rowsIn(result.rows)
+    throw new InvalidInputError(
+      'tx',
+      'the function must return what the driver returns for a SELECT, with its rows; on SQLite, run these statements with all()',
+    )
+  }
+  const [first]: unknown[] = result
+  // `[rows, fields]`, where a row is an object or an array.
+  return Array.isArray(first) && typeof first[0] !== 'string' ? rowsIn(first) : result
+}
+
+function decoded(row: unknown): object {
+  const values: object = JSON.parse(Buffer.from(textIn(row), 'hex').toString('utf8'))
+  // MariaDB inserts a column that must contain JSON as it is.
+  const columns = Object.entries(values).map(([name, value]: [string, unknown]) =>
+    typeof value === 'object' && value !== null ? [name, JSON.stringify(value)] : [name, value],
   )
+  return Object.fromEntries(columns)
+}
+
+function textIn(row: unknown, depth = DEEPEST_TEXT): string {
+  if (typeof row === 'string' && ROW.test(row)) return row
+  if (typeof row !== 'object' || row === null || depth === 0)
+    throw new InvalidInputError('tx', 'the function must return the rows of the driver unchanged')
+  return textIn(Object.values(row)[0], depth - 1)
+}
+
+/** An error, what caused it, and so on. */
+function withCauses(error: unknown, most = 10): unknown[] {
+  if (error === undefined || most === 0) return []
+  return [error, ...withCauses(error instanceof Error ? error.cause : undefined, most - 1)]
 }
 
 /** The transaction would not cover the job: a rollback would leave it in the database. */

@@ -172,6 +172,8 @@ export interface Dialect {
    * for each group and task, however many jobs there are. Its parameters are a group, then the tasks.
    */
   readonly turns: (job: string, claimIndex: string, selection: TurnSelection) => string
+  /** Expression: the columns of a row as one text of hexadecimal digits, which is JSON: an object by name. */
+  readonly encoded: (columns: readonly string[]) => string
   /** Replaces parameters with literals that mean the same in every session. */
   readonly withLiterals: (text: string, params: readonly SqlValue[]) => string
 

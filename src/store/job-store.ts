@@ -26,18 +26,29 @@ export type Transaction =
   | { readonly run: (sql: string) => unknown }
   | { readonly exec: (sql: string) => unknown }
 
+/** Writes in the application's own transaction. */
+export interface TransactionOption {
+  /**
+   * The application's own transaction: what the call writes is there if it commits. A drizzle transaction, a connection
+   * of mysql2 or of a SQLite driver on which it was started, or a function that runs a statement in it and returns what
+   * the driver returns.
+   */
+  readonly tx?: Transaction | undefined
+}
+
 /** The operations on jobs that users and application code can run. */
 export interface JobStore {
   /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
   ownedBy(owner: Owner): JobStore
+  /** The same store in a transaction of the application. @throws InvalidInputError when it cannot run statements */
+  in(transaction: Transaction): JobStore
   /**
    * Submits all of the jobs or none.
    *
    * @param jobs  with ids as they are stored
-   * @param transaction  the application's own; the jobs are submitted if it commits
    * @throws ConflictError when an id is in use
    */
-  submit(jobs: readonly NewJob[], transaction?: Transaction): Promise<void>
+  submit(jobs: readonly NewJob[]): Promise<void>
   get(id: string): Promise<Job | null>
   /** @returns those of the ids for which this owner has a job */
   existing(ids: readonly string[]): Promise<string[]>

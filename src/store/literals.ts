@@ -44,3 +44,13 @@ export function integerLiteral(value: number): string {
 function shown(value: unknown): string {
   return typeof value === 'number' ? String(value) : `a value of type ${typeof value}`
 }
+
+/** Selected columns as the arguments of JSON_OBJECT. @param columns  each a name, or `… AS name` */
+export function jsonPairs(columns: readonly string[]): string {
+  return columns
+    .map((column) => {
+      const [, expression = column, name = column] = /^(.*) AS (\w+)$/su.exec(column) ?? []
+      return `'${name}', ${expression}`
+    })
+    .join(', ')
+}

@@ -2,6 +2,7 @@ import type { IsDue } from '../model/first-run.ts'
 import type { ManualRun, ScheduleToRun } from '../model/manual-runs.ts'
 import type { Owner } from '../model/owner.ts'
 import type { Schedule, ScheduleSettings } from '../model/schedule.ts'
+import type { Transaction } from './job-store.ts'
 
 /** A schedule to create. */
 export interface NewSchedule {
@@ -19,6 +20,8 @@ export type Check<Row> = (current: Row) => void
 export interface ScheduleStore {
   /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
   ownedBy(owner: Owner): ScheduleStore
+  /** See `JobStore.in`. */
+  in(transaction: Transaction): ScheduleStore
   /** @throws ConflictError when the id is in use */
   create(created: NewSchedule): Promise<Schedule>
   /**

@@ -1,11 +1,20 @@
-/** Jobs in the application's own transaction: committed with it, rolled back with it. */
+/** Jobs and schedules in the application's own transaction: committed with it, rolled back with it. */
 import { drizzle } from 'drizzle-orm/mysql2'
 import { drizzle as proxy } from 'drizzle-orm/sqlite-proxy'
 import Libsql from 'libsql'
 import mysqlCallbacks from 'mysql2'
 import mysql from 'mysql2/promise'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ConflictError, type Kalends, task, type Transaction } from '../../src/index.ts'
+import {
+  ConflictError,
+  type Kalends,
+  LimitError,
+  NotFoundError,
+  type Schedule,
+  task,
+  type Transaction,
+  VersionError,
+} from '../../src/index.ts'
 import { scene } from '../kalends/scene.ts'
 import { databases, eachDatabase, type TestDatabase } from '../support/databases.ts'
 
@@ -52,6 +61,75 @@ async function proves(database: TestDatabase, kalends: Kalends, inTransaction: I
   })
   expect((await jobs.list()).items.map((job) => job.id)).not.toContain('b')
   expect((await jobs.list()).total).toBe(4)
+  await provesSchedules(kalends, inTransaction, ugly)
+}
+
+async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, ugly: string): Promise<void> {
+  const { schedules } = kalends
+  const starts = new Date('2031-02-03T04:05:06.789Z')
+  const input = {
+    task: mail,
+    timer: 'daily',
+    args: { ugly, deep: [{ a: 'x' }] },
+    summary: ugly,
+    starts,
+  } as const
+  const seen: Schedule[] = []
+  await inTransaction(async (tx) => {
+    const created = await schedules.create({ ...input, id: 'a' }, { tx })
+    expect(await schedules.get('a')).toBeNull()
+    // What the transaction has written is there for its next calls.
+    const again = await schedules.create({ ...input, id: 'a', ifExists: 'same' }, { tx })
+    expect(again).toEqual(created)
+    await expect(schedules.create({ ...input, id: 'a' }, { tx })).rejects.toThrow(ConflictError)
+    expect((await schedules.put('a', created, { tx })).result).toBe('unchanged')
+    const { result, schedule } = await schedules.put('a', { ...input, catchUp: 3 }, { tx })
+    expect([result, schedule.catchUp]).toEqual(['changed', 3])
+    expect(await schedules.pause('a', { tx })).toMatchObject({ status: 'paused' })
+    await expect(schedules.pause('a', { tx })).rejects.toThrow('only one that is active can be paused')
+    const ifVersion = schedules.versionOf(created)
+    await expect(schedules.update('a', { priority: 9 }, { tx, ifVersion })).rejects.toThrow(VersionError)
+    await schedules.resume('a', { tx })
+    await schedules.runNow('a', { tx, args: { once: ugly } })
+    seen.push(await schedules.update('a', { priority: 9, overlap: 'allow' }, { tx }))
+  })
+  // Without the conversions of the driver: dates in its zone, characters in its character set, JSON as objects.
+  const stored = await schedules.get('a')
+  expect(seen).toEqual([stored])
+  expect(stored).toMatchObject({ ...input, task: 'mail', priority: 9, catchUp: 3, status: 'active' })
+  const [run] = await schedules.history('a')
+  expect(run).toMatchObject({ state: 'waiting', reason: 'run-now', args: { once: ugly } })
+
+  const thrown = new Error('the application changes its mind')
+  await expect(
+    inTransaction(async (tx) => {
+      await schedules.put('b', input, { tx })
+      await schedules.update('a', { summary: 'never' }, { tx })
+      await schedules.runNow('a', { tx })
+      await schedules.delete('a', { tx })
+      await expect(schedules.pause('a', { tx })).rejects.toThrow(NotFoundError)
+      throw thrown
+    }),
+  ).rejects.toThrow(thrown.message)
+  expect(await schedules.get('b')).toBeNull()
+  expect(await schedules.get('a')).toEqual(stored)
+  expect(await schedules.history('a')).toHaveLength(1)
+
+  // Limits and ids of an owner, with what the transaction has written.
+  const ann = kalends.scope({ submitter: 'ann', tasks: [mail], limits: { schedules: 2, openJobs: 1 } })
+  await inTransaction(async (tx) => {
+    expect(await ann.schedules.create({ ...input, id: 'a' }, { tx })).toMatchObject({
+      id: 'a',
+      submitter: 'ann',
+    })
+    await ann.schedules.put('b', input, { tx })
+    await expect(ann.schedules.create(input, { tx })).rejects.toThrow(LimitError)
+    await ann.schedules.runNow('b', { tx })
+    await expect(ann.jobs.submit(mail, {}, { tx })).rejects.toThrow(LimitError)
+    expect(await ann.schedules.delete('a', { tx })).toMatchObject({ id: 'a', summary: ugly })
+  })
+  expect((await ann.schedules.list()).items.map(({ id }) => id)).toEqual(['b'])
+  expect(await schedules.get('a')).toEqual(stored)
 }
 
 async function connected(url: string, options: mysql.ConnectionOptions = {}): Promise<mysql.Connection> {
@@ -108,12 +186,17 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       await proves(database, kalends, (work) => db.transaction((tx) => work(tx)))
     })
 
-    it('submits on a connection of mysql2 with promises, with any options', async () => {
+    it.each([
+      ['any options', {}],
+      ['rows as arrays', { rowsAsArray: true }],
+      ['rows by table', { nestTables: true }],
+    ])('submits on a connection of mysql2 with promises, with %s', async (_, options) => {
       const { open, database } = await scene(under)
       const connection = await connected(database.url, {
         namedPlaceholders: true,
         timezone: '+13:00',
         charset: 'latin1',
+        ...options,
       })
       await connection.query("SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,STRICT_TRANS_TABLES'")
       await proves(database, await open(), async (work) => {
@@ -256,7 +339,10 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
       await proves(
         database,
         await open(),
-        begun(connection, async (sql, params) => connection.prepare(sql).run(...params)),
+        begun(connection, async (sql) => {
+          const statement = connection.prepare(sql)
+          return statement.reader ? statement.all() : statement.run()
+        }),
       )
     })
 
@@ -264,6 +350,30 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
       const { open, database } = await scene(under)
       const connection = opened(database)
       await proves(database, await open(), begun(connection, connection))
+    })
+
+    it('rejects a function that does not return rows, by name and with what to do, and writes nothing', async () => {
+      const { open, database } = await scene(under)
+      const { jobs, schedules } = await open()
+      const connection = opened(database)
+      await begun(
+        connection,
+        async () => undefined,
+      )(async () => {
+        for (const tx of [
+          async (sql: string) => void connection.exec(sql),
+          async (sql: string) => (sql.startsWith('SELECT') ? { changes: 0 } : connection.exec(sql)),
+          async (sql: string) => (sql.startsWith('SELECT') ? [{ id: 1 }] : connection.exec(sql)),
+        ]) {
+          const creating = schedules.create({ id: 'x', task: mail, timer: 'daily' }, { tx })
+          await expect(creating).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field: 'tx' })
+          await expect(creating).rejects.toThrow('the function must return')
+          // What needs no answer works.
+          await jobs.submit(mail, {}, { tx })
+        }
+      })
+      expect((await schedules.list()).total).toBe(0)
+      expect((await jobs.list()).total).toBe(3)
     })
 
     it('rejects a connection without an open transaction', async () => {

@@ -387,11 +387,13 @@ eachDatabase((under) => {
       {
         tx: async () => {
           await turn.promise
+          return []
         },
       },
     )
     const tx = async (sql: string) => {
       statements.push(sql)
+      return []
     }
     await jobs.submit(work, {}, { tx })
     await jobs.submit(work, {}, { tx })

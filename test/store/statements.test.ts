@@ -323,7 +323,7 @@ eachDatabase(({ kind, bare }) => {
       const id = first?.id ?? ''
       const statements = await statementsOf(() => recorded.store.schedules.update(id, { summary: 'new' }))
       expect(statements).toHaveLength(2)
-      expect(statements[0]).toMatch(kind === 'sqlite' ? /^SELECT .* WHERE id IN/ : /^SELECT .* FOR UPDATE$/)
+      expect(statements[0]).toMatch(kind === 'sqlite' ? /^SELECT .* WHERE id = / : /^SELECT .* FOR UPDATE$/)
       for (const statement of statements) await readsBy(statement, primary)
     })
 

@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import type { BatchColumn, Dialect, SchemaDialect } from '../database.ts'
-import { integerLiteral } from '../literals.ts'
+import { integerLiteral, jsonPairs } from '../literals.ts'
 import { placeholders } from '../sql/tables.ts'
 import { withLiterals } from './literal.ts'
 import type { Server } from './session.ts'
@@ -107,6 +107,7 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
       GROUP BY claim_group, claim_task
       ORDER BY claim_group, claim_task
       LIMIT ${integerLiteral(limit)})`,
+  encoded: (columns) => `HEX(CONVERT(JSON_OBJECT(${jsonPairs(columns)}) USING utf8mb4))`,
   withLiterals: (text, params) => withLiterals(text, params, server().exact),
   writesInParallel: true,
   isDuplicate,

@@ -1,9 +1,13 @@
+import { callerTransaction, wholly } from '../caller-transaction.ts'
 import type { Database, Dialect, Sql } from '../database.ts'
+import type { Transaction } from '../job-store.ts'
 import { fromStored } from '../../model/instant.ts'
 import { type Tables, tables } from './tables.ts'
 
 /** What statements need: the tables, the dialect, and the connection or transaction that runs them. */
 export interface Context {
+  /** Begins a SELECT that may run in a transaction of the application. @param columns  each a name, or `… AS name` */
+  readonly select: (columns: readonly string[]) => string
   readonly rows: Sql['rows']
   readonly run: Sql['run']
   readonly dialect: Dialect
@@ -24,26 +28,37 @@ export function tablesContext(database: Database, prefix: string): TablesContext
   const on = (sql: Sql): Context => ({
     dialect,
     tables: names,
+    select: (columns) => `SELECT ${columns.join(', ')}`,
     rows: (text, params) => sql.rows(text, params),
     run: (text, params) => sql.run(text, params),
   })
   const names = tables(prefix, dialect)
   const transaction = <Result>(work: (tx: Context) => Promise<Result>) =>
     database.transaction((sql) => work(on(sql)))
-  return {
-    ...on(database),
-    database,
-    transaction,
-    transactionOnKeys: (work) =>
-      transaction(work).catch((error: unknown) => {
-        if (!dialect.isDuplicate(error)) throw error
-        return transaction(work)
-      }),
-  }
+  return { ...on(database), database, transaction, transactionOnKeys: onKeys(dialect, transaction) }
+}
+
+/** The same tables in a transaction of the application. @throws InvalidInputError when it cannot run statements */
+export function inTransactionOf(context: TablesContext, given: Transaction): TablesContext {
+  const { dialect } = context
+  const tx: Context = { ...context, ...callerTransaction(given, dialect) }
+  const transaction = <Result>(work: (of: Context) => Promise<Result>) => wholly(tx, () => work(tx))
+  return { ...context, ...tx, transaction, transactionOnKeys: onKeys(dialect, transaction) }
+}
+
+function onKeys(
+  { isDuplicate }: Dialect,
+  transaction: TablesContext['transaction'],
+): TablesContext['transactionOnKeys'] {
+  return (work) =>
+    transaction(work).catch((error: unknown) => {
+      if (!isDuplicate(error)) throw error
+      return transaction(work)
+    })
 }
 
 /** The database's clock. */
-export async function readClock({ rows, dialect }: Context): Promise<Date> {
-  const [row] = await rows<{ clock: string }>(`SELECT ${dialect.now} AS clock`)
+export async function readClock({ select, rows, dialect }: Context): Promise<Date> {
+  const [row] = await rows<{ clock: string }>(select([`${dialect.now} AS clock`]))
   return fromStored(row?.clock ?? '')
 }

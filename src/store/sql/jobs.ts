@@ -2,13 +2,12 @@ import { ConflictError } from '../../errors.ts'
 import type { Job } from '../../model/job.ts'
 import { ANY_OWNER, type Owner, shownId } from '../../model/owner.ts'
 import { JOB_SETTING_NAMES, settingOf } from '../../model/settings.ts'
-import { callerTransaction } from '../caller-transaction.ts'
-import type { Sql, SqlValue } from '../database.ts'
+import type { SqlValue } from '../database.ts'
 import { toText } from '../../model/instant.ts'
 import type { JobStore, NewJob } from '../job-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { OPEN, scopeCondition } from './conditions.ts'
-import type { Context, TablesContext } from './context.ts'
+import { type Context, inTransactionOf, type TablesContext } from './context.ts'
 import { endJobs, endingColumns, type EndingRow, touchSchedules } from './ends.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
 import { jobColumns, type JobRow, plannableColumns, type PlannableRow, toJob } from './rows.ts'
@@ -30,7 +29,9 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
   return {
     ownedBy: (other) => jobStore(context, other),
 
-    submit: (...of) => submitJobs(context, owner, of),
+    in: (transaction) => jobStore(inTransactionOf(context, transaction), owner),
+
+    submit: (jobs) => submitJobs(context, owner, jobs),
 
     async get(name) {
       const id = await findOwnId(context, 'job', owner, name)
@@ -118,36 +119,23 @@ async function readJob(context: Context, owner: Owner, id: string): Promise<Job 
   return row === undefined ? null : shownJob(owner, toJob(row))
 }
 
-async function submitJobs(
-  context: TablesContext,
-  owner: Owner,
-  [jobs, transaction]: Parameters<JobStore['submit']>,
-): Promise<void> {
-  const { dialect } = context
-  const parts = batches(jobs)
-  const insert = async (sql: Pick<Sql, 'run'>) => {
-    for (const batch of parts) await insertJobs(sql, context, batch)
-  }
-  // Before the try, so that an invalid transaction is rejected even if there is nothing to submit.
-  const given = transaction === undefined ? null : callerTransaction(transaction, dialect)
-  if (parts.length === 0) return
+async function submitJobs(context: TablesContext, owner: Owner, jobs: readonly NewJob[]): Promise<void> {
+  const [first, ...others] = batches(jobs)
+  if (first === undefined) return
   try {
-    if (given === null) await context.transaction(insert)
-    else if (parts.length === 1) await insert(given)
-    else await wholly(given, insert)
+    if (others.length === 0) await insertJobs(context, first)
+    else
+      await context.transaction(async (tx) => {
+        for (const batch of [first, ...others]) await insertJobs(tx, batch)
+      })
   } catch (error) {
-    if (!withCauses(error).some((cause) => dialect.isDuplicate(cause))) throw error
-    const [first] = jobs
-    const id = jobs.length === 1 ? `the id '${shownId(owner, first?.id ?? '')}'` : 'one of these ids'
+    if (!context.dialect.isDuplicate(error)) throw error
+    const id = jobs.length === 1 ? `the id '${shownId(owner, first[0]?.id ?? '')}'` : 'one of these ids'
     throw new ConflictError(`A job with ${id} already exists`, { cause: error })
   }
 }
 
-async function insertJobs(
-  sql: Pick<Sql, 'run'>,
-  { tables, dialect }: Context,
-  jobs: readonly NewJob[],
-): Promise<void> {
+async function insertJobs({ run, tables, dialect }: Context, jobs: readonly NewJob[]): Promise<void> {
   const values = jobs.map((job): SqlValue[] => [
     job.id,
     ...(job.delayMs === null ? [job.runAt && toText(job.runAt)] : []),
@@ -156,7 +144,7 @@ async function insertJobs(
   const columns = ['id', 'run_at', ...JOB_SETTING_NAMES.map((name) => settingOf(name).column), 'submitted']
   const settings = placeholders(JOB_SETTING_NAMES)
   const runAt = ({ delayMs }: NewJob) => (delayMs === null ? '?' : dialect.nowPlus(delayMs))
-  await sql.run(
+  await run(
     `INSERT INTO ${tables.job} (${columns.join(', ')})
      VALUES ${jobs.map((job) => `(?, ${runAt(job)}, ${settings}, ${dialect.now})`).join(', ')}`,
     values.flat(),
@@ -203,31 +191,6 @@ const AGAIN = {
   worker: 'NULL',
   stop_requested: 'NULL',
   progress: 'NULL',
-}
-
-/** Runs all statements or none, in a transaction that can continue if one of them fails. */
-async function wholly(sql: Pick<Sql, 'run'>, work: (sql: Pick<Sql, 'run'>) => Promise<void>): Promise<void> {
-  await sql.run('SAVEPOINT kalends_submit')
-  try {
-    await work(sql)
-  } catch (error) {
-    // After a deadlock, the transaction is gone, and its savepoint too.
-    await sql.run('ROLLBACK TO SAVEPOINT kalends_submit').catch(() => undefined)
-    throw error
-  }
-  await sql.run('RELEASE SAVEPOINT kalends_submit')
-}
-
-/** Query builders wrap the errors of their driver, some of them twice. */
-function withCauses(error: unknown): unknown[] {
-  const errors: unknown[] = []
-  for (
-    let at = error;
-    at !== undefined && errors.length < 10;
-    at = at instanceof Error ? at.cause : undefined
-  )
-    errors.push(at)
-  return errors
 }
 
 /** Splits the jobs into batches that each fit into one statement. */

@@ -24,7 +24,7 @@ export async function findOwn(
   const { tables, dialect } = context
   const index = ownerIndex(tables, table, owner)
   const rows = await context.rows<{ id: string }>(
-    `SELECT id FROM ${dialect.found(tables[table], { index })}
+    `${context.select(['id'])} FROM ${dialect.found(tables[table], { index })}
      WHERE id IN (${placeholders(candidates)})${scope.text}`,
     [...candidates, ...scope.params],
   )
@@ -100,7 +100,7 @@ export async function findOpenJob(
 ): Promise<OpenJob | null> {
   const scope = scopeCondition(owner)
   const [open] = await context.rows<{ id: string; state: JobState; number: number; is_own: number }>(
-    `SELECT id, state, COUNT(*) OVER () AS number, CASE WHEN 1 = 1${scope.text} THEN 1 ELSE 0 END AS is_own
+    `${context.select(['id', 'state', 'COUNT(*) OVER () AS number', `CASE WHEN 1 = 1${scope.text} THEN 1 ELSE 0 END AS is_own`])}
      FROM ${context.tables.job}
      WHERE periodic_task_id = ? AND ${OPEN}
      ORDER BY id

@@ -10,11 +10,11 @@ import {
 import type { Dialect, SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import type { Check, NewSchedule, ScheduleStore } from '../schedule-store.ts'
-import { lockRows, updateRows } from './by-key.ts'
+import { updateRows } from './by-key.ts'
 import { scopeCondition } from './conditions.ts'
-import { type Context, readClock, type TablesContext } from './context.ts'
+import { type Context, inTransactionOf, readClock, type TablesContext } from './context.ts'
 import { findOpenJob, findOwnId, shownSchedule } from './own-ids.ts'
-import { scheduleColumns, type ScheduleRow, settingColumns, toSchedule } from './rows.ts'
+import { scheduleExpressions, type ScheduleRow, settingColumns, toSchedule } from './rows.ts'
 import { insertScheduleJobs, latestRun } from './schedule-jobs.ts'
 import { countUpTo } from './selection.ts'
 import { placeholders } from './tables.ts'
@@ -30,7 +30,7 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
     change: (tx: Context, current: StoredSchedule) => Promise<StoredSchedule>,
   ): Promise<Schedule | null> =>
     context.transaction(async (tx) => {
-      const current = await lockSchedule(tx, owner, name)
+      const current = await readSchedule(tx, owner, name, dialect.locked('wait'))
       if (current === null) return null
       check(shownSchedule(owner, current))
       return shownSchedule(owner, await change(tx, current))
@@ -39,12 +39,14 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
   return {
     ownedBy: (other) => scheduleStore(context, other),
 
+    in: (transaction) => scheduleStore(inTransactionOf(context, transaction), owner),
+
     create: (created) =>
       creating(context.transaction, dialect, shownId(owner, created.id), (tx) => insert(tx, owner, created)),
 
     put: (name, create, change) =>
       creating(context.transactionOnKeys, dialect, shownId(owner, name), async (tx) => {
-        const current = await lockSchedule(tx, owner, name)
+        const current = await readSchedule(tx, owner, name, dialect.locked('wait'))
         if (current === null) {
           const created = { ...create(), id: newId(owner, name) }
           return { result: 'created', schedule: await insert(tx, owner, created) }
@@ -58,13 +60,8 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
       }),
 
     async get(name) {
-      const id = await findOwnId(context, 'schedule', owner, name)
-      if (id === null) return null
-      const [row] = await context.rows<ScheduleRow>(
-        `SELECT ${scheduleColumns(dialect)} FROM ${tables.schedule} WHERE id = ?${scope.text}`,
-        [id, ...scope.params],
-      )
-      return row === undefined ? null : shownSchedule(owner, toSchedule(row))
+      const found = await readSchedule(context, owner, name)
+      return found && shownSchedule(owner, found)
     },
 
     update: (name, changes, check) =>
@@ -76,7 +73,7 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
         const nextrun = `CASE WHEN ${instant('nextrun')} <= ${now} THEN nextrun END`
         await updateRows(tx, tables.schedule, { nextrun }, [current.id])
         const [row] = await tx.rows<{ nextrun: string | null }>(
-          `SELECT ${instant('nextrun')} AS nextrun FROM ${tables.schedule} WHERE id = ?`,
+          `${tx.select([`${instant('nextrun')} AS nextrun`])} FROM ${tables.schedule} WHERE id = ?`,
           [current.id],
         )
         return withSettings({ ...current, nextRunAt: fromText(row?.nextrun ?? null) }, changes)
@@ -115,15 +112,16 @@ async function runNow(
   return await context.transactionOnKeys(async (tx) => {
     const id = await findOwnId(tx, 'schedule', owner, name)
     if (id === null) return null
+    const lastSlot = `${dialect.instant('last_slot')} AS last_slot`
     const [row] = await tx.rows<Pick<ScheduleRow, 'task' | 'last_slot' | 'overlap' | 'run_count' | 'clock'>>(
-      `SELECT task, ${dialect.instant('last_slot')} AS last_slot, overlap, run_count, ${dialect.now} AS clock
+      `${tx.select(['task', lastSlot, 'overlap', 'run_count', `${dialect.now} AS clock`])}
        FROM ${tables.schedule}
        WHERE id = ?${scope.text} ${dialect.locked('wait')}`,
       [id, ...scope.params],
     )
     if (row === undefined) return null
     const [latest] = await tx.rows<{ number: number | null }>(
-      `SELECT ${latestRun(tables)} AS number FROM ${tables.schedule} AS s WHERE s.id = ?`,
+      `${tx.select([`${latestRun(tables)} AS number`])} FROM ${tables.schedule} AS s WHERE s.id = ?`,
       [id],
     )
     const state = {
@@ -156,30 +154,32 @@ async function runNow(
   })
 }
 
-async function lockSchedule(tx: Context, owner: Owner, name: string): Promise<StoredSchedule | null> {
+/** @param locked  ends the SELECT; see `Dialect.locked` */
+async function readSchedule(
+  context: Context,
+  owner: Owner,
+  name: string,
+  locked = '',
+): Promise<StoredSchedule | null> {
+  const { dialect, tables } = context
   const scope = scopeCondition(owner)
-  const id = await findOwnId(tx, 'schedule', owner, name)
+  const id = await findOwnId(context, 'schedule', owner, name)
   if (id === null) return null
-  const [row] = await lockRows<ScheduleRow>(tx, {
-    table: tx.tables.schedule,
-    columns: scheduleColumns(tx.dialect),
-    ids: [id],
-    locked: 'wait',
-    where: `1 = 1${scope.text}`,
-    params: scope.params,
-  })
+  const [row] = await context.rows<ScheduleRow>(
+    `${context.select(scheduleExpressions(dialect))}
+     FROM ${dialect.found(tables.schedule, 'key')}
+     WHERE id = ?${scope.text} ${locked}`,
+    [id, ...scope.params],
+  )
   return row === undefined ? null : toSchedule(row)
 }
 
 /** @returns the schedule as the owner sees it */
 async function insert(tx: Context, owner: Owner, created: NewSchedule): Promise<Schedule> {
   await insertSchedule(tx, created)
-  const [row] = await tx.rows<ScheduleRow>(
-    `SELECT ${scheduleColumns(tx.dialect)} FROM ${tx.tables.schedule} WHERE id = ?`,
-    [created.id],
-  )
-  if (row === undefined) throw new Error(`the schedule ${created.id} was inserted but cannot be found`)
-  return shownSchedule(owner, toSchedule(row))
+  const inserted = await readSchedule(tx, ANY_OWNER, created.id)
+  if (inserted === null) throw new Error(`the schedule ${created.id} was inserted but cannot be found`)
+  return shownSchedule(owner, inserted)
 }
 
 /** Runs the work in a transaction. @throws ConflictError when the id is in use */

@@ -50,26 +50,27 @@ export function pageOf(
 
 /** One row: the `total` of a range without a filter, at most one more than the limit. */
 export function countOf(range: IndexRange, dialect: Dialect, most: number): Statement {
-  return counting(source(range, dialect), { ...range.where, text: `1 = 1${range.where.text}` }, most + 1)
+  const { text, params } = range.where
+  return { text: `SELECT ${TOTAL} ${rowsOf(source(range, dialect), `1 = 1${text}`, most + 1)}`, params }
 }
 
-function counting(from: string, { text, params }: Condition, most: number): Statement {
-  return {
-    text: `SELECT COUNT(*) AS total
-      FROM (SELECT 1 AS one FROM ${from} WHERE ${text} LIMIT ${integerLiteral(most)}) AS counted`,
-    params,
-  }
+const TOTAL = 'COUNT(*) AS total'
+
+function rowsOf(from: string, where: string, most: number): string {
+  return `FROM (SELECT 1 AS one FROM ${from} WHERE ${where} LIMIT ${integerLiteral(most)}) AS counted`
 }
 
 /** Counts up to `most` rows. @param from  a table; see `Dialect.found` */
 export async function countUpTo(
   context: Context,
   from: string,
-  where: Condition,
+  { text, params }: Condition,
   most: number,
 ): Promise<number> {
-  const { text, params } = counting(from, where, most)
-  const [row] = await context.rows<{ total: number }>(text, params)
+  const [row] = await context.rows<{ total: number }>(
+    `${context.select([TOTAL])} ${rowsOf(from, text, most)}`,
+    params,
+  )
   return row?.total ?? 0
 }
 

@@ -1,6 +1,6 @@
 import type { Dialect, SchemaDialect } from '../database.ts'
 import { toText } from '../../model/instant.ts'
-import { integerLiteral, withLiterals as fill } from '../literals.ts'
+import { integerLiteral, jsonPairs, withLiterals as fill } from '../literals.ts'
 import { groupBy } from '../sql/group-by.ts'
 import { placeholders } from '../sql/tables.ts'
 import { isAlreadyApplied, isDuplicate } from './errors.ts'
@@ -94,6 +94,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
     WHERE t IN (${placeholders({ length: tasks })})
     LIMIT ${integerLiteral(limit)})`
   },
+  encoded: (columns) => `HEX(JSON_OBJECT(${jsonPairs(columns)}))`,
   withLiterals: (text, params) => fill(text, params, textLiteral),
   writesInParallel: false,
   isDuplicate,
