@@ -6,7 +6,7 @@
  * difference is logged. After an outage a schedule runs once, however many of its times have passed. A new schedule
  * runs at its first start only if the current minute matches.
  *
- * In Kalends: `cron …`, `declare`, `catchUp` 1 (the default), `firstRun: 'if-due'`.
+ * In Kalends: `cron! …`, `declare`, `catchUp` 1 (the default), `firstRun: 'if-due'`.
  *
  *     node examples/dist/semantics/crontab.js                                        the story, on a virtual clock
  *     node dist/cli/main.js start examples/dist/semantics/crontab.js --database sqlite:./app.db      for real
@@ -19,12 +19,12 @@ import { DeclarationError, type Kalends, type Logger, task } from 'kalends'
 import { open } from 'kalends/testing'
 import { checkTimer } from 'kalends/timer'
 
-/** What a crontab that is not strict would allow. */
+/** What `cron`, which is not strict, would mostly allow. */
 export const REFUSED = ['*/15 * * * *', '0 9 * * MON-FRI', '@hourly', '0 0 12 * * *', '0 0 31 2 *']
 
 export const TABLE = {
-  sync: 'cron 0 0,2,4,6,8,10,12,14,16,18,20,22 * * *',
-  report: 'cron 0 9 1 * 1',
+  sync: 'cron! 0 0,2,4,6,8,10,12,14,16,18,20,22 * * *',
+  report: 'cron! 0 9 1 * 1',
 }
 
 export const crontab =
@@ -53,11 +53,11 @@ export async function story(tell: (line: string) => void): Promise<void> {
 async function tellAll(folder: string, tell: (line: string) => void): Promise<void> {
   tell('what is not POSIX is refused:')
   for (const text of REFUSED) {
-    const check = checkTimer(`cron ${text}`)
+    const check = checkTimer(`cron! ${text}`)
     if (!check.valid) tell(`  ${text}: ${check.error.hint ?? check.error.message}`)
   }
   const wrong = Object.fromEntries(
-    REFUSED.slice(0, 2).map((text, index) => [`wrong-${index}`, `cron ${text}`]),
+    REFUSED.slice(0, 2).map((text, index) => [`wrong-${index}`, `cron! ${text}`]),
   )
   try {
     await open(crontab(wrong))

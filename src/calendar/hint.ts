@@ -5,6 +5,8 @@ import { SHORTHANDS } from './shorthand.ts'
 const CRON_WORDS: ReadonlyMap<string, string> = new Map([
   ['@midnight', 'daily'],
   ...[...SHORTHANDS.keys()].map((word): [string, string] => [`@${word}`, word]),
+  // systemd's weekly is Monday, cron's is Sunday.
+  ['@weekly', 'Sun 0:00'],
 ])
 
 // A field of cron contains numbers, names, *, ?, -, / and commas, but never a colon or two dots.
@@ -48,7 +50,7 @@ function explainCron(text: string): SyntaxProblem | undefined {
   if (/^@reboot$/i.test(text)) {
     return { at: 0, token: text, problem: 'this is cron, and no time of the clock', hint: undefined }
   }
-  const prefix = /^(?:cron|every)(?= )/i.exec(text)?.[0]
+  const prefix = /^(?:cron!?|every)(?= )/i.exec(text)?.[0]
   if (prefix !== undefined) {
     const problem = `${prefix} begins a timer of another kind, not a calendar event`
     return { at: 0, token: prefix, problem, hint: 'give it where a timer is expected, such as in a schedule' }
@@ -59,13 +61,13 @@ function explainCron(text: string): SyntaxProblem | undefined {
   return { at: 0, token: text, problem: 'this looks like cron', hint: cronHint(fields) }
 }
 
-/** What POSIX allows in a field: *, or numbers and ranges. */
-const POSIX_FIELD = /^(?:\*|\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$/
+/** Numbers, names, ranges, lists, steps and *; no ? and no L. */
+const TIMER_FIELD = /^(?:[\d*,/-]|\b[a-z]{3}\b)+$/i
 
 function cronHint(fields: readonly string[]): string {
   if (fields.length !== 5) {
     return 'a timer takes cron with five fields; for seconds write the time as hour:minute:second'
   }
-  if (fields.every((field) => POSIX_FIELD.test(field))) return `as a timer, write cron ${fields.join(' ')}`
-  return 'a timer takes cron with numbers, ranges, lists and * alone; steps are written as in *:0/5'
+  if (fields.every((field) => TIMER_FIELD.test(field))) return `as a timer, write cron ${fields.join(' ')}`
+  return 'a timer takes cron with numbers, names, ranges, lists, steps and * only'
 }

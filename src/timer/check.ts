@@ -126,7 +126,7 @@ function errorOf(text: string, error: unknown): TimerError {
   throw error
 }
 
-/** For text that is not POSIX, the hint to add `cron` would cause a second error, so this suggests a replacement. */
+/** If adding `cron` would cause a second error, this suggests a replacement instead. */
 function hintOf({ text, message, hint }: CalendarSyntaxError): string | null {
   if (!message.includes(': this looks like cron')) return hint ?? everyHint(text)
   try {

@@ -1,14 +1,24 @@
 /**
- * `cron <expression>`: the five fields of POSIX crontab, strictly, compiled to a union of calendar events, so that one
- * evaluator serves all timers.
+ * `cron <expression>`: the five fields of crontab, compiled to a union of calendar events, so that one evaluator serves
+ * all timers.
  *
- * Strictly, because the dialects disagree about everything beyond POSIX: what one reads as Sunday is Saturday to
- * another. Error messages suggest a calendar event with the intended meaning.
+ * It accepts what cron daemons and libraries read in the same way: numbers, lists, ranges, steps, names, 7 for Sunday,
+ * and macros such as `@daily`. They disagree about the rest, so it is rejected with an error that suggests a calendar
+ * event with the intended meaning:
+ *
+ * - `5/15` is 5, 20, 35 and 50 to most libraries, and 5 or an error to daemons.
+ * - `FRI-MON` and `22-2` wrap around in some programs, and are errors in others.
+ * - Next to a restricted weekday, a day of the month that starts with `*` and a step restricts the days further in
+ *   daemons, where both must match, but adds days in most libraries, where either is enough. The same applies to a
+ *   weekday with a step.
+ * - Six fields begin with seconds or end with years. Next to `?`, weekdays often count from 1.
+ *
+ * `cron! <expression>` accepts only POSIX: numbers, lists and ranges.
  */
 import { calendar } from '../calendar/index.ts'
 import { nearest } from '../nearest.ts'
 import { zoneNames } from '../calendar/zone-names.ts'
-import { endsWithYears, insteadOf } from './cron-hint.ts'
+import { elapsing, endsWithYears, eventOf, insteadOf, MACROS, MONTHS, WEEKDAYS } from './cron-event.ts'
 import { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
 import { timeSpan } from './span.ts'
 import type { TimerSpec } from './elapses.ts'
@@ -18,17 +28,21 @@ interface CronField {
   readonly name: string
   readonly low: number
   readonly high: number
+  readonly names?: readonly string[]
+  /** Of a time span. */
+  readonly unit?: string
 }
 
-const CRON_FIELDS = [
-  { name: 'minute', low: 0, high: 59 },
-  { name: 'hour', low: 0, high: 23 },
-  { name: 'day of the month', low: 1, high: 31 },
-  { name: 'month', low: 1, high: 12 },
-  { name: 'day of the week', low: 0, high: 6 },
-] as const satisfies readonly CronField[]
+const CRON_FIELDS: readonly CronField[] = [
+  { name: 'minute', low: 0, high: 59, unit: 'min' },
+  { name: 'hour', low: 0, high: 23, unit: 'h' },
+  { name: 'day of the month', low: 1, high: 31, unit: 'd' },
+  { name: 'month', low: 1, high: 12, names: MONTHS },
+  { name: 'day of the week', low: 0, high: 6, names: WEEKDAYS },
+]
 
-const CRON_WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const
+const ITEM = /^(\*(?=\/)|\d{1,2}(?!\/))(?:-(\d{1,2}))?(?:\/(\d{1,2}))?$/u
+const POSIX_ITEM = /^(\d{1,2})(?:-(\d{1,2}))?$/u
 
 /** A word of the expression, and its offset. */
 interface Word {
@@ -40,14 +54,8 @@ const NO_WORD: Word = { text: '', at: 0 }
 
 type Refuse = (field: string, word: Word, problem: string) => never
 
-/** The allowed values in ascending order; null is `*`. */
-type Values = readonly number[] | null
-
-/** A field in normal form, and its values. */
-interface Read {
-  readonly text: string
-  readonly values: Values
-}
+/** `crontab` is `cron` as daemons read it: both days must match if one of them starts with a star. */
+type Dialect = 'cron' | 'cron!' | 'crontab'
 
 /** A parsed expression. */
 interface Expression {
@@ -59,16 +67,16 @@ interface Expression {
 }
 
 /**
- * @param text  five fields, and optionally a zone
+ * @param text  five fields or a macro, and optionally a zone
  * @throws CronSyntaxError naming the field, the reason, and the equivalent calendar event
  */
-export function cron(text: string): TimerSpec {
-  const { fields, zone, events } = expression(text)
+export function cron(text: string, dialect: 'cron' | 'cron!'): TimerSpec {
+  const { fields, zone, events } = expression(text, dialect)
   const suffix = zone === undefined ? '' : ` ${zone}`
   const elapses = union(events.map((event) => calendar(`${event}${suffix}`, { fold: 'both' })))
   return {
     kind: 'cron',
-    text: `cron ${fields}${suffix}`,
+    text: `${dialect} ${fields}${suffix}`,
     zone: zone ?? 'UTC',
     spanMs: null,
     elapses: () => elapses,
@@ -77,133 +85,158 @@ export function cron(text: string): TimerSpec {
 
 /** The calendar events, without a zone, whose union is a cron timer. */
 export function cronEvents({ text }: { readonly text: string }): readonly string[] {
-  return expression(text.slice('cron '.length)).events
+  return expression(text.replace(/^cron!? /u, ''), 'cron').events
 }
 
-function expression(text: string): Expression {
+/** @throws CronSyntaxError */
+export function expression(text: string, dialect: Dialect): Expression {
+  const strict = dialect === 'cron!'
   const words = Array.from(text.matchAll(/\S+/gu), (match): Word => ({ text: match[0], at: match.index }))
   const zone = words.length > 1 ? zoneNamed(words.at(-1)?.text ?? '') : undefined
   if (zone !== undefined) words.pop()
+  const suffix = zone === undefined ? '' : ` ${zone}`
   const refuse: Refuse = (field, { text: token, at }, problem) => {
     // No dialect has more words, so the rest is not read.
     const few = words.slice(0, 8).map((word) => word.text)
-    throw new CronSyntaxError(text, { field, token, at, problem, ...insteadOf(few, zone) })
+    throw new CronSyntaxError(text, { strict, field, token, at, problem, ...insteadOf(few, suffix) })
   }
-  if (words.length !== 5) refuseCount(words, text, refuse)
-  const fields = CRON_FIELDS.map((field, index) => read(words[index] ?? NO_WORD, field, refuse))
-  const [minutes, hours, days, months, weekdays] = fields.map(({ values }) => values)
-  const events = eventTexts({ minutes, hours, days, months, weekdays })
-  if (events.every((event) => calendar(event).next(new Date(0)) === null)) {
-    const lacking = listed(months) ? 'none of these months has' : 'that month does not have'
-    const lastDay = `*-${component(months)}~1 ${component(hours)}:${component(minutes).replace(/^\d$/u, '0$&')}`
+  const [macro] = (words.length === 1 && MACROS.get(words[0]?.text.toLowerCase() ?? '')) || []
+  if (macro !== undefined && !strict) return { ...expression(macro, dialect), zone }
+  if (words.length !== 5) refuseCount(words, text, strict, refuse)
+  const fields = CRON_FIELDS.map((field, index) => read(words[index] ?? NO_WORD, field, strict, refuse))
+  const [minute = '', hour = '', day = '', month = '', weekday = ''] = fields
+  const onDate = [minute, hour, day, month, '*']
+  const onWeekday = [minute, hour, '*', month, weekday]
+  const days = [words[2] ?? NO_WORD, words[4] ?? NO_WORD]
+  const star = days.every((word) => word.text !== '*') && days.find((word) => word.text.startsWith('*'))
+  if (star && dialect !== 'crontab') {
+    const either = [minute, hour, day.replace(/^\*/u, '1-31'), month, weekday.replace(/^\*/u, '0-6')]
+    throw new CronSyntaxError(text, {
+      strict,
+      field: star === days[0] ? 'day of the month' : 'day of the week',
+      token: star.text,
+      at: star.at,
+      problem:
+        'programs disagree on whether both the day of the month and the day of the week must match, or either',
+      calendarEvent: elapsing(`${eventOf(fields)}${suffix}`),
+      fields: `${either.join(' ')}${suffix}`,
+    })
+  }
+  // If both are restricted, either is enough: the only rule of cron that no single calendar event can express.
+  const single = star || day === '*' || weekday === '*'
+  const events = (single ? [fields] : [onWeekday, onDate]).map(eventOf).filter((event) => event !== null)
+  if (events.every((event) => elapsing(event) === null)) {
+    const lacking =
+      month === '*' || /\D/u.test(month) ? 'none of these months has' : 'that month does not have'
+    const lastDay = eventOf([minute, hour, 'L', month, '*'])
     refuse(
       'day of the month',
       words[2] ?? NO_WORD,
       `it never fires, for ${lacking} such a day; the last day is ${lastDay}`,
     )
   }
-  return { fields: fields.map((field) => field.text).join(' '), zone, events }
+  return { fields: fields.join(' '), zone, events }
 }
 
-interface AllValues {
-  readonly minutes: Values | undefined
-  readonly hours: Values | undefined
-  readonly days: Values | undefined
-  readonly months: Values | undefined
-  readonly weekdays: Values | undefined
-}
-
-function eventTexts({ minutes, hours, days, months, weekdays }: AllValues): string[] {
-  const time = `${component(hours)}:${component(minutes)}:00`
-  const onDate = `*-${component(months)}-${component(days)} ${time}`
-  if (!weekdays) return [onDate]
-  const onWeekday = `${weekdays.map((day) => CRON_WEEKDAYS[day]).join(',')} *-${component(months)}-* ${time}`
-  // If both are restricted, either is enough: the only rule of cron that no single calendar event can express.
-  return days ? [onWeekday, onDate] : [onWeekday]
-}
-
-function refuseCount(words: readonly Word[], text: string, refuse: Refuse): void {
+function refuseCount(words: readonly Word[], text: string, strict: boolean, refuse: Refuse): void {
   const [first = NO_WORD, second] = words
   const whole: Word = { text: text.trim(), at: first.at }
-  if (first.text.startsWith('@')) refuse('expression', first, macroProblem(first.text, second?.text))
+  if (first.text.startsWith('@')) refuse('expression', first, macroProblem(first.text, second?.text, strict))
   const last = words.at(-1)
   // No dialect has four letters in a row, so this must be meant as a zone.
   if (words.length >= 6 && last !== undefined && /[a-z]{4}/iu.test(last.text))
     refuse('zone', last, noSuchZone(last.text))
+  const syntax = syntaxName(strict)
   if (words.length === 6 && endsWithYears(words.map((word) => word.text)))
-    refuse('expression', whole, 'there are six fields, and POSIX has no years')
-  if (words.length === 6) refuse('expression', whole, 'there are six fields, and POSIX has no seconds')
+    refuse('expression', whole, `there are six fields, and ${syntax} has no years`)
+  if (words.length === 6) refuse('expression', whole, `there are six fields, and ${syntax} has no seconds`)
   if (words.length === 7)
-    refuse('expression', whole, 'there are seven fields, and POSIX has neither seconds nor years')
+    refuse('expression', whole, `there are seven fields, and ${syntax} has neither seconds nor years`)
   refuse('expression', whole, `five fields are needed, not ${words.length}`)
 }
 
-function macroProblem(macro: string, span: string | undefined): string {
-  if (macro.toLowerCase() === '@reboot') return 'macros are not POSIX, and this one is no time of the clock'
-  if (macro.toLowerCase() !== '@every' || span === undefined) return 'macros are not POSIX'
+function syntaxName(strict: boolean): string {
+  return strict ? 'POSIX' : 'crontab syntax'
+}
+
+function macroProblem(macro: string, span: string | undefined, strict: boolean): string {
+  const problem = strict ? 'macros are not POSIX' : 'only the macros from @hourly to @yearly are supported'
+  if (macro.toLowerCase() === '@reboot') return `${problem}, and this one is no time of the clock`
+  if (macro.toLowerCase() !== '@every' || span === undefined) return problem
   try {
     timeSpan(span)
-    return `macros are not POSIX; the timer that says it: every ${span}`
+    return `${problem}; the timer that says it: every ${span}`
   } catch (error) {
-    if (error instanceof InvalidTimeSpanError) return 'macros are not POSIX; write a timer such as every 5min'
+    if (error instanceof InvalidTimeSpanError) return `${problem}; write a timer such as every 5min`
     throw error
   }
 }
 
-function read(word: Word, field: CronField, refuse: Refuse): Read {
-  if (word.text === '*') return { text: '*', values: null }
-  const allowed = new Set<number>()
-  const texts: string[] = []
+/** @returns the field in normal form */
+function read(word: Word, field: CronField, strict: boolean, refuse: Refuse): string {
+  if (word.text === '*') return '*'
+  const { name, low, high, names } = field
+  const end = strict || name !== 'day of the week' ? high : 7
+  const texts = new Set<string>()
   let at = word.at
   for (const item of word.text.split(',')) {
     const token: Word = { text: item, at }
-    const [, from, to] = /^(\d{1,2})(?:-(\d{1,2}))?$/u.exec(item) ?? []
-    if (from === undefined) return refuse(field.name, token, problemOf(item, field))
-    const first = Number(from)
-    const last = to === undefined ? first : Number(to)
-    for (const value of [first, last]) {
-      if (value < field.low || value > field.high) refuse(field.name, token, outOfRange(value, field))
-    }
-    if (last < first) refuse(field.name, token, 'the range runs backwards')
-    for (let value = first; value <= last; value += 1) allowed.add(value)
-    texts.push(to === undefined ? `${first}` : `${first}-${last}`)
     at += item.length + 1
+    const digits = item.replaceAll(/\b[a-z]{3}\b/giu, (text) => {
+      const index = names?.indexOf(text.toUpperCase()) ?? -1
+      return strict || index < 0 ? text : String(low + index)
+    })
+    const [, from, to, by = '1'] = (strict ? POSIX_ITEM : ITEM).exec(digits) ?? []
+    const step = Number(by)
+    if (from === undefined || step < 1 || step > high - low + 1)
+      return refuse(name, token, problemOf(item, field, strict))
+    if (from === '*') {
+      texts.add(`*/${step}`)
+      continue
+    }
+    const first = Number(from)
+    let last = Number(to ?? from)
+    for (const value of [first, last]) {
+      if (value >= low && value <= end) continue
+      const sunday = value === 7 && name === 'day of the week' ? ', Sunday is 0' : ''
+      refuse(name, token, `${value} is not between ${low} and ${end}${sunday}`)
+    }
+    if (last < first) refuse(name, token, 'the range runs backwards')
+    if (last > high) {
+      // Sunday is 0 in the normal form: 5-7 becomes 0,5-6.
+      if (first > low && (last - first) % step === 0) texts.add('0')
+      last = high
+    }
+    if (first === last) texts.add(`${first}`)
+    if (first < last) texts.add(`${first}-${last}${step === 1 ? '' : `/${step}`}`)
   }
-  return { text: texts.join(','), values: [...allowed].toSorted((a, b) => a - b) }
+  const text = [...texts].join(',')
+  return text === '*/1' ? '*' : text
 }
 
-function outOfRange(value: number, { name, low, high }: CronField): string {
-  const sunday = name === 'day of the week' && value === 7 ? ', Sunday is 0' : ''
-  return `${value} is not between ${low} and ${high}${sunday}`
-}
-
-function problemOf(item: string, field: CronField): string {
+function problemOf(item: string, { name, low, high, names, unit }: CronField, strict: boolean): string {
+  const syntax = syntaxName(strict)
   if (item === '') return 'an item of the list is empty'
-  if (/^h(?:[(/]|$)/iu.test(item)) return "'H' is not POSIX; the jitter of a schedule spreads its runs"
+  if (/^h(?:[(/]|$)/iu.test(item)) return `'H' is not ${syntax}; the jitter of a schedule spreads its runs`
   const [, step] = /\/(\d{1,9})$/u.exec(item) ?? []
-  if (step !== undefined && Number(step) > field.high - field.low + 1)
-    return `steps are not POSIX, and this one is longer than the field; a timer such as every ${step}min may be meant`
-  if (item.includes('/')) return 'steps are not POSIX'
+  if (step !== undefined && Number(step) > high - low + 1)
+    return `${strict ? 'steps are not POSIX, and this one' : 'the step'} is longer than the field${
+      unit === undefined ? '' : `; a timer such as every ${step}${unit} may be meant`
+    }`
+  if (item.includes('/'))
+    return strict ? 'steps are not POSIX' : `a step follows * or a range, as in */2 or ${low}-${high}/2`
   if (item === '?') {
-    const quartz = field.name === 'day of the week' || field.name === 'day of the month'
-    return `'?' is not POSIX; write *${quartz ? ' (where ? is known, weekdays are often 1 to 7 from Sunday; here 0 to 6)' : ''}`
+    const quartz = name === 'day of the week' || name === 'day of the month'
+    return `'?' is not ${syntax}; write *${quartz ? ' (where ? is known, weekdays are often 1 to 7 from Sunday; here 0 to 6)' : ''}`
   }
   if (item === '*') return "'*' cannot stand in a list"
   if (/^(?:\d{1,2}|l)w$/iu.test(item))
-    return "'W' is not POSIX, and no calendar event says the nearest workday"
-  if (/^(?:\d{0,2}|[a-z]{3})l(?:-\d{1,2})?$/iu.test(item)) return "'L' is not POSIX"
-  if (item.includes('#')) return "'#' is not POSIX"
-  if (/^[a-z]{3}/iu.test(item)) return `names are not POSIX; write ${field.low} to ${field.high}`
-  return `a number from ${field.low} to ${field.high}, a range or * is needed`
-}
-
-/** The field as a calendar event writes it: `1,2,5`. */
-function component(values: Values | undefined): string {
-  return values ? values.join(',') : '*'
-}
-
-function listed(values: Values | undefined): boolean {
-  return !values || values.length > 1
+    return `'W' is not ${syntax}, and no calendar event says the nearest workday`
+  if (/^(?:\d{0,2}|[a-z]{3})l(?:-\d{1,2})?$/iu.test(item)) return `'L' is not ${syntax}`
+  if (item.includes('#')) return `'#' is not ${syntax}`
+  if (strict && /^[a-z]{3}/iu.test(item)) return `names are not POSIX; write ${low} to ${high}`
+  const named = strict || names === undefined ? '' : `, a name from ${names[0]} to ${names.at(-1)}`
+  return `a number from ${low} to ${high}${named}, a range or * is needed`
 }
 
 /** The normalised name of a zone; undefined when there is none. */

@@ -21,6 +21,8 @@ export class InvalidTimeSpanError extends Error {
 }
 
 export interface CronProblem {
+  /** Whether the text must be POSIX. */
+  readonly strict: boolean
   /** The field's name, 'zone' or 'expression'. */
   readonly field: string
   readonly token: string
@@ -29,11 +31,11 @@ export interface CronProblem {
   readonly problem: string
   /** The calendar event with the same meaning; null: none. */
   readonly calendarEvent: string | null
-  /** The same in strict POSIX, if possible and if no single calendar event can express it. */
-  readonly strict: string | null
+  /** Five fields to write instead: if no single calendar event can express it, or if either of two days is enough. */
+  readonly fields: string | null
 }
 
-/** The text after `cron` is not a strict POSIX crontab expression. */
+/** The text after `cron` or `cron!` is not a valid expression. */
 export class CronSyntaxError extends Error {
   readonly code = 'KALENDS_CRON_SYNTAX'
   override readonly name = 'CronSyntaxError'
@@ -44,26 +46,34 @@ export class CronSyntaxError extends Error {
   readonly column: number
   readonly problem: string
   readonly calendarEvent: string | null
-  readonly strict: string | null
+  /** The `cron` timer to write instead, if no single calendar event is equivalent, or if programs disagree. */
+  readonly cron: string | null
   /** What to write instead, if known. */
   readonly hint: string | null
 
-  constructor(text: string, { field, token, at, problem, calendarEvent, strict }: CronProblem) {
+  constructor(text: string, { strict, field, token, at, problem, calendarEvent, fields }: CronProblem) {
+    const cron = fields === null ? null : `${strict ? 'cron!' : 'cron'} ${fields}`
     const where = field === 'expression' ? '' : `, ${field} ${quote(token)}`
-    const instead =
-      calendarEvent !== null
-        ? `; the calendar event that says it: ${calendarEvent}`
-        : strict === null
-          ? ''
-          : `; no single calendar event says it, but this does: cron ${strict}`
-    super(`Not a POSIX cron expression: ${quote(text)}${where}: ${problem}${instead}`)
+    const either =
+      calendarEvent === null ? 'no single calendar event says it, but this does' : 'if either is enough'
+    const event = cron === null ? 'the calendar event that says it' : 'if both must match'
+    const instead = [
+      calendarEvent === null ? '' : `; ${event}: ${calendarEvent}`,
+      cron === null ? '' : `; ${either}: ${cron}`,
+    ]
+    super(
+      `Not a ${strict ? 'POSIX ' : ''}cron expression: ${quote(text)}${where}: ${problem}${instead.join('')}`,
+    )
     this.field = field
     this.token = token
     this.column = at + 1
     this.problem = problem
     this.calendarEvent = calendarEvent
-    this.strict = strict
+    this.cron = cron
+    const one = calendarEvent ?? cron
     this.hint =
-      calendarEvent !== null ? `write ${calendarEvent}` : strict === null ? null : `write cron ${strict}`
+      calendarEvent !== null && cron !== null
+        ? `write ${calendarEvent} if both must match, or ${cron} if either is enough`
+        : one && `write ${one}`
   }
 }

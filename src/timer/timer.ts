@@ -3,7 +3,7 @@
  *
  * - a calendar event of systemd.time(7): `Mon..Fri 09:00 Europe/Berlin`; without a zone it is in UTC, for
  *   everyone who reads the row. A full date is a one-off
- * - `cron 0 9 * * 1-5 Europe/Berlin`: strict POSIX, a union of calendar events
+ * - `cron 0 9 * * mon-fri Europe/Berlin`: crontab syntax, a union of calendar events; `cron!` accepts only POSIX
  * - `every 5min`: on slots that are anchored to the schedule's creation, so that it neither drifts nor changes its
  *   phase when a process restarts
  * - `every 5min after finish`: counted from the end of the run before
@@ -124,7 +124,7 @@ function parse(text: string): TimerSpec {
   const prefix = prefixOf(text)
   const rest = text.slice(prefix.length)
   const kind = prefix.trim().toLowerCase()
-  if (kind === 'cron') return cron(rest)
+  if (kind === 'cron' || kind === 'cron!') return cron(rest, kind)
   if (kind === 'every') {
     const span = spanAfterFinish(rest)
     return span === null ? every(rest) : afterFinish(span)
@@ -133,9 +133,9 @@ function parse(text: string): TimerSpec {
   return { kind: 'calendar', text: String(event), zone: event.zone, spanMs: null, elapses: () => event }
 }
 
-/** The prefix `cron` or `every` of a timer, as written; empty for a calendar event. */
+/** The prefix `cron`, `cron!` or `every` of a timer, as written; empty for a calendar event. */
 export function prefixOf(text: string): string {
-  return /^\s*(?:every|cron)(?:\s+|$)/iu.exec(text)?.[0] ?? ''
+  return /^\s*(?:every|cron!?)(?:\s+|$)/iu.exec(text)?.[0] ?? ''
 }
 
 /** The span of `<span> after finish`; null when it has another form. */

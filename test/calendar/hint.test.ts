@@ -98,15 +98,15 @@ describe('zones:', () => {
 
 describe('cron is recognised:', () => {
   test.each([
-    [
-      '*/5 * * * *',
-      'a timer takes cron with numbers, ranges, lists and * alone; steps are written as in *:0/5',
-    ],
+    ['0 0 ? * *', 'a timer takes cron with numbers, names, ranges, lists, steps and * only'],
     ['0 9 * * 1-5', 'as a timer, write cron 0 9 * * 1-5'],
+    ['*/5 * * * mon-fri', 'as a timer, write cron */5 * * * mon-fri'],
+    ['@weekly', 'write Sun 0:00'],
     ['0 0 9 * * *', 'a timer takes cron with five fields; for seconds write the time as hour:minute:second'],
     ['@daily', 'write daily'],
     ['@midnight', 'write daily'],
     ['@reboot', undefined],
+    ['cron! 0 9 * * *', 'give it where a timer is expected, such as in a schedule'],
     ['cron 0 9 * * *', 'give it where a timer is expected, such as in a schedule'],
     ['every 5min', 'give it where a timer is expected, such as in a schedule'],
   ])('%s', (text, hint) => {

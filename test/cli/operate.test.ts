@@ -176,7 +176,7 @@ eachDatabase(({ fresh }) => {
       [['--task', 't'], /'--timer' is needed/],
       [['--timer', 'daily'], /'--task' or a command/],
       [['--task', 't', '--timer', 'Mo 9:00'], /did you mean Mon/],
-      [['--task', 't', '--timer', '*/5 * * * *'], /\*:0\/5/],
+      [['--task', 't', '--timer', '*/5 * * * *'], /write cron \*\/5 \* \* \* \*/],
       [['--task', 't', '--timer', 'daily', '--args', '{'], /--args.*JSON/],
       [['--task', 't', '--timer', 'daily', '--overlap', 'maybe'], /skip, queue-one, replace, allow/],
       [['--task', 't', '--timer', 'daily', '--jitter', 'long'], /'--jitter'/],

@@ -148,9 +148,9 @@ eachDatabase(({ fresh }) => {
     const anna = (await web(database)).as('anna')
     const refused = {
       status: 422,
-      body: { field: 'timer', column: 6, message: expect.stringContaining('POSIX'), hint: 'write *:0/5' },
+      body: { field: 'timer', column: 10, message: expect.stringContaining("'L'"), hint: 'write *-*~1 0:00' },
     }
-    const timer = 'cron */5 * * * *'
+    const timer = 'cron 0 0 L * *'
     expect(await anna('POST', '/timers/preview', { timer })).toMatchObject(refused)
     expect(await anna('POST', '/reminders', { text: 'x', timer })).toMatchObject(refused)
     for (const [wrong, message] of [

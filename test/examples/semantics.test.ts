@@ -93,11 +93,11 @@ test('strict cron: errors, code wins over the database with the differences logg
     '10:00:00 sync runs for 10:00:00',
     "at 10:20 somebody writes: UPDATE periodic_task SET timer = 'daily', enabled = 0 WHERE id = 'report'",
     'start at 22:15:00',
-    'log: Declared schedule \'report\' was changed: timer, {"before":{"timer":"daily"},"changes":{"timer":"cron 0 9 1 * 1"}}',
+    'log: Declared schedule \'report\' was changed: timer, {"before":{"timer":"daily"},"changes":{"timer":"cron! 0 9 1 * 1"}}',
     '22:15:00 sync runs for 22:00:00, 5 before it were missed',
     '00:00:00 sync runs for 00:00:00',
     // enabled belongs to people.
-    "report has the timer 'cron 0 9 1 * 1' again and is paused",
+    "report has the timer 'cron! 0 9 1 * 1' again and is paused",
   ])
 })
 

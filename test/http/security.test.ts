@@ -333,15 +333,15 @@ describe.skipIf(sqlite === undefined)('access', () => {
 
   it('an error names the field, the place and what to write instead', async () => {
     const { call } = await open()
-    const timer = await call('POST /api/v1/schedules', { body: { task: 't', timer: 'cron */5 * * * *' } })
+    const timer = await call('POST /api/v1/schedules', { body: { task: 't', timer: 'cron 0 0 L * *' } })
     expect(timer).toMatchObject({
       status: 422,
       body: {
         code: 'CRON_SYNTAX',
         field: 'timer',
         column: expect.any(Number),
-        token: '*/5',
-        hint: 'write *:0/5',
+        token: 'L',
+        hint: 'write *-*~1 0:00',
       },
     })
     const many = await call('POST /api/v1/schedules', { body: { task: '', timer: 5, maxRuns: 0, a: 1 } })

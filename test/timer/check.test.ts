@@ -74,12 +74,14 @@ describe('the result for an invalid timer', () => {
     ['5min', 'KALENDS_CALENDAR_SYNTAX', 1, '5min', 'write every 5min'],
     ['', 'KALENDS_CALENDAR_SYNTAX', 1, '', 'write an event, such as daily or Mon..Fri 9:00'],
     ['0 9 * * 1-5', 'KALENDS_CALENDAR_SYNTAX', 1, '0 9 * * 1-5', 'write cron 0 9 * * 1-5'],
-    // Not: write cron */5 …, which would be refused next.
-    ['*/5 * * * *', 'KALENDS_CALENDAR_SYNTAX', 1, '*/5 * * * *', 'write *:0/5'],
+    ['*/5 * * * mon-fri', 'KALENDS_CALENDAR_SYNTAX', 1, '*/5 * * * mon-fri', 'write cron */5 * * * 1-5'],
+    ['@weekly', 'KALENDS_CALENDAR_SYNTAX', 1, '@weekly', 'write Sun 0:00'],
+    // Not: write cron 5/15 …, which would be refused next.
+    ['5/15 * * * *', 'KALENDS_CALENDAR_SYNTAX', 1, '5/15 * * * *', 'write *:5/15'],
     ['0 0 12 * * ?', 'KALENDS_CALENDAR_SYNTAX', 1, '0 0 12 * * ?', 'write 12:00'],
-    ['cron */5 * * * *', 'KALENDS_CRON_SYNTAX', 6, '*/5', 'write *:0/5'],
-    ['cron 7 7 7 7 7', 'KALENDS_CRON_SYNTAX', 14, '7', 'write cron 7 7 7 7 0'],
-    [' cron  0  9 * * 1,MON', 'KALENDS_CRON_SYNTAX', 19, 'MON', 'write Mon 9:00'],
+    ['cron! */5 * * * *', 'KALENDS_CRON_SYNTAX', 7, '*/5', 'write *:0/5'],
+    ['cron! 7 7 7 7 7', 'KALENDS_CRON_SYNTAX', 15, '7', 'write cron! 7 7 7 7 0'],
+    [' cron  0  9 * * 1,FRI#2', 'KALENDS_CRON_SYNTAX', 19, 'FRI#2', null],
     ['cron', 'KALENDS_CRON_SYNTAX', 5, '', null],
     [
       'every 5 parsecs',

@@ -12,6 +12,8 @@ import { runs } from '../support/runs.ts'
 
 interface Fields {
   readonly text: string
+  /** The same with names, in any case, and with 7 for a Sunday. */
+  readonly names: string
   /** minute, hour, day, month, weekday; null: any. */
   readonly sets: readonly (ReadonlySet<number> | null)[]
 }
@@ -24,37 +26,84 @@ const LIMITS = [
   [0, 6],
 ] as const
 
-function field(
-  low: number,
-  high: number,
-  anyWeight: number,
-): fc.Arbitrary<{ text: string; set: Set<number> | null }> {
+const NAMES = [
+  [],
+  [],
+  [],
+  ['', 'jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'],
+  ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'],
+]
+
+/** An item of a list as digits and, where the field has them, as names; and what it allows. */
+function items(index: number, low: number, high: number, posix: boolean): fc.Arbitrary<Written> {
+  const weekday = index === 4
   const value = fc.integer({ min: low, max: high })
-  const item = fc.tuple(value, value, fc.boolean()).map(([a, b, alone]) => {
-    const [first, last] = [Math.min(a, b), Math.max(a, b)]
-    return alone ? { text: `${a}`, first: a, last: a } : { text: `${first}-${last}`, first, last }
-  })
-  const list = fc.array(item, { minLength: 1, maxLength: 3 }).map((items) => ({
-    text: items.map(({ text }) => text).join(','),
-    set: new Set(
-      items.flatMap(({ first, last }) =>
-        Array.from({ length: last - first + 1 }, (_, index) => first + index),
-      ),
-    ),
+  const end = weekday && !posix ? fc.integer({ min: low, max: 7 }) : value
+  const alone = value.map((first) => ({ first, last: first, step: 1, written: 'alone' }))
+  const range = fc.tuple(value, end).map(([a, b]) => ({
+    first: Math.min(a, b),
+    last: Math.max(a, b),
+    step: 1,
+    written: 'range',
   }))
-  return fc.oneof(
-    { weight: anyWeight, arbitrary: fc.constant({ text: '*', set: null }) },
-    { weight: 2, arbitrary: list },
-  )
+  const step = fc.integer({ min: 1, max: high - low + 1 })
+  const stepped = fc.tuple(range, step).map(([of, by]) => ({ ...of, step: by, written: 'stepped' }))
+  const star = step.map((by) => ({ first: low, last: high, step: by, written: 'star' }))
+  return fc
+    .tuple(posix ? fc.oneof(alone, range) : fc.oneof(alone, range, stepped, star), fc.boolean(), fc.boolean())
+    .map(([{ first, last, step: by, written }, upper, seven]) => {
+      const named = (number: number) => {
+        if (posix) return String(number)
+        // croner reads sun-sun as the whole week.
+        const name =
+          weekday && last === 0 && written !== 'alone' ? '0' : (NAMES[index]?.[number] ?? String(number))
+        const sunday = weekday && number === 0 && written === 'alone' && seven ? '7' : name
+        return upper ? sunday.toUpperCase() : sunday
+      }
+      const text = (of: (number: number) => string) =>
+        ({
+          alone: of(first),
+          range: `${of(first)}-${of(last)}`,
+          stepped: `${of(first)}-${of(last)}/${by}`,
+          star: `*/${by}`,
+        })[written] ?? ''
+      const set = new Set<number>()
+      for (let at = first; at <= last; at += by) set.add(weekday ? at % 7 : at)
+      return { text: text(String), names: text(named), set }
+    })
 }
 
-function expressions(anyDate: number): fc.Arbitrary<Fields> {
+interface Written {
+  readonly text: string
+  readonly names: string
+  readonly set: ReadonlySet<number> | null
+}
+
+function field(index: number, low: number, high: number, anyWeight: number, posix: boolean) {
+  const any: Written = { text: '*', names: '*', set: null }
+  const list = fc
+    .array(items(index, low, high, posix), { minLength: 1, maxLength: 3 })
+    .map((all): Written => {
+      const text = all.map((item) => item.text).join(',')
+      const set = text === '*/1' ? null : new Set(all.flatMap((item) => [...(item.set ?? [])]))
+      return { text, names: all.map(({ names }) => names).join(','), set }
+    })
+  return fc.oneof({ weight: anyWeight, arbitrary: fc.constant(any) }, { weight: 2, arbitrary: list })
+}
+
+/** Expressions that most programs read in the same way. */
+function expressions(anyDate: number, posix = false): fc.Arbitrary<Fields> {
   return fc
-    .tuple(...LIMITS.map(([low, high], index) => field(low, high, index < 2 ? 1 : anyDate)))
+    .tuple(...LIMITS.map(([low, high], index) => field(index, low, high, index < 2 ? 1 : anyDate, posix)))
     .map((fields) => ({
       text: fields.map(({ text }) => text).join(' '),
+      names: fields.map(({ names }) => names).join(' '),
       sets: fields.map(({ set }) => set),
     }))
+    .filter(({ text }) => {
+      const [, , day = '', , weekday = ''] = text.split(' ')
+      return day === '*' || weekday === '*' || ![day, weekday].some((word) => word.startsWith('*'))
+    })
 }
 
 const MINUTE = 60_000
@@ -146,7 +195,7 @@ describe('cron elapses at the times of its five fields', () => {
       fc.property(expressions(6), (fields) => {
         fc.pre(!never(fields.text))
         const expected = naive(fields, window)
-        const cron = timer(`cron ${fields.text} ${zone}`)
+        const cron = timer(`cron ${fields.names} ${zone}`)
         const found: number[] = []
         for (let at = cron.next(new Date(from - 1)); at !== null && at.getTime() < to; at = cron.next(at))
           found.push(at.getTime())
@@ -171,8 +220,8 @@ describe('cron elapses at the times of its five fields', () => {
         fc.date({ min: new Date('1995-01-01'), max: new Date('2080-01-01'), noInvalidDate: true }),
         (fields, after) => {
           fc.pre(!never(fields.text))
-          const cron = timer(`cron ${fields.text}`)
-          const reference = new Cron(fields.text, { timezone: 'UTC' })
+          const cron = timer(`cron ${fields.names}`)
+          const reference = new Cron(fields.names, { timezone: 'UTC' })
           let at: Date | null = after
           for (let turn = 0; turn < 5 && at !== null; turn += 1) {
             const expected: Date | null = reference.nextRun(at)
@@ -216,13 +265,29 @@ describe('cron elapses at the times of its five fields', () => {
     )
   })
 
-  test('and its normal form means the same', () => {
+  const zones = fc.constantFrom('', ' UTC', ' utc', ' Europe/Berlin')
+  const inNormalCase = (zone: string) => (zone === ' utc' ? ' UTC' : zone)
+
+  test('and has the same normal form in names and in digits, which is its own normal form', () => {
     fc.assert(
-      fc.property(expressions(2), fc.constantFrom('', ' UTC', ' utc', ' Europe/Berlin'), (fields, zone) => {
+      fc.property(expressions(2), zones, (fields, zone) => {
         fc.pre(!never(fields.text))
-        const { text, zone: own } = timer(`  cron \t ${fields.text.replaceAll(' ', '   ')}${zone} `)
-        expect(text).toBe(`cron ${fields.text}${zone.toUpperCase() === ' UTC' ? ' UTC' : zone}`)
+        const { text, zone: own } = timer(`  cron \t ${fields.names.replaceAll(' ', '   ')}${zone} `)
+        expect(text).toBe(timer(`cron ${fields.text}${inNormalCase(zone)}`).text)
+        expect(text).toMatch(/^cron [\d*,/ -]+(?: UTC| Europe\/Berlin)?$/)
         expect(timer(text)).toMatchObject({ text, zone: own })
+        const day = new Date('2028-02-29T11:30Z')
+        expect(timer(text).next(day)).toEqual(timer(`cron ${fields.names}${zone}`).next(day))
+      }),
+    )
+  })
+
+  test('and in POSIX it has the same normal form after cron!', () => {
+    fc.assert(
+      fc.property(expressions(2, true), zones, (fields, zone) => {
+        fc.pre(!never(fields.text))
+        const { text } = timer(`cron ${fields.text}${zone}`)
+        expect(timer(`cron! ${fields.text}${zone}`).text).toBe(text.replace('cron', 'cron!'))
       }),
     )
   })
@@ -246,17 +311,18 @@ describe('any text after cron', () => {
 
   test('is read, or rejected with a CronSyntaxError that has the position', () => {
     fc.assert(
-      fc.property(junk, (expression) => {
-        const text = `cron ${expression}`
+      fc.property(junk, fc.constantFrom('cron', 'cron!'), (expression, prefix) => {
+        const text = `${prefix} ${expression}`
         try {
           const read = timer(text)
           expect(read.next(new Date(0))).not.toBeNull()
           expect(timer(read.text).text).toBe(read.text)
+          expect(timer(`cron ${expression}`).next(new Date(0))).toEqual(read.next(new Date(0)))
         } catch (error) {
           if (!(error instanceof CronSyntaxError)) throw error
           if (error.calendarEvent !== null)
             expect(timer(error.calendarEvent).next(new Date(0))).not.toBeNull()
-          if (error.strict !== null) expect(timer(`cron ${error.strict}`).kind).toBe('cron')
+          if (error.cron !== null) expect(timer(error.cron).text.startsWith(`${prefix} `)).toBe(true)
         }
       }),
       runs(3000),

@@ -2,7 +2,7 @@ import { Cron } from 'croner'
 import { describe, expect, test } from 'vitest'
 import { CronSyntaxError, timer } from '../../src/timer/index.ts'
 
-/** expression, field, token, the reason or its beginning, what is offered instead: an event, `cron …`, or nothing. */
+/** expression, field, token, the reason or its beginning, what is offered instead: an event, `cron! …`, or nothing. */
 type Row = readonly [expression: string, field: string, token: string, problem: string, offer: string | null]
 
 const STEPS = 'steps are not POSIX'
@@ -38,7 +38,7 @@ const rows: readonly Row[] = [
   ['0 0 1 */3 *', 'month', '*/3', STEPS, '*-1/3-1 0:00'],
   ['0 0 * * */2', 'day of the week', '*/2', STEPS, 'Tue,Thu,Sat,Sun 0:00'],
   ['*/0 * * * *', 'minute', '*/0', STEPS, null],
-  ['*/15 9 1 * FRI', 'minute', '*/15', STEPS, 'cron 0,15,30,45 9 1 * 5'],
+  ['*/15 9 1 * FRI', 'minute', '*/15', STEPS, 'cron! 0,15,30,45 9 1 * 5'],
   // Names, and the other end of the week.
   ['0 9 * JAN *', 'month', 'JAN', NAMES, '*-1-* 9:00'],
   ['0 9 * jan-mar *', 'month', 'jan-mar', NAMES, '*-1..3-* 9:00'],
@@ -47,11 +47,11 @@ const rows: readonly Row[] = [
   ['0 9 * * MON,WED,FRI', 'day of the week', 'MON', NAMES, 'Mon,Wed,Fri 9:00'],
   ['0 9 * * SUN-TUE', 'day of the week', 'SUN-TUE', NAMES, 'Mon,Tue,Sun 9:00'],
   ['0 9 * * FRI-MON', 'day of the week', 'FRI-MON', NAMES, 'Mon,Fri..Sun 9:00'],
-  ['0 9 1 * MON', 'day of the week', 'MON', NAMES, 'cron 0 9 1 * 1'],
+  ['0 9 1 * MON', 'day of the week', 'MON', NAMES, 'cron! 0 9 1 * 1'],
   ['0 0 * * 7', 'day of the week', '7', '7 is not between 0 and 6, Sunday is 0', 'Sun 0:00'],
   ['0 0 * * 5-7', 'day of the week', '5-7', '7 is not between 0 and 6, Sunday is 0', 'Fri..Sun 0:00'],
   ['0 0 * * 1-7', 'day of the week', '1-7', '7 is not between 0 and 6, Sunday is 0', '0:00'],
-  ['0 0 15 * 1-7', 'day of the week', '1-7', '7 is not between 0 and 6, Sunday is 0', 'cron 0 0 15 * 0-6'],
+  ['0 0 15 * 1-7', 'day of the week', '1-7', '7 is not between 0 and 6, Sunday is 0', 'cron! 0 0 15 * 0-6'],
   // The marks of Quartz and others.
   ['0 9 ? * MON', 'day of the month', '?', "'?' is not POSIX", 'Mon 9:00'],
   ['0 9 ? * 2', 'day of the month', '?', "'?' is not POSIX", null],
@@ -159,15 +159,15 @@ const rows: readonly Row[] = [
   ],
   ['0 9 * * 1-5 local', 'zone', 'local', 'here it needs its name', null],
   ['*/5 * * * * Europe/Berlin', 'minute', '*/5', STEPS, '*:0/5 Europe/Berlin'],
-  ['*/15 9 1 * 1 Asia/Tokyo', 'minute', '*/15', STEPS, 'cron 0,15,30,45 9 1 * 1 Asia/Tokyo'],
+  ['*/15 9 1 * 1 Asia/Tokyo', 'minute', '*/15', STEPS, 'cron! 0,15,30,45 9 1 * 1 Asia/Tokyo'],
 ]
 
-describe('expressions other than strict POSIX are rejected with the field, the reason and an equivalent', () => {
-  test.each(rows)('cron %s', (expression, field, token, problem, offer) => {
+describe('after cron!, expressions other than POSIX are rejected with the field, the reason and an equivalent', () => {
+  test.each(rows)('cron! %s', (expression, field, token, problem, offer) => {
     const error = refusal(expression)
     expect(error).toMatchObject({ field, token })
     expect(error.problem.startsWith(problem) ? problem : error.problem).toBe(problem)
-    expect(error.calendarEvent ?? (error.strict === null ? null : `cron ${error.strict}`)).toBe(offer)
+    expect(error.calendarEvent ?? error.cron).toBe(offer)
     expect(expression.slice(error.column - 1).startsWith(token)).toBe(true)
     expect(error.message).toContain(error.problem)
     if (field !== 'expression') expect(error.message).toContain(`${field} "${token}"`)
@@ -211,10 +211,10 @@ describe('the equivalent elapses as croner reads the expression', () => {
 
 function refusal(expression: string): CronSyntaxError {
   try {
-    timer(`cron ${expression}`)
+    timer(`cron! ${expression}`)
   } catch (error) {
     if (error instanceof CronSyntaxError) return error
     throw error
   }
-  throw new Error(`cron ${expression} was not refused`)
+  throw new Error(`cron! ${expression} was not refused`)
 }

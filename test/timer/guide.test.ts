@@ -40,6 +40,10 @@ describe('the guide on timers is right about', () => {
     }
   })
 
+  test.each(tables('normal').flatMap(({ rows }) => rows))('%s, whose normal form is %s', (text, normal) => {
+    expect(timer(text).text).toBe(normal)
+  })
+
   test.each(tables('offers').flatMap(({ rows }) => rows))(
     'cron %s, for which it suggests %s',
     (text, offer) => {
@@ -117,9 +121,10 @@ describe('the guide on timers is right about', () => {
   test('and all examples are checked', () => {
     expect(elapses.length).toBeGreaterThan(40)
     expect(called.length).toBe(9)
-    for (const file of ['elapses', 'offers', 'errors', 'ts']) expect(blocks(file).length).toBeGreaterThan(0)
+    for (const file of ['elapses', 'normal', 'offers', 'errors', 'ts'])
+      expect(blocks(file).length).toBeGreaterThan(0)
     expect(guide.match(/^```\w/gm)?.length).toBe(
-      ['elapses', 'offers', 'errors', 'ts'].reduce((sum, kind) => sum + blocks(kind).length, 0),
+      ['elapses', 'normal', 'offers', 'errors', 'ts'].reduce((sum, kind) => sum + blocks(kind).length, 0),
     )
   })
 })

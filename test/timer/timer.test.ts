@@ -26,6 +26,8 @@ describe('a zone is added to a timer', () => {
     ['Mon..Fri 9:00', 'Europe/Berlin', 'Mon..Fri 9:00 Europe/Berlin'],
     ['2026-03-29 02:30', 'America/New_York', '2026-03-29 02:30 America/New_York'],
     ['cron 0 9 * * 1-5', 'Europe/Berlin', 'cron 0 9 * * 1-5 Europe/Berlin'],
+    ['cron @daily', 'Europe/Berlin', 'cron @daily Europe/Berlin'],
+    ['cron! 0 9 * * 1-5', 'Europe/Berlin', 'cron! 0 9 * * 1-5 Europe/Berlin'],
     ['Mon  ', 'Asia/Tokyo', 'Mon   Asia/Tokyo'],
   ])('without a zone: %s', (text, zone, zoned) => {
     expect(withZone(text, zone)).toBe(zoned)
@@ -61,7 +63,7 @@ describe('a zone is added to a timer', () => {
   })
 
   test('a text that is not a timer is rejected', () => {
-    expect(() => withZone('cron */5 * * * *', 'Europe/Berlin')).toThrow(CronSyntaxError)
+    expect(() => withZone('cron 0 0 L * *', 'Europe/Berlin')).toThrow(CronSyntaxError)
     expect(() => withZone('dialy', 'Europe/Berlin')).toThrow(CalendarSyntaxError)
   })
 })

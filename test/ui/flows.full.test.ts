@@ -35,7 +35,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     const timer = page.getByLabel('Timer', { exact: true })
     await timer.fill('*/5 * * * *')
     await page.getByText('this looks like cron').waitFor()
-    await page.getByRole('button', { name: 'Use *:0/5' }).click()
+    await page.getByRole('button', { name: 'Use cron */5 * * * *' }).click()
     await page.getByText('every 5 minutes', { exact: true }).waitFor()
     expect(await page.getByRole('region', { name: 'Next run times' }).locator('tbody tr').count()).toBe(10)
 

@@ -45,7 +45,7 @@ const RARE = [
 const GARBAGE = [
   '',
   'whenever',
-  'cron */5 * * * *',
+  'cron 0 0 L * *',
   '*:*:61',
   'every 0s',
   'every -1s',

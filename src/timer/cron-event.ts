@@ -1,19 +1,20 @@
-/** Finds the timer with the meaning of a cron expression in one of the many dialects, for error messages. */
+/** Finds the calendar event with the meaning of a cron expression in one of its many dialects. */
 import { calendar } from '../calendar/index.ts'
 import { runsOf } from './words-values.ts'
 
-const MACROS: ReadonlyMap<string, string> = new Map([
-  ['@yearly', 'yearly'],
-  ['@annually', 'yearly'],
-  ['@monthly', 'monthly'],
+/** The five fields of each macro, and the calendar event that is named like it. */
+export const MACROS: ReadonlyMap<string, readonly [fields: string, event: string]> = new Map([
+  ['@yearly', ['0 0 1 1 *', 'yearly']],
+  ['@annually', ['0 0 1 1 *', 'yearly']],
+  ['@monthly', ['0 0 1 * *', 'monthly']],
   // systemd's weekly is Monday, cron's is Sunday.
-  ['@weekly', 'Sun 00:00'],
-  ['@daily', 'daily'],
-  ['@midnight', 'daily'],
-  ['@hourly', 'hourly'],
+  ['@weekly', ['0 0 * * 0', 'Sun 00:00']],
+  ['@daily', ['0 0 * * *', 'daily']],
+  ['@midnight', ['0 0 * * *', 'daily']],
+  ['@hourly', ['0 * * * *', 'hourly']],
 ])
-const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
-const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
+export const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
+export const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
 const WEEKDAY_NAMES = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 
 interface Limits {
@@ -40,21 +41,20 @@ interface Fields {
   readonly years: string
 }
 
-/** At most one of the two: a single calendar event, otherwise strict cron. */
-export interface Instead {
+/** At most one of the two: a single calendar event, otherwise five POSIX fields. */
+interface Instead {
   readonly calendarEvent: string | null
-  readonly strict: string | null
+  readonly fields: string | null
 }
 
-const NOTHING: Instead = { calendarEvent: null, strict: null }
+const NOTHING: Instead = { calendarEvent: null, fields: null }
 
-/** @param zone  undefined when the expression names none */
-export function insteadOf(words: readonly string[], zone: string | undefined): Instead {
-  const suffix = zone === undefined ? '' : ` ${zone}`
+/** @param suffix  the zone with a space before it, or nothing */
+export function insteadOf(words: readonly string[], suffix: string): Instead {
   const [first = ''] = words
   if (words.length === 1) {
-    const macro = MACROS.get(first.toLowerCase())
-    return macro === undefined ? NOTHING : { calendarEvent: `${macro}${suffix}`, strict: null }
+    const [, macro] = MACROS.get(first.toLowerCase()) ?? []
+    return macro === undefined ? NOTHING : { calendarEvent: `${macro}${suffix}`, fields: null }
   }
   const fields = fieldsOf(words)
   if (fields === null) return NOTHING
@@ -62,17 +62,23 @@ export function insteadOf(words: readonly string[], zone: string | undefined): I
   // suggestion is better than a wrong one.
   if ((words.includes('?') || words.length === 7) && /\d/u.test(fields.weekday.replace(/[#/].*$/u, '')))
     return NOTHING
-  const event = eventOf(fields)
-  if (event !== null) {
-    try {
-      const elapses = calendar(`${event}${suffix}`).next(new Date(0)) !== null
-      return elapses ? { calendarEvent: `${event}${suffix}`, strict: null } : NOTHING
-    } catch {
-      return NOTHING
-    }
+  const event = eventOf(words)
+  if (event === null) return NOTHING
+  // No single calendar event can express either of two days.
+  if (!isAny(fields.day) && !isAny(fields.weekday)) {
+    const posix = posixOf(fields)
+    return posix === null ? NOTHING : { calendarEvent: null, fields: `${posix}${suffix}` }
   }
-  const strict = strictOf(fields)
-  return strict === null ? NOTHING : { calendarEvent: null, strict: `${strict}${suffix}` }
+  return { calendarEvent: elapsing(`${event}${suffix}`), fields: null }
+}
+
+/** The calendar event; null if it is invalid or never elapses. */
+export function elapsing(event: string): string | null {
+  try {
+    return calendar(event).next(new Date(0)) === null ? null : event
+  } catch {
+    return null
+  }
 }
 
 /** Six fields start with seconds, except in AWS and some others, where they end with years. */
@@ -88,7 +94,13 @@ function fieldsOf(words: readonly string[]): Fields | null {
   return { seconds, minute, hour, day, month, weekday, years }
 }
 
-function eventOf(fields: Fields): string | null {
+/**
+ * The calendar event of five to seven fields; its days match both the day of the month and the day of the week. Null
+ * if there is none.
+ */
+export function eventOf(words: readonly string[]): string | null {
+  const fields = fieldsOf(words)
+  if (fields === null) return null
   const seconds = component(fields.seconds, MINUTE)
   const minute = component(fields.minute, MINUTE)
   const hour = component(fields.hour, HOUR)
@@ -106,29 +118,26 @@ function eventOf(fields: Fields): string | null {
     years === null
   )
     return null
-  // No single calendar event can express either of two days.
-  if (!isAny(fields.day) && !isAny(fields.weekday)) return null
-  const year = years === '*' ? '*' : years
-  const date = years === '*' && month === '*' && day === '-*' ? '' : `${year}-${month}${day} `
+  const date = years === '*' && month === '*' && day === '-*' ? '' : `${years}-${month}${day} `
   const weekday = week.names === '' ? '' : `${week.names} `
   const time = `${hour}:${padded(minute)}${seconds === '0' ? '' : `:${padded(seconds)}`}`
   return `${weekday}${date}${time}`
 }
 
-/** The expression in five strict fields: lists instead of steps, numbers instead of names. */
-function strictOf({ seconds, minute, hour, day, month, weekday, years }: Fields): string | null {
+/** The expression in five POSIX fields: lists instead of steps, numbers instead of names. */
+function posixOf({ seconds, minute, hour, day, month, weekday, years }: Fields): string | null {
   if (seconds !== '0' || years !== '*') return null
   const fields = [
-    strictField(minute, MINUTE),
-    strictField(hour, HOUR),
-    isAny(day) ? '*' : strictField(day, DAY),
-    strictField(month, MONTH),
-    isAny(weekday) ? '*' : strictWeekdays(weekday),
+    posixField(minute, MINUTE),
+    posixField(hour, HOUR),
+    isAny(day) ? '*' : posixField(day, DAY),
+    posixField(month, MONTH),
+    isAny(weekday) ? '*' : posixWeekdays(weekday),
   ]
   return fields.includes(null) ? null : fields.join(' ')
 }
 
-function strictField(text: string, limits: Limits): string | null {
+function posixField(text: string, limits: Limits): string | null {
   if (text === '*') return '*'
   const ranges = text.split(',').map((item) => readRange(item, limits))
   if (ranges.includes(null)) return null
@@ -136,7 +145,7 @@ function strictField(text: string, limits: Limits): string | null {
   return numberRanges(values)
 }
 
-function strictWeekdays(text: string): string | null {
+function posixWeekdays(text: string): string | null {
   const values = weekdayValues(text)
   return values === null ? null : numberRanges(values)
 }
@@ -173,7 +182,7 @@ function itemText(item: string, limits: Limits): string | null {
   if (values.length === 1) return String(first)
   if (first > last && step === 1) return `${span(first, limits.high)},${span(limits.low, last)}`
   if (first > last) return values.join(',')
-  if (step === 1) return first === limits.low && last === limits.high ? '*' : span(first, last)
+  if (step === 1) return item.startsWith('*') ? '*' : span(first, last)
   return last === limits.high ? `${first}/${step}` : `${span(first, last)}/${step}`
 }
 
