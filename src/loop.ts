@@ -12,13 +12,13 @@ const LONGEST_SLEEP_MS = 3_600_000
 export interface LoopHealth {
   readonly name: string
   /** When the last pass ended without an error; null before the first. */
-  readonly lastGoodPass: Date | null
+  readonly lastGoodPassAt: Date | null
   /** When the current pass started; null between passes. */
   readonly busySince: Date | null
   /** How long the current pass has been running, by a monotonic clock; null between passes. */
   readonly busyMs: number | null
   /** When the next pass starts by itself; null during a pass, and while the loop sleeps until it is woken. */
-  readonly nextPass: Date | null
+  readonly nextPassAt: Date | null
   /** How late the next pass is; 0: not late. */
   readonly lateMs: number
   /** Errors since the last good pass. */
@@ -44,7 +44,7 @@ export interface LoopOptions {
 }
 
 /** The results of the passes so far. */
-type Passes = Pick<LoopHealth, 'lastGoodPass' | 'consecutiveErrors' | 'lastError' | 'lastErrorAt'>
+type Passes = Pick<LoopHealth, 'lastGoodPassAt' | 'consecutiveErrors' | 'lastError' | 'lastErrorAt'>
 
 const NO_ERRORS = { consecutiveErrors: 0, lastError: null, lastErrorAt: null }
 
@@ -60,7 +60,7 @@ export class Loop {
   #due: number | null = null
   /** Whether the last pass failed after it had waited for a lock: then the next one goes on soon after its end. */
   #hasWaited = false
-  #passes: Passes = { lastGoodPass: null, ...NO_ERRORS }
+  #passes: Passes = { lastGoodPassAt: null, ...NO_ERRORS }
 
   constructor(options: LoopOptions) {
     this.#options = options
@@ -93,7 +93,7 @@ export class Loop {
       ...this.#passes,
       busySince: this.#busy?.at ?? null,
       busyMs: this.#busy && Math.round(now - this.#busy.mono),
-      nextPass: this.#due === null ? null : new Date(Date.now() + this.#due - now),
+      nextPassAt: this.#due === null ? null : new Date(Date.now() + this.#due - now),
       lateMs: this.#due === null ? 0 : Math.max(0, Math.round(now - this.#due)),
     }
   }
@@ -113,7 +113,7 @@ export class Loop {
       this.#busy = { at: new Date(), mono: performance.now() }
       const delayMs = await this.#options.pass()
       this.#busy = null
-      this.#passes = { lastGoodPass: new Date(), ...NO_ERRORS }
+      this.#passes = { lastGoodPassAt: new Date(), ...NO_ERRORS }
       return delayMs
     } catch (error) {
       this.#busy = null

@@ -107,7 +107,6 @@ const OPEN_OPTIONS = namesOf<KalendsOptions>({
   schema: true,
   migrate: true,
   connections: true,
-  longestUseMs: true,
   clock: true,
   worker: true,
   zone: true,

@@ -227,10 +227,10 @@ describe('a supervised loop', () => {
     const { loop, endPass, failPass } = controlled([1000, 1000])
     expect(loop.health()).toEqual({
       name: 'test',
-      lastGoodPass: null,
+      lastGoodPassAt: null,
       busySince: null,
       busyMs: null,
-      nextPass: null,
+      nextPassAt: null,
       lateMs: 0,
       consecutiveErrors: 0,
       lastError: null,
@@ -239,11 +239,11 @@ describe('a supervised loop', () => {
     loop.start()
     await endPass()
     const good = new Date(Date.UTC(2026, 0, 1))
-    expect(loop.health().lastGoodPass).toEqual(good)
+    expect(loop.health().lastGoodPassAt).toEqual(good)
     await vi.advanceTimersByTimeAsync(1000)
     await failPass(new Error('gone away'))
     expect(loop.health()).toMatchObject({
-      lastGoodPass: good,
+      lastGoodPassAt: good,
       busySince: null,
       consecutiveErrors: 1,
       lastError: 'gone away',
@@ -252,7 +252,7 @@ describe('a supervised loop', () => {
     await vi.advanceTimersByTimeAsync(1000)
     await endPass()
     expect(loop.health()).toMatchObject({ consecutiveErrors: 0, lastError: null, lastErrorAt: null })
-    expect(loop.health().lastGoodPass).not.toEqual(good)
+    expect(loop.health().lastGoodPassAt).not.toEqual(good)
   })
 
   it('health has the start of a pass that hangs', async () => {
@@ -270,16 +270,16 @@ describe('a supervised loop', () => {
   it('health has the time of the next pass, and its delay', async () => {
     const { loop, endPass } = controlled([1000, Infinity])
     loop.start()
-    expect(loop.health()).toMatchObject({ nextPass: null, lateMs: 0 })
+    expect(loop.health()).toMatchObject({ nextPassAt: null, lateMs: 0 })
     await endPass()
-    expect(loop.health()).toMatchObject({ nextPass: new Date(Date.UTC(2026, 0, 1, 0, 0, 1)), lateMs: 0 })
+    expect(loop.health()).toMatchObject({ nextPassAt: new Date(Date.UTC(2026, 0, 1, 0, 0, 1)), lateMs: 0 })
     // Time goes on, and no timer fires: a process that stood still.
     const late = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 5000)
     expect(loop.health().lateMs).toBe(4000)
     late.mockRestore()
     await vi.advanceTimersByTimeAsync(1000)
     await endPass()
-    expect(loop.health()).toMatchObject({ nextPass: null, lateMs: 0, busySince: null })
+    expect(loop.health()).toMatchObject({ nextPassAt: null, lateMs: 0, busySince: null })
   })
 })
 

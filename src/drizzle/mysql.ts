@@ -206,7 +206,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         nextRunAt: instant('nextrun'),
         declaredBy: text('declared_by', 190),
         createdAt: instant('created').notNull().default(now),
-        worker: text('worker', 255),
+        markedBy: text('worker', 255),
         markedAt: instant('marked'),
         markEndsAt: instant('mark_ends'),
         idle: word('idle', IDLE),

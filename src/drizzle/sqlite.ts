@@ -218,7 +218,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         nextRunAt: instant('nextrun'),
         declaredBy: text('declared_by'),
         createdAt: instant('created').notNull().default(now),
-        worker: text('worker'),
+        markedBy: text('worker'),
         markedAt: instant('marked'),
         markEndsAt: instant('mark_ends'),
         idle: word('idle', IDLE),

@@ -214,10 +214,10 @@ export const Health = z.strictObject({
     .array(
       z.strictObject({
         name: z.string(),
-        lastGoodPass: orNull(instant),
+        lastGoodPassAt: orNull(instant),
         busySince: orNull(instant),
         busyMs: orNull(z.number()),
-        nextPass: orNull(instant),
+        nextPassAt: orNull(instant),
         lateMs: z.number(),
         consecutiveErrors: z.int(),
         lastError: orNull(z.string()),

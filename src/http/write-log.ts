@@ -32,7 +32,7 @@ export class WriteLog {
   /** What differs between two states of a schedule; of a new or deleted one, everything. */
   schedule(id: string, before: Schedule | null, after: Schedule | null): void {
     this.#write({
-      schedule: id,
+      scheduleId: id,
       before: before && this.#hidden(differing({ ...before }, { ...after }), before.args),
       after: after && this.#hidden(differing({ ...after }, { ...before }), after.args),
     })
@@ -47,19 +47,19 @@ export class WriteLog {
           task: job.task,
           state: job.state,
           attempt: job.attempt,
-          stopRequested: job.stopRequestedAt,
+          stopRequestedAt: job.stopRequestedAt,
           ...(before === null && { args: job.args }),
         },
         job.args,
       )
-    this.#write({ job: id, before: shown(before), after: shown(after) })
+    this.#write({ jobId: id, before: shown(before), after: shown(after) })
     this.#mark(before === null ? ['jobs'] : ['schedules', 'jobs'])
   }
 
   /** A manual run of a schedule. @param args  undefined: the schedule's own */
-  run(schedule: string, job: string, args: unknown): void {
+  run(scheduleId: string, jobId: string, args: unknown): void {
     const after = args === undefined ? {} : this.#hidden({ args }, args)
-    this.#write({ schedule, job, before: null, after })
+    this.#write({ scheduleId, jobId, before: null, after })
     this.#mark(['schedules', 'jobs'])
   }
 

@@ -211,7 +211,7 @@ function changesOf(set: DeclaredSet, report: SyncReport, isStart: boolean): SetC
 const REMOVED = { retire: 'retired', delete: 'deleted', keep: 'kept' } as const
 
 function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boolean): void {
-  const about = (schedule: string) => ({ set: set.name, schedule })
+  const about = (scheduleId: string) => ({ set: set.name, scheduleId })
   if (!report.isNewest) {
     if (isStart)
       logger.warn(
@@ -241,7 +241,7 @@ function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boo
     )
   }
   logger.debug(
-    { set: set.name, schedules: report.unchanged },
+    { set: set.name, scheduleIds: report.unchanged },
     `${report.unchanged.length} declared schedules are unchanged`,
   )
 }

@@ -29,8 +29,6 @@ export interface StoreOptions {
   readonly schema?: string | undefined
   /** Whether to bring the tables up to date (default), or to fail when they are not. */
   readonly migrate?: boolean | undefined
-  /** Milliseconds after which a connection that is busy with one piece of work is destroyed: a worker's lease. */
-  readonly longestUseMs?: number | undefined
   /**
    * The most connections that this process opens to a database server, at least 3: about a tenth is for the REST API,
    * and of the others one half for the worker and one for calls. Default: 22, or 5 if you pass a pool; they are opened
@@ -58,13 +56,19 @@ const MEMORY = 'sqlite::memory:'
  * @throws SchemaError when the application has a table with one of our names, a table has an engine without
  * transactions, or the tables are out of date or need a later version of Kalends
  */
-export async function openStore(target: DatabaseTarget, options: StoreOptions = {}): Promise<Store> {
+export async function openStore(
+  target: DatabaseTarget,
+  options: Parameters<typeof openStores>[1] = {},
+): Promise<Store> {
   const stores = await openStores(target, options)
   return { ...stores.loops, close: () => stores.close() }
 }
 
 /** Like `openStore`, with a store for each use. */
-export async function openStores(target: DatabaseTarget, options: StoreOptions = {}): Promise<Stores> {
+export async function openStores(
+  target: DatabaseTarget,
+  options: StoreOptions & Pick<OpenOptions, 'longestUseMs'> = {},
+): Promise<Stores> {
   const prefix = checkedPrefix(options)
   checkedWhole('connections', options.connections, LEAST_CONNECTIONS, MOST_CONNECTIONS)
   const uses = await openDatabase(target, { ...options, createsSchema: options.migrate !== false })

@@ -46,7 +46,6 @@ const OPTIONS = namesOf<TestOptions>({
   argsLimit: true,
   middleware: true,
   redact: true,
-  longestUseMs: true,
 })
 
 /** How many rounds of work may be due at the same instant before the test fails. */

@@ -87,57 +87,60 @@ export class Reporter {
   }
 
   submitted(submission: Submission): void {
-    const { id: schedule, task, plan } = submission
+    const { id: scheduleId, task, plan } = submission
     for (const { slot, reason, count } of plan.skips) {
-      this.#logger.warn({ schedule, task, slot, reason, count }, 'Slots skipped')
+      this.#logger.warn({ scheduleId, task, slot, reason, count }, 'Slots skipped')
     }
     if (plan.idle === 'invalid') {
-      this.#logger.error({ schedule, task, error: plan.lastError }, 'Invalid timer; edit it to continue')
+      this.#logger.error({ scheduleId, task, error: plan.lastError }, 'Invalid timer; edit it to continue')
     }
     if (submission.jobs.length > 0) {
-      this.#logger.debug({ schedule, task, jobs: submission.jobs, nextRunAt: plan.nextRunAt }, 'Submitted')
+      this.#logger.debug(
+        { scheduleId, task, jobIds: submission.jobs, nextRunAt: plan.nextRunAt },
+        'Submitted',
+      )
     }
     this.#events.emit('submitted', () => submittedEvent(submission))
   }
 
-  notSubmitted(schedule: string, error: unknown): void {
-    this.#logger.error({ schedule, err: error }, `The schedule '${schedule}' could not be submitted`)
-    this.#events.emit('error', () => ({ where: `schedule ${schedule}`, error }))
+  notSubmitted(scheduleId: string, error: unknown): void {
+    this.#logger.error({ scheduleId, err: error }, `The schedule '${scheduleId}' could not be submitted`)
+    this.#events.emit('error', () => ({ where: `schedule ${scheduleId}`, error }))
   }
 
   started(job: ClaimedJob): void {
-    this.#logger.debug({ job: job.id, task: job.task, attempt: job.attempt }, 'Job started')
+    this.#logger.debug({ jobId: job.id, task: job.task, attempt: job.attempt }, 'Job started')
     this.#events.emit('started', () => startedEvent(job, this.#redaction))
   }
 
-  notStarted(job: string, error: unknown): void {
+  notStarted(jobId: string, error: unknown): void {
     this.#logger.error(
-      { job, err: error },
-      `The job '${job}' could not be made claimable, claimed or started; it will be retried`,
+      { jobId, err: error },
+      `The job '${jobId}' could not be made claimable, claimed or started; it will be retried`,
     )
-    this.#events.emit('error', () => ({ where: `job ${job}`, error }))
+    this.#events.emit('error', () => ({ where: `job ${jobId}`, error }))
   }
 
   settled(result: SettleResult): void {
     for (const settled of result.settled) {
-      const { id: job, task, scheduleId: schedule, attempt, outcome } = settled
-      const fields = { job, task, schedule, attempt, state: outcome.state, error: outcome.error }
+      const { id: jobId, task, scheduleId, attempt, outcome } = settled
+      const fields = { jobId, task, scheduleId, attempt, state: outcome.state, error: outcome.error }
       if (outcome.error === null) this.#logger.debug(fields, 'Job ended')
       else this.#logger.warn(fields, isFinal(outcome.state) ? 'Job ended' : 'Attempt failed')
       this.#events.emit('settled', () => settledEvent(settled, this.#redaction))
     }
-    for (const { id: job, worker, claim } of result.lost) {
+    for (const { id: jobId, worker, claim } of result.lost) {
       this.#logger.warn(
-        { job, worker, claim },
+        { jobId, worker, claim },
         'The end of an attempt was not written: the job belongs to another worker by now',
       )
     }
   }
 
   /** The job stays `running` under its worker, so that it remains visible and no worker repeats it. */
-  rejected({ fence: { id: job, worker, claim } }: EndedAttempt, error: unknown): void {
-    const text = `The database rejected the end of the job '${job}', which stays running. Repair the row of the job or its schedule: the end is written within five minutes, or when the worker stops`
-    this.#logger.error({ job, worker, claim, err: error }, text)
+  rejected({ fence: { id: jobId, worker, claim } }: EndedAttempt, error: unknown): void {
+    const text = `The database rejected the end of the job '${jobId}', which stays running. Repair the row of the job or its schedule: the end is written within five minutes, or when the worker stops`
+    this.#logger.error({ jobId, worker, claim, err: error }, text)
     this.#events.emit('error', () => ({ where: 'settler', error: new Error(text, { cause: error }) }))
   }
 

@@ -153,7 +153,7 @@ describe('a worker', () => {
     expect(asked - before).toBeLessThanOrEqual(40)
     // It sleeps meanwhile.
     const settler = executor.loops().find((loop) => loop.health().name === 'settler')
-    expect(settler?.health()).toMatchObject({ busySince: null, nextPass: expect.any(Date) })
+    expect(settler?.health()).toMatchObject({ busySince: null, nextPassAt: expect.any(Date) })
     vi.useRealTimers()
   })
 

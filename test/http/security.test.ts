@@ -439,7 +439,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
         user: 'ada',
         role: 'admin',
         action: 'putSchedule',
-        schedule: 's',
+        scheduleId: 's',
         before: null,
         after: { timer: 'daily', args: { to: 'x', password: '[redacted]' } },
       },
@@ -466,10 +466,10 @@ describe.skipIf(sqlite === undefined)('access', () => {
     await call('POST /api/v1/jobs/cancel', { body: { ids: jobs } })
     const events = lines.flatMap(({ fields }) => ('audit' in fields ? [fields.audit] : []))
     expect(events).toMatchObject([
-      { action: 'submitJob', job: 'a', before: null },
-      { action: 'submitJob', job: 'b', before: null },
-      { action: 'cancelJobs', job: 'a', before: { state: 'waiting' }, after: { state: 'cancelled' } },
-      { action: 'cancelJobs', job: 'b', before: { state: 'waiting' }, after: { state: 'cancelled' } },
+      { action: 'submitJob', jobId: 'a', before: null },
+      { action: 'submitJob', jobId: 'b', before: null },
+      { action: 'cancelJobs', jobId: 'a', before: { state: 'waiting' }, after: { state: 'cancelled' } },
+      { action: 'cancelJobs', jobId: 'b', before: { state: 'waiting' }, after: { state: 'cancelled' } },
     ])
   })
 

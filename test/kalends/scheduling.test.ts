@@ -32,7 +32,7 @@ async function absence(open: Scene['open'], database: TestDatabase, catchUp: num
 /** The health once every loop has done a pass. */
 async function passed(kalends: Kalends): Promise<Health | null> {
   const health = kalends.health()
-  return health.loops.every(({ lastGoodPass }) => lastGoodPass !== null) ? health : null
+  return health.loops.every(({ lastGoodPassAt }) => lastGoodPassAt !== null) ? health : null
 }
 
 eachDatabase((under) => {
@@ -78,7 +78,7 @@ eachDatabase((under) => {
     expect(lines).toContainEqual({
       level: 'warn',
       message: 'Slots skipped',
-      fields: { schedule: 's', task: 'tick', slot: newestDropped, reason: 'missed', count: 4 },
+      fields: { scheduleId: 's', task: 'tick', slot: newestDropped, reason: 'missed', count: 4 },
     })
   })
 

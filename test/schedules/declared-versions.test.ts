@@ -51,7 +51,7 @@ async function deploys(under: Pick<DatabaseUnderTest, 'fresh'>) {
       kalends
         .health()
         .loops.find(({ name }) => name === 'declared sets')
-        ?.lastGoodPass?.getTime() ?? 0
+        ?.lastGoodPassAt?.getTime() ?? 0
     for (let round = 0; round < 2; round += 1) {
       const before = last()
       await beat()

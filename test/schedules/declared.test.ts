@@ -73,7 +73,7 @@ eachDatabase((under) => {
     expect(messages).toContain(`info: ${changed}`)
     expect(fieldsOf(changed)).toEqual({
       set: 'set',
-      schedule: 'cleanup',
+      scheduleId: 'cleanup',
       changes: { timer: 'hourly', args: '{"days":7}' },
       before: { timer: 'daily', args: { days: 30 } },
     })

@@ -46,17 +46,17 @@ eachDatabase(({ kind, fresh }) => {
       const { url } = await database()
       const worker = await WorkerProcess.start(settings(url))
       const first = await healthThat(worker, 'every loop has begun', ({ loops }) =>
-        loops.every(({ lastGoodPass }) => lastGoodPass !== null),
+        loops.every(({ lastGoodPassAt }) => lastGoodPassAt !== null),
       )
-      const before = loop(first, 'scheduler').lastGoodPass
+      const before = loop(first, 'scheduler').lastGoodPassAt
       // Heartbeats go on, and the scheduler has nothing to do.
       await healthThat(worker, 'a lease has passed', (health) => {
         expect(health).toMatchObject({ ok: true, live: true, reasons: [], warnings: [] })
-        const beat = loop(health, 'lease').lastGoodPass
+        const beat = loop(health, 'lease').lastGoodPassAt
         return beat !== null && before !== null && instant(beat) - instant(before) > LEASE_MS
       })
       const health = await worker.health()
-      expect(loop(health, 'scheduler')).toMatchObject({ nextPass: null, lateMs: 0 })
+      expect(loop(health, 'scheduler')).toMatchObject({ nextPassAt: null, lateMs: 0 })
       expect(health.clockAheadMs).not.toBeNull()
       expect(Math.abs(health.clockAheadMs ?? Infinity)).toBeLessThan(2000)
     })

@@ -9,10 +9,10 @@ const ago = (ms: number) => new Date(NOW.getTime() - ms)
 
 const idle: LoopHealth = {
   name: 'scheduler',
-  lastGoodPass: ago(86_400_000),
+  lastGoodPassAt: ago(86_400_000),
   busySince: null,
   busyMs: null,
-  nextPass: null,
+  nextPassAt: null,
   lateMs: 0,
   consecutiveErrors: 0,
   lastError: null,
@@ -48,7 +48,7 @@ const busy = (ms: number): LoopHealth => ({ ...idle, busySince: ago(ms), busyMs:
 describe('it is ok', () => {
   test.each<[string, Partial<Vitals>]>([
     ['with a loop that sleeps until it is woken, for any time', {}],
-    ['with a loop that sleeps until a time', { loops: [{ ...idle, nextPass: ago(-30_000) }] }],
+    ['with a loop that sleeps until a time', { loops: [{ ...idle, nextPassAt: ago(-30_000) }] }],
     ['with a pass that takes up to three fifths of the lease', { loops: [busy(36_000)] }],
     [
       'with ends of runs that are being written',

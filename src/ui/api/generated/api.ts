@@ -1400,10 +1400,10 @@ export interface components {
             }[];
             loops?: {
                 name: string;
-                lastGoodPass: string | null;
+                lastGoodPassAt: string | null;
                 busySince: string | null;
                 busyMs: number | null;
-                nextPass: string | null;
+                nextPassAt: string | null;
                 lateMs: number;
                 consecutiveErrors: number;
                 lastError: string | null;

@@ -1,0 +1,75 @@
+/** One name for each thing: the columns in docs/tables.md, and their fields in JavaScript, in the API and in drizzle. */
+import { readFileSync } from 'node:fs'
+import { getTableColumns } from 'drizzle-orm'
+import { expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import * as mysql from '../../src/drizzle/mysql.ts'
+import * as sqlite from '../../src/drizzle/sqlite.ts'
+import * as answers from '../../src/http/answer-schemas.ts'
+import { Kalends } from '../../src/index.ts'
+
+const TEXT = readFileSync('docs/tables.md', 'utf8')
+/** A field that says only a part of what its column says. */
+const PARTLY = ['waitingFor']
+
+/** The columns of a section of the page, each with its field; null: it has none. */
+function documented(heading: string): Map<string, string | null> {
+  const start = TEXT.indexOf(`\n## ${heading}`)
+  const section = TEXT.slice(start, TEXT.indexOf('\n## ', start + 1))
+  const names = (cell = '') => Array.from(cell.matchAll(/`(\w+)`/gu), ([, name = '']) => name)
+  const rows = section.split('\n').filter((line) => line.startsWith('| `'))
+  return new Map(
+    rows.flatMap((row) => {
+      const [, columns, fields] = row.split('|')
+      return names(columns).map((column, index) => [column, names(fields)[index] ?? null] as const)
+    }),
+  )
+}
+
+const TABLES = [
+  ['periodic_task', documented('periodic_task'), 'periodicTask', answers.Schedule],
+  ['job', documented('job: a run'), 'job', answers.Job],
+] as const
+
+test.each(TABLES)('docs/tables.md names each column of %s, and its field', (_, columns, table, schema) => {
+  for (const tables of [mysql.tables(), sqlite.tables()]) {
+    const properties = Object.entries(getTableColumns<(typeof tables)['job' | 'periodicTask']>(tables[table]))
+    expect(new Set(properties.map(([, { name }]) => name))).toEqual(new Set(columns.keys()))
+    for (const [property, { name }] of properties) {
+      const field = columns.get(name) ?? property
+      if (!PARTLY.includes(field)) expect(`${name}: ${property}`).toBe(`${name}: ${field}`)
+    }
+  }
+  const fields = [...columns.values()].filter((field) => field !== null)
+  expect(fields.toSorted()).toEqual(Object.keys(schema.shape).toSorted())
+})
+
+test('the fields in JavaScript are those of the API', async () => {
+  const kalends = await Kalends.open('sqlite::memory:')
+  onTestFinished(() => kalends.stop())
+  const schedule = await kalends.schedules.create({ task: 'mail', timer: 'daily' })
+  expect(Object.keys(schedule).toSorted()).toEqual(Object.keys(answers.Schedule.shape).toSorted())
+  const job = await kalends.jobs.cancel(await kalends.jobs.submit('mail'))
+  expect(Object.keys(job).toSorted()).toEqual(Object.keys(answers.Job.shape).toSorted())
+})
+
+/** Points of a calendar or of a range, and not the time at which something happened. */
+const POINTS = ['slot', 'lastSlot', 'starts', 'ends', 'from', 'to', 'hour', 'at', 'now', 'busySince']
+
+test('the time at which something happened ends in At, and ids of other rows end in Id', () => {
+  const found = { instants: new Set<string>(), others: new Set<string>() }
+  const collect = (name: string, schema: z.core.JSONSchema._JSONSchema) => {
+    if (typeof schema !== 'object') return
+    if (schema.format === 'date-time') found.instants.add(name)
+    else found.others.add(name)
+    for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) collect(name, part)
+    for (const [key, property] of Object.entries(schema.properties ?? {})) collect(key, property)
+    if (typeof schema.items === 'object' && !Array.isArray(schema.items)) collect(name, schema.items)
+  }
+  for (const [name, schema] of Object.entries(answers))
+    collect(name, z.toJSONSchema(schema, { unrepresentable: 'any' }))
+  const instants = [...found.instants].filter((name) => !POINTS.includes(name))
+  expect(instants.length).toBeGreaterThan(10)
+  expect(instants.filter((name) => !name.endsWith('At'))).toEqual([])
+  expect([...found.others].filter((name) => ['job', 'schedule'].includes(name))).toEqual([])
+})
