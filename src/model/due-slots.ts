@@ -4,18 +4,20 @@
  */
 import type { Elapses } from '../timer/index.ts'
 
-/** The slots of a schedule that became due, and what to do with them. */
+/** The slots of a schedule that became due. */
 export interface DueSlots {
-  /** Missed slots that are made up, oldest first. */
-  readonly madeUp: readonly Date[]
-  /** The slot that is on time. */
-  readonly current: Date | null
-  /** Missed slots that are not made up. */
+  /** The newest ones, as many as `catchUp` says, oldest first. */
+  readonly kept: readonly Date[]
+  /** How many slots before these there are. */
   readonly dropped: number
   readonly newestDropped: Date | null
 }
 
-/** All slots from `first` to now. A slot is missed if a later one is due as well, or if it is too late. */
+/**
+ * All slots from `first` to now.
+ *
+ * @param catchUp  the most slots to keep; 0: the newest one, if it is due for at most `missedAfterMs`
+ */
 export function dueSlots(
   event: Elapses,
   first: Date,
@@ -25,18 +27,11 @@ export function dueSlots(
 ): DueSlots & { last: Date } {
   const latest = lastElapse(event, now)
   const last = latest !== null && latest > first ? latest : (chain(event, first, now).at(-1) ?? first)
-  const lastIsMissed = now.getTime() - last.getTime() > missedAfterMs
-  const kept = lastIsMissed ? catchUp : catchUp + 1
-  const newest = newestSlots(event, first, last, kept + 1)
-  const newestDropped = newest.length > kept ? (newest.shift() ?? null) : null
-  const current = lastIsMissed ? null : (newest.pop() ?? null)
-  return {
-    madeUp: newest,
-    current,
-    newestDropped,
-    dropped: newestDropped === null ? 0 : chain(event, first, newestDropped).length,
-    last,
-  }
+  const most = catchUp === 0 && now.getTime() - last.getTime() <= missedAfterMs ? 1 : catchUp
+  const kept = newestSlots(event, first, last, most + 1)
+  const newestDropped = kept.length > most ? (kept.shift() ?? null) : null
+  const dropped = newestDropped === null ? 0 : chain(event, first, newestDropped).length
+  return { kept, dropped, newestDropped, last }
 }
 
 /** The newest slots from `first` to `last`, oldest first, found backwards, so that a long absence costs nothing. */

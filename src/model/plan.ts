@@ -68,6 +68,8 @@ export interface PlannedSkip {
   /** How many slots there are. */
   readonly count: number
   readonly error: string | null
+  /** For missed ones: none of them was on time, so the scheduler was away. */
+  readonly wasAway?: boolean
 }
 
 /** The result of planning a schedule. */
@@ -89,7 +91,7 @@ export interface Circumstances {
   /** By the database's clock. */
   readonly now: Date
   readonly open: OpenJobs
-  /** An older slot is missed even if no later one is due: lease + poll interval, in milliseconds. */
+  /** A slot is on time while it is due for at most this long: lease + poll interval, in milliseconds. */
   readonly missedAfterMs: number
 }
 
@@ -211,7 +213,7 @@ function planEdited(readable: Readable, circumstances: Circumstances): Plan {
   if (!isSetByHand(schedule) || schedule.nextRunAt === null) return planFromNow(readable, circumstances)
   if (schedule.nextRunAt > now) return { ...withNextRun(schedule, schedule.nextRunAt), isByHand: true }
   const slot = nowAfter(now, schedule.lastSlot)
-  const due = { madeUp: [], current: slot, dropped: 0, newestDropped: null }
+  const due = { kept: [slot], dropped: 0, newestDropped: null }
   return decide(
     { ...readable, schedule: { ...schedule, lastSlot: slot } },
     event.next(slot),
@@ -247,9 +249,14 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
   const decided = lastSlot !== null && schedule.nextRunAt <= lastSlot && !isAhead(lastSlot, now)
   const first = decided ? nowAfter(now, lastSlot) : slotOf(readable, schedule.nextRunAt)
   if (first === null || (!decided && first > now)) return withNextRun(schedule, first)
-  const due = afterFinish
-    ? singleSlot(first, schedule.catchUp, now.getTime() - first.getTime() > circumstances.missedAfterMs)
-    : dueSlots(event, first, now, schedule.catchUp, circumstances.missedAfterMs)
+  // A timer that counts from the end of a run has only the slot that is due.
+  const due = dueSlots(
+    afterFinish ? NO_ELAPSES : event,
+    first,
+    now,
+    schedule.catchUp,
+    circumstances.missedAfterMs,
+  )
   const afterLast = event.next(due.last)
   // More slots than are counted, in an hour that the clock repeats: continue from now.
   const nextRunAt = afterLast !== null && afterLast <= now ? event.next(now) : afterLast
@@ -272,20 +279,20 @@ function slotOf({ schedule, event, afterFinish }: Readable, nextRunAt: Date): Da
   return isLaterNearer ? later : earlier
 }
 
-/** A timer that counts from the end of a run has only the slot that is due. */
-function singleSlot(slot: Date, catchUp: number, isMissed: boolean): DueSlots & { last: Date } {
-  if (!isMissed) return { madeUp: [], current: slot, dropped: 0, newestDropped: null, last: slot }
-  if (catchUp > 0) return { madeUp: [slot], current: null, dropped: 0, newestDropped: null, last: slot }
-  return { madeUp: [], current: null, dropped: 1, newestDropped: slot, last: slot }
-}
+const NO_ELAPSES: Elapses = { next: () => null, previous: () => null }
 
-function decide(readable: Readable, nextRunAt: Date | null, due: DueSlots, { open }: Circumstances): Plan {
+function decide(
+  readable: Readable,
+  nextRunAt: Date | null,
+  due: DueSlots,
+  { now, open, missedAfterMs }: Circumstances,
+): Plan {
   const { schedule, afterFinish } = readable
-  const slots = due.current === null ? due.madeUp : [...due.madeUp, due.current]
+  const slots = due.kept
   const chosen = choose(schedule.overlap, slots, open)
   const runs = chosen.runs.slice(0, runsLeft(schedule, open, chosen.replaces))
   const skips = [
-    ...skipOf('missed', due.newestDropped === null ? [] : [due.newestDropped], due.dropped),
+    ...missedSkip(due, now, missedAfterMs),
     ...skipOf('overlap', slots.slice(0, slots.length - chosen.runs.length)),
     ...skipOf(
       'max-runs',
@@ -335,9 +342,18 @@ function choose(
 }
 
 /** The skip row for some slots, if any. It is stored at the newest slot. */
-function skipOf(reason: SkipReason, slots: readonly Date[], count: number = slots.length): PlannedSkip[] {
+function skipOf(reason: SkipReason, slots: readonly Date[]): PlannedSkip[] {
   const newest = slots.at(-1)
-  return newest === undefined ? [] : [{ slot: newest, reason, count, error: null }]
+  return newest === undefined ? [] : [{ slot: newest, reason, count: slots.length, error: null }]
+}
+
+function missedSkip(
+  { newestDropped: slot, dropped: count }: DueSlots,
+  now: Date,
+  afterMs: number,
+): PlannedSkip[] {
+  if (slot === null) return []
+  return [{ slot, reason: 'missed', count, error: null, wasAway: now.getTime() - slot.getTime() > afterMs }]
 }
 
 /** How many more runs may be submitted, assuming that all open runs succeed. */

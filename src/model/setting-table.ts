@@ -143,14 +143,18 @@ export const SETTINGS = {
     default: 'skip',
     description: 'What happens to a slot while an earlier job of the schedule is unfinished',
   },
-  /** Maximum number of missed slots that still run, newest first; default 1. */
+  /**
+   * Maximum number of runs for slots that are due at the same time, as after a downtime: for the newest ones. 0: only
+   * one that is on time; default 1.
+   */
   catchUp: {
     kind: 'whole',
     column: 'catch_up',
     least: 0,
     most: 1000,
     default: 1,
-    description: 'Maximum number of missed slots that still run, newest first',
+    description:
+      'Maximum number of runs for slots that are due at the same time, as after a downtime: for the newest ones. 0: only one that is on time',
   },
   /** Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0. */
   jitter: {

@@ -229,7 +229,7 @@ function skipWords(skip: Job, schedule: Schedule): string {
     case 'overlap':
       return `the previous run had not ended (overlap = '${schedule.overlap}').${many}`
     case 'missed':
-      return `no scheduler was running in time, and catch_up limits how many missed slots are made up (${schedule.catchUp}).${many}`
+      return `later slots came before a scheduler submitted it, or it was late, and catch_up limits how many of them run (${schedule.catchUp}).${many}`
     case 'max-runs':
       return `as many runs as max_runs allows had succeeded or were in progress.${many}`
     default:

@@ -88,8 +88,10 @@ export class Reporter {
 
   submitted(submission: Submission): void {
     const { id: scheduleId, task, plan } = submission
-    for (const { slot, reason, count } of plan.skips) {
-      this.#logger.warn({ scheduleId, task, slot, reason, count }, 'Slots skipped')
+    for (const { slot, reason, count, wasAway } of plan.skips) {
+      // Otherwise, slots come faster than the scheduler looks, and the newest one stands for them.
+      const level = reason !== 'missed' || wasAway === true ? 'warn' : 'debug'
+      this.#logger[level]({ scheduleId, task, slot, reason, count }, 'Slots skipped')
     }
     if (plan.idle === 'invalid') {
       this.#logger.error({ scheduleId, task, error: plan.lastError }, 'Invalid timer; edit it to continue')

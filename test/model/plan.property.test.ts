@@ -130,10 +130,10 @@ describe('during absences, overlaps and changes of the clock', () => {
             )
           }
 
-          // At most catch_up are made up, and no fewer than that while there are any.
+          // As many as catch_up says, at whatever moment the worker returns; with 0, one that is on time.
           const newest = pending.at(-1) ?? Number.NaN
           const onTime = now.getTime() - newest <= MISSED_AFTER_MS ? 1 : 0
-          expect(kept).toBe(Math.min(pending.length, row.catchUp + onTime))
+          expect(kept).toBe(Math.min(pending.length, row.catchUp === 0 ? onTime : row.catchUp))
 
           expect(planned.nextRunAt?.getTime() ?? Infinity).toBeGreaterThan(now.getTime())
           expect(planned.idle).toBe(planned.nextRunAt === null ? 'done' : null)
@@ -144,6 +144,34 @@ describe('during absences, overlaps and changes of the clock', () => {
         }
       }),
       runs(1500),
+    )
+  })
+
+  test('after a downtime, as many runs as catch_up says, whenever the worker returns', () => {
+    const timers = [
+      ['cron * * * * *', MINUTE],
+      ['hourly', HOUR],
+      ['every 2h', 2 * HOUR],
+      ['every 2h after finish', 2 * HOUR],
+    ] as const
+    const nextRunAt = new Date('2026-03-01T00:00:00Z')
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...timers),
+        fc.constantFrom(0, 1, 3),
+        fc.integer({ min: 0, max: 2 * HOUR }),
+        ([timer, period], catchUp, moment) => {
+          const now = new Date(nextRunAt.getTime() + 12 * HOUR + moment)
+          const row = schedule({ timer, catchUp, nextRunAt, createdAt: new Date('2026-02-28T22:00:00Z') })
+          const planned = required(plan(row, at(now)))
+          const single = timer.endsWith('finish')
+          const due = single ? 1 : Math.floor((12 * HOUR + moment) / period) + 1
+          const onTime = !single && (12 * HOUR + moment) % period <= MISSED_AFTER_MS ? 1 : 0
+          expect(planned.runs.length).toBe(catchUp === 0 ? onTime : Math.min(catchUp, due))
+          expect(planned.runs.length + (planned.skips[0]?.count ?? 0)).toBe(due)
+        },
+      ),
+      runs(1000),
     )
   })
 

@@ -92,12 +92,20 @@ describe('missed slots', () => {
     })
   })
 
-  test('a slot on time runs after the one that is made up', () => {
+  test('by default there is one run after a downtime, also if a slot is on time', () => {
     expect(shown(plan(hourly, at('2026-03-01T13:00Z')))).toEqual({
-      runs: ['2026-03-01 12:00 after 3', '2026-03-01 13:00 blocked'],
-      skips: ['3 missed to 2026-03-01 11:00'],
+      runs: ['2026-03-01 13:00 after 4'],
+      skips: ['4 missed to 2026-03-01 12:00'],
       next: '2026-03-01 14:00',
     })
+  })
+
+  test('slots that come faster than the scheduler looks are not those of a downtime', () => {
+    const wasAway = (now: string) => plan(hourly, at(now))?.skips[0]?.wasAway
+    expect(wasAway('2026-03-01T10:01:01Z')).toBe(true)
+    const everySecond = schedule({ timer: '*:*:*', nextRunAt: new Date('2026-03-01T09:00Z') })
+    expect(plan(everySecond, at('2026-03-01T09:00:02Z'))?.skips).toMatchObject([{ count: 2, wasAway: false }])
+    expect(plan(everySecond, at('2026-03-01T09:02:02Z'))?.skips).toMatchObject([{ wasAway: false }])
   })
 
   test('catch_up 0 makes up none', () => {
@@ -124,8 +132,8 @@ describe('missed slots', () => {
   test('a weekend is never made up all at once', () => {
     const minutely = schedule({ timer: 'minutely', nextRunAt: new Date('2026-02-27T18:00Z') })
     const planned = plan(minutely, at('2026-03-02T08:00Z'))
-    expect(planned?.runs).toHaveLength(2)
-    expect(planned?.skips[0]?.count).toBe(62 * 60 - 1)
+    expect(planned?.runs).toHaveLength(1)
+    expect(planned?.skips[0]?.count).toBe(62 * 60)
   })
 
   test('downtime of weeks loses no weekly run', () => {
@@ -177,8 +185,8 @@ describe('missed slots', () => {
     const previous = vi.spyOn(CalendarEvent.prototype, 'previous')
     const planned = plan(everySecond, at('2026-03-01T00:00:00.500Z'))
     expect(shown(planned)).toEqual({
-      runs: ['2026-02-28 23:59:59 after 10000', '2026-03-01 00:00 blocked'],
-      skips: ['10000 missed to 2026-02-28 23:59:58'],
+      runs: ['2026-03-01 00:00 after 10000'],
+      skips: ['10000 missed to 2026-02-28 23:59:59'],
       next: '2026-03-01 00:00:01',
     })
     expect(next.mock.calls.length).toBeLessThan(10_020)
@@ -198,7 +206,7 @@ describe('while a job is unfinished', () => {
   test('missed slots are skipped, too: each counts once, by its reason', () => {
     expect(shown(plan({ ...hourly, catchUp: 2 }, at('2026-03-01T13:00Z', true)))).toEqual({
       runs: [],
-      skips: ['2 missed to 2026-03-01 10:00', '3 overlap to 2026-03-01 13:00'],
+      skips: ['3 missed to 2026-03-01 11:00', '2 overlap to 2026-03-01 13:00'],
       next: '2026-03-01 14:00',
     })
   })
@@ -228,8 +236,8 @@ describe('overlap queue-one', () => {
 
   test('of several slots, the newest waits', () => {
     expect(shown(plan({ ...row, catchUp: 3 }, at('2026-03-01T13:00Z', { running: 1 })))).toEqual({
-      runs: ['2026-03-01 13:00 after 1 blocked'],
-      skips: ['1 missed to 2026-03-01 09:00', '3 overlap to 2026-03-01 12:00'],
+      runs: ['2026-03-01 13:00 after 2 blocked'],
+      skips: ['2 missed to 2026-03-01 10:00', '2 overlap to 2026-03-01 12:00'],
       next: '2026-03-01 14:00',
     })
   })
@@ -849,8 +857,8 @@ describe('when the clocks change', () => {
     if (planned === null) throw new Error('a new row is planned')
     expect(shown(planned)).toMatchObject({ next: '2024-10-27 01:11' })
     expect(shown(plan(applied(row, planned), at('2024-10-27T01:15:10Z')))).toEqual({
-      runs: ['2024-10-27 01:14 after 3', '2024-10-27 01:15 blocked'],
-      skips: ['3 missed to 2024-10-27 01:13'],
+      runs: ['2024-10-27 01:15 after 4'],
+      skips: ['4 missed to 2024-10-27 01:14'],
       next: '2024-10-27 01:16',
     })
   })

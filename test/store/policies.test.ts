@@ -256,7 +256,7 @@ onEachStore((under) => {
         timer,
         max_runs: 2,
         run_count: 1,
-        catch_up: 5,
+        catch_up: 10,
         planned_from: `1|${timer}|0|||2|${nextrun}`,
       }
       await planned(under, 's', new Date('2199-01-01T00:00Z'), { overlap: 'allow', ...ofTwo })

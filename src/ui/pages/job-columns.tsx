@@ -7,7 +7,7 @@ import { count } from '../time/format.ts'
 
 const SKIPPED: Readonly<Record<string, string>> = {
   overlap: 'the previous run had not finished',
-  missed: 'no scheduler was running, and catch-up does not cover it',
+  missed: 'later slots came before it was submitted, and catch-up does not cover it',
   'max-runs': 'the runs in progress may already reach the maximum',
   unsubmittable: 'it could not be submitted',
 }

@@ -54,8 +54,8 @@ function reasonFault(
 }
 
 /**
- * One planning leaves its rows in one statement: first what it dropped, then what it made up, which are as many as
- * catch_up says, and perhaps the slot that is on time. The first run says how many were dropped.
+ * One planning leaves its rows in one statement: first what it dropped, then what it kept: as many slots as catch_up
+ * says, or for 0 perhaps the slot that is on time. The first run says how many were dropped.
  */
 function counts({ id }: ScheduleEvidence, { start, pieces }: Segment): Fault[] {
   const faults: Fault[] = []
@@ -70,7 +70,7 @@ function counts({ id }: ScheduleEvidence, { start, pieces }: Segment): Fault[] {
         })
     } else if (job.reason === 'missed' && isWhole(id, piece)) {
       const made = madeUp(id, pieces, index)
-      if (made !== null && made !== start.catchUp && made !== start.catchUp + 1)
+      if (made !== null && made !== start.catchUp && !(start.catchUp === 0 && made === 1))
         faults.push({
           text: `of the slots that were due, ${made} were not dropped, but catch_up is ${start.catchUp}: ${jobText(job)}`,
           at: slot,

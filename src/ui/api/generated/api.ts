@@ -639,7 +639,7 @@ export interface components {
              * @enum {string}
              */
             overlap?: "skip" | "queue-one" | "replace" | "allow";
-            /** @description Maximum number of missed slots that still run, newest first; default 1 */
+            /** @description Maximum number of runs for slots that are due at the same time, as after a downtime: for the newest ones. 0: only one that is on time; default 1 */
             catchUp?: number;
             /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
@@ -689,7 +689,7 @@ export interface components {
              * @enum {string}
              */
             overlap?: "skip" | "queue-one" | "replace" | "allow";
-            /** @description Maximum number of missed slots that still run, newest first; default 1 */
+            /** @description Maximum number of runs for slots that are due at the same time, as after a downtime: for the newest ones. 0: only one that is on time; default 1 */
             catchUp?: number;
             /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
@@ -767,7 +767,7 @@ export interface components {
              * @enum {string}
              */
             overlap?: "skip" | "queue-one" | "replace" | "allow";
-            /** @description Maximum number of missed slots that still run, newest first; default 1 */
+            /** @description Maximum number of runs for slots that are due at the same time, as after a downtime: for the newest ones. 0: only one that is on time; default 1 */
             catchUp?: number;
             /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
@@ -819,7 +819,7 @@ export interface components {
              * @enum {string}
              */
             overlap?: "skip" | "queue-one" | "replace" | "allow";
-            /** @description Maximum number of missed slots that still run, newest first; default 1 */
+            /** @description Maximum number of runs for slots that are due at the same time, as after a downtime: for the newest ones. 0: only one that is on time; default 1 */
             catchUp?: number;
             /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;

@@ -8,7 +8,7 @@ export const FIELDS = [
   {"name":"args","kind":"json","label":"Args","help":"Arguments for the task, as JSON","default":"{}"},
   {"name":"summary","kind":"text","label":"Summary","help":"The purpose of the schedule","default":null},
   {"name":"overlap","kind":"choice","label":"Overlap","help":"What happens to a slot while an earlier job of the schedule is unfinished","default":"skip","values":{"skip":"skip the slot","queue-one":"queue one job behind the earlier one","replace":"replace the earlier job","allow":"run alongside the earlier job"}},
-  {"name":"catchUp","kind":"whole","label":"Catch up","help":"Maximum number of missed slots that still run, newest first","default":1},
+  {"name":"catchUp","kind":"whole","label":"Catch up","help":"Maximum number of runs for slots that are due at the same time, as after a downtime: for the newest ones. 0: only one that is on time","default":1},
   {"name":"jitter","kind":"span","label":"Jitter","help":"Delays all runs of the schedule by the same share of this time","default":0},
   {"name":"starts","kind":"instant","label":"Starts","help":"No slot before this time","default":null},
   {"name":"ends","kind":"instant","label":"Ends","help":"No slot after this time","default":null},
