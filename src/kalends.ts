@@ -1,5 +1,6 @@
 /** The composition root: opens the store and connects the parts. */
 import { Definitions } from './definitions.ts'
+import { InvalidInputError } from './errors.ts'
 import { Emitter, type ListenOptions } from './events.ts'
 import type { Handler } from './executor/handler.ts'
 import type { Jobs } from './jobs/jobs.ts'
@@ -265,6 +266,8 @@ export class Kalends {
   ): () => void {
     checkKeys({ [event]: true }, EVENTS)
     checkKeys(options, ['signal'])
+    if (options.signal !== undefined && !(options.signal instanceof AbortSignal))
+      throw new InvalidInputError('signal', 'an AbortSignal is needed')
     return this.#events.on(event, checkedFunction('listener', listener), { ...options, once })
   }
 

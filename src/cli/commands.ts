@@ -43,7 +43,7 @@ export async function program(args: readonly string[]): Promise<AnyCommand> {
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'explain a command')
     .helpCommand('help [command]', 'explain a command')
-    .option('--verbose', 'print errors with their stack and causes, and log details')
+    .option('--verbose', 'print errors with their stack and causes')
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
     .showHelpAfterError('(kalends --help lists all commands and options)')
     .addHelpText('after', HELP)

@@ -5,15 +5,15 @@ import { harmlessJson, harmlessText } from './output.ts'
 
 export interface LogOptions {
   readonly json: boolean
-  /** Whether details are included. */
-  readonly verbose: boolean
+  /** The least important lines. */
+  readonly level: keyof Logger
 }
 
-export function commandLog({ json, verbose }: LogOptions, write: (text: string) => void): Logger {
+export function commandLog({ json, level }: LogOptions, write: (text: string) => void): Logger {
   const destination: DestinationStream = {
     write: (line) => write(json ? harmlessJson(line) : readable(line)),
   }
-  return pino({ level: verbose ? 'debug' : 'info', base: null }, destination)
+  return pino({ level, base: null }, destination)
 }
 
 const LEVELS: ReadonlyMap<unknown, string> = new Map([

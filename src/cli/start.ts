@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander'
 import { messageOf } from '../errors.ts'
 import { Kalends } from '../kalends.ts'
 import { timeSpan } from '../timer/index.ts'
-import { type AnyCommand, Command } from './commander.ts'
+import { type AnyCommand, Command, Option } from './commander.ts'
 import { type CommandUser, commandUser } from './command-user.ts'
 import { configurationOf, shownUrl, withDatabaseOptions } from './configuration.ts'
 import { EXIT, UsageError } from './failure.ts'
@@ -12,6 +12,8 @@ import { commandLog } from './log.ts'
 import type { Serve } from './serve.ts'
 import { stopSignal } from './signals.ts'
 import { wholeNumber } from './values.ts'
+
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 type Flags = ReturnType<ReturnType<typeof declaredCommand>['opts']>
 
@@ -49,9 +51,7 @@ Examples:
   $ kalends start                                             only submit jobs`
 
 export default function startCommand(): AnyCommand {
-  return declaredCommand().action((module, flags, self) =>
-    start(module, flags, self.parent?.opts()['verbose'] === true),
-  )
+  return declaredCommand().action(start)
 }
 
 function declaredCommand() {
@@ -88,11 +88,16 @@ function declaredCommand() {
       [],
     )
     .option('--http-built-in-tasks', 'callers of the API may use the tasks command and kalends.*')
+    .addOption(
+      new Option('--log-level <level>', 'the least important lines to log')
+        .choices(LEVELS)
+        .default('info' satisfies (typeof LEVELS)[number]),
+    )
     .option('--json', 'log JSON instead of readable lines')
     .addHelpText('after', HELP)
 }
 
-async function start(module: string | undefined, flags: Flags, verbose: boolean): Promise<void> {
+async function start(module: string | undefined, flags: Flags): Promise<void> {
   const hasHandlers = module !== undefined || flags.allowCommands === true
   const runsJobs = flags.executor && hasHandlers
   if (!flags.scheduler && !runsJobs)
@@ -105,7 +110,8 @@ async function start(module: string | undefined, flags: Flags, verbose: boolean)
   const runsAs = commandUserOf(flags)
   const serve = await serveOf(flags, database)
   const setup = module === undefined ? null : await loadModule(module)
-  const log = commandLog({ json: flags.json === true, verbose }, (text) => process.stdout.write(text))
+  const { json = false, logLevel: level } = flags
+  const log = commandLog({ json, level }, (text) => process.stdout.write(text))
   const stopped = stopSignal()
   const { worker, zone, lease, pollInterval, redact, grace } = flags
   const kalends = await Kalends.open(database, {

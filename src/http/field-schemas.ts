@@ -7,6 +7,7 @@ import {
   type SettingName,
   settingOf,
   type SettingOptions,
+  wholeNeeded,
 } from '../model/settings.ts'
 
 const DAY_ONE = 0
@@ -85,8 +86,11 @@ function valueIn(setting: Setting): z.ZodType {
   switch (setting.kind) {
     case 'text':
       return text(setting.most, setting.default === undefined ? 1 : 0)
-    case 'whole':
-      return z.int().min(setting.least).max(setting.most)
+    case 'whole': {
+      const { least, most, otherwise } = setting
+      const error = wholeNeeded(least, most, otherwise)
+      return z.int({ error }).min(least, { error }).max(most, { error })
+    }
     case 'span':
       return span(setting.least, setting.most)
     case 'choice':

@@ -63,8 +63,7 @@ export const scheduleOperations: readonly Operation[] = [
       const { id, ...input } = body
       await call.permit({ task: input.task, scheduleId: id ?? null })
       const settings = withoutMarkers(input, call, null)
-      const isNew = id === undefined || (await reach.schedules.get(id)) === null
-      const schedule = await reach.schedules.create(
+      const { isNew, schedule } = await reach.schedules.createOrFind(
         id === undefined ? settings : { ...settings, id, ifExists: 'same' },
       )
       if (isNew) call.writes.schedule(schedule.id, null, schedule)

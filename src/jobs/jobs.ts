@@ -12,7 +12,7 @@ import { cancel, retry } from '../model/manual-runs.ts'
 import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
 import { newId, ownedSettings, prefixOf, requireOwnFields, shownId } from '../model/owner.ts'
 import { defaultsOf, JOB_OPTION_NAMES, LONGEST_DELAY_MS, type OptionName } from '../model/settings.ts'
-import { checkedTaskName, storedArgs, type Task } from '../model/task.ts'
+import { checkedTask, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import type { JobStore, NewJob, Transaction, TransactionOption } from '../store/job-store.ts'
 import {
   type Counts,
@@ -117,10 +117,10 @@ export class Jobs {
     args?: unknown,
     options: SubmitOptions = {},
   ): Promise<string> {
-    const inObject = typeof given === 'object' && 'task' in given
+    checkKeys(options, SUBMIT_OPTIONS)
+    const inObject = typeof given === 'object' && given !== null && 'task' in given
     if (inObject && (args !== undefined || Object.keys(options).length > 0))
       throw new InvalidInputError('options', 'the first object already says everything; leave out the others')
-    if (!inObject) checkKeys(options, SUBMIT_OPTIONS)
     const { tx, ...job } = inObject ? given : { ...options, task: given, args }
     const [id = ''] = await this.#submit([await this.#newJob(job)], tx)
     return id
@@ -224,7 +224,10 @@ export class Jobs {
    * @returns the job as it is now: still `running` if it was asked to stop
    * @throws NotFoundError
    */
-  async cancel(id: string): Promise<Job> {
+  cancel(id: string): Promise<Job>
+  async cancel(id: string, ...others: unknown[]): Promise<Job> {
+    // Such as a transaction, which would be ignored.
+    for (const options of others) checkKeys(options, [])
     return this.#cancel(id, () => undefined)
   }
 
@@ -248,7 +251,10 @@ export class Jobs {
    * @throws NotFoundError
    * @throws ConflictError when it is neither, or another job of its schedule is not final
    */
-  async retry(id: string): Promise<Job> {
+  retry(id: string): Promise<Job>
+  async retry(id: string, ...others: unknown[]): Promise<Job> {
+    // Such as a transaction, which would be ignored.
+    for (const options of others) checkKeys(options, [])
     const { authority, inTurn, onWrite } = this.#context
     const job = await inTurn(async () => {
       await this.#checkOpen(1)
@@ -365,7 +371,8 @@ export class Jobs {
     const { authority, taskNamed, now, argsLimit } = this.#context
     const { owner } = authority
     checkKeys(options, JOB_OPTIONS)
-    const known = typeof task === 'string' ? (taskNamed(task) ?? { name: task, schema: null }) : task
+    const known =
+      typeof task === 'string' ? (taskNamed(task) ?? { name: task, schema: null }) : checkedTask(task)
     requireTask(authority, known.name)
     requireOwnFields(owner, options)
     const id = options.id === undefined ? newJobId(now()) : newId(owner, options.id)

@@ -24,8 +24,9 @@ export function checkedSettings(
     .filter((name) => options[name] !== undefined)
     .map((name) => {
       const value = options[name]
-      const isNull = value === null && isNullable(settingOf(name))
-      return [name, isNull ? null : checkedSetting(name, value)]
+      const setting = settingOf(name)
+      const isNull = value === null && isNullable(setting)
+      return [name, isNull ? null : checkedSetting(name, value, setting.otherwise)]
     })
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value was checked for its setting
   return Object.fromEntries(checked) as Partial<SettingValues>
@@ -34,15 +35,16 @@ export function checkedSettings(
 /**
  * The stored form of the value of one setting. The caller handles null.
  *
+ * @param otherwise  what null means, where it is a value
  * @throws InvalidInputError
  */
-export function checkedSetting(name: OptionName, value: unknown): unknown {
+export function checkedSetting(name: OptionName, value: unknown, otherwise?: string): unknown {
   const setting = settingOf(name)
   switch (setting.kind) {
     case 'text':
       return checkedText(name, value, setting)
     case 'whole':
-      return checkedWhole(name, value, setting.least, setting.most)
+      return checkedWhole(name, value, setting.least, setting.most, otherwise)
     case 'span':
       return spanOption(name, value, 0, setting)
     case 'choice':

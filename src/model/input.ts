@@ -2,6 +2,7 @@
 import { InvalidInputError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { timeSpan } from '../timer/index.ts'
+import { wholeNeeded } from './settings.ts'
 
 /** The limit of the columns, and of a four-digit year. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
@@ -63,14 +64,20 @@ function codePoint(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }
 
-/** @throws InvalidInputError when it is not a whole number or is out of range */
-export function checkedWhole<Value>(field: string, value: Value, least: number, most: number): Value {
+/**
+ * @param otherwise  what null means, where it is a value
+ * @throws InvalidInputError when it is not a whole number or is out of range
+ */
+export function checkedWhole<Value>(
+  field: string,
+  value: Value,
+  least: number,
+  most: number,
+  otherwise?: string,
+): Value {
   if (value === undefined) return value
   if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
-    throw new InvalidInputError(
-      field,
-      `a whole number from ${least} to ${most} is needed, not ${JSON.stringify(value)}`,
-    )
+    throw new InvalidInputError(field, `${wholeNeeded(least, most, otherwise)}, not ${JSON.stringify(value)}`)
   }
   return value
 }

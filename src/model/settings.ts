@@ -113,6 +113,11 @@ type ColumnValue<Name extends SettingName> =
 export type SettingRow = { [Name in SettingName as Definitions[Name]['column']]: ColumnValue<Name> }
 export type JobSettingRow = { [Name in JobSettingName as Definitions[Name]['column']]: ColumnValue<Name> }
 
+/** What to write: `a whole number from 1 to 9 is needed, or null: no limit`. */
+export function wholeNeeded(least: number, most: number, otherwise?: string): string {
+  return `a whole number from ${least} to ${most} is needed${otherwise === undefined ? '' : `, or null: ${otherwise}`}`
+}
+
 /** Ten years: the longest `delay` of a job. */
 export const LONGEST_DELAY_MS = 3650 * 86_400_000
 

@@ -1,7 +1,7 @@
 import { InvalidInputError, messageOf } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { checkedSetting } from './checked-settings.ts'
-import { checkedName, checkedWhole } from './input.ts'
+import { checkedName, checkedWhole, shownInput } from './input.ts'
 import { POLICY_NAMES, type PolicySettings, type PolicyValues, SETTINGS } from './settings.ts'
 import { issuesText, type StandardSchema } from './standard-schema.ts'
 
@@ -79,6 +79,14 @@ export function task<Input = AnyArgs, Args = Input, Result = unknown>(
     policy: { ...DEFAULT_POLICY, ...runPolicy(options) },
     concurrency: checkedWhole('concurrency', options.concurrency, 1, 10_000) ?? null,
   }
+}
+
+/** What plain JavaScript passes as a task. @throws InvalidInputError */
+export function checkedTask(given: unknown): Task {
+  if (typeof given === 'object' && given !== null && 'name' in given && 'schema' in given)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `task` makes such objects
+    return given as Task
+  throw new InvalidInputError('task', `a task or its name is needed, not ${shownInput(given)}`)
 }
 
 /** @throws InvalidInputError */

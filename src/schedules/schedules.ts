@@ -94,6 +94,18 @@ export class Schedules {
     options?: TransactionOption,
   ): Promise<Schedule>
   async create(given: AnyScheduleInput & CreateOptions, options: TransactionOption = {}): Promise<Schedule> {
+    return (await this.createOrFind(given, options)).schedule
+  }
+
+  /**
+   * For `kalends/http`: the same, and whether it was created.
+   *
+   * @internal
+   */
+  async createOrFind(
+    given: AnyScheduleInput & CreateOptions,
+    options: TransactionOption = {},
+  ): Promise<{ isNew: boolean; schedule: Schedule }> {
     checkKeys(options, ['tx'])
     const { ifExists, ...input } = given
     const isSameFine = oneOf('ifExists', ifExists, IF_EXISTS) === 'same'
@@ -103,23 +115,28 @@ export class Schedules {
     const { authority, onWrite } = this.#context
     const { schedules, inTurn } = this.#in(options)
     const stored = id === undefined ? newJobId(new Date()) : newId(authority.owner, id)
-    const found = isSameFine && id !== undefined ? await schedules.get(id) : null
-    const created = await this.#new(schedules, stored, input, found?.timer, CREATE)
-    const schedule = await inTurn(async () => {
+    const timer = isSameFine && id !== undefined ? (await schedules.get(id))?.timer : undefined
+    const created = await this.#new(schedules, stored, input, timer, CREATE)
+    const written = await inTurn(async () => {
       // A row of this owner whose id has no prefix would have the same visible id.
       const isHidden = id !== undefined && id !== stored
-      const existing = found ?? (isHidden ? await schedules.get(id) : null)
-      if (existing !== null) return sameOrConflict(existing, created, isSameFine)
-      await checkCount(authority.limits, schedules)
-      return await schedules.create(created).catch(async (error: unknown) => {
-        // Created by another call in the meantime.
-        const other = error instanceof ConflictError && isSameFine ? await schedules.get(id ?? '') : null
-        if (other === null) throw error
-        return sameOrConflict(other, created, isSameFine)
-      })
+      const existing = isSameFine || isHidden ? await schedules.get(id ?? '') : null
+      if (existing !== null && !isSameFine) throw inUse(existing.id)
+      if (existing === null) await checkCount(authority.limits, schedules)
+      if (!isSameFine || id === undefined) return { isNew: true, schedule: await schedules.create(created) }
+      const { declaredBy: _, ...wanted } = created.settings
+      const { result, schedule } = await schedules.put(
+        id,
+        () => created,
+        (current) => {
+          if (Object.keys(changedSettings(current, wanted)).length > 0) throw inUse(id, 'different ')
+          return {}
+        },
+      )
+      return { isNew: result === 'created', schedule }
     })
     onWrite()
-    return schedule
+    return written
   }
 
   /**
@@ -396,11 +413,8 @@ export class Schedules {
   }
 }
 
-/** @throws ConflictError unless the caller accepts the existing schedule and its settings are those of the new one */
-function sameOrConflict(existing: Schedule, { settings }: NewSchedule, isSameFine: boolean): Schedule {
-  const { declaredBy: _, ...wanted } = settings
-  if (isSameFine && Object.keys(changedSettings(existing, wanted)).length === 0) return existing
-  throw new ConflictError(
-    `A ${isSameFine ? 'different ' : ''}schedule with the id '${existing.id}' already exists; use put or update to change it`,
+function inUse(id: string, which = ''): ConflictError {
+  return new ConflictError(
+    `A ${which}schedule with the id '${id}' already exists; use put or update to change it`,
   )
 }

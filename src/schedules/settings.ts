@@ -8,7 +8,7 @@ import { ownedSettings, requireOwnFields } from '../model/owner.ts'
 import { elapsesOf } from '../model/plan.ts'
 import { DEFAULT_SETTINGS, type Schedule, type ScheduleSettings } from '../model/schedule.ts'
 import { OPTION_NAMES, type PolicyName, type SettingOptions, SETTINGS } from '../model/settings.ts'
-import { type ArgsOption, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
+import { type ArgsOption, checkedTask, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
 import type { NewSchedule } from '../store/schedule-store.ts'
 import { checkedZone, timer, withZone } from '../timer/index.ts'
@@ -173,7 +173,7 @@ export async function settingsChanges(
   checkKeys(changes, CHANGES)
   requireTask(context.authority, current.task)
   requireOwnFields(context.authority.owner, changes)
-  const task = taskOf(other ?? current.task, context)
+  const task = taskOf(other === undefined ? current.task : other, context)
   const isOther = task.name !== current.task
   if (isOther) requireTask(context.authority, task.name)
   const checkedArgs =
@@ -190,8 +190,8 @@ export async function settingsChanges(
   return settings
 }
 
-function taskOf(task: Task | string, context: SettingsContext): Pick<Task, 'name' | 'schema'> {
-  if (typeof task !== 'string') return task
+function taskOf(task: unknown, context: SettingsContext): Pick<Task, 'name' | 'schema'> {
+  if (typeof task !== 'string') return checkedTask(task)
   return context.taskNamed(task) ?? { name: task, schema: null }
 }
 
@@ -226,7 +226,9 @@ function checkedTimer(
   if (own !== undefined && parsed.zone !== checkedZone(own))
     throw new InvalidInputError(
       'zone',
-      `the timer '${value}' has its own, ${parsed.zone}; leave one of them out`,
+      parsed.kind === 'calendar' || parsed.kind === 'cron'
+        ? `the timer '${value}' has its own, ${parsed.zone}; leave one of them out`
+        : `the timer '${value}' has none, because it counts time spans; leave it out`,
     )
   if (zoned.length > SETTINGS.timer.most)
     throw new InvalidInputError(

@@ -25,10 +25,15 @@ export function callerTransaction(
   dialect: Dialect,
 ): Sql & { readonly select: (columns: readonly string[]) => string } {
   const execute = executorOf(transaction)
+  /** The application may have ended the transaction of a synchronous driver since the call began. */
+  const mustBeOpen = () => {
+    if (isIdle(transaction)) throw noTransaction()
+  }
   let checked: Promise<void> | undefined
   const executed = async (text: string, params: readonly SqlValue[], reads: boolean) => {
     checked ??= dialect.checkTransaction?.((statement) => execute(statement, true))
     await checked
+    mustBeOpen()
     try {
       // Uses literals, because drivers pass parameters in different ways.
       return await execute(dialect.withLiterals(text, params), reads)
@@ -49,25 +54,42 @@ export function callerTransaction(
   }
 }
 
+/** The last write of each transaction. */
+const turns = new WeakMap<object, Promise<unknown>>()
+
+/**
+ * Runs the writes of one transaction one after the other. Of calls that are not awaited, one would otherwise undo what
+ * others have written since its savepoint.
+ */
+export function inTurn<Result>(transaction: Transaction, write: () => Promise<Result>): Promise<Result> {
+  const turn = (turns.get(transaction) ?? Promise.resolve()).then(write)
+  turns.set(
+    transaction,
+    turn.catch(() => undefined),
+  )
+  return turn
+}
+
 /** Runs all statements of the work or none, so that the transaction can continue if one of them fails. */
 export async function wholly<Result>(
   { run }: Pick<Sql, 'run'>,
   work: () => Promise<Result>,
 ): Promise<Result> {
   await run('SAVEPOINT kalends')
+  let result: Result
   try {
-    const result = await work()
-    await run('RELEASE SAVEPOINT kalends')
-    return result
+    result = await work()
   } catch (error) {
     // After a deadlock, the transaction is gone, and its savepoint too.
     await run('ROLLBACK TO SAVEPOINT kalends').catch(() => undefined)
+    await run('RELEASE SAVEPOINT kalends').catch(() => undefined)
     throw error
   }
+  await run('RELEASE SAVEPOINT kalends')
+  return result
 }
 
 function executorOf(transaction: Transaction): Execute {
-  if (isIdle(transaction)) throw noTransaction()
   if (typeof transaction === 'function') return (statement) => transaction(statement, [])
   if (typeof transaction === 'object' && transaction !== null && !isPool(transaction)) {
     // A mysql2 connection with callbacks: the result of its `query` cannot be awaited.
@@ -119,7 +141,8 @@ function decoded(row: unknown): object {
 }
 
 function textIn(row: unknown, depth = DEEPEST_TEXT): string {
-  if (typeof row === 'string' && ROW.test(row)) return row
+  const text = row instanceof Uint8Array ? Buffer.from(row).toString('latin1') : row
+  if (typeof text === 'string' && ROW.test(text)) return text
   if (typeof row !== 'object' || row === null || depth === 0)
     throw new InvalidInputError('tx', 'the function must return the rows of the driver unchanged')
   return textIn(Object.values(row)[0], depth - 1)
@@ -131,18 +154,30 @@ function withCauses(error: unknown, most = 10): unknown[] {
   return [error, ...withCauses(error instanceof Error ? error.cause : undefined, most - 1)]
 }
 
-/** The transaction would not cover the job: a rollback would leave it in the database. */
+/** The transaction would not cover the change: a rollback would leave it in the database. */
 export function noTransaction(): InvalidInputError {
   return new InvalidInputError(
     'tx',
-    'the connection has no open transaction, so the job would be stored at once: begin one, or leave out tx',
+    'the connection has no open transaction, so the change would be stored at once: begin one and await the call before it ends, or leave out tx',
   )
 }
 
-/** Whether a connection of better-sqlite3, libsql (`inTransaction`) or node:sqlite (`isTransaction`) reports none. */
+/**
+ * Whether a connection of better-sqlite3, libsql (`inTransaction`) or node:sqlite (`isTransaction`), or that of a
+ * drizzle database on one, reports none.
+ */
 function isIdle(given: Transaction): boolean {
   if (typeof given !== 'object' || given === null) return false
-  return Reflect.get(given, 'inTransaction') === false || Reflect.get(given, 'isTransaction') === false
+  const session = 'session' in given ? given.session : null
+  const ofSession =
+    typeof session === 'object' && session !== null && 'client' in session ? session.client : null
+  return [given, '$client' in given ? given.$client : null, ofSession].some(
+    (connection) =>
+      typeof connection === 'object' &&
+      connection !== null &&
+      (Reflect.get(connection, 'inTransaction') === false ||
+        Reflect.get(connection, 'isTransaction') === false),
+  )
 }
 
 /** A pool, or a drizzle database on one, may run each statement on another connection, so it is not a transaction. */

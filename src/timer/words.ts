@@ -23,8 +23,9 @@ export function inWords(timer: Timer): string {
       const [first, second] = cronEvents(timer).map((text) => eventWords(String(calendar(text))))
       if (first === undefined) return timer.text
       // Two events have the same time: one by day of the week, one by day of the month.
-      const on = second === undefined ? first.on : `${first.on}, and ${second.on}`
-      return sentence({ ...first, on }, timer.zone)
+      const on = [first.on, ...(second === undefined ? [] : [second.on])]
+      // One that is every day includes the other.
+      return sentence({ ...first, on: on.includes('') ? '' : on.join(', and ') }, timer.zone)
     }
     case 'calendar':
       return sentence(eventWords(timer.text), timer.zone)

@@ -39,7 +39,7 @@ export interface SettledEvent {
   readonly endedAt: Date
 }
 
-/** What happened in this process. What `redact` hides is hidden here, too. */
+/** What happened in this process. The values that `redact` names are hidden in args and results. */
 export interface KalendsEvents {
   submitted: SubmittedEvent
   /** An attempt of a job started in this process. */

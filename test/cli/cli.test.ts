@@ -32,6 +32,7 @@ describe('help and usage', () => {
     [['start', '--no-such-option'], /unknown option '--no-such-option'/],
     [['start', '--concurrency', 'many'], /--concurrency.*whole number/],
     [['start', '--grace', '5 parsecs'], /--grace.*parsecs/],
+    [['start', '--log-level', 'trace'], /--log-level.*debug, info, warn, error/],
     [['start', '--lease', '5 parsecs'], /option '--lease': .*parsecs/],
     [['start', '--zone', 'Mars/Olympus'], /option '--zone': .*Mars\/Olympus/],
     [['start', '--worker', 'a/b'], /option '--worker': .*a\/b/],
@@ -162,6 +163,27 @@ describe('kalends start', () => {
       .split('\n')
       .map((line): unknown => JSON.parse(line))
     expect(lines.at(-1)).toMatchObject({ level: 30, msg: 'Kalends stopped' })
+  })
+
+  test('logs what is at least as important as --log-level says', async () => {
+    const cwd = await temporaryFolder()
+    const module = await moduleIn(
+      cwd,
+      `export default (kalends) => {
+         kalends.handle(task('fails'), () => { throw new Error('no') })
+         kalends.on('settled', () => { process.stdout.write('settled ') })
+         setTimeout(() => kalends.jobs.submit('fails', {}, { retries: 0 }), 50)
+       }`,
+    )
+    const lines = async (level: string) => {
+      const worker = start(CLI, ['start', module, '--json', '--log-level', level], { cwd })
+      await worker.until(/settled/)
+      worker.child.kill('SIGINT')
+      const { stdout } = await worker.ended
+      return new Set(Array.from(stdout.matchAll(/"level":(\d\d)/gu), ([, found]) => Number(found)))
+    }
+    expect(await lines('warn')).toEqual(new Set([40]))
+    expect(await lines('debug')).toEqual(new Set([20, 30, 40]))
   })
 
   test('stops cleanly when its log has no reader any more', async () => {

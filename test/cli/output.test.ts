@@ -56,7 +56,7 @@ describe('JSON', () => {
   test('is escaped in the log as well, with one event per line', () => {
     for (const json of [true, false]) {
       let written = ''
-      const log = commandLog({ json, verbose: false }, (text) => {
+      const log = commandLog({ json, level: 'info' }, (text) => {
         written += text
       })
       log.info({ id: HOSTILE }, 'Submitted')

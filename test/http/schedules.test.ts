@@ -63,6 +63,12 @@ eachDatabase((under) => {
       status: 409,
       body: { code: 'CONFLICT' },
     })
+    const atOnce = await Promise.all(
+      [1, 2, 3].map(() => call('POST /api/v1/schedules', { body: { ...mail, id: 'at once' } })),
+    )
+    expect(atOnce.filter(({ status }) => status === 201)).toHaveLength(1)
+    expect(atOnce.filter(({ status }) => status === 200)).toHaveLength(2)
+    await kalends.schedules.delete('at once')
     const path = `/api/v1/schedules/${encodeURIComponent(body.id)}`
     expect((await call(`PUT ${path}`, { body: mail })).status).toBe(200)
     expect((await call('PUT /api/v1/schedules/new', { body: mail })).status).toBe(201)

@@ -408,7 +408,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
   it('or log lines: one write is one line, in JSON and as text', async () => {
     if (sqlite === undefined) return
     const out: string[] = []
-    const logger = commandLog({ json: false, verbose: true }, (text) => void out.push(text))
+    const logger = commandLog({ json: false, level: 'debug' }, (text) => void out.push(text))
     const { call } = await apiScene(sqlite, {
       logger,
       authorize: () => ({ role: 'admin', user: 'eve\n2026-01-01 INFO forged \u001b[2J\u009b2J' }),

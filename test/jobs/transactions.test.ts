@@ -65,7 +65,7 @@ async function proves(database: TestDatabase, kalends: Kalends, inTransaction: I
 }
 
 async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, ugly: string): Promise<void> {
-  const { schedules } = kalends
+  const { jobs, schedules } = kalends
   const starts = new Date('2031-02-03T04:05:06.789Z')
   const input = {
     task: mail,
@@ -115,6 +115,30 @@ async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, u
   expect(await schedules.get('a')).toEqual(stored)
   expect(await schedules.history('a')).toHaveLength(1)
 
+  // Calls that are not awaited one by one: each is written wholly or not at all.
+  await inTransaction(async (tx) => {
+    const calls = await Promise.allSettled([
+      schedules.create({ ...input, id: 'p1' }, { tx }),
+      schedules.create({ ...input, id: 'a' }, { tx }),
+      jobs.submit(mail, {}, { tx, id: 'p2' }),
+      schedules.put('a', input, { tx, ifVersion: 'another' }),
+      schedules.create({ ...input, id: 'p3' }, { tx }),
+      jobs.submitMany([{ task: mail, id: 'p4' }], { tx }),
+      schedules.update('nobody', { summary: 'x' }, { tx }),
+    ])
+    expect(calls.map(({ status }) => status === 'fulfilled')).toEqual([
+      true,
+      false,
+      true,
+      false,
+      true,
+      true,
+      false,
+    ])
+  })
+  for (const id of ['p1', 'p3']) expect(await schedules.delete(id)).toMatchObject({ id, summary: ugly })
+  for (const id of ['p2', 'p4']) expect(await jobs.get(id)).toMatchObject({ id, state: 'waiting' })
+
   // Limits and ids of an owner, with what the transaction has written.
   const ann = kalends.scope({ submitter: 'ann', tasks: [mail], limits: { schedules: 2, openJobs: 1 } })
   await inTransaction(async (tx) => {
@@ -158,6 +182,17 @@ function begun(connection: Libsql.Database, tx: Transaction): InTransaction {
   }
 }
 
+/** As a drizzle database holds its connection. */
+function drizzleOn(connection: Libsql.Database): Transaction {
+  const prepare = (sql: string) => connection.prepare(sql)
+  const database = {
+    session: { client: connection },
+    run: (sql: string) => prepare(sql).run(),
+    all: (sql: string) => prepare(sql).all(),
+  }
+  return database
+}
+
 /** As query builders do: what the driver threw is the cause of the cause. */
 function wrapped(error: unknown): Error {
   return new Error('QueryFailed', { cause: new Error('DriverError', { cause: error }) })
@@ -190,6 +225,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       ['any options', {}],
       ['rows as arrays', { rowsAsArray: true }],
       ['rows by table', { nestTables: true }],
+      ['values as they come', { typeCast: false }],
     ])('submits on a connection of mysql2 with promises, with %s', async (_, options) => {
       const { open, database } = await scene(under)
       const connection = await connected(database.url, {
@@ -314,6 +350,29 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       })
     })
 
+    it('finds what others have committed since the transaction took its snapshot', async () => {
+      const { open, database } = await scene(under)
+      const kalends = await open()
+      const ann = kalends.scope({ submitter: 'ann', tasks: [mail] }).schedules
+      const input = { id: 'a', task: mail, timer: 'daily' } as const
+      const connection = await connected(database.url)
+      await connection.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+      await connection.query('START TRANSACTION WITH CONSISTENT SNAPSHOT')
+      await kalends.schedules.create(input)
+      await ann.create(input)
+      const tx = connection
+      expect(await kalends.schedules.create({ ...input, ifExists: 'same' }, { tx })).toMatchObject({
+        id: 'a',
+      })
+      expect(await ann.create({ ...input, ifExists: 'same' }, { tx })).toMatchObject({
+        id: 'a',
+        submitter: 'ann',
+      })
+      expect(await ann.put('a', { task: mail, timer: 'hourly' }, { tx })).toMatchObject({ result: 'changed' })
+      await connection.commit()
+      expect(await ann.get('a')).toMatchObject({ timer: 'hourly' })
+    })
+
     it('rejects a pool, which is not a transaction', async () => {
       const { open, database } = await scene(under)
       const { jobs } = await open()
@@ -374,6 +433,27 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
       })
       expect((await schedules.list()).total).toBe(0)
       expect((await jobs.list()).total).toBe(3)
+    })
+
+    it('rejects a call whose transaction ends before it has written, and leaves no transaction open', async () => {
+      const { open, database } = await scene(under)
+      const { jobs, schedules } = await open()
+      const connection = opened(database)
+      const input = { task: mail, timer: 'daily' } as const
+      await schedules.create({ ...input, id: 'there' })
+      for (const tx of [connection, drizzleOn(connection)]) {
+        const calls: Promise<unknown>[] = []
+        // As in a transaction of a synchronous driver, which cannot wait for a call.
+        connection.exec('BEGIN')
+        calls.push(schedules.create({ ...input, id: 'new' }, { tx }))
+        calls.push(schedules.create({ ...input, id: 'there' }, { tx }))
+        calls.push(jobs.submit(mail, {}, { tx }))
+        connection.exec('ROLLBACK')
+        for (const call of calls) await expect(call).rejects.toThrow('has no open transaction')
+        expect(connection.inTransaction).toBe(false)
+      }
+      expect((await schedules.list()).total).toBe(1)
+      expect((await jobs.list()).total).toBe(0)
     })
 
     it('rejects a connection without an open transaction', async () => {

@@ -176,3 +176,29 @@ test('zone is added to a timer, and delay is a time from now', async () => {
   const job = await jobs.get(await jobs.submit(mail, {}, { delay: '1h' }))
   expect(job?.runAt).toEqual(new Date(testing.now().getTime() + 3_600_000))
 })
+
+test.each<[string, (kalends: Kalends) => unknown, string]>([
+  ['create without a task', ({ schedules }) => schedules.create(plain({ timer: 'daily' })), 'task'],
+  ['create with null', ({ schedules }) => schedules.create(plain({ task: null, timer: 'daily' })), 'task'],
+  ['put', ({ schedules }) => schedules.put('a', plain({ timer: 'daily' })), 'task'],
+  ['update', ({ schedules }) => schedules.update('there', plain({ task: 7 })), 'task'],
+  ['update with null', ({ schedules }) => schedules.update('there', plain({ task: null })), 'task'],
+  ['submit', ({ jobs }) => plain(jobs).submit(), 'task'],
+  ['submit with null', ({ jobs }) => plain(jobs).submit({ task: 't' }, undefined, null), 'options'],
+  ['cancel', ({ jobs }) => plain(jobs).cancel('x', { tx: {} }), 'tx'],
+  ['retry', ({ jobs }) => plain(jobs).retry('x', { tx: {} }), 'tx'],
+  ['on', (kalends) => kalends.on('settled', () => {}, plain({ signal: 5 })), 'signal'],
+  ['on without a function', (kalends) => kalends.on('settled', plain({ not: 'a function' })), 'listener'],
+  [
+    'a zone of a span',
+    ({ schedules }) => schedules.create({ task: mail, timer: 'every 5min', zone: 'Europe/Berlin' }),
+    'zone',
+  ],
+])('%s: what plain JavaScript may pass is refused by name', async (_, call, field) => {
+  const kalends = await opened()
+  await kalends.schedules.create({ id: 'there', task: mail, timer: 'daily' })
+  const error = await Promise.resolve(kalends)
+    .then(call)
+    .catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code: 'KALENDS_INVALID_INPUT', field })
+})

@@ -69,6 +69,14 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     },
   )
 
+  it('a maximum of 0 is refused with what to write for none', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    const create = kalends.schedules.create({ task: plain, timer: 'daily', maxRuns: 0 })
+    await expect(create).rejects.toThrow(
+      /^maxRuns: a whole number from 1 to \d+ is needed, or null: no limit, not 0$/,
+    )
+  })
+
   it.each(['', '   ', 'i'.repeat(191)])('the id %j is rejected', async (id) => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const input = { task: plain, timer: 'daily' }

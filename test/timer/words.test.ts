@@ -104,6 +104,7 @@ const rows: readonly (readonly [text: string, words: string])[] = [
   ['*:*:0.5..3.5/1.5', 'at seconds 0.5 to 3.5 in steps of 1.5 of every minute'],
   ['cron 0 9 * * 1-5 Europe/Berlin', 'at 09:00, Monday to Friday (Europe/Berlin)'],
   ['cron 0 9 15 * 1', 'at 09:00 every Monday, and on the 15th of every month (UTC)'],
+  ['cron 0 9 15 * 0-6', 'at 09:00 every day (UTC)'],
   ['cron 0,15,30,45 9-17 * * 1-5', 'every 15 minutes from 09:00 to 17:45, Monday to Friday (UTC)'],
   ['cron 0 0 1 1 *', 'at 00:00 on 1 January every year (UTC)'],
   [

@@ -1,4 +1,4 @@
-import { callerTransaction, wholly } from '../caller-transaction.ts'
+import { callerTransaction, inTurn, wholly } from '../caller-transaction.ts'
 import type { Database, Dialect, Sql } from '../database.ts'
 import type { Transaction } from '../job-store.ts'
 import { fromStored } from '../../model/instant.ts'
@@ -8,6 +8,8 @@ import { type Tables, tables } from './tables.ts'
 export interface Context {
   /** Begins a SELECT that may run in a transaction of the application. @param columns  each a name, or `… AS name` */
   readonly select: (columns: readonly string[]) => string
+  /** Ends a SELECT that must read what others have committed; nothing if every SELECT does. */
+  readonly current: string
   readonly rows: Sql['rows']
   readonly run: Sql['run']
   readonly dialect: Dialect
@@ -29,6 +31,7 @@ export function tablesContext(database: Database, prefix: string): TablesContext
     dialect,
     tables: names,
     select: (columns) => `SELECT ${columns.join(', ')}`,
+    current: '',
     rows: (text, params) => sql.rows(text, params),
     run: (text, params) => sql.run(text, params),
   })
@@ -42,18 +45,33 @@ export function tablesContext(database: Database, prefix: string): TablesContext
 export function inTransactionOf(context: TablesContext, given: Transaction): TablesContext {
   const { dialect } = context
   const tx: Context = { ...context, ...callerTransaction(given, dialect) }
-  const transaction = <Result>(work: (of: Context) => Promise<Result>) => wholly(tx, () => work(tx))
-  return { ...context, ...tx, transaction, transactionOnKeys: onKeys(dialect, transaction) }
+  const transaction =
+    (of: Context) =>
+    <Result>(work: (of: Context) => Promise<Result>) =>
+      inTurn(given, () => wholly(of, () => work(of)))
+  return {
+    ...context,
+    ...tx,
+    run: (text, params) => inTurn(given, () => tx.run(text, params)),
+    transaction: transaction(tx),
+    // Its snapshot may be older than the row that has the key.
+    transactionOnKeys: onKeys(
+      dialect,
+      transaction(tx),
+      transaction({ ...tx, current: dialect.locked('wait') }),
+    ),
+  }
 }
 
 function onKeys(
   { isDuplicate }: Dialect,
-  transaction: TablesContext['transaction'],
+  first: TablesContext['transaction'],
+  again = first,
 ): TablesContext['transactionOnKeys'] {
   return (work) =>
-    transaction(work).catch((error: unknown) => {
+    first(work).catch((error: unknown) => {
       if (!isDuplicate(error)) throw error
-      return transaction(work)
+      return again(work)
     })
 }
 

@@ -25,7 +25,7 @@ export async function findOwn(
   const index = ownerIndex(tables, table, owner)
   const rows = await context.rows<{ id: string }>(
     `${context.select(['id'])} FROM ${dialect.found(tables[table], { index })}
-     WHERE id IN (${placeholders(candidates)})${scope.text}`,
+     WHERE id IN (${placeholders(candidates)})${scope.text} ${context.current}`,
     [...candidates, ...scope.params],
   )
   const there = new Set(rows.map(({ id }) => id))
