@@ -105,7 +105,7 @@ interface Readable {
 
 /** @returns what to write; null when the schedule is not due, in which case nothing may be written */
 export function plan(schedule: Plannable, circumstances: Circumstances): Plan | null {
-  const edited = schedule.definition !== schedule.plannedDefinition || isSetByHand(schedule)
+  const edited = isEdited(schedule)
   if (!edited && !isDue(schedule, circumstances.now)) return null
   let readable: Readable
   try {
@@ -119,6 +119,17 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
     }
   }
   return edited ? planEdited(readable, circumstances) : planDue(readable, circumstances)
+}
+
+/**
+ * Plans a schedule within the write that edits it.
+ *
+ * @returns null when there is nothing to write, or when it is due: then a scheduler submits it
+ */
+export function planEdit(schedule: Plannable, now: Date, open: OpenJobs): Plan | null {
+  const { nextRunAt } = schedule
+  if (!isEdited(schedule) || (nextRunAt !== null && nextRunAt <= now)) return null
+  return plan(schedule, { now, open, missedAfterMs: 0 })
 }
 
 /**
@@ -188,6 +199,10 @@ function read(schedule: Plannable, now: Date): Readable {
     event,
     afterFinish: timer(schedule.timer).kind === 'after-finish',
   }
+}
+
+function isEdited(schedule: Plannable): boolean {
+  return schedule.definition !== schedule.plannedDefinition || isSetByHand(schedule)
 }
 
 /** Whether nextRunAt was written since the last planning. */

@@ -12,7 +12,7 @@ import { runNow } from '../model/manual-runs.ts'
 import type { Job } from '../model/job.ts'
 import { newJobId } from '../model/occurrence.ts'
 import { newId } from '../model/owner.ts'
-import { elapsesOf } from '../model/plan.ts'
+import { elapsesOf, planEdit } from '../model/plan.ts'
 import { changedSettings, type Schedule, type ScheduleStatus } from '../model/schedule.ts'
 import {
   type Counts,
@@ -123,7 +123,8 @@ export class Schedules {
       const existing = isSameFine || isHidden ? await schedules.get(id ?? '') : null
       if (existing !== null && !isSameFine) throw inUse(existing.id)
       if (existing === null) await checkCount(authority.limits, schedules)
-      if (!isSameFine || id === undefined) return { isNew: true, schedule: await schedules.create(created) }
+      if (!isSameFine || id === undefined)
+        return { isNew: true, schedule: await schedules.create(created, planEdit) }
       const { declaredBy: _, ...wanted } = created.settings
       const { result, schedule } = await schedules.put(
         id,
@@ -132,6 +133,7 @@ export class Schedules {
           if (Object.keys(changedSettings(current, wanted)).length > 0) throw inUse(id, 'different ')
           return {}
         },
+        planEdit,
       )
       return { isNew: result === 'created', schedule }
     })
@@ -184,6 +186,7 @@ export class Schedules {
           check(current)
           return changedSettings(current, wanted)
         },
+        planEdit,
       )
     })
     if (written.result !== 'unchanged') this.#context.onWrite()
@@ -247,13 +250,18 @@ export class Schedules {
     const check = checkOf(id, options, this.#context)
     return this.#written(
       id,
-      await schedules.update(id, settings, (current) => {
-        check(current)
-        // The args were checked against the schema of this task, or those that stay against another one.
-        const stay = settings.task !== undefined && settings.args === undefined
-        if (current.task !== read.task || (stay && !isDeepStrictEqual(current.args, read.args)))
-          throw new VersionError(id)
-      }),
+      await schedules.update(
+        id,
+        settings,
+        (current) => {
+          check(current)
+          // The args were checked against the schema of this task, or those that stay against another one.
+          const stay = settings.task !== undefined && settings.args === undefined
+          if (current.task !== read.task || (stay && !isDeepStrictEqual(current.args, read.args)))
+            throw new VersionError(id)
+        },
+        planEdit,
+      ),
     )
   }
 
@@ -285,13 +293,17 @@ export class Schedules {
     const check = checkOf(id, options, this.#context)
     return this.#written(
       id,
-      await this.#in(options).schedules.reset(id, (current) => {
-        check(current)
-        if (current.status === 'done' || current.status === 'dead') return
-        throw new ConflictError(
-          `The schedule '${id}' is ${current.status}; only one that is done or dead can be reset`,
-        )
-      }),
+      await this.#in(options).schedules.reset(
+        id,
+        (current) => {
+          check(current)
+          if (current.status === 'done' || current.status === 'dead') return
+          throw new ConflictError(
+            `The schedule '${id}' is ${current.status}; only one that is done or dead can be reset`,
+          )
+        },
+        planEdit,
+      ),
     )
   }
 
@@ -389,13 +401,18 @@ export class Schedules {
     const check = checkOf(id, options, this.#context)
     return this.#written(
       id,
-      await this.#in(options).schedules.update(id, { enabled }, (current) => {
-        check(current)
-        if (current.status === (enabled ? 'paused' : 'active')) return
-        throw new ConflictError(
-          `The schedule '${id}' is ${current.status}; only one that is ${enabled ? 'paused can be resumed' : 'active can be paused'}`,
-        )
-      }),
+      await this.#in(options).schedules.update(
+        id,
+        { enabled },
+        (current) => {
+          check(current)
+          if (current.status === (enabled ? 'paused' : 'active')) return
+          throw new ConflictError(
+            `The schedule '${id}' is ${current.status}; only one that is ${enabled ? 'paused can be resumed' : 'active can be paused'}`,
+          )
+        },
+        planEdit,
+      ),
     )
   }
 

@@ -1,6 +1,7 @@
 import type { IsDue } from '../model/first-run.ts'
 import type { ManualRun, ScheduleToRun } from '../model/manual-runs.ts'
 import type { Owner } from '../model/owner.ts'
+import type { OpenJobs, Plan, Plannable } from '../model/plan.ts'
 import type { Schedule, ScheduleSettings } from '../model/schedule.ts'
 import type { Transaction } from './job-store.ts'
 
@@ -13,17 +14,20 @@ export interface NewSchedule {
   readonly isDue: IsDue | null
 }
 
+/** Plans a row that was just written; null: it stays as it is, and a scheduler plans it. */
+export type PlanEdit = (schedule: Plannable, now: Date, open: OpenJobs) => Plan | null
+
 /** Receives the locked row before it is written. If it throws, the row is not written. */
 export type Check<Row> = (current: Row) => void
 
-/** The operations on schedules that users and application code can run. The scheduler notices each edit and plans. */
+/** The operations on schedules that users and application code can run. Writes without `plan` are planned by a scheduler. */
 export interface ScheduleStore {
   /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
   ownedBy(owner: Owner): ScheduleStore
   /** See `JobStore.in`. */
   in(transaction: Transaction): ScheduleStore
   /** @throws ConflictError when the id is in use */
-  create(created: NewSchedule): Promise<Schedule>
+  create(created: NewSchedule, plan?: PlanEdit): Promise<Schedule>
   /**
    * Creates the schedule, or changes the existing one. If a callback throws, nothing is written.
    *
@@ -34,14 +38,20 @@ export interface ScheduleStore {
     id: string,
     create: () => Omit<NewSchedule, 'id'>,
     change: (current: Schedule) => Partial<ScheduleSettings>,
+    plan?: PlanEdit,
   ): Promise<{ readonly result: 'created' | 'changed' | 'unchanged'; readonly schedule: Schedule }>
   get(id: string): Promise<Schedule | null>
   /** @returns the schedule afterwards; null when there is no such schedule */
-  update(id: string, changes: Partial<ScheduleSettings>, check?: Check<Schedule>): Promise<Schedule | null>
+  update(
+    id: string,
+    changes: Partial<ScheduleSettings>,
+    check?: Check<Schedule>,
+    plan?: PlanEdit,
+  ): Promise<Schedule | null>
   /** @returns the deleted schedule; null when there is no such schedule */
   delete(id: string, check?: Check<Schedule>): Promise<Schedule | null>
   /** Plans a schedule from now and clears its counters. @returns as `update` */
-  reset(id: string, check?: Check<Schedule>): Promise<Schedule | null>
+  reset(id: string, check?: Check<Schedule>, plan?: PlanEdit): Promise<Schedule | null>
   /** How many schedules this owner has; counted up to `most`. */
   count(most: number): Promise<number>
   /**

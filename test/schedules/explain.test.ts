@@ -149,7 +149,7 @@ eachDatabase((under) => {
     [
       'not planned, without a worker',
       'hourly',
-      {},
+      { planned_from: null, nextrun: null },
       [/^It has not been planned yet, and no worker is alive to submit it\.$/, /not run/],
     ],
     [

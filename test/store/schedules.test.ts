@@ -1,8 +1,8 @@
-import type { OpenJobs } from '../../src/model/plan.ts'
 /** What people and code do to schedules. */
 import { describe, expect, it } from 'vitest'
 import { ConflictError } from '../../src/errors.ts'
 import { occurrenceId } from '../../src/model/occurrence.ts'
+import { type OpenJobs, planEdit } from '../../src/model/plan.ts'
 import type { Schedule } from '../../src/model/schedule.ts'
 import { toText } from '../../src/model/instant.ts'
 import {
@@ -47,6 +47,40 @@ onEachStore((under) => {
     if (found === null) throw new Error(`no schedule ${id}`)
     return found
   }
+
+  it('each write plans the row, whose next run it returns, and no scheduler needs to look at it', async () => {
+    const { schedules, scheduling } = under.store
+    const all = settings({ timer: '2199-03-04 05:06:07', args: '{"a":"😀"}', enabled: true })
+    const of = { settings: all, isDue: null }
+    const created = await schedules.create({ id: 's', ...of }, planEdit)
+    expect(created).toMatchObject({ status: 'active', nextRunAt: new Date('2199-03-04T05:06:07Z') })
+    const put = await schedules.put(
+      'p',
+      () => of,
+      () => ({}),
+      planEdit,
+    )
+    expect(put.schedule.nextRunAt).toEqual(created.nextRunAt)
+    const timer = 'every 5min after finish'
+    await job(under, 'open', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state: 'running' })
+    const waiting = await schedules.update('s', { timer }, undefined, planEdit)
+    expect(waiting).toMatchObject({ nextRunAt: null, status: 'active', waitingFor: 'finish' })
+    const paused = await schedules.update('s', { enabled: false }, undefined, planEdit)
+    expect(paused).toMatchObject({ nextRunAt: null, status: 'paused', waitingFor: null })
+    const changed = await schedules.put(
+      'p',
+      () => of,
+      () => ({ timer: '2198-01-01' }),
+      planEdit,
+    )
+    expect(changed.schedule.nextRunAt).toEqual(new Date('2198-01-01T00:00:00Z'))
+    for (const written of [paused, changed.schedule]) expect(await get(written?.id ?? '')).toEqual(written)
+    await under.query("UPDATE periodic_task SET idle = 'done', nextrun = NULL WHERE id = 'p'")
+    const reset = await schedules.reset('p', undefined, planEdit)
+    expect(reset).toMatchObject({ status: 'active', nextRunAt: changed.schedule.nextRunAt })
+    expect(await scheduling.markDue(WORKER, 10, LEASE_MS)).toEqual([])
+    expect((await scheduling.look([])).wakeAt).toEqual(reset?.nextRunAt)
+  })
 
   it('a created schedule is read back', async () => {
     await write(under.store).create('id 😀', ALL)

@@ -112,7 +112,8 @@ const PLANNABLE = [
   'worker',
 ]
 
-function plannableExpressions(dialect: Dialect): string[] {
+/** The expressions for `PlannableRow`, one for each column. */
+export function plannableExpressions(dialect: Dialect): string[] {
   return [
     ...PLANNABLE,
     ...settingExpressions(dialect, PLANNING),

@@ -95,6 +95,19 @@ export async function jobsBefore(
   )
 }
 
+/** How many jobs of a schedule are not final. */
+export async function openJobs(
+  { select, rows, dialect, tables }: Context,
+  schedule: string,
+): Promise<OpenJobs> {
+  const { job, stateIndex: index } = tables
+  const open = await rows<Pick<OpenJob, 'state'>>(
+    `${select(['state'])} FROM ${dialect.found(job, { index })} WHERE ${OPEN} AND periodic_task_id = ?`,
+    [schedule],
+  )
+  return countStates(open)
+}
+
 /** The schedules of the jobs among these that have not ended in the meantime. */
 async function stillOpen(tx: Context, jobs: readonly OpenJob[]): Promise<ReadonlySet<string>> {
   if (jobs.length === 0) return new Set()
@@ -296,7 +309,7 @@ function goingOn({ waiting, blocked, running }: OpenJobs, { replaces }: Plan): n
   return replaces ? running : waiting + blocked + running
 }
 
-function countStates(jobs: readonly OpenJob[]): OpenJobs {
+function countStates(jobs: readonly Pick<OpenJob, 'state'>[]): OpenJobs {
   const counts = { ...NO_OPEN_JOBS }
   for (const job of jobs) counts[job.state] += 1
   return counts

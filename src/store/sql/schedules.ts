@@ -9,13 +9,22 @@ import {
 } from '../../model/schedule.ts'
 import type { Dialect, SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
-import type { Check, NewSchedule, ScheduleStore } from '../schedule-store.ts'
+import type { Check, NewSchedule, PlanEdit, ScheduleStore } from '../schedule-store.ts'
 import { updateRows } from './by-key.ts'
 import { scopeCondition } from './conditions.ts'
 import { type Context, inTransactionOf, readClock, type TablesContext } from './context.ts'
 import { findOpenJob, findOwnId, shownSchedule } from './own-ids.ts'
-import { scheduleExpressions, type ScheduleRow, settingColumns, toSchedule } from './rows.ts'
-import { insertScheduleJobs, latestRun } from './schedule-jobs.ts'
+import {
+  plannableExpressions,
+  type PlannableRow,
+  plannedFrom,
+  scheduleExpressions,
+  type ScheduleRow,
+  settingColumns,
+  toPlannable,
+  toSchedule,
+} from './rows.ts'
+import { insertScheduleJobs, latestRun, openJobs } from './schedule-jobs.ts'
 import { countUpTo } from './selection.ts'
 import { placeholders } from './tables.ts'
 
@@ -41,22 +50,24 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
 
     in: (transaction) => scheduleStore(inTransactionOf(context, transaction), owner),
 
-    create: (created) =>
-      creating(context.transaction, dialect, shownId(owner, created.id), (tx) => insert(tx, owner, created)),
+    create: (created, plan) =>
+      creating(context.transaction, dialect, shownId(owner, created.id), (tx) =>
+        insert(tx, owner, created, plan),
+      ),
 
-    put: (name, create, change) =>
+    put: (name, create, change, plan) =>
       creating(context.transactionOnKeys, dialect, shownId(owner, name), async (tx) => {
         const current = await readSchedule(tx, owner, name, dialect.locked('wait'))
         if (current === null) {
           const created = { ...create(), id: newId(owner, name) }
-          return { result: 'created', schedule: await insert(tx, owner, created) }
+          return { result: 'created', schedule: await insert(tx, owner, created, plan) }
         }
         const changes = change(shownSchedule(owner, current))
         await changeSchedule(tx, current.id, changes)
-        return {
-          result: Object.keys(changes).length === 0 ? 'unchanged' : 'changed',
-          schedule: shownSchedule(owner, withSettings(current, changes)),
-        }
+        if (Object.keys(changes).length === 0)
+          return { result: 'unchanged', schedule: shownSchedule(owner, current) }
+        const changed = await planned(tx, withSettings(current, changes), plan)
+        return { result: 'changed', schedule: shownSchedule(owner, changed) }
       }),
 
     async get(name) {
@@ -64,10 +75,11 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
       return found && shownSchedule(owner, found)
     },
 
-    update: (name, changes, check) =>
+    update: (name, changes, check, plan) =>
       changing(name, check, async (tx, current) => {
         await changeSchedule(tx, current.id, changes)
-        if (changes.enabled !== true || current.enabled) return withSettings(current, changes)
+        const changed = withSettings(current, changes)
+        if (changes.enabled !== true || current.enabled) return planned(tx, changed, plan)
         // Planned from now, even if no worker has seen that it was paused. What is due stays due.
         const { now, instant } = dialect
         const nextrun = `CASE WHEN ${instant('nextrun')} <= ${now} THEN nextrun END`
@@ -76,7 +88,7 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
           `${tx.select([`${instant('nextrun')} AS nextrun`])} FROM ${tables.schedule} WHERE id = ?`,
           [current.id],
         )
-        return withSettings({ ...current, nextRunAt: fromText(row?.nextrun ?? null) }, changes)
+        return planned(tx, { ...changed, nextRunAt: fromText(row?.nextrun ?? null) }, plan)
       }),
 
     delete: (name, check) =>
@@ -85,12 +97,13 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
         return current
       }),
 
-    reset: (name, check) =>
+    reset: (name, check, plan) =>
       changing(name, check, async (tx, current) => {
         // planned_from NULL: planned again, from now.
         const reset = { idle: 'NULL', nextrun: 'NULL', planned_from: 'NULL', last_error: 'NULL' }
         await updateRows(tx, tables.schedule, { ...reset, run_count: '0', error_count: '0' }, [current.id])
-        return { ...current, idle: null, nextRunAt: null, lastError: null, runCount: 0, errorCount: 0 }
+        const after = { ...current, idle: null, nextRunAt: null, lastError: null, runCount: 0, errorCount: 0 }
+        return planned(tx, after, plan)
       }),
 
     count: (most) => countUpTo(context, tables.schedule, { ...scope, text: `1 = 1${scope.text}` }, most),
@@ -175,11 +188,56 @@ async function readSchedule(
 }
 
 /** @returns the schedule as the owner sees it */
-async function insert(tx: Context, owner: Owner, created: NewSchedule): Promise<Schedule> {
+async function insert(
+  tx: Context,
+  owner: Owner,
+  created: NewSchedule,
+  plan: PlanEdit | undefined,
+): Promise<Schedule> {
   await insertSchedule(tx, created)
   const inserted = await readSchedule(tx, ANY_OWNER, created.id)
   if (inserted === null) throw new Error(`the schedule ${created.id} was inserted but cannot be found`)
-  return shownSchedule(owner, inserted)
+  return shownSchedule(owner, await planned(tx, inserted, plan))
+}
+
+/**
+ * Plans a row that this transaction has written, in its current state.
+ *
+ * @param written  what it says apart from the plan
+ */
+async function planned(
+  tx: Context,
+  written: StoredSchedule,
+  planEdit: PlanEdit | undefined,
+): Promise<StoredSchedule> {
+  if (planEdit === undefined) return written
+  const { id } = written
+  const { dialect, tables } = tx
+  const [row] = await tx.rows<PlannableRow>(
+    `${tx.select(plannableExpressions(dialect))} FROM ${dialect.found(tables.schedule, 'key')} WHERE id = ?`,
+    [id],
+  )
+  if (row === undefined) return written
+  const plannable = toPlannable(row)
+  const plan = planEdit(plannable, fromStored(row.clock), await openJobs(tx, id))
+  const { nextRunAt, idle, lastSlot, lastError } = plan ?? plannable
+  if (plan !== null)
+    await updateRows(
+      tx,
+      tables.schedule,
+      { nextrun: '?', idle: '?', last_slot: '?', last_error: '?', planned_from: '?' },
+      [id],
+      {
+        params: [
+          nextRunAt && toText(nextRunAt),
+          idle,
+          lastSlot && toText(lastSlot),
+          lastError,
+          plannedFrom(row.definition, plan),
+        ],
+      },
+    )
+  return { ...written, nextRunAt, idle, lastSlot, lastError }
 }
 
 /** Runs the work in a transaction. @throws ConflictError when the id is in use */
@@ -200,12 +258,11 @@ async function creating<Result>(
   }
 }
 
-/** A nextrun in the past means "now", whatever the current time is. */
-const AT_ONCE = '1970-01-01 00:00:00.000'
-
 export async function insertSchedule(tx: Context, { id, settings, isDue }: NewSchedule): Promise<void> {
   const columns: [string, SqlValue][] = [['id', id], ...settingColumns(settings)]
-  if (isDue?.(id, await readClock(tx)) === true) columns.push(['nextrun', AT_ONCE])
+  const now = isDue === null ? null : await readClock(tx)
+  // A nextrun that is not in the future is due at once.
+  if (now !== null && isDue?.(id, now) === true) columns.push(['nextrun', toText(now)])
   await tx.run(
     `INSERT INTO ${tx.tables.schedule} (${columns.map(([column]) => column).join(', ')}, created)
      VALUES (${placeholders(columns)}, ${tx.dialect.now})`,

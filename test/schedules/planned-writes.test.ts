@@ -1,0 +1,81 @@
+/** A write plans the schedule itself and returns its next run, also without a worker. */
+import { expect, onTestFinished, test } from 'vitest'
+import { type Schedule, type Schedules, task } from '../../src/index.ts'
+import { Kalends } from '../../src/kalends.ts'
+import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+
+const work = task('work')
+const NOW = '2026-03-02T10:20:30.000Z'
+
+async function opened(): Promise<Schedules> {
+  const kalends = await Kalends.open('sqlite::memory:', { clock: () => new Date(NOW) })
+  onTestFinished(() => kalends.stop())
+  return kalends.schedules
+}
+
+const nextOf = ({ nextRunAt, status }: Schedule) => [status, nextRunAt?.toISOString() ?? null]
+
+test('create, put, update, pause, resume and reset return the next run, as get does', async () => {
+  const schedules = await opened()
+  const same = async (returned: Schedule) => {
+    expect(await schedules.get(returned.id)).toEqual(returned)
+    return nextOf(returned)
+  }
+  const create = (id: string, timer: string, more: object = {}) =>
+    schedules.create({ id, task: work, timer, ...more }).then(same)
+  expect(await create('a', 'hourly')).toEqual(['active', '2026-03-02T11:00:00.000Z'])
+  expect(await create('b', 'cron */15 * * * *')).toEqual(['active', '2026-03-02T10:30:00.000Z'])
+  expect(await create('c', 'every 5min after finish')).toEqual(['active', '2026-03-02T10:25:30.000Z'])
+  expect(await create('d', 'daily', { enabled: false })).toEqual(['paused', null])
+  expect(await create('e', 'daily', { starts: new Date('2027-01-01') })).toEqual([
+    'active',
+    '2027-01-01T00:00:00.000Z',
+  ])
+  // Due at once, for a scheduler to submit.
+  expect(await create('f', 'daily', { firstRun: 'now' })).toEqual(['active', NOW])
+  const put = await schedules.put('a', { task: work, timer: 'daily' })
+  expect([put.result, await same(put.schedule)]).toEqual(['changed', ['active', '2026-03-03T00:00:00.000Z']])
+  expect(await same((await schedules.put('g', { task: work, timer: 'weekly' })).schedule)).toEqual([
+    'active',
+    '2026-03-09T00:00:00.000Z',
+  ])
+  expect(await same(await schedules.update('a', { timer: 'monthly' }))).toEqual([
+    'active',
+    '2026-04-01T00:00:00.000Z',
+  ])
+  expect(await same(await schedules.update('a', { summary: 'the same times' }))).toEqual([
+    'active',
+    '2026-04-01T00:00:00.000Z',
+  ])
+  expect(await same(await schedules.update('a', { ends: new Date('2026-03-15') }))).toEqual(['done', null])
+  expect(await same(await schedules.update('a', { ends: null }))).toEqual([
+    'active',
+    '2026-04-01T00:00:00.000Z',
+  ])
+  expect(await same(await schedules.pause('a'))).toEqual(['paused', null])
+  expect(await same(await schedules.resume('a'))).toEqual(['active', '2026-04-01T00:00:00.000Z'])
+})
+
+test('what is due stays due, and a time that was set by hand stays', async () => {
+  const schedules = await opened()
+  await schedules.create({ id: 'a', task: work, timer: 'daily', firstRun: 'now' })
+  expect(nextOf(await schedules.update('a', { summary: 'still due' }))).toEqual(['active', NOW])
+  expect(nextOf(await schedules.update('a', { jitter: '1h' }))).toEqual(['active', NOW])
+})
+
+eachDatabase((under) => {
+  test('a worker that has marked a schedule submits nothing for a timer that was changed meanwhile', async () => {
+    const database: TestDatabase = await under.fresh()
+    const kalends = await Kalends.open(database.url)
+    onTestFinished(() => kalends.stop())
+    kalends.handle(work, () => undefined)
+    await kalends.schedules.create({ id: 'a', task: work, timer: '2199-01-01' })
+    await kalends.start()
+    const { nextRunAt } = await kalends.schedules.update('a', { timer: 'yearly' })
+    expect(nextRunAt?.getTime()).toBeGreaterThan(Date.now())
+    expect(await kalends.schedules.update('a', { timer: '*:*:*' })).toMatchObject({ status: 'active' })
+    await expect.poll(async () => (await kalends.schedules.history('a')).length).toBeGreaterThan(1)
+    for (const { slot, submittedAt } of await kalends.schedules.history('a'))
+      expect(submittedAt.getTime()).toBeGreaterThanOrEqual(slot?.getTime() ?? Infinity)
+  })
+})
