@@ -31,9 +31,13 @@ export interface Schedule extends SettingValues {
   readonly lastSlot: Date | null
   readonly runCount: number
   readonly errorCount: number
+  /** When its newest job was submitted. */
   readonly lastRunAt: Date | null
+  /** When the run that ended last did so; cancelled ones do not count. */
   readonly lastFinishedAt: Date | null
+  /** Its newest job. */
   readonly lastJobId: string | null
+  /** Why the run that ended last has failed, or why the timer is invalid. */
   readonly lastError: string | null
   /** The worker that is submitting the schedule right now. */
   readonly markedBy: string | null

@@ -147,11 +147,11 @@ function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
   return [`No live worker handles the task '${schedule.task}': its jobs will wait.`]
 }
 
-function aboutLastRun({ schedule }: Evidence): string[] {
-  const { lastRunAt, lastError, lastSlot } = schedule
-  if (lastRunAt === null) return lastSlot === null ? ['It has not run yet.'] : []
-  const outcome = lastError === null ? 'and succeeded' : `and failed: ${firstLine(lastError)}`
-  return [sentence(`It last ran at ${shown(lastRunAt, schedule)} ${outcome}`)]
+function aboutLastRun({ schedule, open }: Evidence): string[] {
+  const { lastFinishedAt, lastError, lastSlot } = schedule
+  if (lastFinishedAt === null) return lastSlot === null && open.length === 0 ? ['It has not run yet.'] : []
+  const outcome = lastError === null ? 'with success' : `with a failure: ${firstLine(lastError)}`
+  return [sentence(`Its last run ended at ${shown(lastFinishedAt, schedule)} ${outcome}`)]
 }
 
 /** What happened at the elapse, or with the manual run, in the minute in question. */

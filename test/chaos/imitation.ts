@@ -182,6 +182,11 @@ export class Imitation {
     })
     for (const run of planned.runs)
       this.#insert(schedule, run.slot.getTime(), { missed: run.missed, state: run.state })
+    const newest = planned.runs.at(-1)
+    if (newest !== undefined) {
+      schedule.last_run = text(this.now)
+      schedule.last_job = occurrenceId(schedule.id, newest.slot)
+    }
     schedule.nextrun = text(planned.nextRunAt?.getTime() ?? null)
     schedule.idle = planned.idle
     schedule.last_slot = text(planned.lastSlot?.getTime() ?? null)
@@ -285,9 +290,7 @@ export class Imitation {
     if (schedule === undefined) return
     schedule.run_count += 1
     schedule.error_count += Number(failed)
-    schedule.last_run = text(job.started)
     schedule.last_finished = text(job.finished)
-    schedule.last_job = job.id
     const { waiting, blocked, running } = this.#open(job.schedule)
     const next = finish(toPlannable(schedule), failed, waiting + blocked + running, new Date(this.now))
     if (next === null) return

@@ -91,7 +91,7 @@ eachDatabase((under) => {
       JSON.stringify({ tried: SECRET, pin: 735_552 }),
       JSON.stringify([`was ${SECRET}`]),
     ])
-    await database.query('UPDATE periodic_task SET last_error = ?, last_run = created', [error])
+    await database.query('UPDATE periodic_task SET last_error = ?, last_finished = created', [error])
     await database.query(
       'INSERT INTO job_log (job_id, at, level, message) SELECT id, submitted, ?, ? FROM job',
       ['info', error],
@@ -130,7 +130,7 @@ eachDatabase((under) => {
     expect((await call(`GET /api/v1/jobs/${job.id}`)).body.result.echo).toBe('sent with [redacted]')
     const error = 'Error: no login with hunter2secret'
     await database.query(`UPDATE job SET state = 'failed', slot = submitted, error = ?`, [error])
-    await database.query('UPDATE periodic_task SET last_error = ?, last_run = created', [error])
+    await database.query('UPDATE periodic_task SET last_error = ?, last_finished = created', [error])
     const hidden = {
       args: null,
       result: { echo: '[redacted]', pin: '[redacted]' },

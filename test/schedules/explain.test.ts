@@ -87,21 +87,21 @@ eachDatabase((under) => {
         last_error: 'Error: no\n  at line 1',
         run_count: 4,
         error_count: 1,
-        last_run: '2026-01-05 10:00:00.000',
+        last_finished: '2026-01-05 10:00:00.000',
       },
       [
         /^It is dead: a run failed permanently, and on_exhausted is 'stop'\. Reset it to reactivate it\.$/,
         /^The last error was: Error: no\.$/,
-        /^It last ran at Mon 2026-01-05 10:00:00 \+00:00 \(UTC\) and failed: Error: no\.$/,
+        /^Its last run ended at Mon 2026-01-05 10:00:00 \+00:00 \(UTC\) with a failure: Error: no\.$/,
       ],
     ],
     [
       'done by max_runs',
       'hourly',
-      { idle: 'done', max_runs: 3, run_count: 4, error_count: 1, last_run: '2026-01-05 10:00:00.000' },
+      { idle: 'done', max_runs: 3, run_count: 4, error_count: 1, last_finished: '2026-01-05 10:00:00.000' },
       [
         /^It is done: it has succeeded 3 times, and max_runs is 3\. Reset it, or raise max_runs, to reactivate it\.$/,
-        /and succeeded\.$/,
+        /with success\.$/,
       ],
     ],
     [

@@ -9,6 +9,7 @@ import {
   after,
   clock,
   ids,
+  instant,
   job,
   jobRow,
   LEASE_MS,
@@ -221,7 +222,14 @@ onEachStore((under) => {
         reason: 'run-now',
         active_key: 's',
       })
-      expect(await schedule(under, 's')).toEqual({ ...before, last_slot: row['slot'] })
+      const written = await schedule(under, 's')
+      expect(written).toEqual({
+        ...before,
+        last_slot: row['slot'],
+        last_run: written['last_run'],
+        last_job: id,
+      })
+      expect(instant(written['last_run'])).toBeInstanceOf(Date)
       expect(id).toBe(occurrenceId('s', (await get('s')).lastSlot ?? new Date(0)))
     })
 

@@ -322,6 +322,8 @@ onEachStore((under) => {
         planned_from: `1|minutely|0||||${next}`,
         idle: null,
         enabled: 1,
+        last_job: id,
+        last_run: expect.any(String),
       })
       expect(await mark()).toEqual([])
     })

@@ -234,9 +234,9 @@ onEachStore((under) => {
       expect(row).toMatchObject({
         run_count: 6,
         error_count: 2,
-        last_job: 's job',
+        last_job: 'old job',
         last_error: null,
-        last_run: '2026-01-01 00:00:00.000',
+        last_run: '2025-12-31 00:00:00.000',
       })
       expect(row['last_finished']).not.toBeNull()
       for (const column of ['nextrun', 'wake_at', 'planned_from', 'worker', 'idle', 'enabled', 'last_slot']) {
@@ -251,7 +251,7 @@ onEachStore((under) => {
         run_count: 6,
         error_count: 3,
         last_error: 'boom',
-        last_job: 's job',
+        last_job: 'old job',
       })
     })
 

@@ -162,7 +162,8 @@ async function runNow(
         args,
       },
     ])
-    await updateRows(tx, tables.schedule, { last_slot: '?' }, [id], { params: [toText(slot)] })
+    const last = { last_slot: '?', last_run: '?', last_job: '?' }
+    await updateRows(tx, tables.schedule, last, [id], { params: [toText(slot), row.clock, job] })
     return job
   })
 }

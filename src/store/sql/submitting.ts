@@ -303,22 +303,32 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
       idle: 'text',
       last_slot: 'instant',
       last_error: 'long text',
+      last_run: 'instant',
+      last_job: 'text',
       planned_from: 'text',
     },
-    planned.map(({ row, plan }) => ({
-      id: row.id,
-      nextrun: plan.nextRunAt && toText(plan.nextRunAt),
-      idle: plan.idle,
-      last_slot: plan.lastSlot && toText(plan.lastSlot),
-      last_error: plan.lastError,
-      // Uses the row as it was read under lock; the column itself would already include a later edit.
-      planned_from: plannedFrom(row.definition, plan),
-    })),
+    planned.map((one) => {
+      const { row, plan } = one
+      const newest = plan.runs.at(-1)
+      return {
+        id: row.id,
+        nextrun: plan.nextRunAt && toText(plan.nextRunAt),
+        idle: plan.idle,
+        last_slot: plan.lastSlot && toText(plan.lastSlot),
+        last_error: plan.lastError,
+        last_run: newest === undefined ? null : row.clock,
+        last_job: newest === undefined ? null : idOf(one, newest),
+        // Uses the row as it was read under lock; the column itself would already include a later edit.
+        planned_from: plannedFrom(row.definition, plan),
+      }
+    }),
     {
       nextrun: 'b.nextrun',
       idle: 'b.idle',
       last_slot: 'b.last_slot',
       last_error: 'b.last_error',
+      last_run: 'COALESCE(b.last_run, t.last_run)',
+      last_job: 'COALESCE(b.last_job, t.last_job)',
       planned_from: 'b.planned_from',
       ...UNMARKED,
     },
