@@ -9,6 +9,7 @@ import type { GrantedTasks, OwnerLimits } from './model/authority.ts'
 import { checkedSettings } from './model/checked-settings.ts'
 import { checkedFunction, checkedName, checkedWhole, shownInput, spanOption } from './model/input.ts'
 import { Redaction } from './model/redaction.ts'
+import { spreadFactor } from './model/settle.ts'
 import { DEFAULT_ARGS_LIMIT } from './model/task.ts'
 import type { SubmitToQueue } from './scheduler/external-queue.ts'
 import type { StoreOptions } from './store/open.ts'
@@ -90,6 +91,8 @@ export interface CheckedOptions {
   readonly middleware: Middleware | null
   readonly redaction: Redaction
   readonly argsLimit: number
+  /** See `spreadFactor`; 1 with a test's clock. */
+  readonly delayFactor: () => number
   /** The machine's clock, or a test's. */
   readonly now: () => Date
 }
@@ -137,6 +140,7 @@ export function checkedOptions(options: KalendsOptions): CheckedOptions {
     middleware: checkedMiddleware(options.middleware ?? []),
     redaction: new Redaction(options.redact ?? []),
     argsLimit: checkedWhole('argsLimit', options.argsLimit, 2, LARGEST_ARGS_LIMIT) ?? DEFAULT_ARGS_LIMIT,
+    delayFactor: options.clock === undefined ? () => spreadFactor(Math.random()) : () => 1,
     now: options.clock ?? (() => new Date()),
   }
 }

@@ -83,7 +83,7 @@ export class AttemptRunner {
     // Once the signal is aborted, its reason is the outcome: a handler that returns early because of it has not done
     // its work.
     if (this.#isReleased) return releasedEnd(this.job, signal.reason)
-    if (signal.aborted) return attemptEnd(signal.reason, first === 'abandoned')
+    if (signal.aborted) return attemptEnd(signal.reason, first === 'abandoned', this.#options.delayFactor())
     return first === 'abandoned' ? null : first
   }
 
@@ -109,7 +109,13 @@ export class AttemptRunner {
         throw new TypeError('The option `middleware` has not called the function that runs the handler')
       return { kind: 'success', result: this.#resultText(result) }
     } catch (error) {
-      return { kind: 'error', error: this.#errorText(error), permanent: isA(error, PermanentError) }
+      const permanent = isA(error, PermanentError)
+      return {
+        kind: 'error',
+        error: this.#errorText(error),
+        permanent,
+        delayFactor: this.#options.delayFactor(),
+      }
     } finally {
       // Even if `middleware` did not wait for the handler, the attempt ends when the handler has ended.
       await call.running?.catch(() => undefined)
@@ -175,7 +181,7 @@ function releasedEnd({ claim, attempt }: ClaimedJob, reason: unknown): AttemptEn
   return isTooOften ? { kind: 'lost', error: messageOf(reason) } : { kind: 'released' }
 }
 
-function attemptEnd(reason: unknown, isAbandoned: boolean): AttemptEnd | null {
+function attemptEnd(reason: unknown, isAbandoned: boolean, delayFactor: number): AttemptEnd | null {
   const note = isAbandoned
     ? `; the handler did not end within ${ABANDON_MS} ms after its signal fired and was abandoned`
     : ''
@@ -183,6 +189,7 @@ function attemptEnd(reason: unknown, isAbandoned: boolean): AttemptEnd | null {
   if (reason instanceof CancelledError) return { kind: 'cancelled', error: `${reason.message}${note}` }
   return {
     kind: 'timeout',
+    delayFactor,
     error: `${reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)}${note}`,
   }
 }

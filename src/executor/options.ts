@@ -8,6 +8,8 @@ export interface AttemptOptions {
   /** Wraps each attempt. */
   readonly middleware: Middleware | null
   readonly now: () => Date
+  /** See `spreadFactor`. */
+  readonly delayFactor: () => number
   /** Hides the secrets of args in what an attempt logs and throws. */
   readonly redaction: Redaction
   /** The id of this worker; null while it may not take on work. */

@@ -2,12 +2,26 @@
 import type { FinalState } from './job.ts'
 import type { RunPolicy } from './task.ts'
 
+interface Spread {
+  /** The delay before the next attempt is multiplied by it; default 1. */
+  readonly delayFactor?: number
+}
+
+/**
+ * A factor of up to 10 % more or less, so that a burst of failures is not retried in the same millisecond.
+ *
+ * @param random  from 0 to 1
+ */
+export function spreadFactor(random: number): number {
+  return 0.9 + random * 0.2
+}
+
 /** How an attempt ended. */
 export type AttemptEnd =
   | { readonly kind: 'success'; readonly result: string | null }
   /** The handler threw. */
-  | { readonly kind: 'error'; readonly error: string; readonly permanent: boolean }
-  | { readonly kind: 'timeout'; readonly error: string }
+  | ({ readonly kind: 'error'; readonly error: string; readonly permanent: boolean } & Spread)
+  | ({ readonly kind: 'timeout'; readonly error: string } & Spread)
   /** Another worker took over the job: a failed attempt that is retried at once. */
   | { readonly kind: 'lost'; readonly error: string }
   | { readonly kind: 'cancelled'; readonly error: string | null }
@@ -76,7 +90,8 @@ function settleFailure(
     return { state: 'failed', reason: lost ? 'lost' : 'exhausted', error, result: null }
   return {
     state: 'waiting',
-    delayMs: lost ? 0 : retryDelayOf(attempt, policy, spanMs),
+    delayMs:
+      end.kind === 'lost' ? 0 : Math.round(retryDelayOf(attempt, policy, spanMs) * (end.delayFactor ?? 1)),
     countAttempt: true,
     error,
   }

@@ -39,6 +39,8 @@ export interface WorkerOptions {
   /** The most concurrent jobs; 0: it runs no jobs. */
   readonly concurrency: number
   readonly middleware: Middleware | null
+  /** See `spreadFactor`. */
+  readonly delayFactor: () => number
   readonly redaction: Redaction
   readonly argsLimit: number
   readonly now: () => Date

@@ -39,6 +39,7 @@ it('jobs that end together free capacity for one full claim and are written as o
     worker: () => 'w/1',
     handlers: new Map([['noop', { task: task('noop'), handler: () => Promise.resolve() }]]),
     middleware: null,
+    delayFactor: () => 1,
     redaction: new Redaction([]),
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency: CONCURRENCY,

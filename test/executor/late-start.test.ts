@@ -53,6 +53,7 @@ async function runDue({ claimMs = 0, handlerMs = 0 }: { claimMs?: number; handle
     worker: () => membership.id(),
     handlers: new Map([['noop', handled]]),
     middleware: null,
+    delayFactor: () => 1,
     redaction: new Redaction([]),
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency: 10,

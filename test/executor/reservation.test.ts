@@ -76,6 +76,7 @@ async function started(concurrency: number, own: number | null = null) {
     worker: () => state.worker,
     handlers: new Map([['noop', handled]]),
     middleware: null,
+    delayFactor: () => 1,
     redaction: new Redaction([]),
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency,

@@ -46,6 +46,7 @@ function running() {
       ],
     ]),
     middleware: null,
+    delayFactor: () => 1,
     redaction: new Redaction([]),
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency: 5,

@@ -17,6 +17,7 @@ function scene(store: Partial<ExecutingStore>) {
     worker: () => 'w/1',
     handlers: new Map([['noop', { task: task('noop'), handler: ({ job }) => void ran.push(job.id) }]]),
     middleware: null,
+    delayFactor: () => 1,
     redaction: new Redaction([]),
     argsLimit: 262_144,
     concurrency: 100,

@@ -62,6 +62,7 @@ function busy(
     worker: () => 'w/1',
     handlers: new Map([['noop', handled]]),
     middleware: null,
+    delayFactor: () => 1,
     redaction: new Redaction([]),
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency,

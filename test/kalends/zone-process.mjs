@@ -15,12 +15,12 @@ kalends.handle(tick, (context) => {
 })
 await kalends.start()
 
-const planned = new Promise((resolve) => {
-  kalends.on('submitted', ({ scheduleId, nextRunAt }) => scheduleId === `${prefix}-utc` && resolve(nextRunAt))
+const { nextRunAt } = await kalends.schedules.create({
+  id: `${prefix}-utc`,
+  task: 'unknown',
+  timer: '2031-03-30 02:30:00.25 UTC',
 })
-await kalends.schedules.create({ id: `${prefix}-utc`, task: 'unknown', timer: '2031-03-30 02:30:00.25 UTC' })
 await kalends.schedules.create({ id: `${prefix}-local`, task: 'unknown', timer: '2031-03-30 12:00' })
-const nextRunAt = await planned
 const future = await kalends.jobs.submit('unknown', {}, { runAt: new Date('2031-03-30T01:30:00.123Z') })
 
 const settled = new Promise((resolve) => {

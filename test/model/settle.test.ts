@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type AttemptEnd, retryDelayOf, settle } from '../../src/model/settle.ts'
+import { type AttemptEnd, retryDelayOf, settle, spreadFactor } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 
 const failure: AttemptEnd = { kind: 'error', error: 'no such host', permanent: false }
@@ -18,6 +18,14 @@ describe('retries', () => {
   test('retries wait the same time each time if the backoff is fixed', () => {
     const policy = { retryDelay: 5000, retryBackoff: 'fixed' } as const
     expect([1, 2, 9].map((retry) => retryDelayOf(retry, policy))).toEqual([5000, 5000, 5000])
+  })
+
+  test('come earlier or later by the factor of the attempt, which is at most 10 %', () => {
+    for (const kind of [failure, timeout])
+      expect(settle({ ...kind, delayFactor: 1.05 }, 1, DEFAULT_POLICY, false)).toMatchObject({
+        delayMs: 63_000,
+      })
+    expect([0, 0.5, 1].map((random) => spreadFactor(random))).toEqual([0.9, 1, 1.1])
   })
 
   test('are further attempts of the same job; then it has failed', () => {
