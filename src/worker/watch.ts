@@ -1,6 +1,6 @@
 /**
  * The watch: one look at the database per poll interval for all parts of a worker, so that an idle worker costs one
- * statement per second. Between looks, it sleeps exactly until the next schedule or job is due, by the database's
+ * statement per second; ten while other processes submit jobs for it. Between looks, it sleeps exactly until the next schedule or job is due, by the database's
  * clock. Writes of this process wake it.
  */
 import { Loop } from '../loop.ts'
@@ -25,6 +25,10 @@ export interface WatchOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
+/** Time until the next look while other processes submit jobs. */
+const BRISK_MS = 100
+/** How long it is short after a look that has found such a job. */
+const BRISK_FOR_MS = 10_000
 /** Time until the next look if something is due that another worker may be processing. */
 const BUSY_MS = 250
 /** The time until the next look after a schedule became due as the last look predicted: long enough to submit it. */
@@ -37,6 +41,7 @@ export class Watch {
   #serverChanges = 0
   /** When the next schedule is due according to the last look, by performance.now(). */
   #scheduleDue = Infinity
+  #briskUntil = -Infinity
 
   constructor(options: WatchOptions) {
     this.#options = options
@@ -67,7 +72,9 @@ export class Watch {
     this.#serverChanges = changes
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }
-    const waits = [pollIntervalMs]
+    // The executor has not seen this job: it is from another process.
+    if (look.claimable) this.#briskUntil = answered + BRISK_FOR_MS
+    const waits = [answered < this.#briskUntil ? Math.min(BRISK_MS, pollIntervalMs) : pollIntervalMs]
     this.#scheduleDue = Infinity
     if (onScheduleDue !== null && look.wakeAt !== null) {
       const waitMs = look.wakeAt.getTime() - look.now.getTime()

@@ -17,7 +17,7 @@ function unused(): never {
 }
 
 /** A watch whose looks give one answer after the other, and the last of them for ever. */
-function watching(answers: readonly Partial<Look>[]) {
+function watching(answers: readonly Partial<Look>[], onJobDue: (() => void) | null = null) {
   const told: string[] = []
   let looks = 0
   const store: SchedulingStore = {
@@ -43,7 +43,7 @@ function watching(answers: readonly Partial<Look>[]) {
     now: () => new Date(),
     claimableTasks: () => [],
     onScheduleDue: () => void told.push('due'),
-    onJobDue: null,
+    onJobDue,
     serverChanges: () => changes.count,
     onServerChange: () => told.push('another server'),
     onError: (error) => {
@@ -92,4 +92,17 @@ it('a poll that finds another server reports it once', async () => {
   await watch.pass()
   await watch.pass()
   expect(told).toEqual(['look', 'look', 'another server', 'look'])
+})
+
+it('after a job of another process it looks every 100 ms, until none has come for ten seconds', async () => {
+  const { watch, told } = watching([{}, { claimable: true }, {}], () => undefined)
+  watch.loop.start()
+  await vi.advanceTimersByTimeAsync(POLL_MS)
+  expect(told).toEqual(['look', 'look'])
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(told.length).toBeGreaterThanOrEqual(100)
+  const looks = told.length
+  await vi.advanceTimersByTimeAsync(POLL_MS - 1000)
+  expect(told.length).toBeLessThanOrEqual(looks + 1)
+  await watch.loop.stop()
 })
