@@ -23,7 +23,6 @@ import {
   type ScheduleQuery,
 } from '../store/list-store.ts'
 import type { TransactionOption } from '../store/job-store.ts'
-import type { NewSchedule, ScheduleStore } from '../store/schedule-store.ts'
 import { argsOfOneRun, checkCount, checkOf, versionOf } from './checks.ts'
 import type { HistoryQuery, SchedulesContext, ScheduleStores, WriteOptions } from './context.ts'
 import { evidenceOf } from './evidence.ts'
@@ -116,7 +115,7 @@ export class Schedules {
     const { schedules, inTurn } = this.#in(options)
     const stored = id === undefined ? newJobId(new Date()) : newId(authority.owner, id)
     const timer = isSameFine && id !== undefined ? (await schedules.get(id))?.timer : undefined
-    const created = await this.#new(schedules, stored, input, timer, CREATE)
+    const created = await newSchedule(stored, input, this.#context, schedules, timer, CREATE)
     const written = await inTurn(async () => {
       // A row of this owner whose id has no prefix would have the same visible id.
       const isHidden = id !== undefined && id !== stored
@@ -166,7 +165,7 @@ export class Schedules {
       throw new InvalidInputError('id', `the schedule '${id}' cannot get another id; leave it out`)
     const { schedules, inTurn } = this.#in(options)
     const existing = await schedules.get(id)
-    const created = await this.#new(schedules, id, input, existing?.timer, WITH_STATE)
+    const created = await newSchedule(id, input, this.#context, schedules, existing?.timer, WITH_STATE)
     // An existing schedule keeps these: `enabled` belongs to users.
     const { enabled: _, declaredBy: __, ...wanted } = created.settings
     const check = checkOf(id, options, this.#context)
@@ -381,13 +380,6 @@ export class Schedules {
     checkKeys(options, ['at'])
     const at = checkedInstant('at', options.at) ?? null
     return explain(await evidenceOf(await this.#existing(id), at, this.#stores, this.#context))
-  }
-
-  #new(
-    schedules: ScheduleStore,
-    ...[id, input, timer, known]: [string, AnyScheduleInput, string | undefined, readonly string[]]
-  ): Promise<NewSchedule> {
-    return newSchedule(id, input, this.#context, () => schedules.now(), timer, known)
   }
 
   /** Where a call writes. A turn could wait for a lock of the caller's own transaction. */

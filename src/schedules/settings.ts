@@ -10,7 +10,7 @@ import { DEFAULT_SETTINGS, type Schedule, type ScheduleSettings } from '../model
 import { OPTION_NAMES, type PolicyName, type SettingOptions, SETTINGS } from '../model/settings.ts'
 import { type ArgsOption, checkedTask, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
-import type { NewSchedule } from '../store/schedule-store.ts'
+import type { NewSchedule, ScheduleStore } from '../store/schedule-store.ts'
 import { checkedZone, timer, withZone } from '../timer/index.ts'
 
 /** The policy of a schedule's runs; null, or left out of a new one: as set for the task. */
@@ -114,7 +114,7 @@ export async function newSettings(
 /**
  * A new schedule, checked.
  *
- * @param clock  reads the database's clock
+ * @param store  has the database's clock
  * @param timer  the current timer of the schedule, which may have elapsed for the last time
  * @throws InvalidInputError also when the timer never elapses again
  */
@@ -122,13 +122,13 @@ export async function newSchedule(
   id: string,
   input: AnyScheduleInput,
   context: SettingsContext,
-  clock: () => Promise<Date>,
+  store: Pick<ScheduleStore, 'now'>,
   timer?: string,
   known?: readonly string[],
 ): Promise<NewSchedule> {
   const settings = await newSettings(input, context, known, timer)
   const firstRun = checkedFirstRun(input.firstRun)
-  const now = await clock()
+  const now = await store.now()
   checkPeriod(context.authority.limits, settings.timer, now)
   const mustElapse = firstRun !== 'now' && settings.timer !== timer
   if (mustElapse && elapsesOf({ id, ...settings, createdAt: now }, now).next(now) === null)
