@@ -37,7 +37,7 @@ export interface Schedule extends SettingValues {
   readonly lastFinishedAt: Date | null
   /** Its newest job. */
   readonly lastJobId: string | null
-  /** Why the run that ended last has failed, or why the timer is invalid. */
+  /** Why the attempt that ended last has failed, also while its job waits for the next one; or why the timer is invalid. */
   readonly lastError: string | null
   /** The worker that is submitting the schedule right now. */
   readonly markedBy: string | null

@@ -150,8 +150,11 @@ function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
 function aboutLastRun({ schedule, open }: Evidence): string[] {
   const { lastFinishedAt, lastError, lastSlot } = schedule
   if (lastFinishedAt === null) return lastSlot === null && open.length === 0 ? ['It has not run yet.'] : []
-  const outcome = lastError === null ? 'with success' : `with a failure: ${firstLine(lastError)}`
-  return [sentence(`Its last run ended at ${shown(lastFinishedAt, schedule)} ${outcome}`)]
+  // The error of a run that is retried is told with its job.
+  const isRetried = open.some(({ error }) => error !== null)
+  const outcome =
+    lastError === null ? ' with success' : isRetried ? '' : ` with a failure: ${firstLine(lastError)}`
+  return [sentence(`Its last run ended at ${shown(lastFinishedAt, schedule)}${outcome}`)]
 }
 
 /** What happened at the elapse, or with the manual run, in the minute in question. */

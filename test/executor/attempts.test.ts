@@ -294,7 +294,13 @@ eachDatabase((under) => {
     const settled = signal(kalends, 'settled')
     const id = await kalends.schedules.runNow('s')
     await settled
-    expect(await kalends.schedules.get('s')).toMatchObject({ runCount: 0, errorCount: 0, lastJobId: id })
+    expect(await kalends.schedules.get('s')).toMatchObject({
+      runCount: 0,
+      errorCount: 0,
+      lastJobId: id,
+      lastFinishedAt: null,
+      lastError: expect.stringContaining('Error: no'),
+    })
     const job = await kalends.jobs.get(id)
     expect(job).toMatchObject({ state: 'waiting', attempt: 1, error: expect.stringContaining('Error: no') })
     expect((job?.runAt?.getTime() ?? 0) - (job?.startedAt?.getTime() ?? 0)).toBeGreaterThanOrEqual(3_240_000)

@@ -263,7 +263,20 @@ onEachStore((under) => {
       await ofSchedule('s')
       const before = await schedule(under, 's')
       await settle(attempt('s job', end))
-      expect(await schedule(under, 's')).toEqual(before)
+      expect(await schedule(under, 's')).toEqual({
+        ...before,
+        ...('error' in end && end.error !== null && { last_error: end.error }),
+      })
+    })
+
+    it('has the error of a failed attempt at once, until a run succeeds', async () => {
+      await ofSchedule('s')
+      await settle(attempt('s job', passing))
+      const retried = await schedule(under, 's')
+      expect(retried).toMatchObject({ last_error: passing.error, last_finished: '2025-12-31 00:01:00.000' })
+      await under.query("UPDATE job SET state = 'running', worker = ? WHERE id = 's job'", [WORKER])
+      await settle(attempt('s job'))
+      expect(await schedule(under, 's')).toMatchObject({ last_error: null, run_count: 6, error_count: 2 })
     })
 
     it('is counted once for each of several runs that end together', async () => {

@@ -35,6 +35,10 @@ export interface EndedJob {
 /** Final outcomes that count as a success or a failure. */
 const isCounted = ({ outcome }: EndedJob) => outcome.state === 'success' || outcome.state === 'failed'
 
+const isFinal = ({ outcome }: EndedJob) => outcome.state !== 'waiting'
+/** An attempt that is followed by another one. */
+const hasFailed = ({ outcome }: EndedJob) => outcome.state === 'waiting' && outcome.error !== null
+
 export function endingColumns({ instant, now }: Dialect): string {
   return `id, periodic_task_id AS schedule, task, state, worker, attempt, claim,
     ${instant('started')} AS started, stop_requested, ${now} AS clock`
@@ -155,6 +159,7 @@ const SCHEDULE_COLUMNS = {
   runs: 'integer',
   errors: 'integer',
   last_finished: 'instant',
+  said: 'integer',
   last_error: 'long text',
   moved: 'integer',
   nextrun: 'instant',
@@ -167,7 +172,7 @@ const SCHEDULE_ASSIGNMENTS = {
   run_count: counted('run_count', 'runs'),
   error_count: counted('error_count', 'errors'),
   last_finished: ifCounted('last_finished'),
-  last_error: ifCounted('last_error'),
+  last_error: 'CASE WHEN b.said = 1 THEN b.last_error ELSE t.last_error END',
   planned_from: ifMoved('planned_from'),
   nextrun: ifMoved('nextrun'),
   idle: ifMoved('idle'),
@@ -180,8 +185,8 @@ async function writeSchedules(
   rows: ReadonlyMap<string, PlannableRow>,
   ofSchedule: EndRules['ofSchedule'],
 ): Promise<void> {
-  const final = ended.filter(({ outcome }) => outcome.state !== 'waiting')
-  const bySchedule = groupBy(final, (end) => end.row.schedule ?? '')
+  const telling = ended.filter((end) => isFinal(end) || hasFailed(end))
+  const bySchedule = groupBy(telling, (end) => end.row.schedule ?? '')
   const schedules = [...bySchedule].flatMap(([id, ends]) => {
     const row = rows.get(id)
     return row === undefined ? [] : [{ row, ends }]
@@ -192,10 +197,12 @@ async function writeSchedules(
   )
   const batch = schedules.map(({ row, ends }) => scheduleAfter(row, ends, open.get(row.id) ?? 0, ofSchedule))
   await updateFromBatch(tx, tx.tables.schedule, SCHEDULE_COLUMNS, batch, SCHEDULE_ASSIGNMENTS)
-  const asBefore = batch.filter(({ runs, moved }) => runs === 0 && moved === 0)
+  const asBefore = schedules.filter(
+    ({ ends }, index) => ends.some(isFinal) && batch[index]?.runs === 0 && batch[index].moved === 0,
+  )
   await touchSchedules(
     tx,
-    asBefore.map(({ id }) => id),
+    asBefore.map(({ row }) => row.id),
   )
 }
 
@@ -216,13 +223,15 @@ function scheduleAfter(
     run_count: row.run_count + runs,
     error_count: row.error_count + failures,
   })
-  const next = ofSchedule(schedule, failures > 0, open, fromStored(clock))
+  const next = ends.some(isFinal) ? ofSchedule(schedule, failures > 0, open, fromStored(clock)) : null
+  const said = ends.findLast((end) => isCounted(end) || hasFailed(end))?.outcome
   return {
     id: row.id,
     runs,
     errors: failures,
     last_finished: last === undefined ? null : clock,
-    last_error: last?.outcome.state === 'failed' ? last.outcome.error : null,
+    said: Number(said !== undefined),
+    last_error: said === undefined || said.state === 'success' ? null : said.error,
     moved: Number(next !== null),
     nextrun: next?.nextRunAt ? toText(next.nextRunAt) : null,
     idle: next?.idle ?? null,
