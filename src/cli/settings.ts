@@ -46,7 +46,7 @@ function optionOf(name: OptionName): Option {
   const none = isNullable(setting) ? ['none'] : []
   if (setting.kind === 'choice') option.choices([...Object.keys(setting.values), ...none])
   if (setting.kind === 'whole') {
-    const read = wholeNumber(setting.least, setting.most)
+    const read = wholeNumber(setting.least, setting.most, none.length > 0 ? setting.otherwise : undefined)
     option.argParser((text) => (none.includes(text) ? text : read(text)))
   }
   return option

@@ -21,11 +21,13 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
-export function wholeNumber(least: number, most: number): (text: string) => number {
+/** @param otherwise  what `none` means, where it is a value */
+export function wholeNumber(least: number, most: number, otherwise?: string): (text: string) => number {
   return (text) => {
     const value = Number(text)
     if (/^-?\d+$/.test(text) && value >= least && value <= most) return value
-    throw new InvalidArgumentError(`A whole number from ${least} to ${most} is needed.`)
+    const none = otherwise === undefined ? '' : `, or none: ${otherwise}`
+    throw new InvalidArgumentError(`A whole number from ${least} to ${most} is needed${none}.`)
   }
 }
 

@@ -11,6 +11,8 @@ export interface DueSlots {
   /** How many slots before these there are. */
   readonly dropped: number
   readonly newestDropped: Date | null
+  /** The oldest of all. */
+  readonly since: Date
 }
 
 /**
@@ -31,7 +33,7 @@ export function dueSlots(
   const kept = newestSlots(event, first, last, most + 1)
   const newestDropped = kept.length > most ? (kept.shift() ?? null) : null
   const dropped = newestDropped === null ? 0 : chain(event, first, newestDropped).length
-  return { kept, dropped, newestDropped, last }
+  return { kept, dropped, newestDropped, since: first, last }
 }
 
 /** The newest slots from `first` to `last`, oldest first, found backwards, so that a long absence costs nothing. */

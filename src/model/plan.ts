@@ -68,7 +68,7 @@ export interface PlannedSkip {
   /** How many slots there are. */
   readonly count: number
   readonly error: string | null
-  /** For missed ones: none of them was on time, so the scheduler was away. */
+  /** For missed ones: the oldest was not on time, so the scheduler was away. */
   readonly wasAway?: boolean
 }
 
@@ -124,12 +124,12 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
 /**
  * Plans a schedule within the write that edits it.
  *
- * @returns null when there is nothing to write, or when it is due: then a scheduler submits it
+ * @returns null when there is nothing to write, or when it is due by hand: then a scheduler submits it
  */
 export function planEdit(schedule: Plannable, now: Date, open: OpenJobs): Plan | null {
-  const { nextRunAt } = schedule
-  if (!isEdited(schedule) || (nextRunAt !== null && nextRunAt <= now)) return null
-  return plan(schedule, { now, open, missedAfterMs: 0 })
+  const { enabled, nextRunAt } = schedule
+  const isDueByHand = enabled && isSetByHand(schedule) && nextRunAt !== null && nextRunAt <= now
+  return isEdited(schedule) && !isDueByHand ? plan(schedule, { now, open, missedAfterMs: 0 }) : null
 }
 
 /**
@@ -228,7 +228,7 @@ function planEdited(readable: Readable, circumstances: Circumstances): Plan {
   if (!isSetByHand(schedule) || schedule.nextRunAt === null) return planFromNow(readable, circumstances)
   if (schedule.nextRunAt > now) return { ...withNextRun(schedule, schedule.nextRunAt), isByHand: true }
   const slot = nowAfter(now, schedule.lastSlot)
-  const due = { kept: [slot], dropped: 0, newestDropped: null }
+  const due = { kept: [slot], dropped: 0, newestDropped: null, since: slot }
   return decide(
     { ...readable, schedule: { ...schedule, lastSlot: slot } },
     event.next(slot),
@@ -244,14 +244,14 @@ function planFromNow({ schedule, event, afterFinish }: Readable, { now, open }: 
   return withNextRun(schedule, event.next(laterOf(now, schedule.lastSlot)) ?? passedUnseen(schedule, event))
 }
 
-/** A one-off that passed before any worker planned it runs late rather than never. */
+/** A one-off that passed before any worker planned it, or while it was due, runs late rather than never. */
 function passedUnseen(
-  { plannedDefinition, lastSlot, createdAt: created }: Plannable,
+  { plannedDefinition, nextRunAt, lastSlot, createdAt: created }: Plannable,
   event: Elapses,
 ): Date | null {
-  if (plannedDefinition !== null || lastSlot !== null) return null
-  const only = event.next(created)
-  return only !== null && event.next(only) === null ? only : null
+  const only = lastSlot === null ? event.next(created) : null
+  if (only === null || event.next(only) !== null) return null
+  return plannedDefinition === null || nextRunAt?.getTime() === only.getTime() ? only : null
 }
 
 function planDue(readable: Readable, circumstances: Circumstances): Plan {
@@ -262,7 +262,7 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
   // A run by hand may have passed this slot. One of a clock that was ahead does not count: it would hold back all slots
   // until then.
   const decided = lastSlot !== null && schedule.nextRunAt <= lastSlot && !isAhead(lastSlot, now)
-  const first = decided ? nowAfter(now, lastSlot) : slotOf(readable, schedule.nextRunAt)
+  const first = decided ? slotAfter(lastSlot, event, now) : slotOf(readable, schedule.nextRunAt)
   if (first === null || (!decided && first > now)) return withNextRun(schedule, first)
   // A timer that counts from the end of a run has only the slot that is due.
   const due = dueSlots(
@@ -362,13 +362,14 @@ function skipOf(reason: SkipReason, slots: readonly Date[]): PlannedSkip[] {
   return newest === undefined ? [] : [{ slot: newest, reason, count: slots.length, error: null }]
 }
 
+/** The scheduler was away if the oldest of the slots was not on time. */
 function missedSkip(
-  { newestDropped: slot, dropped: count }: DueSlots,
+  { newestDropped: slot, dropped: count, since }: DueSlots,
   now: Date,
   afterMs: number,
 ): PlannedSkip[] {
   if (slot === null) return []
-  return [{ slot, reason: 'missed', count, error: null, wasAway: now.getTime() - slot.getTime() > afterMs }]
+  return [{ slot, reason: 'missed', count, error: null, wasAway: now.getTime() - since.getTime() > afterMs }]
 }
 
 /** How many more runs may be submitted, assuming that all open runs succeed. */
@@ -396,6 +397,12 @@ function unchanged(schedule: Plannable): Plan {
 
 function laterOf(now: Date, lastSlot: Date | null): Date {
   return lastSlot !== null && lastSlot > now ? lastSlot : now
+}
+
+/** The first slot after a run by hand that is due; if there is none, now stands for the one that the run has passed. */
+function slotAfter(lastSlot: Date, event: Elapses, now: Date): Date {
+  const next = event.next(lastSlot)
+  return next !== null && next <= now ? next : nowAfter(now, lastSlot)
 }
 
 /** Now as a slot. Slots only increase, even when the clock was set back. */

@@ -42,6 +42,9 @@ export class Watch {
   /** When the next schedule is due according to the last look, by performance.now(). */
   #scheduleDue = Infinity
   #briskUntil = -Infinity
+  #wasClaimable = false
+  /** Whether this process has submitted jobs since the last look. */
+  #hasOwn = false
 
   constructor(options: WatchOptions) {
     this.#options = options
@@ -51,6 +54,12 @@ export class Watch {
   /** The difference between the clocks at the last look; null before the first. */
   clock(): ClockDifference | null {
     return this.#clock
+  }
+
+  /** Looks for the next times after this process has written jobs. */
+  wakeForJobs(): void {
+    this.#hasOwn = true
+    this.loop.wake()
   }
 
   /** @returns milliseconds until the next look */
@@ -72,8 +81,10 @@ export class Watch {
     this.#serverChanges = changes
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }
-    // The executor has not seen this job: it is from another process.
-    if (look.claimable) this.#briskUntil = answered + BRISK_FOR_MS
+    // A new one, and not of this process, whose executor knows it: it is from another process.
+    if (look.claimable && !this.#wasClaimable && !this.#hasOwn) this.#briskUntil = answered + BRISK_FOR_MS
+    this.#wasClaimable = look.claimable
+    this.#hasOwn = false
     const waits = [answered < this.#briskUntil ? Math.min(BRISK_MS, pollIntervalMs) : pollIntervalMs]
     this.#scheduleDue = Infinity
     if (onScheduleDue !== null && look.wakeAt !== null) {

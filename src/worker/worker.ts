@@ -145,7 +145,7 @@ export class Worker {
   /** Jobs were written. If this made a schedule due, the next look of the watch notices it. */
   wakeForJobs(): void {
     this.#executor?.wake()
-    this.#watch.loop.wake()
+    this.#watch.wakeForJobs()
   }
 
   health(): Health {
@@ -240,7 +240,7 @@ export class Worker {
       },
       onProgress: (queued) => {
         if (queued) this.#executor?.wake()
-        this.#watch.loop.wake()
+        this.#watch.wakeForJobs()
       },
       onUnsubmittable: (schedule, error) => this.#reporter.notSubmitted(schedule, error),
       onError: this.#onError,
@@ -282,6 +282,6 @@ export class Worker {
     // A blocked job may have become claimable, and jobs that were taken over wait.
     this.#executor?.wake()
     // Other ends set no time that a look could find, and a busy worker would look hundreds of times per second.
-    if (result.settled.some(setsATime)) this.#watch.loop.wake()
+    if (result.settled.some(setsATime)) this.#watch.wakeForJobs()
   }
 }

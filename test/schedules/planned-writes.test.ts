@@ -63,6 +63,58 @@ test('what is due stays due, and a time that was set by hand stays', async () =>
   expect(nextOf(await schedules.update('a', { jitter: '1h' }))).toEqual(['active', NOW])
 })
 
+/** Schedules without a worker, on a clock that the test sets. */
+async function withClock(start: string) {
+  const clock = { now: new Date(start) }
+  const kalends = await Kalends.open('sqlite::memory:', { clock: () => clock.now })
+  onTestFinished(() => kalends.stop())
+  kalends.handle(work, () => undefined)
+  const step = async () => (await kalends.startByHand())()
+  return {
+    schedules: kalends.schedules,
+    at: (time: string) => (clock.now = new Date(`2026-03-02T${time}Z`)),
+    step,
+  }
+}
+
+test('a one-off that is due stays due through an edit, and runs late', async () => {
+  const { schedules, at, step } = await withClock('2026-03-02T10:20:00Z')
+  await schedules.create({ id: 'a', task: work, timer: '2026-03-02 12:00' })
+  at('12:05')
+  expect(nextOf(await schedules.update('a', { maxRuns: 5 }))).toEqual(['active', '2026-03-02T12:00:00.000Z'])
+  await step()
+  expect(await schedules.history('a')).toMatchObject([{ slot: new Date('2026-03-02T12:00:00Z') }])
+})
+
+test('a changed timer of a row that was due is planned from now, and so is a resumed row', async () => {
+  const { schedules, at, step } = await withClock('2026-03-02T10:20:00Z')
+  for (const id of ['a', 'b']) await schedules.create({ id, task: work, timer: 'hourly', catchUp: 100 })
+  at('13:05')
+  expect(nextOf(await schedules.update('a', { timer: 'daily' }))).toEqual([
+    'active',
+    '2026-03-03T00:00:00.000Z',
+  ])
+  expect(nextOf(await schedules.pause('b'))).toEqual(['paused', null])
+  expect(
+    nextOf(await schedules.create({ id: 'c', task: work, timer: 'hourly', enabled: false, firstRun: 'now' })),
+  ).toEqual(['paused', null])
+  at('17:05')
+  expect(nextOf(await schedules.resume('b'))).toEqual(['active', '2026-03-02T18:00:00.000Z'])
+  await step()
+  for (const id of ['a', 'b', 'c']) expect(await schedules.history(id)).toEqual([])
+})
+
+test('slots after a run by hand are made up after a downtime', async () => {
+  const { schedules, at, step } = await withClock('2026-03-02T11:30:00Z')
+  await schedules.create({ id: 'a', task: work, timer: 'hourly', catchUp: 100, overlap: 'allow' })
+  at('12:30')
+  await schedules.runNow('a')
+  at('16:05')
+  await step()
+  const slots = (await schedules.history('a')).map(({ slot }) => slot?.toISOString().slice(11, 16))
+  expect(slots).toEqual(['16:00', '15:00', '14:00', '13:00', '12:30'])
+})
+
 eachDatabase((under) => {
   test('a worker that has marked a schedule submits nothing for a timer that was changed meanwhile', async () => {
     const database: TestDatabase = await under.fresh()

@@ -106,3 +106,21 @@ it('after a job of another process it looks every 100 ms, until none has come fo
   expect(told.length).toBeLessThanOrEqual(looks + 1)
   await watch.loop.stop()
 })
+
+it('it does not look more often for jobs of this process, or for one that nobody can start', async () => {
+  const own = watching([{}, { claimable: true }, {}], () => undefined)
+  own.watch.loop.start()
+  await vi.advanceTimersByTimeAsync(10)
+  own.watch.wakeForJobs()
+  await vi.advanceTimersByTimeAsync(POLL_MS / 2)
+  expect(own.told).toEqual(['look', 'look', 'look'])
+  await own.watch.loop.stop()
+  const stuck = watching([{ claimable: true }], () => undefined)
+  stuck.watch.loop.start()
+  await vi.advanceTimersByTimeAsync(POLL_MS)
+  const looks = stuck.told.length
+  await vi.advanceTimersByTimeAsync(10_000)
+  // Four a second, because another worker may be about to start it.
+  expect(stuck.told.length - looks).toBeLessThanOrEqual(41)
+  await stuck.watch.loop.stop()
+})

@@ -10,6 +10,8 @@ export interface Context {
   readonly select: (columns: readonly string[]) => string
   /** Ends a SELECT that must read what others have committed; nothing if every SELECT does. */
   readonly current: string
+  /** Likewise, for rows that may be locked for it, after that of their schedule. */
+  readonly locking: string
   readonly rows: Sql['rows']
   readonly run: Sql['run']
   readonly dialect: Dialect
@@ -32,6 +34,7 @@ export function tablesContext(database: Database, prefix: string): TablesContext
     tables: names,
     select: (columns) => `SELECT ${columns.join(', ')}`,
     current: '',
+    locking: '',
     rows: (text, params) => sql.rows(text, params),
     run: (text, params) => sql.run(text, params),
   })
@@ -44,7 +47,8 @@ export function tablesContext(database: Database, prefix: string): TablesContext
 /** The same tables in a transaction of the application. @throws InvalidInputError when it cannot run statements */
 export function inTransactionOf(context: TablesContext, given: Transaction): TablesContext {
   const { dialect } = context
-  const tx: Context = { ...context, ...callerTransaction(given, dialect) }
+  const locking = dialect.locked('wait')
+  const tx: Context = { ...context, ...callerTransaction(given, dialect), locking }
   const transaction =
     (of: Context) =>
     <Result>(work: (of: Context) => Promise<Result>) =>
@@ -55,11 +59,7 @@ export function inTransactionOf(context: TablesContext, given: Transaction): Tab
     run: (text, params) => inTurn(given, () => tx.run(text, params)),
     transaction: transaction(tx),
     // Its snapshot may be older than the row that has the key.
-    transactionOnKeys: onKeys(
-      dialect,
-      transaction(tx),
-      transaction({ ...tx, current: dialect.locked('wait') }),
-    ),
+    transactionOnKeys: onKeys(dialect, transaction(tx), transaction({ ...tx, current: locking })),
   }
 }
 

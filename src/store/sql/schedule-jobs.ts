@@ -95,14 +95,14 @@ export async function jobsBefore(
   )
 }
 
-/** How many jobs of a schedule are not final. */
+/** How many jobs of a schedule are not final. Its row is locked, so that none ends or begins meanwhile. */
 export async function openJobs(
-  { select, rows, dialect, tables }: Context,
+  { select, rows, dialect, tables, locking }: Context,
   schedule: string,
 ): Promise<OpenJobs> {
   const { job, stateIndex: index } = tables
   const open = await rows<Pick<OpenJob, 'state'>>(
-    `${select(['state'])} FROM ${dialect.found(job, { index })} WHERE ${OPEN} AND periodic_task_id = ?`,
+    `${select(['state'])} FROM ${dialect.found(job, { index })} WHERE ${OPEN} AND periodic_task_id = ? ${locking}`,
     [schedule],
   )
   return countStates(open)

@@ -80,15 +80,9 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
         await changeSchedule(tx, current.id, changes)
         const changed = withSettings(current, changes)
         if (changes.enabled !== true || current.enabled) return planned(tx, changed, plan)
-        // Planned from now, even if no worker has seen that it was paused. What is due stays due.
-        const { now, instant } = dialect
-        const nextrun = `CASE WHEN ${instant('nextrun')} <= ${now} THEN nextrun END`
-        await updateRows(tx, tables.schedule, { nextrun }, [current.id])
-        const [row] = await tx.rows<{ nextrun: string | null }>(
-          `${tx.select([`${instant('nextrun')} AS nextrun`])} FROM ${tables.schedule} WHERE id = ?`,
-          [current.id],
-        )
-        return planned(tx, { ...changed, nextRunAt: fromText(row?.nextrun ?? null) }, plan)
+        // Planned from now, even if no worker has seen that it was paused.
+        await updateRows(tx, tables.schedule, { nextrun: 'NULL' }, [current.id])
+        return planned(tx, { ...changed, nextRunAt: null }, plan)
       }),
 
     delete: (name, check) =>
@@ -215,7 +209,8 @@ async function planned(
   const { id } = written
   const { dialect, tables } = tx
   const [row] = await tx.rows<PlannableRow>(
-    `${tx.select(plannableExpressions(dialect))} FROM ${dialect.found(tables.schedule, 'key')} WHERE id = ?`,
+    `${tx.select(plannableExpressions(dialect))} FROM ${dialect.found(tables.schedule, 'key')}
+     WHERE id = ? ${dialect.locked('wait')}`,
     [id],
   )
   if (row === undefined) return written
