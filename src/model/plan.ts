@@ -262,7 +262,7 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
   // A run by hand may have passed this slot. One of a clock that was ahead does not count: it would hold back all slots
   // until then.
   const decided = lastSlot !== null && schedule.nextRunAt <= lastSlot && !isAhead(lastSlot, now)
-  const first = decided ? slotAfter(lastSlot, event, now) : slotOf(readable, schedule.nextRunAt)
+  const first = decided ? nowAfter(now, lastSlot) : slotOf(readable, schedule.nextRunAt)
   if (first === null || (!decided && first > now)) return withNextRun(schedule, first)
   // A timer that counts from the end of a run has only the slot that is due.
   const due = dueSlots(
@@ -397,12 +397,6 @@ function unchanged(schedule: Plannable): Plan {
 
 function laterOf(now: Date, lastSlot: Date | null): Date {
   return lastSlot !== null && lastSlot > now ? lastSlot : now
-}
-
-/** The first slot after a run by hand that is due; if there is none, now stands for the one that the run has passed. */
-function slotAfter(lastSlot: Date, event: Elapses, now: Date): Date {
-  const next = event.next(lastSlot)
-  return next !== null && next <= now ? next : nowAfter(now, lastSlot)
 }
 
 /** Now as a slot. Slots only increase, even when the clock was set back. */

@@ -104,17 +104,6 @@ test('a changed timer of a row that was due is planned from now, and so is a res
   for (const id of ['a', 'b', 'c']) expect(await schedules.history(id)).toEqual([])
 })
 
-test('slots after a run by hand are made up after a downtime', async () => {
-  const { schedules, at, step } = await withClock('2026-03-02T11:30:00Z')
-  await schedules.create({ id: 'a', task: work, timer: 'hourly', catchUp: 100, overlap: 'allow' })
-  at('12:30')
-  await schedules.runNow('a')
-  at('16:05')
-  await step()
-  const slots = (await schedules.history('a')).map(({ slot }) => slot?.toISOString().slice(11, 16))
-  expect(slots).toEqual(['16:00', '15:00', '14:00', '13:00', '12:30'])
-})
-
 eachDatabase((under) => {
   test('a worker that has marked a schedule submits nothing for a timer that was changed meanwhile', async () => {
     const database: TestDatabase = await under.fresh()
