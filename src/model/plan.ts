@@ -68,7 +68,7 @@ export interface PlannedSkip {
   /** How many slots there are. */
   readonly count: number
   readonly error: string | null
-  /** For missed ones: the oldest was not on time, so the scheduler was away. */
+  /** For missed slots: the oldest was no longer on time, so no scheduler was running. */
   readonly wasAway?: boolean
 }
 
@@ -362,7 +362,6 @@ function skipOf(reason: SkipReason, slots: readonly Date[]): PlannedSkip[] {
   return newest === undefined ? [] : [{ slot: newest, reason, count: slots.length, error: null }]
 }
 
-/** The scheduler was away if the oldest of the slots was not on time. */
 function missedSkip(
   { newestDropped: slot, dropped: count, since }: DueSlots,
   now: Date,

@@ -33,17 +33,17 @@ export interface Schedule extends SettingValues {
   readonly errorCount: number
   /** When its newest job was submitted. */
   readonly lastRunAt: Date | null
-  /** When the run that ended last did so; cancelled ones do not count. */
+  /** When the last run ended; cancelled runs do not count. */
   readonly lastFinishedAt: Date | null
   /** Its newest job. */
   readonly lastJobId: string | null
-  /** Why the attempt that ended last has failed, also while its job waits for the next one; or why the timer is invalid. */
+  /** The error of the last attempt, also while its job is being retried, or why the timer is invalid. */
   readonly lastError: string | null
   /** The worker that is submitting the schedule right now. */
   readonly markedBy: string | null
 }
 
-/** A schedule as its row says it; the status follows from it. */
+/** A schedule as stored; its status follows from `enabled` and `idle`. */
 export interface StoredSchedule extends Omit<Schedule, 'status' | 'waitingFor'> {
   readonly idle: Idle | null
 }

@@ -150,7 +150,7 @@ function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
 function aboutLastRun({ schedule, open }: Evidence): string[] {
   const { lastFinishedAt, lastError, lastSlot } = schedule
   if (lastFinishedAt === null) return lastSlot === null && open.length === 0 ? ['It has not run yet.'] : []
-  // The error of a run that is retried is told with its job.
+  // If the run is being retried, the line about its job already shows the error.
   const isRetried = open.some(({ error }) => error !== null)
   const outcome =
     lastError === null ? ' with success' : isRetried ? '' : ` with a failure: ${firstLine(lastError)}`

@@ -254,7 +254,7 @@ export class Schedules {
         settings,
         (current) => {
           check(current)
-          // The args were checked against the schema of this task, or those that stay against another one.
+          // The args were checked for this task; if only the task is replaced, the stored ones for the new one.
           const stay = settings.task !== undefined && settings.args === undefined
           if (current.task !== read.task || (stay && !isDeepStrictEqual(current.args, read.args)))
             throw new VersionError(id)
@@ -310,7 +310,7 @@ export class Schedules {
    * Submits a run now, in addition to the timer. Also works for a paused schedule.
    *
    * @param options.args  for this run only; default: the schedule's own
-   * @param options.task  the task that the schedule must have; default: any
+   * @param options.task  if given, the schedule must have this task
    * @returns the id of the job
    * @throws NotFoundError
    * @throws VersionError when it has another task

@@ -162,8 +162,8 @@ export async function settingsProblems(input: AnyScheduleInput, context: Setting
 /**
  * The checked changes to a schedule. Throws like newSettings.
  *
- * @param current  as it was read; whoever writes the changes checks that its task is still this one, and its args too
- *   if the task changes without them
+ * @param current  the schedule as it was read. The write must fail if its task has changed since, or its args if only
+ *   the task is replaced
  */
 export async function settingsChanges(
   current: Pick<Schedule, 'task' | 'args'>,

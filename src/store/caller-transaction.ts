@@ -25,15 +25,12 @@ export function callerTransaction(
   dialect: Dialect,
 ): Sql & { readonly select: (columns: readonly string[]) => string } {
   const execute = executorOf(transaction)
-  /** The application may have ended the transaction of a synchronous driver since the call began. */
-  const mustBeOpen = () => {
-    if (isIdle(transaction)) throw noTransaction()
-  }
   let checked: Promise<void> | undefined
   const executed = async (text: string, params: readonly SqlValue[], reads: boolean) => {
     checked ??= dialect.checkTransaction?.((statement) => execute(statement, true))
     await checked
-    mustBeOpen()
+    // Before each statement, because with a synchronous driver, the application may have ended the transaction.
+    if (isIdle(transaction)) throw noTransaction()
     try {
       // Uses literals, because drivers pass parameters in different ways.
       return await execute(dialect.withLiterals(text, params), reads)
@@ -54,7 +51,7 @@ export function callerTransaction(
   }
 }
 
-/** The last write of each transaction. */
+/** The last write in each transaction. */
 const turns = new WeakMap<object, Promise<unknown>>()
 
 /**
@@ -123,7 +120,7 @@ function rowsIn(result: unknown): readonly unknown[] {
     if (typeof result === 'object' && result !== null && 'rows' in result) return rowsIn(result.rows)
     throw new InvalidInputError(
       'tx',
-      'the function must return what the driver returns for a SELECT, with its rows; on SQLite, run these statements with all()',
+      'the function must return the rows of a SELECT as the driver does; on SQLite, run it with all()',
     )
   }
   const [first]: unknown[] = result
@@ -133,7 +130,7 @@ function rowsIn(result: unknown): readonly unknown[] {
 
 function decoded(row: unknown): object {
   const values: object = JSON.parse(Buffer.from(textIn(row), 'hex').toString('utf8'))
-  // MariaDB inserts a column that must contain JSON as it is.
+  // MariaDB nests a column whose CHECK requires JSON, instead of quoting it as a text.
   const columns = Object.entries(values).map(([name, value]: [string, unknown]) =>
     typeof value === 'object' && value !== null ? [name, JSON.stringify(value)] : [name, value],
   )

@@ -89,7 +89,7 @@ export class Reporter {
   submitted(submission: Submission): void {
     const { id: scheduleId, task, plan } = submission
     for (const { slot, reason, count, wasAway } of plan.skips) {
-      // Otherwise, slots come faster than the scheduler looks, and the newest one stands for them.
+      // With slots closer together than the scheduler's passes, this is normal.
       const level = reason !== 'missed' || wasAway === true ? 'warn' : 'debug'
       this.#logger[level]({ scheduleId, task, slot, reason, count }, 'Slots skipped')
     }
@@ -174,22 +174,18 @@ function startedEvent(claimed: ClaimedJob, redaction: Redaction): Job {
   return { ...job, args: redaction.redacted('args', job.args) }
 }
 
-function settledEvent({ id, outcome, ...attempt }: SettledAttempt, redaction: Redaction): SettledEvent {
-  const { task, scheduleId, attempt: number, startedAt, endedAt } = attempt
+function settledEvent(settled: SettledAttempt, redaction: Redaction): SettledEvent {
+  const { id: jobId, outcome, promoted: _, ...attempt } = settled
+  const { state, error } = outcome
   const isWaiting = outcome.state === 'waiting'
   const json = isWaiting ? null : outcome.result
-  const result: unknown = json === null ? null : JSON.parse(json)
   return {
-    jobId: id,
-    task,
-    scheduleId,
-    attempt: number,
-    state: outcome.state,
+    jobId,
+    ...attempt,
+    state,
+    error,
     retryInMs: isWaiting ? outcome.delayMs : null,
     released: isWaiting && !outcome.countAttempt,
-    error: outcome.error,
-    result: redaction.redacted('result', result),
-    startedAt,
-    endedAt,
+    result: json === null ? null : redaction.redacted('result', JSON.parse(json)),
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The watch: one look at the database per poll interval for all parts of a worker, so that an idle worker costs one
- * statement per second; ten while other processes submit jobs for it. Between looks, it sleeps exactly until the next schedule or job is due, by the database's
- * clock. Writes of this process wake it.
+ * statement per second; ten while other processes submit jobs for it. Between looks, it sleeps exactly until the next
+ * schedule or job is due, by the database's clock. Writes of this process wake it.
  */
 import { Loop } from '../loop.ts'
 import type { ClockDifference } from './health.ts'
@@ -27,7 +27,7 @@ export interface WatchOptions {
 
 /** Time until the next look while other processes submit jobs. */
 const BRISK_MS = 100
-/** How long it is short after a look that has found such a job. */
+/** How long the worker looks this often after it has found such a job. */
 const BRISK_FOR_MS = 10_000
 /** Time until the next look if something is due that another worker may be processing. */
 const BUSY_MS = 250
@@ -81,7 +81,7 @@ export class Watch {
     this.#serverChanges = changes
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }
-    // A new one, and not of this process, whose executor knows it: it is from another process.
+    // The executor is woken for jobs of this process. One that was already claimable may be impossible to start.
     if (look.claimable && !this.#wasClaimable && !this.#hasOwn) this.#briskUntil = answered + BRISK_FOR_MS
     this.#wasClaimable = look.claimable
     this.#hasOwn = false

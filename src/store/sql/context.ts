@@ -8,9 +8,9 @@ import { type Tables, tables } from './tables.ts'
 export interface Context {
   /** Begins a SELECT that may run in a transaction of the application. @param columns  each a name, or `… AS name` */
   readonly select: (columns: readonly string[]) => string
-  /** Ends a SELECT that must read what others have committed; nothing if every SELECT does. */
+  /** Ends a SELECT that must see rows committed after the snapshot of this transaction; empty without a snapshot. */
   readonly current: string
-  /** Likewise, for rows that may be locked for it, after that of their schedule. */
+  /** The same for jobs whose schedule is already locked. */
   readonly locking: string
   readonly rows: Sql['rows']
   readonly run: Sql['run']
@@ -58,7 +58,7 @@ export function inTransactionOf(context: TablesContext, given: Transaction): Tab
     ...tx,
     run: (text, params) => inTurn(given, () => tx.run(text, params)),
     transaction: transaction(tx),
-    // Its snapshot may be older than the row that has the key.
+    // The first try may have missed the row that has the key, because it is newer than the snapshot.
     transactionOnKeys: onKeys(dialect, transaction(tx), transaction({ ...tx, current: locking })),
   }
 }

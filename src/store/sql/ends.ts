@@ -36,7 +36,7 @@ export interface EndedJob {
 const isCounted = ({ outcome }: EndedJob) => outcome.state === 'success' || outcome.state === 'failed'
 
 const isFinal = ({ outcome }: EndedJob) => outcome.state !== 'waiting'
-/** An attempt that is followed by another one. */
+/** Whether the attempt failed and the job will be retried. */
 const hasFailed = ({ outcome }: EndedJob) => outcome.state === 'waiting' && outcome.error !== null
 
 export function endingColumns({ instant, now }: Dialect): string {
@@ -159,7 +159,7 @@ const SCHEDULE_COLUMNS = {
   runs: 'integer',
   errors: 'integer',
   last_finished: 'instant',
-  said: 'integer',
+  attempted: 'integer',
   last_error: 'long text',
   moved: 'integer',
   nextrun: 'instant',
@@ -172,7 +172,7 @@ const SCHEDULE_ASSIGNMENTS = {
   run_count: counted('run_count', 'runs'),
   error_count: counted('error_count', 'errors'),
   last_finished: ifCounted('last_finished'),
-  last_error: 'CASE WHEN b.said = 1 THEN b.last_error ELSE t.last_error END',
+  last_error: 'CASE WHEN b.attempted = 1 THEN b.last_error ELSE t.last_error END',
   planned_from: ifMoved('planned_from'),
   nextrun: ifMoved('nextrun'),
   idle: ifMoved('idle'),
@@ -185,8 +185,8 @@ async function writeSchedules(
   rows: ReadonlyMap<string, PlannableRow>,
   ofSchedule: EndRules['ofSchedule'],
 ): Promise<void> {
-  const telling = ended.filter((end) => isFinal(end) || hasFailed(end))
-  const bySchedule = groupBy(telling, (end) => end.row.schedule ?? '')
+  const relevant = ended.filter((end) => isFinal(end) || hasFailed(end))
+  const bySchedule = groupBy(relevant, (end) => end.row.schedule ?? '')
   const schedules = [...bySchedule].flatMap(([id, ends]) => {
     const row = rows.get(id)
     return row === undefined ? [] : [{ row, ends }]
@@ -224,14 +224,14 @@ function scheduleAfter(
     error_count: row.error_count + failures,
   })
   const next = ends.some(isFinal) ? ofSchedule(schedule, failures > 0, open, fromStored(clock)) : null
-  const said = ends.findLast((end) => isCounted(end) || hasFailed(end))?.outcome
+  const latest = ends.findLast((end) => isCounted(end) || hasFailed(end))?.outcome
   return {
     id: row.id,
     runs,
     errors: failures,
     last_finished: last === undefined ? null : clock,
-    said: Number(said !== undefined),
-    last_error: said === undefined || said.state === 'success' ? null : said.error,
+    attempted: Number(latest !== undefined),
+    last_error: latest === undefined || latest.state === 'success' ? null : latest.error,
     moved: Number(next !== null),
     nextrun: next?.nextRunAt ? toText(next.nextRunAt) : null,
     idle: next?.idle ?? null,
