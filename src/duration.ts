@@ -86,3 +86,11 @@ function distanceText(distance: number): string {
     distance < MINUTE ? SECOND : distance < 10 * HOUR ? MINUTE : distance < 2 * DAY ? HOUR : DAY
   return durationText(distance - (distance % precision))
 }
+
+/** `retrying, 2 of 3, next at …`. @param at  the time of the retry */
+export function retryText(
+  { retry, retryLimit }: { readonly retry: number | null; readonly retryLimit: number | null },
+  at: string,
+): string {
+  return `retrying, ${retry ?? 1}${retryLimit === null ? '' : ` of ${retryLimit}`}, next at ${at}`
+}

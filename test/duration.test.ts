@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { durationText, relativeTime, spanText, spanWords } from '../src/duration.ts'
+import { durationText, relativeTime, retryText, spanText, spanWords } from '../src/duration.ts'
 import { timeSpan } from '../src/timer/index.ts'
 
 const SECOND = 1000
@@ -51,4 +51,9 @@ test('a span is exact, and a timer reads it back', () => {
     expect(timeSpan(spanText(milliseconds))).toBe(milliseconds)
   expect(spanText(90 * MINUTE)).toBe('1h 30min')
   expect(spanWords(90 * MINUTE)).toBe('1 hour 30 minutes')
+})
+
+test('a retry in words', () => {
+  expect(retryText({ retry: 2, retryLimit: 3 }, 'noon')).toBe('retrying, 2 of 3, next at noon')
+  expect(retryText({ retry: 2, retryLimit: null }, 'noon')).toBe('retrying, 2, next at noon')
 })

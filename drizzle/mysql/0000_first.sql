@@ -121,12 +121,16 @@ CREATE TABLE `{prefix}periodic_task` (
 	`last_slot` datetime(3),
 	`run_count` bigint NOT NULL DEFAULT 0,
 	`error_count` bigint NOT NULL DEFAULT 0,
+	`failed_attempts` bigint NOT NULL DEFAULT 0,
 	`last_run` datetime(3),
 	`last_finished` datetime(3),
 	`last_job` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
 	`last_error` longtext CHARACTER SET utf8mb4 COLLATE {exact},
+	`retry_at` datetime(3),
+	`retry` int,
+	`retry_limit` int,
 	`planned_from` varchar(800) CHARACTER SET utf8mb4 COLLATE {exact},
-	`status` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` is not null and `idle` <> 'awaiting-finish' then `idle` else 'active' end) STORED,
+	`status` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` in ('dead', 'invalid', 'retired') then `idle` when `retry_at` is not null then 'retrying' when `idle` = 'done' then 'done' else 'active' end) STORED,
 	`definition` varchar(720) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, ''))) STORED,
 	`wake_at` datetime(3) GENERATED ALWAYS AS (case when `worker` is not null then coalesce(`mark_ends`, timestamp'1970-01-01 00:00:00.000') when coalesce(`planned_from`, '') not in (concat(concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, '')), '|', coalesce(`nextrun`, '')), concat(concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, '')), '|', coalesce(`nextrun`, ''), '|by hand')) then timestamp'1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else coalesce(`nextrun`, timestamp'1970-01-01 00:00:00.000') end) STORED,
 	CONSTRAINT `{prefix}periodic_task_id` PRIMARY KEY(`id`),
@@ -149,7 +153,8 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_created_valid_date` CHECK(month(`created`) > 0 and day(`created`) between 1 and day(last_day(`created`))),
 	CONSTRAINT `{prefix}periodic_task_idle` CHECK(`idle` in ('awaiting-finish', 'done', 'dead', 'invalid', 'retired')),
 	CONSTRAINT `{prefix}periodic_task_run_count` CHECK(`run_count` between 0 and 9007199254740991),
-	CONSTRAINT `{prefix}periodic_task_error_count` CHECK(`error_count` between 0 and 9007199254740991)
+	CONSTRAINT `{prefix}periodic_task_error_count` CHECK(`error_count` between 0 and 9007199254740991),
+	CONSTRAINT `{prefix}periodic_task_failed_attempts` CHECK(`failed_attempts` between 0 and 9007199254740991)
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}worker` (

@@ -144,12 +144,16 @@ CREATE TABLE `{prefix}periodic_task` (
 	`last_slot` text,
 	`run_count` integer DEFAULT 0 NOT NULL,
 	`error_count` integer DEFAULT 0 NOT NULL,
+	`failed_attempts` integer DEFAULT 0 NOT NULL,
 	`last_run` text,
 	`last_finished` text,
 	`last_job` text,
 	`last_error` text,
+	`retry_at` text,
+	`retry` integer,
+	`retry_limit` integer,
 	`planned_from` text,
-	`status` text GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` is not null and `idle` <> 'awaiting-finish' then `idle` else 'active' end) VIRTUAL,
+	`status` text GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` in ('dead', 'invalid', 'retired') then `idle` when `retry_at` is not null then 'retrying' when `idle` = 'done' then 'done' else 'active' end) VIRTUAL,
 	`definition` text GENERATED ALWAYS AS (`enabled` || '|' || `timer` || '|' || `jitter` || '|' || coalesce(`starts`, '') || '|' || coalesce(`ends`, '') || '|' || coalesce(`max_runs`, '')) VIRTUAL,
 	`wake_at` text GENERATED ALWAYS AS (case when not typeof(`id`) = 'text' then null when `worker` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', `mark_ends`), '1970-01-01 00:00:00.000') when coalesce(`planned_from`, '') not in (`enabled` || '|' || `timer` || '|' || `jitter` || '|' || coalesce(`starts`, '') || '|' || coalesce(`ends`, '') || '|' || coalesce(`max_runs`, '') || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), ''), `enabled` || '|' || `timer` || '|' || `jitter` || '|' || coalesce(`starts`, '') || '|' || coalesce(`ends`, '') || '|' || coalesce(`max_runs`, '') || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), '') || '|by hand') then '1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), '1970-01-01 00:00:00.000') end) VIRTUAL,
 	CONSTRAINT "{prefix}periodic_task_json" CHECK(json_valid(`args`)),
@@ -181,7 +185,8 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT "{prefix}periodic_task_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255),
 	CONSTRAINT "{prefix}periodic_task_idle" CHECK(`idle` in ('awaiting-finish', 'done', 'dead', 'invalid', 'retired')),
 	CONSTRAINT "{prefix}periodic_task_run_count" CHECK(typeof(`run_count`) in ('integer', 'null') and `run_count` between 0 and 9007199254740991),
-	CONSTRAINT "{prefix}periodic_task_error_count" CHECK(typeof(`error_count`) in ('integer', 'null') and `error_count` between 0 and 9007199254740991)
+	CONSTRAINT "{prefix}periodic_task_error_count" CHECK(typeof(`error_count`) in ('integer', 'null') and `error_count` between 0 and 9007199254740991),
+	CONSTRAINT "{prefix}periodic_task_failed_attempts" CHECK(typeof(`failed_attempts`) in ('integer', 'null') and `failed_attempts` between 0 and 9007199254740991)
 );
 --> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_wake_at` ON `{prefix}periodic_task` (`wake_at`);--> statement-breakpoint

@@ -21,9 +21,9 @@ import {
   primaryKey,
   uniqueIndex,
 } from 'drizzle-orm/mysql-core'
-import type { ScheduleStatus } from '../model/schedule.ts'
 import {
   JOB_SETTING_NAMES,
+  type ScheduleStatus,
   SETTING_NAMES,
   type SettingName,
   settingOf,
@@ -213,10 +213,14 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         lastSlot: instant('last_slot'),
         runCount: long('run_count').notNull().default(0),
         errorCount: long('error_count').notNull().default(0),
+        failedAttempts: long('failed_attempts').notNull().default(0),
         lastRunAt: instant('last_run'),
         lastFinishedAt: instant('last_finished'),
         lastJobId: text('last_job', 190),
         lastError: longText('last_error'),
+        retryAt: instant('retry_at'),
+        retry: int('retry'),
+        retryLimit: int('retry_limit'),
         plannedFrom: text('planned_from', 800),
         status: text<ScheduleStatus>('status', 16).generatedAlwaysAs(sql.raw(STATUS), STORED),
         definition: text('definition', 720).generatedAlwaysAs(sql.raw(DEFINITION), STORED),
@@ -239,6 +243,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
           idle: oneOf(IDLE),
           run_count: between(0, LARGE),
           error_count: between(0, LARGE),
+          failed_attempts: between(0, LARGE),
         }),
       ],
     ),

@@ -19,9 +19,10 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core'
 import { toText } from '../model/instant.ts'
-import type { ScheduleStatus } from '../model/schedule.ts'
+
 import {
   JOB_SETTING_NAMES,
+  type ScheduleStatus,
   SETTING_NAMES,
   type SettingName,
   settingOf,
@@ -225,10 +226,14 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         lastSlot: instant('last_slot'),
         runCount: count('run_count'),
         errorCount: count('error_count'),
+        failedAttempts: count('failed_attempts'),
         lastRunAt: instant('last_run'),
         lastFinishedAt: instant('last_finished'),
         lastJobId: text('last_job'),
         lastError: text('last_error'),
+        retryAt: instant('retry_at'),
+        retry: integer('retry'),
+        retryLimit: integer('retry_limit'),
         plannedFrom: text('planned_from'),
         status: text('status').$type<ScheduleStatus>().generatedAlwaysAs(sql.raw(STATUS)),
         definition: text('definition').generatedAlwaysAs(sql.raw(DEFINITION)),
@@ -254,6 +259,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
           idle: oneOf(IDLE),
           run_count: between(0, LARGE),
           error_count: between(0, LARGE),
+          failed_attempts: between(0, LARGE),
         }),
       ],
     ),

@@ -21,10 +21,14 @@ export const Schedule = z.strictObject({
   lastSlot: orNull(instant),
   runCount: z.int(),
   errorCount: z.int(),
+  failedAttempts: z.int(),
   lastRunAt: orNull(instant),
   lastFinishedAt: orNull(instant),
   lastJobId: orNull(z.string()),
   lastError: orNull(z.string()),
+  retryAt: orNull(instant),
+  retry: orNull(z.int()),
+  retryLimit: orNull(z.int()),
   markedBy: orNull(z.string()),
 })
 /** Used in rows of lists. */

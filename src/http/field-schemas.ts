@@ -7,6 +7,7 @@ import {
   type SettingName,
   settingOf,
   type SettingOptions,
+  STATUSES,
   wholeNeeded,
 } from '../model/settings.ts'
 
@@ -42,7 +43,7 @@ const addressable = (most: number) =>
 
 export const scheduleId = addressable(190).meta({ description: 'Of your choosing, 1 to 190 characters' })
 export const jobId = addressable(190)
-export const status = z.enum(['active', 'paused', 'done', 'dead', 'invalid', 'retired'])
+export const status = z.enum(STATUSES)
 export const state = z.enum(['waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped'])
 export const anyJson = z.unknown().meta({ description: 'Any JSON' })
 

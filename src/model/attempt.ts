@@ -1,5 +1,5 @@
 /** The attempts of a job, as its history shows them. */
-import type { AttemptEnd } from './settle.ts'
+import type { AttemptEnd, JobOutcome } from './settle.ts'
 
 /** How an attempt ended. `released`: its worker stopped and gave the job back. `lost`: its worker died. */
 export type AttemptOutcome = 'success' | 'failed' | 'timeout' | 'cancelled' | 'released' | 'lost'
@@ -28,10 +28,16 @@ export interface Attempt {
   readonly error: string | null
 }
 
-/** What is stored about the end of an attempt; null for a success. */
+/**
+ * What is stored about the end of an attempt; null for a success. The last attempt of a cancelled job is cancelled, even
+ * if it failed: no counter and no `last_error` includes it.
+ */
 export function storedEnd(
   end: AttemptEnd,
+  { state }: Pick<JobOutcome, 'state'>,
 ): { readonly outcome: StoredOutcome; readonly error: string | null } | null {
+  if (state === 'cancelled' && end.kind !== 'success')
+    return { outcome: 'cancelled', error: 'error' in end ? end.error : null }
   switch (end.kind) {
     case 'success':
       return null

@@ -1,8 +1,10 @@
 /** Detects problems of a database and its workers, and suggests fixes. Pure: it judges one snapshot. */
-import { durationText } from '../duration.ts'
+import { durationText, retryText } from '../duration.ts'
 import { elapsesWithin, timer } from '../timer/index.ts'
 import { plannedInFuture } from './future-slots.ts'
+import { toText } from './instant.ts'
 import type { Plannable } from './plan.ts'
+import type { Idle } from './schedule.ts'
 
 /** A snapshot of the whole database. Instants are by its clock. */
 export interface DoctorInput {
@@ -20,7 +22,7 @@ export interface DoctorInput {
   }[]
   /** Schedules that a worker is submitting. */
   readonly marks: readonly { readonly id: string; readonly worker: string; readonly ends: Date | null }[]
-  /** Schedules that are neither paused nor idle, and those that could not be planned or have failed permanently. */
+  /** Schedules that are neither paused nor idle, those that could not be planned or have failed permanently or retry. */
   readonly schedules: readonly DoctorSchedule[]
   /** Schedules whose next run or last slot is in the future, the latest of them. */
   readonly furthest: readonly Plannable[]
@@ -40,10 +42,13 @@ export interface DoctorSchedule {
   readonly id: string
   readonly task: string
   readonly timer: string
-  readonly idle: 'invalid' | 'dead' | null
+  readonly idle: Idle | null
   readonly nextRunAt: Date | null
   readonly createdAt: Date
   readonly lastError: string | null
+  readonly retryAt: Date | null
+  readonly retry: number | null
+  readonly retryLimit: number | null
   /** Whether a scheduler would submit it now. */
   readonly isDue: boolean
 }
@@ -71,6 +76,7 @@ export interface Finding {
     | 'far-mark'
     | 'invalid-schedule'
     | 'dead-schedule'
+    | 'retrying-schedule'
     | 'late-schedule'
     | 'cannot-keep-up'
     | 'slot-in-the-future'
@@ -146,6 +152,7 @@ export function doctorFindings(seen: DoctorInput, leaseMs: number): Finding[] {
     ...farMarks(seen, leaseMs),
     ...invalidSchedules(seen),
     ...deadSchedules(seen),
+    ...retryingSchedules(seen),
     ...lateSchedules(seen),
     ...schedulesBehind(seen),
     ...slotsInFuture(seen),
@@ -235,6 +242,16 @@ function deadSchedules({ schedules }: DoctorInput): Finding[] {
       fix: `when the cause is gone: \`kalends schedules reset ${quoted(id)}\``,
     }),
   )
+}
+
+function retryingSchedules({ schedules, now }: DoctorInput): Finding[] {
+  const retrying = schedules.filter(({ retryAt }) => retryAt !== null)
+  const [first] = retrying.toSorted((a, b) => (a.retryAt?.getTime() ?? 0) - (b.retryAt?.getTime() ?? 0))
+  if (first === undefined) return []
+  return findings('retrying-schedule', idsOf(retrying), {
+    problem: `the last attempt of ${counted(retrying.length, 'schedule', 'schedules')} failed; '${first.id}' is ${retryText(first, toText(first.retryAt ?? now))}: ${firstLine(first.lastError ?? 'no error was recorded')}`,
+    fix: `nothing to do if the cause is temporary; otherwise: \`kalends schedules explain ${quoted(first.id)}\``,
+  })
 }
 
 /** When the schedule became due. */

@@ -3,17 +3,15 @@ import { isDeepStrictEqual } from 'node:util'
 import {
   defaultsOf,
   OPTION_NAMES,
+  type ScheduleStatus,
   SETTING_NAMES,
   type SettingName,
   type SettingValues,
   SETTINGS,
 } from './settings.ts'
 
-/** The status of a schedule for people. paused: not enabled, whatever else holds. */
-export type ScheduleStatus = 'active' | 'paused' | 'done' | 'dead' | 'invalid' | 'retired'
-
 /** Why a schedule has no next run: the column `idle`. */
-export type Idle = Exclude<ScheduleStatus, 'active' | 'paused'> | 'awaiting-finish'
+export type Idle = Exclude<ScheduleStatus, 'active' | 'retrying' | 'paused'> | 'awaiting-finish'
 
 /** When and with which args a task runs: a row of `periodic_task`. */
 export interface Schedule extends SettingValues {
@@ -31,6 +29,8 @@ export interface Schedule extends SettingValues {
   readonly lastSlot: Date | null
   readonly runCount: number
   readonly errorCount: number
+  /** Attempts that failed, including those that were retried. */
+  readonly failedAttempts: number
   /** When its newest job was submitted. */
   readonly lastRunAt: Date | null
   /** When the last run ended; cancelled runs do not count. */
@@ -39,6 +39,12 @@ export interface Schedule extends SettingValues {
   readonly lastJobId: string | null
   /** The error of the last attempt, also while its job is being retried, or why the timer is invalid. */
   readonly lastError: string | null
+  /** When its failed job is retried, or was: until the retry ends. null: no job is being retried. */
+  readonly retryAt: Date | null
+  /** The number of this retry, from 1. */
+  readonly retry: number | null
+  /** The number of the last possible retry. */
+  readonly retryLimit: number | null
   /** The worker that is submitting the schedule right now. */
   readonly markedBy: string | null
 }
@@ -76,10 +82,15 @@ export function withSettings(
 export function stateOf({
   enabled,
   idle,
-}: Pick<StoredSchedule, 'enabled' | 'idle'>): Pick<Schedule, 'status' | 'waitingFor'> {
+  retryAt,
+}: Pick<StoredSchedule, 'enabled' | 'idle' | 'retryAt'>): Pick<Schedule, 'status' | 'waitingFor'> {
   if (!enabled) return { status: 'paused', waitingFor: null }
-  if (idle === 'awaiting-finish') return { status: 'active', waitingFor: 'finish' }
-  return { status: idle ?? 'active', waitingFor: null }
+  const isPlanned = idle === null || idle === 'awaiting-finish'
+  const status = isPlanned ? 'active' : idle
+  return {
+    status: retryAt !== null && (isPlanned || idle === 'done') ? 'retrying' : status,
+    waitingFor: idle === 'awaiting-finish' ? 'finish' : null,
+  }
 }
 
 /** A hash of all settings of a schedule: 22 characters of base64url, different after each edit. */

@@ -188,3 +188,19 @@ export function taskDefaultText(setting: Setting): string {
     return taskDefault == null ? (setting.taskOtherwise ?? '') : `${taskDefault / 60_000}min`
   return kind === 'choice' ? `\`${taskDefault}\`` : String(taskDefault)
 }
+
+/**
+ * The status of a schedule for people. paused: not enabled, whatever else holds. retrying: the last attempt of a job
+ * failed, and it is retried; the schedule is planned as usual.
+ */
+export type ScheduleStatus = 'active' | 'retrying' | 'paused' | 'done' | 'dead' | 'invalid' | 'retired'
+
+export const STATUSES: readonly ScheduleStatus[] = [
+  'active',
+  'retrying',
+  'paused',
+  'done',
+  'dead',
+  'invalid',
+  'retired',
+]

@@ -85,9 +85,12 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
       return [
         `It is done: its timer '${schedule.timer}' does not elapse any more. Another timer reactivates it.`,
       ]
+    case 'retrying':
     case 'active':
       if (schedule.waitingFor === 'finish')
         return ['Its next run is counted from the end of the current one, which has not ended.']
+      // A one-off whose run is being retried.
+      if (status === 'retrying' && nextRunAt === null) return ['No further run follows.']
       if (nextRunAt === null || nextRunAt <= now) {
         const due =
           nextRunAt === null

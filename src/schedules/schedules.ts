@@ -7,13 +7,13 @@ import { ConflictError, InvalidInputError, NotFoundError, VersionError } from '.
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkOpenJobs, checkPeriod, requireTask } from '../model/authority.ts'
 import { checkedConditions, checkedInstant, checkedPage, oneOf } from '../model/input.ts'
-import type { SettingValues } from '../model/settings.ts'
+import type { ScheduleStatus, SettingValues } from '../model/settings.ts'
 import { runNow } from '../model/manual-runs.ts'
 import type { Job } from '../model/job.ts'
 import { newJobId } from '../model/occurrence.ts'
 import { newId } from '../model/owner.ts'
 import { elapsesOf, planEdit } from '../model/plan.ts'
-import { changedSettings, type Schedule, type ScheduleStatus } from '../model/schedule.ts'
+import { changedSettings, type Schedule } from '../model/schedule.ts'
 import {
   type Counts,
   LIST_BOUNDS,
@@ -61,10 +61,14 @@ const WITH_STATE = [
     lastSlot: true,
     runCount: true,
     errorCount: true,
+    failedAttempts: true,
     lastRunAt: true,
     lastFinishedAt: true,
     lastJobId: true,
     lastError: true,
+    retryAt: true,
+    retry: true,
+    retryLimit: true,
     markedBy: true,
   }),
 ]
@@ -398,9 +402,10 @@ export class Schedules {
         { enabled },
         (current) => {
           check(current)
-          if (current.status === (enabled ? 'paused' : 'active')) return
+          const { status } = current
+          if (enabled ? status === 'paused' : status === 'active' || status === 'retrying') return
           throw new ConflictError(
-            `The schedule '${id}' is ${current.status}; only one that is ${enabled ? 'paused can be resumed' : 'active can be paused'}`,
+            `The schedule '${id}' is ${status}; only one that is ${enabled ? 'paused can be resumed' : 'active can be paused'}`,
           )
         },
         planEdit,

@@ -6,6 +6,7 @@ import { durationText } from '../duration.ts'
 import type { UnwrittenLog } from '../executor/journal.ts'
 import type { LoopHealth } from '../loop.ts'
 import type { Stall } from './event-loop-stall.ts'
+import type { Retry } from './retries.ts'
 
 /** The health of a worker, as it sees itself. */
 export interface Health {
@@ -46,6 +47,7 @@ export interface HealthNote {
     | 'unwritten-log'
     | 'set-aside'
     | 'cannot-keep-up'
+    | 'retrying'
     | 'locked-worker'
     | 'slot-in-the-future'
     | 'lease-lost'
@@ -83,6 +85,8 @@ export interface Vitals {
   readonly setAside: number
   /** Schedules whose slots come faster than they can be submitted. */
   readonly behind: readonly string[]
+  /** Schedules of which this worker has seen an attempt fail, and whose retry is still to come. */
+  readonly retries: readonly Retry[]
   /** Whether another transaction has locked the row of this worker. */
   readonly isRowLocked: boolean
   /** Dead workers whose rows others have locked. */
@@ -293,7 +297,7 @@ function logWarnings({ log: { lines, progress, ms, dropped } }: Vitals): HealthN
 }
 
 function lasting(vitals: Vitals): HealthNote[] {
-  const { clock, abandonedHandlers, setAside, behind, lockedWorkers, slotsInFuture } = vitals
+  const { clock, abandonedHandlers, setAside, behind, retries, lockedWorkers, slotsInFuture } = vitals
   const notes = lockedWorkers.map(
     (id): HealthNote => ({
       code: 'locked-worker',
@@ -321,6 +325,13 @@ function lasting(vitals: Vitals): HealthNote[] {
       code: 'cannot-keep-up',
       subject: id,
       text: `the slots of the schedule '${id}' come faster than they can be submitted, and some are missed each time: give it a timer with longer intervals`,
+    })
+  }
+  for (const { scheduleId, attempt, at } of retries.slice(0, MOST_NAMED)) {
+    notes.push({
+      code: 'retrying',
+      subject: scheduleId,
+      text: `the schedule '${scheduleId}' is retrying: attempt ${attempt} failed, next at ${at.toISOString()}`,
     })
   }
   if (clock !== null && Math.abs(clock.aheadMs) > CLOCK_MS + clock.roundTripMs / 2) {

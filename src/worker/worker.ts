@@ -22,6 +22,7 @@ import { EventLoopStall } from './event-loop-stall.ts'
 import { type Health, judge } from './health.ts'
 import { Membership } from './membership.ts'
 import { type KalendsEvents, Reporter } from './reporter.ts'
+import { Retries } from './retries.ts'
 import { Watch } from './watch.ts'
 
 export interface WorkerOptions {
@@ -64,6 +65,7 @@ export class Worker {
   /** Restores declared schedules that others changed, and notices when workers with newer code are gone. */
   readonly #declared: Loop
   readonly #stall = new EventLoopStall()
+  readonly #retries = new Retries()
   #isByHand = false
   readonly #onError: (error: unknown, loop: string) => void
 
@@ -167,6 +169,7 @@ export class Worker {
       setAside:
         this.#membership.setAside() + (this.#scheduler?.setAside() ?? 0) + (this.#executor?.setAside() ?? 0),
       behind: this.#scheduler?.behind() ?? [],
+      retries: this.#retries.waiting(this.#options.now()),
       isRowLocked: this.#membership.isLocked(),
       lockedWorkers: this.#membership.lockedWorkers(),
       slotsInFuture: this.#membership.slotsInFuture(),
@@ -279,6 +282,7 @@ export class Worker {
 
   #settled(result: SettleResult): void {
     this.#reporter.settled(result)
+    this.#retries.settled(result)
     // A blocked job may have become claimable, and jobs that were taken over wait.
     this.#executor?.wake()
     // Other ends set no time that a look could find, and a busy worker would look hundreds of times per second.

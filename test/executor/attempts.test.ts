@@ -282,7 +282,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a failed attempt that will be retried does not change the counters', async () => {
+  it('a failed attempt that will be retried does not change the counters of runs', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const later = task('later', { retryDelay: '1h' })
@@ -300,6 +300,11 @@ eachDatabase((under) => {
       lastJobId: id,
       lastFinishedAt: null,
       lastError: expect.stringContaining('Error: no'),
+      failedAttempts: 1,
+      status: 'retrying',
+      retry: 1,
+      retryLimit: 3,
+      retryAt: (await kalends.jobs.get(id))?.runAt,
     })
     const job = await kalends.jobs.get(id)
     expect(job).toMatchObject({ state: 'waiting', attempt: 1, error: expect.stringContaining('Error: no') })

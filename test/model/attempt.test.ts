@@ -22,7 +22,16 @@ test.each<[AttemptEnd, ReturnType<typeof storedEnd>]>([
     { outcome: 'lost', error: 'dead' },
   ],
 ])('%o is stored as %o', (end, stored) => {
-  expect(storedEnd(end)).toEqual(stored)
+  expect(storedEnd(end, { state: end.kind === 'success' ? 'success' : 'failed' })).toEqual(stored)
+})
+
+test.each<[AttemptEnd, string | null]>([
+  [{ kind: 'error', error: 'boom', permanent: true }, 'boom'],
+  [{ kind: 'timeout', error: 'too long' }, 'too long'],
+  [{ kind: 'lost', error: 'dead' }, 'dead'],
+  [{ kind: 'released' }, null],
+])('the last attempt of a cancelled job is cancelled: %o', (end, error) => {
+  expect(storedEnd(end, { state: 'cancelled' })).toEqual({ outcome: 'cancelled', error })
 })
 
 test('every outcome but a success is stored', () => {

@@ -38,6 +38,9 @@ function schedule(changes: Partial<DoctorSchedule>): DoctorSchedule {
     nextRunAt: ago(-1000),
     createdAt: ago(3_600_000),
     lastError: null,
+    retryAt: null,
+    retry: null,
+    retryLimit: null,
     isDue: false,
     ...changes,
   }
@@ -172,6 +175,17 @@ describe('a problem is found:', () => {
       { schedules: [schedule({ idle: 'dead', lastError: 'Error: boo' })] },
       /Error: boo/,
       /kalends schedules reset s/,
+    ],
+    [
+      'retrying-schedule',
+      {
+        schedules: [
+          schedule({ id: 't', retryAt: ago(-2000), retry: 1 }),
+          schedule({ retryAt: ago(-1000), retry: 2, retryLimit: 3, lastError: 'Error: boo\n at' }),
+        ],
+      },
+      /of 2 schedules failed; 's' is retrying, 2 of 3, next at \S+ \S+: Error: boo$/,
+      /kalends schedules explain s/,
     ],
     [
       'late-schedule',

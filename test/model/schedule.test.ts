@@ -27,21 +27,31 @@ const stored: StoredSchedule = {
   lastFinishedAt: null,
   lastJobId: null,
   lastError: null,
+  failedAttempts: 0,
+  retryAt: null,
+  retry: null,
+  retryLimit: null,
   markedBy: null,
 }
 const schedule = { ...stored, ...stateOf(stored) }
 
-test.each<[boolean, Idle | null, string, string | null]>([
-  [true, null, 'active', null],
-  [true, 'awaiting-finish', 'active', 'finish'],
-  [true, 'done', 'done', null],
-  [true, 'dead', 'dead', null],
-  [false, null, 'paused', null],
-  [false, 'dead', 'paused', null],
-  [false, 'awaiting-finish', 'paused', null],
-])('enabled %s and idle %s is the status %s, waiting for %s', (enabled, idle, status, waitingFor) => {
-  expect(stateOf({ enabled, idle })).toEqual({ status, waitingFor })
-})
+test.each<[boolean, Idle | null, string, string, string | null]>([
+  [true, null, 'active', 'retrying', null],
+  [true, 'awaiting-finish', 'active', 'retrying', 'finish'],
+  [true, 'done', 'done', 'retrying', null],
+  [true, 'dead', 'dead', 'dead', null],
+  [true, 'invalid', 'invalid', 'invalid', null],
+  [true, 'retired', 'retired', 'retired', null],
+  [false, null, 'paused', 'paused', null],
+  [false, 'dead', 'paused', 'paused', null],
+  [false, 'awaiting-finish', 'paused', 'paused', null],
+])(
+  'enabled %s and idle %s is the status %s, with a retry %s, waiting for %s',
+  (enabled, idle, status, withRetry, waitingFor) => {
+    expect(stateOf({ enabled, idle, retryAt: null })).toEqual({ status, waitingFor })
+    expect(stateOf({ enabled, idle, retryAt: new Date() })).toEqual({ status: withRetry, waitingFor })
+  },
+)
 
 test('the settings of a new schedule are the defaults, without args and without a declared set', () => {
   expect(DEFAULT_SETTINGS).toMatchObject({

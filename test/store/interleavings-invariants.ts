@@ -228,6 +228,7 @@ export function wrongAtEnd(
     const isActive = Number(row['enabled']) === 1 && row['idle'] === null
     if (isActive && text(row, 'nextrun') <= toText(clock.now))
       wrong.push(`${id} stands at ${text(row, 'nextrun')}`)
+    if (row['retry_at'] !== null) wrong.push(`${id} is still being retried`)
     if (row['idle'] !== null) wrong.push(`${id} is idle: ${text(row, 'idle')}`)
     const base = begin.schedules.get(id)
     const counted = ended.get(id) ?? { runs: 0, errors: 0 }

@@ -1,5 +1,6 @@
 /** The end of attempts: fenced, counted, and with the turn of the job that was blocked behind. */
 import { describe, expect, it } from 'vitest'
+import { END_RULES } from '../../src/model/end-rules.ts'
 import { fenceOf } from '../../src/model/job.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
@@ -263,10 +264,12 @@ onEachStore((under) => {
       await ofSchedule('s')
       const before = await schedule(under, 's')
       await settle(attempt('s job', end))
-      expect(await schedule(under, 's')).toEqual({
-        ...before,
-        ...('error' in end && end.error !== null && { last_error: end.error }),
-      })
+      const { run_count: runs, error_count: errors, last_finished: finished } = before
+      expect(await schedule(under, 's')).toMatchObject(
+        end.kind === 'error'
+          ? { run_count: runs, error_count: errors, last_finished: finished }
+          : { ...before, status: 'active' },
+      )
     })
 
     it('has the error of a failed attempt at once, until a run succeeds', async () => {
@@ -277,6 +280,96 @@ onEachStore((under) => {
       await under.query("UPDATE job SET state = 'running', worker = ? WHERE id = 's job'", [WORKER])
       await settle(attempt('s job'))
       expect(await schedule(under, 's')).toMatchObject({ last_error: null, run_count: 6, error_count: 2 })
+    })
+
+    const NO_RETRY = { status: 'active', retry_at: null, retry: null, retry_limit: null }
+    const again = (id: string, number: number) =>
+      under.query(`UPDATE job SET state = 'running', worker = ?, attempt = ${number} WHERE id = ?`, [
+        WORKER,
+        id,
+      ])
+
+    it('is retrying from a failed attempt until the retry has ended', async () => {
+      await ofSchedule('s', { max_retries: 1 })
+      await settle(attempt('s job', passing))
+      const { run_at: runAt } = await jobRow(under, 's job')
+      const retrying = { status: 'retrying', retry_at: runAt, retry: 1, retry_limit: 1, failed_attempts: 1 }
+      expect(runAt).not.toBeNull()
+      expect(await schedule(under, 's')).toMatchObject(retrying)
+      // Given back by a stopping worker: it is still being retried.
+      await again('s job', 2)
+      await settle(attempt('s job', { kind: 'released' }))
+      expect(await schedule(under, 's')).toMatchObject(retrying)
+      await again('s job', 2)
+      await settle(attempt('s job', failure))
+      expect(await schedule(under, 's')).toMatchObject({ ...NO_RETRY, failed_attempts: 2, error_count: 3 })
+    })
+
+    it.each([
+      ['succeeds', success],
+      ['is cancelled', { kind: 'cancelled', error: null }],
+    ] as const)('retries no more when the retry %s', async (_, end) => {
+      await ofSchedule('s')
+      await settle(attempt('s job', { kind: 'lost', error: 'its worker died' }))
+      const before = await schedule(under, 's')
+      expect(before).toMatchObject({ status: 'retrying', retry: 1, failed_attempts: 1 })
+      expect(before['retry_at']).not.toBeNull()
+      await again('s job', 2)
+      await settle(attempt('s job', end))
+      expect(await schedule(under, 's')).toMatchObject({ ...NO_RETRY, failed_attempts: 1 })
+    })
+
+    it('retries no more when the waiting job is cancelled or replaced', async () => {
+      await ofSchedule('s')
+      await settle(attempt('s job', passing))
+      await under.store.jobs.cancel('s job', () => 'cancel', END_RULES.ofSchedule)
+      expect(await schedule(under, 's')).toMatchObject(NO_RETRY)
+    })
+
+    it('shows the retry of the job that is left', async () => {
+      await ofSchedule('s', { exclusive: 0, max_retries: 3 })
+      await running('other', {
+        periodic_task_id: 's',
+        slot: '2026-01-02 00:00:00.000',
+        exclusive: 0,
+        attempt: 2,
+      })
+      await settle(attempt('other', passing), attempt('s job', passing))
+      await again('other', 3)
+      await settle(attempt('other'))
+      const { run_at: runAt } = await jobRow(under, 's job')
+      expect(await schedule(under, 's')).toMatchObject({
+        status: 'retrying',
+        retry_at: runAt,
+        retry: 1,
+        retry_limit: 3,
+      })
+    })
+
+    it('that is paused, dead, invalid or retired is not shown as retrying; a done one is', async () => {
+      await ofSchedule('s')
+      await settle(attempt('s job', passing))
+      for (const idle of ['dead', 'invalid', 'retired']) {
+        await under.query('UPDATE periodic_task SET idle = ?', [idle])
+        expect(await schedule(under, 's')).toMatchObject({ status: idle })
+      }
+      await under.query("UPDATE periodic_task SET idle = 'done'")
+      expect(await schedule(under, 's')).toMatchObject({ status: 'retrying' })
+      await under.query('UPDATE periodic_task SET enabled = 0')
+      expect(await schedule(under, 's')).toMatchObject({ status: 'paused' })
+    })
+
+    it('is swept when its job is no longer retried after a manual edit', async () => {
+      await ofSchedule('s')
+      await ofSchedule('t')
+      await ofSchedule('u')
+      await settle(...['s', 't', 'u'].map((id) => attempt(`${id} job`, passing)))
+      await under.query("DELETE FROM job WHERE id = 's job'")
+      await under.query("UPDATE job SET attempt = 0 WHERE id = 't job'")
+      await under.store.scheduling.sweep(WORKER, 30_000, 'everything')
+      expect(await schedule(under, 's')).toMatchObject(NO_RETRY)
+      expect(await schedule(under, 't')).toMatchObject(NO_RETRY)
+      expect(await schedule(under, 'u')).toMatchObject({ status: 'retrying', retry: 1 })
     })
 
     it('is counted once for each of several runs that end together', async () => {

@@ -32,6 +32,7 @@ const well: Vitals = {
   log: { lines: 0, progress: 0, ms: 0, dropped: 0 },
   setAside: 0,
   behind: [],
+  retries: [],
   isRowLocked: false,
   lockedWorkers: [],
   slotsInFuture: [],
@@ -165,6 +166,11 @@ describe('it is ok, and warns:', () => {
       'cannot-keep-up',
       { behind: ['s'] },
       /the slots of the schedule 's' come faster than they can be submitted.* longer intervals/,
+    ],
+    [
+      'retrying',
+      { retries: [{ scheduleId: 's', attempt: 2, at: new Date(0) }] },
+      /the schedule 's' is retrying: attempt 2 failed, next at 1970-01-01T00:00:00.000Z/,
     ],
     [
       'locked-worker',

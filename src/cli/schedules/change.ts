@@ -30,10 +30,7 @@ export function resumeCommand(): AnyCommand {
         'Resumes paused schedules: they are planned from now on. Slots during the pause do not count as missed.',
       ),
     (schedules, id) => schedules.resume(id),
-    async ({ id, status }, schedules) => {
-      const [next] = status === 'active' ? await schedules.elapses(id, { limit: 1 }) : []
-      return `${status}${next === undefined ? '' : `, next at ${when(next)}`}`
-    },
+    ({ status, nextRunAt }) => `${status}${nextRunAt === null ? '' : `, next at ${when(nextRunAt)}`}`,
   )
 }
 
@@ -52,7 +49,7 @@ export function resetCommand(): AnyCommand {
 function changeCommand(
   command: Command,
   change: (schedules: Schedules, id: string) => Promise<Schedule>,
-  textOf: (schedule: Schedule, schedules: Schedules) => string | Promise<string>,
+  textOf: (schedule: Schedule) => string,
 ): AnyCommand {
   const withIds = command
     .argument('<id...>')
@@ -61,7 +58,7 @@ function changeCommand(
     forEachId(ids, async (id) => {
       const schedule = await change(schedules, id)
       if (json === true) printJson(schedule)
-      else print(`${harmlessText(id)}: ${await textOf(schedule, schedules)}\n`)
+      else print(`${harmlessText(id)}: ${textOf(schedule)}\n`)
     }),
   )
 }

@@ -1,6 +1,7 @@
 /** `kalends schedules list`: reads like `systemctl list-timers`. */
-import { durationText, relativeTime } from '../../duration.ts'
+import { durationText, relativeTime, retryText } from '../../duration.ts'
 import type { Kalends, Listed, ListPage, Schedule, ScheduleConditions, ScheduleStatus } from '../../index.ts'
+import { STATUSES } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples, Option } from '../commander.ts'
 import { print, say, type Style } from '../output.ts'
 import { firstRows, listed, printWhole } from '../pages.ts'
@@ -8,9 +9,9 @@ import { onDatabase } from '../session.ts'
 import { type Column, tableText } from '../table.ts'
 import { counted, when, wholeNumber } from '../values.ts'
 
-const STATUSES: readonly ScheduleStatus[] = ['active', 'paused', 'done', 'dead', 'invalid', 'retired']
 const STYLES: Readonly<Partial<Record<ScheduleStatus, Style>>> = {
   active: 'green',
+  retrying: 'yellow',
   paused: 'yellow',
   dead: 'red',
   invalid: 'red',
@@ -80,8 +81,13 @@ function columns(now: Date): Column<Schedule>[] {
       optional: 2,
     },
     { title: 'SCHEDULE', value: ({ id }) => id, least: 10 },
-    { title: 'STATE', value: ({ status }) => status, style: ({ status }) => STYLES[status] },
+    { title: 'STATE', value: statusText, style: ({ status }) => STYLES[status] },
   ]
+}
+
+/** `active`, or `retrying, 2 of 3, next at …`. */
+export function statusText(schedule: Schedule): string {
+  return schedule.status === 'retrying' ? retryText(schedule, when(schedule.retryAt)) : schedule.status
 }
 
 function leftText(nextRunAt: Date | null, now: Date): string {

@@ -9,6 +9,7 @@ import { onDatabase } from '../session.ts'
 import { settingFacts } from '../settings.ts'
 import { type Column, factsText, tableText } from '../table.ts'
 import { counted, firstLine, instantOption, when, wholeNumber } from '../values.ts'
+import { statusText } from './list.ts'
 
 const ELAPSES = 5
 /** The others have their own lines. */
@@ -40,13 +41,13 @@ async function pageOf(kalends: Kalends, schedule: Schedule): Promise<string> {
   const { checkTimer } = await import('../../timer/index.ts')
   const checked = checkTimer(schedule.timer, { limit: 1, anchor: schedule.createdAt })
   const elapses =
-    schedule.status === 'active' && checked.valid
+    (schedule.status === 'active' || schedule.status === 'retrying') && checked.valid
       ? await kalends.schedules.elapses(schedule.id, { limit: ELAPSES })
       : []
   return factsText([
     ['Schedule', schedule.id],
     ['Summary', schedule.summary],
-    ['State', schedule.status],
+    ['State', statusText(schedule)],
     ['Task', schedule.task],
     ['Args', JSON.stringify(schedule.args)],
     ['Timer', schedule.timer],
@@ -55,7 +56,10 @@ async function pageOf(kalends: Kalends, schedule: Schedule): Promise<string> {
     ['Elapses', elapses.map((at) => when(at)).join('\n')],
     ['Warnings', checked.valid ? checked.warnings.join('\n') : null],
     ...settingFacts(schedule, NAMES),
-    ['Runs', `${schedule.runCount}, ${schedule.errorCount} failed`],
+    [
+      'Runs',
+      `${schedule.runCount}, ${schedule.errorCount} failed; ${counted(schedule.failedAttempts, 'attempt')} failed`,
+    ],
     ['Last run', schedule.lastRunAt && when(schedule.lastRunAt)],
     ['Last job', schedule.lastJobId],
     ['Last error', schedule.lastError],

@@ -6,7 +6,7 @@ import type { AttemptEnd } from '../../model/settle.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import type { Listed } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
-import type { EndingRow } from './ends.ts'
+import type { EndedJob } from './ends.ts'
 import { scopeCondition } from './conditions.ts'
 import type { Context } from './context.ts'
 import { findOwn } from './own-ids.ts'
@@ -16,8 +16,7 @@ import { textPreview, wholeLines } from './listed-rows.ts'
 const MOST_ERROR_CHARACTERS = 16_384
 
 /** An attempt that ended, with its job's previous row. */
-export interface AttemptOfRow {
-  readonly row: EndingRow
+export interface AttemptOfRow extends EndedJob {
   readonly end: AttemptEnd
 }
 
@@ -45,8 +44,8 @@ export async function writeAttempts(tx: Context, ended: readonly AttemptOfRow[])
 }
 
 async function insertAttempts(tx: Context, attempts: readonly AttemptOfRow[]): Promise<void> {
-  const rows = attempts.flatMap(({ row, end }) => {
-    const stored = storedEnd(end)
+  const rows = attempts.flatMap(({ row, end, outcome: of }) => {
+    const stored = storedEnd(end, of)
     if (stored === null) return []
     // Text that is not an instant can only have been written manually.
     const started = fromText(row.started) ?? fromStored(row.clock)

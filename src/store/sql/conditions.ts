@@ -54,5 +54,17 @@ export const waitsForNothing = ({ job }: Tables, schedule: string): string =>
     SELECT 1 FROM ${job} AS a WHERE ${OPEN} AND a.periodic_task_id = ${schedule}.id
   )`
 
+/** For job AS a: its last attempt failed, and it is retried. */
+export const RETRYING = "((a.state = 'waiting' AND a.attempt > 0) OR (a.state = 'running' AND a.attempt > 1))"
+
+/** For periodic_task with the given alias: no job is being retried any more. */
+export const retriesNothing = ({ job }: Tables, schedule: string): string =>
+  `${schedule}.status = 'retrying' AND NOT EXISTS (
+    SELECT 1 FROM ${job} AS a WHERE ${RETRYING} AND a.periodic_task_id = ${schedule}.id
+  )`
+
+/** Assignments to periodic_task when no job is being retried. */
+export const NO_RETRY = { retry_at: 'NULL', retry: 'NULL', retry_limit: 'NULL' } as const
+
 /** Assignments to periodic_task that end a mark. */
 export const UNMARKED = { worker: 'NULL', marked: 'NULL', mark_ends: 'NULL' } as const

@@ -7,7 +7,7 @@ import { fromStored, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { updateFromBatch } from './batch.ts'
 import { updateRows } from './by-key.ts'
-import { ACTIVE, OPEN } from './conditions.ts'
+import { ACTIVE, OPEN, RETRYING } from './conditions.ts'
 import type { Context } from './context.ts'
 import { groupBy } from './group-by.ts'
 import { type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
@@ -152,15 +152,21 @@ const LARGEST = integerLiteral(Number.MAX_SAFE_INTEGER)
 const counted = (column: string, more: string) =>
   `CASE WHEN t.${column} > ${LARGEST} - b.${more} THEN ${LARGEST} ELSE t.${column} + b.${more} END`
 const ifCounted = (column: string) => `CASE WHEN b.runs > 0 THEN b.${column} ELSE t.${column} END`
+const ifRetried = (column: string) => `CASE WHEN b.retried = 1 THEN b.${column} ELSE t.${column} END`
 const ifMoved = (column: string) => `CASE WHEN b.moved = 1 THEN b.${column} ELSE t.${column} END`
 
 const SCHEDULE_COLUMNS = {
   id: 'id',
   runs: 'integer',
   errors: 'integer',
+  failed_attempts: 'integer',
   last_finished: 'instant',
   attempted: 'integer',
   last_error: 'long text',
+  retried: 'integer',
+  retry_at: 'instant',
+  retry: 'integer',
+  retry_limit: 'integer',
   moved: 'integer',
   nextrun: 'instant',
   idle: 'text',
@@ -171,8 +177,12 @@ const SCHEDULE_COLUMNS = {
 const SCHEDULE_ASSIGNMENTS = {
   run_count: counted('run_count', 'runs'),
   error_count: counted('error_count', 'errors'),
+  failed_attempts: counted('failed_attempts', 'failed_attempts'),
   last_finished: ifCounted('last_finished'),
   last_error: 'CASE WHEN b.attempted = 1 THEN b.last_error ELSE t.last_error END',
+  retry_at: ifRetried('retry_at'),
+  retry: ifRetried('retry'),
+  retry_limit: ifRetried('retry_limit'),
   planned_from: ifMoved('planned_from'),
   nextrun: ifMoved('nextrun'),
   idle: ifMoved('idle'),
@@ -195,7 +205,20 @@ async function writeSchedules(
     tx,
     schedules.filter(({ row }) => row.idle === 'awaiting-finish').map(({ row }) => row.id),
   )
-  const batch = schedules.map(({ row, ends }) => scheduleAfter(row, ends, open.get(row.id) ?? 0, ofSchedule))
+  const retried = schedules.filter(({ row, ends }) => row.retry_at !== null || ends.some(hasFailed))
+  const retries = await nextRetries(
+    tx,
+    retried.map(({ row }) => row.id),
+  )
+  const batch = schedules.map(({ row, ends }) => ({
+    ...scheduleAfter(row, ends, open.get(row.id) ?? 0, ofSchedule),
+    ...(retries.get(row.id) ?? {
+      retried: Number(row.retry_at !== null),
+      retry_at: null,
+      retry: null,
+      retry_limit: null,
+    }),
+  }))
   await updateFromBatch(tx, tx.tables.schedule, SCHEDULE_COLUMNS, batch, SCHEDULE_ASSIGNMENTS)
   const asBefore = schedules.filter(
     ({ ends }, index) => ends.some(isFinal) && batch[index]?.runs === 0 && batch[index].moved === 0,
@@ -218,6 +241,7 @@ function scheduleAfter(
   const failures = counted.filter((end) => end.outcome.state === 'failed').length
   const runs = counted.length
   const clock = ends[0]?.row.clock ?? ''
+  const failedAttempts = failures + ends.filter(hasFailed).length
   const schedule = toPlannable({
     ...row,
     run_count: row.run_count + runs,
@@ -229,6 +253,7 @@ function scheduleAfter(
     id: row.id,
     runs,
     errors: failures,
+    failed_attempts: failedAttempts,
     last_finished: last === undefined ? null : clock,
     attempted: Number(latest !== undefined),
     last_error: latest === undefined || latest.state === 'success' ? null : latest.error,
@@ -253,6 +278,25 @@ export async function touchSchedules(tx: Context, ids: readonly string[]): Promi
       { error_count: 'error_count + 1 - 2 * (error_count % 2)' },
       ids.toSorted(),
     )
+}
+
+/** The next retry of each schedule that has one: the earliest, if several jobs are being retried. */
+async function nextRetries(tx: Context, schedules: readonly string[]) {
+  if (schedules.length === 0) return new Map<string, never>()
+  const { dialect, tables } = tx
+  const rows = await tx.rows<{ id: string; retry_at: string; retry: number; retry_limit: number | null }>(
+    `SELECT id, retry_at, retry, retry_limit
+     FROM (
+       SELECT periodic_task_id AS id, COALESCE(${dialect.instant('run_at')}, ${dialect.now}) AS retry_at,
+         CASE WHEN state = 'running' THEN attempt - 1 ELSE attempt END AS retry, max_retries AS retry_limit,
+         ROW_NUMBER() OVER (PARTITION BY periodic_task_id ORDER BY run_at, id) AS place
+       FROM ${dialect.found(`${tables.job} AS a`, { index: tables.stateIndex })}
+       WHERE ${RETRYING} AND periodic_task_id IN (${placeholders(schedules)})
+     ) AS retries
+     WHERE place = 1`,
+    schedules,
+  )
+  return new Map(rows.map((row) => [row.id, { ...row, retried: 1 }]))
 }
 
 /** How many jobs of each schedule are not final. */

@@ -30,6 +30,9 @@ interface ScheduleRow {
   nextrun: string | null
   created: string
   last_error: string | null
+  retry_at: string | null
+  retry: number | null
+  retry_limit: number | null
   due: number
 }
 
@@ -83,11 +86,12 @@ async function marks({ rows, dialect, tables }: Context): Promise<DoctorInput['m
 async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSchedule[]> {
   const { instant, now } = dialect
   const found = await rows<ScheduleRow>(
-    `SELECT id, task, timer, idle, last_error,
+    `SELECT id, task, timer, idle, last_error, retry, retry_limit,
        ${instant('nextrun')} AS nextrun, ${instant('created')} AS created,
+       ${instant('retry_at')} AS retry_at,
        CASE WHEN worker IS NULL AND wake_at <= ${now} THEN 1 ELSE 0 END AS due
      FROM ${tables.schedule}
-     WHERE enabled = 1 AND (idle IS NULL OR idle IN ('invalid', 'dead'))
+     WHERE enabled = 1 AND (idle IS NULL OR idle IN ('invalid', 'dead') OR retry_at IS NOT NULL)
      ORDER BY id
      LIMIT ${integerLiteral(MOST)}`,
   )
@@ -99,6 +103,9 @@ async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSche
     nextRunAt: fromText(row.nextrun),
     createdAt: fromStored(row.created),
     lastError: row.last_error,
+    retryAt: fromText(row.retry_at),
+    retry: row.retry,
+    retryLimit: row.retry_limit,
     isDue: row.due === 1,
   }))
 }

@@ -73,11 +73,11 @@ export function shownSchedule<Row extends StoredSchedule>(
   owner: Owner,
   schedule: Row,
 ): Omit<Row, 'idle'> & Schedule {
-  const { idle, ...rest } = schedule
-  const { id, enabled, lastJobId } = rest
+  const { idle: _, ...rest } = schedule
+  const { id, lastJobId } = rest
   return {
     ...rest,
-    ...stateOf({ enabled, idle }),
+    ...stateOf(schedule),
     id: shownId(owner, id),
     lastJobId: lastJobId && shownId(owner, lastJobId),
   }

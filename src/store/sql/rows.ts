@@ -52,6 +52,7 @@ export interface PlannableRow
   created: string
   run_count: number
   error_count: number
+  retry_at: string | null
   definition: string
   planned_from: string | null
   worker: string | null
@@ -64,6 +65,9 @@ export interface ScheduleRow extends PlannableRow, SettingRow {
   last_run: string | null
   last_finished: string | null
   last_job: string | null
+  failed_attempts: number
+  retry: number | null
+  retry_limit: number | null
 }
 
 export interface JobRow extends JobSettingRow {
@@ -117,7 +121,7 @@ export function plannableExpressions(dialect: Dialect): string[] {
   return [
     ...PLANNABLE,
     ...settingExpressions(dialect, PLANNING),
-    ...instants(dialect, ['nextrun', 'last_slot', 'created', 'marked']),
+    ...instants(dialect, ['nextrun', 'last_slot', 'created', 'marked', 'retry_at']),
     `${dialect.now} AS clock`,
   ]
 }
@@ -138,6 +142,9 @@ export function scheduleExpressions(dialect: Dialect): string[] {
     ...instants(dialect, ['last_run', 'last_finished']),
     'declared_by',
     'last_job',
+    'failed_attempts',
+    'retry',
+    'retry_limit',
   ]
 }
 
@@ -253,10 +260,14 @@ export function toSchedule(row: ScheduleRow): StoredSchedule {
     lastSlot: fromText(row.last_slot),
     runCount: numberOr(row.run_count, 0),
     errorCount: numberOr(row.error_count, 0),
+    failedAttempts: numberOr(row.failed_attempts, 0),
     lastRunAt: fromText(row.last_run),
     lastFinishedAt: fromText(row.last_finished),
     lastJobId: row.last_job,
     lastError: row.last_error,
+    retryAt: fromText(row.retry_at),
+    retry: numberOr(row.retry, null),
+    retryLimit: numberOr(row.retry_limit, null),
     markedBy: row.worker,
   }
 }

@@ -1,5 +1,5 @@
 import { type Owner, shownId } from '../../model/owner.ts'
-import type { ScheduleStatus } from '../../model/schedule.ts'
+import { STATUSES } from '../../model/settings.ts'
 import type { ListStore, ScheduleConditions } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { scopeCondition } from './conditions.ts'
@@ -10,8 +10,6 @@ import { timerGroupsIn, timersIn } from './overviews.ts'
 import { shownSchedule, storedId } from './own-ids.ts'
 import { countEach, countTogether, page } from './pages.ts'
 import type { ScheduleRow } from './rows.ts'
-
-const STATUSES: readonly ScheduleStatus[] = ['active', 'paused', 'done', 'dead', 'invalid', 'retired']
 
 type ScheduleLists = Pick<ListStore, 'schedules' | 'scheduleCounts' | 'tasks' | 'timerGroups' | 'timers'>
 

@@ -95,8 +95,14 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
       changing(name, check, async (tx, current) => {
         // planned_from NULL: planned again, from now.
         const reset = { idle: 'NULL', nextrun: 'NULL', planned_from: 'NULL', last_error: 'NULL' }
-        await updateRows(tx, tables.schedule, { ...reset, run_count: '0', error_count: '0' }, [current.id])
-        const after = { ...current, idle: null, nextRunAt: null, lastError: null, runCount: 0, errorCount: 0 }
+        await updateRows(
+          tx,
+          tables.schedule,
+          { ...reset, run_count: '0', error_count: '0', failed_attempts: '0' },
+          [current.id],
+        )
+        const counters = { runCount: 0, errorCount: 0, failedAttempts: 0 }
+        const after = { ...current, idle: null, nextRunAt: null, lastError: null, ...counters }
         return planned(tx, after, plan)
       }),
 

@@ -29,7 +29,7 @@ export async function settleAll(
   )
   const lost: EndedAttempt[] = []
   const locked: EndedAttempt[] = []
-  const ended: (EndedJob & AttemptOfRow)[] = []
+  const ended: AttemptOfRow[] = []
   for (const attempt of attempts) {
     const { fence } = attempt
     const row = running.get(fence.id)

@@ -15,7 +15,7 @@ import type {
 } from '../scheduling-store.ts'
 import { updateFromBatch } from './batch.ts'
 import { lockRows, updateRows } from './by-key.ts'
-import { UNMARKED } from './conditions.ts'
+import { NO_RETRY, UNMARKED } from './conditions.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
@@ -232,10 +232,13 @@ async function submitAll(
       slots += plan.runs.length + plan.skips.reduce((sum, { count }) => sum + count, 0)
     }
   }
+  const replacing = planned.filter(({ plan }) => plan.replaces).map(({ row }) => row)
   await replaceOpen(
     tx,
-    planned.flatMap(({ row, plan }) => (plan.replaces ? (before.get(row.id)?.jobs ?? []) : [])),
+    replacing.flatMap(({ id }) => before.get(id)?.jobs ?? []),
   )
+  const given = replacing.filter((row) => row.retry_at !== null).map(({ id }) => id)
+  await updateRows(tx, tx.tables.schedule, NO_RETRY, given)
   await insertScheduleJobs(tx, plannedJobs(careful ? planned : await foldSkips(tx, planned), where))
   const started = startLimits === null ? [] : await startPlanned(tx, worker, planned, startLimits)
   await advance(tx, planned)

@@ -2,14 +2,28 @@
 import { integerLiteral } from '../literals.ts'
 import type { SweepExtent, Swept } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
-import { ACTIVE, blockedByNothing, orphan, UNMARKED, waitsForNothing } from './conditions.ts'
+import {
+  ACTIVE,
+  blockedByNothing,
+  NO_RETRY,
+  orphan,
+  retriesNothing,
+  UNMARKED,
+  waitsForNothing,
+} from './conditions.ts'
 import type { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { groupBy } from './group-by.ts'
 
 /** A row that the sweep has found. */
 interface Found {
-  readonly kind: 'stale mark' | 'orphan' | 'far mark' | 'blocked job' | 'waits for nothing'
+  readonly kind:
+    | 'stale mark'
+    | 'orphan'
+    | 'far mark'
+    | 'blocked job'
+    | 'waits for nothing'
+    | 'retries nothing'
   readonly id: string
   /** The mark when it was found. */
   readonly worker: string | null
@@ -50,6 +64,7 @@ export async function sweep(
     if (await planAgain(context, id))
       healed.push(`the schedule ${id} waited for the end of a run whose job was deleted`)
   })
+  await repairEach(contention, of('retries nothing'), (id) => endRetry(context, id))
   return { healed, orphans: of('orphan').length > 0 }
 }
 
@@ -110,6 +125,10 @@ function broken({ tables, dialect }: Context, leaseMs: number): string[] {
     `SELECT 'waits for nothing' AS kind, id, ${NO_MARK}
      FROM ${tables.schedule} AS s
      WHERE ${waitsForNothing(tables, 's')}`,
+    // Its job was cancelled, restarted or deleted manually, or replaced by a newer one.
+    `SELECT 'retries nothing' AS kind, id, ${NO_MARK}
+     FROM ${tables.schedule} AS s
+     WHERE ${retriesNothing(tables, 's')}`,
   ]
 }
 
@@ -146,6 +165,16 @@ function planAgain(context: TablesContext, id: string): Promise<boolean> {
     if (free === undefined) return false
     const where = waitsForNothing(tx.tables, schedule)
     return (await updateRows(tx, schedule, { idle: 'NULL' }, [id], { where })) > 0
+  })
+}
+
+/** Its status says active again. */
+async function endRetry(context: TablesContext, id: string): Promise<void> {
+  await context.transaction(async (tx) => {
+    const { schedule } = tx.tables
+    const where = retriesNothing(tx.tables, schedule)
+    const [free] = await lockRows(tx, { table: schedule, columns: 'id', ids: [id] })
+    if (free !== undefined) await updateRows(tx, schedule, NO_RETRY, [id], { where })
   })
 }
 

@@ -9,7 +9,7 @@ import { Json } from '../parts/Json.tsx'
 import { Fact, PageHead, Section } from '../parts/layout.tsx'
 import { Empty, Loaded, Stale } from '../parts/placeholders.tsx'
 import { RunTimes } from '../parts/RunTimes.tsx'
-import { State } from '../parts/State.tsx'
+import { ScheduleState } from '../parts/State.tsx'
 import { go, link } from '../router.ts'
 import { mayEdit, mayOperate, maySubmit } from '../session.ts'
 import { zone } from '../time/clock.ts'
@@ -19,7 +19,7 @@ import { spanText } from '../../duration.ts'
 import { History } from './History.tsx'
 import { RunWithArgs } from './RunWithArgs.tsx'
 import { type Field, POLICIES, type Value } from './schedule-form.ts'
-import { nextRunOf } from './Schedules.tsx'
+import { isActive, nextRunOf } from './Schedules.tsx'
 
 const RUN_TIMES = 10
 
@@ -52,7 +52,7 @@ export function SchedulePage({ id }: { readonly id: string }) {
 }
 
 function Head({ schedule }: ScheduleProps) {
-  const { id, status, summary, declaredBy } = schedule
+  const { id, summary, declaredBy } = schedule
   const remove = async () => {
     if (await removeSchedules([id], declaredBy)) go(link(['schedules']))
   }
@@ -60,7 +60,7 @@ function Head({ schedule }: ScheduleProps) {
     <PageHead
       title={id}
       crumb="Schedules"
-      beside={<State of={status} />}
+      beside={<ScheduleState of={schedule} />}
       below={summary !== null && <p class="lead">{summary}</p>}
     >
       {mayOperate.value && <Actions schedule={schedule} />}
@@ -79,7 +79,7 @@ function Actions({ schedule: { id, status } }: ScheduleProps) {
   return (
     <>
       <Button label="Run now" icon="running" onClick={() => actOn(id, 'run')} />
-      {status === 'active' && <Button label="Pause" icon="paused" onClick={() => actOn(id, 'pause')} />}
+      {isActive(status) && <Button label="Pause" icon="paused" onClick={() => actOn(id, 'pause')} />}
       {status === 'paused' && (
         <Button label="Resume" icon="active" kind="primary" onClick={() => actOn(id, 'resume')} />
       )}
@@ -124,10 +124,7 @@ function UpcomingRuns({ schedule }: ScheduleProps) {
   const params = { path: { id }, query: { limit: RUN_TIMES } }
   const { data, error } = useApi('/api/v1/schedules/{id}/elapses', params, ['schedules'])
   return (
-    <Section
-      title="Upcoming runs"
-      aside={status !== 'active' && <span class="quiet">if it were active</span>}
-    >
+    <Section title="Upcoming runs" aside={!isActive(status) && <span class="quiet">if it were active</span>}>
       {error !== undefined && <Empty title="Cannot show upcoming runs">{error.message}</Empty>}
       {data?.items.length === 0 && <Empty title="No upcoming runs: the timer has ended" />}
       {data !== undefined && data.items.length > 0 && (
@@ -145,7 +142,7 @@ function UpcomingRuns({ schedule }: ScheduleProps) {
 
 function Facts({ schedule }: ScheduleProps) {
   const { id, timer, task, createdAt: created, lastRunAt, lastJobId, lastError, group } = schedule
-  const { runCount, errorCount } = schedule
+  const { runCount, errorCount, failedAttempts } = schedule
   const query = { timer, anchor: created, limit: 0 }
   const { data: check } = useApi('/api/v1/timers/check', { query }, [])
   const timerZone = zoneOf(timer)
@@ -178,6 +175,7 @@ function Facts({ schedule }: ScheduleProps) {
             <>
               <a href={link(['jobs'], { scheduleId: id })}>{count(runCount)}</a>,{' '}
               <a href={link(['jobs'], { scheduleId: id, state: 'failed' })}>{count(errorCount)} failed</a>
+              {failedAttempts > errorCount && `, ${count(failedAttempts)} attempts failed`}
             </>
           }
         />

@@ -8,18 +8,18 @@ import { FilterChips, filtersOf, List, pageNumber, paging, Search, StateCounts }
 import { Empty } from '../parts/placeholders.tsx'
 import { Select } from '../parts/Select.tsx'
 import { Sparkline } from '../parts/Sparkline.tsx'
-import { State } from '../parts/State.tsx'
+import { ScheduleState } from '../parts/State.tsx'
 import type { Column } from '../parts/Table.tsx'
 import { link, query, setQuery } from '../router.ts'
 import { mayEdit, mayOperate } from '../session.ts'
 import { Ago } from '../time/Time.tsx'
 import { count, zoneOf } from '../time/format.ts'
 
-const STATUSES = ['active', 'paused', 'dead', 'invalid', 'done', 'retired'] as const
+const STATUSES = ['active', 'retrying', 'paused', 'dead', 'invalid', 'done', 'retired'] as const
 const FILTERS = ['task', 'group', 'submitter', 'declaredBy'] as const
 
 const columns: readonly Column<ListedSchedule>[] = [
-  { title: 'Status', cell: ({ status }) => <State of={status} /> },
+  { title: 'Status', cell: (schedule) => <ScheduleState of={schedule} /> },
   {
     title: 'Schedule',
     isMain: true,
@@ -89,7 +89,7 @@ const actions: Column<ListedSchedule> = {
         <IconButton
           icon="paused"
           label={`Pause ${id}`}
-          disabled={status !== 'active'}
+          disabled={!isActive(status)}
           onClick={() => actOn(id, 'pause')}
         />
       )}
@@ -110,8 +110,10 @@ export function nextRunOf({
   waitingFor,
   nextRunAt,
 }: Pick<Schedule, 'status' | 'waitingFor' | 'nextRunAt'>) {
-  return status === 'active' && waitingFor === null ? nextRunAt : null
+  return isActive(status) && waitingFor === null ? nextRunAt : null
 }
+
+export const isActive = (status: Schedule['status']) => status === 'active' || status === 'retrying'
 
 const bulk = (action: ScheduleAction, label: string) => ({
   label,

@@ -1,6 +1,7 @@
 /** Icons on a grid of 16: thin lines in the colour of the text. Always used with a word or a label. */
 const PATHS = {
   active: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM8 5v3.2l2 1.3',
+  retrying: 'M3.5 8a4.5 4.5 0 1 0 1.5-3.3M5 2v3h3',
   paused: 'M5.5 3.5v9M10.5 3.5v9',
   done: 'M2.5 13.5h11M3.5 8l3 3 6-7',
   dead: 'M5.3 2.5h5.4l2.8 2.8v5.4l-2.8 2.8H5.3l-2.8-2.8V5.3ZM5.8 5.8l4.4 4.4M10.2 5.8l-4.4 4.4',

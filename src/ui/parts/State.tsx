@@ -1,11 +1,13 @@
 /** A state as icon, word and colour: each of them is enough to recognise it. */
 import type { Job, Schedule } from '../api/generated/api.ts'
+import { Ago } from '../time/Time.tsx'
 import { Icon } from './Icon.tsx'
 
 type AnyState = Job['state'] | Schedule['status']
 
 const MEANINGS: Readonly<Record<AnyState, string>> = {
   active: 'Runs at the times of its timer',
+  retrying: 'Its last attempt failed and will be retried',
   paused: 'No jobs are submitted until it is resumed',
   done: 'No more runs will follow',
   dead: 'A run failed after all retries; reset the schedule to revive it',
@@ -20,20 +22,31 @@ const MEANINGS: Readonly<Record<AnyState, string>> = {
   skipped: 'This slot was skipped; the reason is recorded',
 }
 
-interface StateProps {
-  readonly of: AnyState
-  readonly isRetry?: boolean
-}
-
-export function State({ of, isRetry = false }: StateProps) {
+export function State({ of }: { readonly of: AnyState }) {
   return (
     <span class={`state ${of}`} title={MEANINGS[of]}>
       <Icon name={of} />
-      {isRetry ? 'retrying' : of}
+      {of}
     </span>
   )
 }
 
-export function JobState({ job }: { readonly job: Pick<Job, 'state' | 'attempt'> }) {
-  return <State of={job.state} isRetry={job.state === 'waiting' && job.attempt > 0} />
+export function JobState({ job: { state, attempt } }: { readonly job: Pick<Job, 'state' | 'attempt'> }) {
+  return <State of={state === 'waiting' && attempt > 0 ? 'retrying' : state} />
+}
+
+/** The status, and which retry comes next. */
+export function ScheduleState({ of }: { readonly of: Schedule }) {
+  const { status, retryAt, retry, retryLimit } = of
+  return (
+    <>
+      <State of={status} />
+      {status === 'retrying' && (
+        <span class="below">
+          {retry}
+          {retryLimit !== null && ` of ${retryLimit}`}, next <Ago at={retryAt} />
+        </span>
+      )}
+    </>
+  )
 }

@@ -742,6 +742,8 @@ export interface components {
             /** @description Ignored: PUT takes what GET returns */
             errorCount?: unknown;
             /** @description Ignored: PUT takes what GET returns */
+            failedAttempts?: unknown;
+            /** @description Ignored: PUT takes what GET returns */
             lastRunAt?: unknown;
             /** @description Ignored: PUT takes what GET returns */
             lastFinishedAt?: unknown;
@@ -749,6 +751,12 @@ export interface components {
             lastJobId?: unknown;
             /** @description Ignored: PUT takes what GET returns */
             lastError?: unknown;
+            /** @description Ignored: PUT takes what GET returns */
+            retryAt?: unknown;
+            /** @description Ignored: PUT takes what GET returns */
+            retry?: unknown;
+            /** @description Ignored: PUT takes what GET returns */
+            retryLimit?: unknown;
             /** @description Ignored: PUT takes what GET returns */
             markedBy?: unknown;
         };
@@ -933,7 +941,7 @@ export interface components {
             submitter: string | null;
             subject: string | null;
             /** @enum {string} */
-            status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
+            status: "active" | "retrying" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRunAt: string | null;
             /** @description finish: active without a next run, which counts from the end of the current one */
             waitingFor: "finish" | null;
@@ -946,10 +954,14 @@ export interface components {
             lastSlot: string | null;
             runCount: number;
             errorCount: number;
+            failedAttempts: number;
             lastRunAt: string | null;
             lastFinishedAt: string | null;
             lastJobId: string | null;
             lastError: string | null;
+            retryAt: string | null;
+            retry: number | null;
+            retryLimit: number | null;
             markedBy: string | null;
         };
         RecentRun: {
@@ -988,7 +1000,7 @@ export interface components {
             submitter: string | null;
             subject: string | null;
             /** @enum {string} */
-            status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
+            status: "active" | "retrying" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRunAt: string | null;
             /** @description finish: active without a next run, which counts from the end of the current one */
             waitingFor: "finish" | null;
@@ -1001,10 +1013,14 @@ export interface components {
             lastSlot: string | null;
             runCount: number;
             errorCount: number;
+            failedAttempts: number;
             lastRunAt: string | null;
             lastFinishedAt: string | null;
             lastJobId: string | null;
             lastError: string | null;
+            retryAt: string | null;
+            retry: number | null;
+            retryLimit: number | null;
             markedBy: string | null;
             /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
             truncated?: {
@@ -1180,7 +1196,7 @@ export interface components {
         Explanation: {
             scheduleId: string;
             /** @enum {string} */
-            status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
+            status: "active" | "retrying" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRunAt: string | null;
             reasons: string[];
         };
@@ -1493,7 +1509,7 @@ export interface operations {
     listSchedules: {
         parameters: {
             query?: {
-                status?: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
+                status?: "active" | "retrying" | "paused" | "done" | "dead" | "invalid" | "retired";
                 task?: string;
                 group?: string;
                 submitter?: string;
@@ -3755,7 +3771,7 @@ export interface operations {
     countSchedules: {
         parameters: {
             query?: {
-                status?: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
+                status?: "active" | "retrying" | "paused" | "done" | "dead" | "invalid" | "retired";
                 task?: string;
                 group?: string;
                 submitter?: string;

@@ -1,0 +1,33 @@
+import type { SettleResult } from '../store/executing-store.ts'
+
+/** The most schedules to remember. */
+const MOST = 1000
+
+/** A schedule whose job is retried. */
+export interface Retry {
+  readonly scheduleId: string
+  /** The number of the attempt that failed, from 1. */
+  readonly attempt: number
+  /** By the database's clock. */
+  readonly at: Date
+}
+
+/** Which schedules this worker has seen fail and will be retried. Later, any worker may run the retry. */
+export class Retries {
+  readonly #retries = new Map<string, Retry>()
+
+  settled({ settled }: Pick<SettleResult, 'settled'>): void {
+    for (const { scheduleId, attempt, outcome, endedAt } of settled) {
+      if (scheduleId === null) continue
+      this.#retries.delete(scheduleId)
+      if (outcome.state !== 'waiting' || outcome.error === null || this.#retries.size >= MOST) continue
+      const at = new Date(endedAt.getTime() + outcome.delayMs)
+      this.#retries.set(scheduleId, { scheduleId, attempt, at })
+    }
+  }
+
+  /** Those whose retry is still to come. */
+  waiting(now: Date): Retry[] {
+    return [...this.#retries.values()].filter(({ at }) => at > now)
+  }
+}

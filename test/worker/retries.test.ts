@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import type { JobOutcome } from '../../src/model/settle.ts'
+import { Retries } from '../../src/worker/retries.ts'
+
+const END = new Date('2026-01-01T00:00:00Z')
+const after = (ms: number) => new Date(END.getTime() + ms)
+const failed: JobOutcome = { state: 'waiting', delayMs: 5000, countAttempt: true, error: 'boom' }
+const settled = (outcome: JobOutcome, scheduleId: string | null = 's') => ({
+  settled: [
+    { id: 'j', task: 't', scheduleId, attempt: 1, outcome, startedAt: END, endedAt: END, promoted: null },
+  ],
+})
+
+test('a schedule retries until the time of the retry', () => {
+  const retries = new Retries()
+  retries.settled(settled(failed))
+  expect(retries.waiting(after(4999))).toEqual([{ scheduleId: 's', attempt: 1, at: after(5000) }])
+  expect(retries.waiting(after(5000))).toEqual([])
+})
+
+test.each<[string, JobOutcome]>([
+  ['its job has ended', { state: 'cancelled', reason: null, error: null, result: null }],
+  ['its job was given back', { state: 'waiting', delayMs: 0, countAttempt: false, error: null }],
+])('no more once %s', (_, outcome) => {
+  const retries = new Retries()
+  retries.settled(settled(failed))
+  retries.settled(settled(outcome))
+  expect(retries.waiting(END)).toEqual([])
+})
+
+test('a job of no schedule is not remembered, and no more than a thousand schedules are', () => {
+  const retries = new Retries()
+  retries.settled(settled(failed, null))
+  for (let count = 0; count < 1001; count += 1) retries.settled(settled(failed, `s${count}`))
+  expect(retries.waiting(END)).toHaveLength(1000)
+})
