@@ -120,6 +120,21 @@ export class PermanentError extends KalendsError {
   readonly code = 'KALENDS_PERMANENT'
 }
 
+/**
+ * Thrown by `snooze` in a handler: the job runs again later, and this attempt does not count. Middleware that reports
+ * errors can leave it out.
+ */
+export class SnoozedError extends KalendsError {
+  readonly code = 'KALENDS_SNOOZED'
+  /** How long the job waits, in milliseconds. */
+  readonly delay: number
+
+  constructor(delay: number) {
+    super(`The handler asked to run the job again in ${delay} ms`)
+    this.delay = delay
+  }
+}
+
 /** The abort reason of a handler's signal: the attempt exceeded its timeout. */
 export class AttemptTimeoutError extends KalendsError {
   readonly code = 'KALENDS_ATTEMPT_TIMEOUT'

@@ -50,6 +50,7 @@ export {
   NotFoundError,
   OverloadedError,
   PermanentError,
+  SnoozedError,
   SchemaError,
   StoppedError,
   StoreUnavailableError,

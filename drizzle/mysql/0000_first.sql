@@ -10,7 +10,7 @@ CREATE TABLE `{prefix}attempt` (
 	CONSTRAINT `{prefix}attempt_job_id_claim_pk` PRIMARY KEY(`job_id`,`claim`),
 	CONSTRAINT `{prefix}attempt_claim` CHECK(`claim` between 0 and 2147483647),
 	CONSTRAINT `{prefix}attempt_attempt` CHECK(`attempt` between 0 and 2147483647),
-	CONSTRAINT `{prefix}attempt_outcome` CHECK(`outcome` in ('failed', 'timeout', 'cancelled', 'released', 'lost'))
+	CONSTRAINT `{prefix}attempt_outcome` CHECK(`outcome` in ('failed', 'timeout', 'cancelled', 'released', 'snoozed', 'lost'))
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}declared_set` (
@@ -64,7 +64,7 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT `{prefix}job_missed` CHECK(`missed` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_run` CHECK(`run` between 0 and 9007199254740991),
 	CONSTRAINT `{prefix}job_timeout` CHECK(`timeout` between 1 and 2147483647),
-	CONSTRAINT `{prefix}job_max_retries` CHECK(`max_retries` between 0 and 1000),
+	CONSTRAINT `{prefix}job_max_retries` CHECK(`max_retries` between -1 and 1000),
 	CONSTRAINT `{prefix}job_retry_delay` CHECK(`retry_delay` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_retry_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed')),
 	CONSTRAINT `{prefix}job_priority` CHECK(`priority` between -2147483647 and 2147483647),
@@ -143,7 +143,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_ends_valid_date` CHECK(month(`ends`) > 0 and day(`ends`) between 1 and day(last_day(`ends`))),
 	CONSTRAINT `{prefix}periodic_task_max_runs` CHECK(`max_runs` between 1 and 9007199254740991),
 	CONSTRAINT `{prefix}periodic_task_timeout` CHECK(`timeout` between 1 and 2147483647),
-	CONSTRAINT `{prefix}periodic_task_max_retries` CHECK(`max_retries` between 0 and 1000),
+	CONSTRAINT `{prefix}periodic_task_max_retries` CHECK(`max_retries` between -1 and 1000),
 	CONSTRAINT `{prefix}periodic_task_retry_delay` CHECK(`retry_delay` between 0 and 2147483647),
 	CONSTRAINT `{prefix}periodic_task_retry_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed')),
 	CONSTRAINT `{prefix}periodic_task_on_exhausted` CHECK(`on_exhausted` in ('continue', 'stop')),
@@ -154,7 +154,9 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_idle` CHECK(`idle` in ('awaiting-finish', 'done', 'dead', 'invalid', 'retired')),
 	CONSTRAINT `{prefix}periodic_task_run_count` CHECK(`run_count` between 0 and 9007199254740991),
 	CONSTRAINT `{prefix}periodic_task_error_count` CHECK(`error_count` between 0 and 9007199254740991),
-	CONSTRAINT `{prefix}periodic_task_failed_attempts` CHECK(`failed_attempts` between 0 and 9007199254740991)
+	CONSTRAINT `{prefix}periodic_task_failed_attempts` CHECK(`failed_attempts` between 0 and 9007199254740991),
+	CONSTRAINT `{prefix}periodic_task_retry` CHECK(`retry` between 0 and 2147483647),
+	CONSTRAINT `{prefix}periodic_task_retry_limit` CHECK(`retry_limit` between 0 and 2147483647)
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}worker` (

@@ -12,7 +12,7 @@ CREATE TABLE `{prefix}attempt` (
 	CONSTRAINT "{prefix}attempt_claim" CHECK(typeof(`claim`) in ('integer', 'null') and `claim` between 0 and 2147483647),
 	CONSTRAINT "{prefix}attempt_attempt" CHECK(typeof(`attempt`) in ('integer', 'null') and `attempt` between 0 and 2147483647),
 	CONSTRAINT "{prefix}attempt_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255),
-	CONSTRAINT "{prefix}attempt_outcome" CHECK(`outcome` in ('failed', 'timeout', 'cancelled', 'released', 'lost'))
+	CONSTRAINT "{prefix}attempt_outcome" CHECK(`outcome` in ('failed', 'timeout', 'cancelled', 'released', 'snoozed', 'lost'))
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}declared_set` (
@@ -69,7 +69,7 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT "{prefix}job_task" CHECK(typeof(`task`) in ('text', 'null') and instr(`task`, char(0)) = 0 and length(`task`) <= 190),
 	CONSTRAINT "{prefix}job_args" CHECK(typeof(`args`) in ('text', 'null') and instr(`args`, char(0)) = 0),
 	CONSTRAINT "{prefix}job_timeout" CHECK(typeof(`timeout`) in ('integer', 'null') and `timeout` between 1 and 2147483647),
-	CONSTRAINT "{prefix}job_max_retries" CHECK(typeof(`max_retries`) in ('integer', 'null') and `max_retries` between 0 and 1000),
+	CONSTRAINT "{prefix}job_max_retries" CHECK(typeof(`max_retries`) in ('integer', 'null') and `max_retries` between -1 and 1000),
 	CONSTRAINT "{prefix}job_retry_delay" CHECK(typeof(`retry_delay`) in ('integer', 'null') and `retry_delay` between 0 and 2147483647),
 	CONSTRAINT "{prefix}job_retry_backoff" CHECK(`retry_backoff` in ('exponential', 'fixed')),
 	CONSTRAINT "{prefix}job_priority" CHECK(typeof(`priority`) in ('integer', 'null') and `priority` between -2147483647 and 2147483647),
@@ -170,7 +170,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT "{prefix}periodic_task_ends: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`ends` is null or `ends` between '0001' and ':' and (`ends` is strftime('%Y-%m-%d %H:%M:%f', `ends`, '+0 days') or replace(substr(`ends`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`ends`, 1, 19), '+0 days') and strftime('%s', `ends`) is not null and substr(`ends`, 20) not glob '*[^-+.:Z0-9]*' and `ends` not glob '*.[0-9][0-9][0-9][0-9]*' and instr(`ends`, char(0)) = 0)),
 	CONSTRAINT "{prefix}periodic_task_max_runs" CHECK(typeof(`max_runs`) in ('integer', 'null') and `max_runs` between 1 and 9007199254740991),
 	CONSTRAINT "{prefix}periodic_task_timeout" CHECK(typeof(`timeout`) in ('integer', 'null') and `timeout` between 1 and 2147483647),
-	CONSTRAINT "{prefix}periodic_task_max_retries" CHECK(typeof(`max_retries`) in ('integer', 'null') and `max_retries` between 0 and 1000),
+	CONSTRAINT "{prefix}periodic_task_max_retries" CHECK(typeof(`max_retries`) in ('integer', 'null') and `max_retries` between -1 and 1000),
 	CONSTRAINT "{prefix}periodic_task_retry_delay" CHECK(typeof(`retry_delay`) in ('integer', 'null') and `retry_delay` between 0 and 2147483647),
 	CONSTRAINT "{prefix}periodic_task_retry_backoff" CHECK(`retry_backoff` in ('exponential', 'fixed')),
 	CONSTRAINT "{prefix}periodic_task_on_exhausted" CHECK(`on_exhausted` in ('continue', 'stop')),
@@ -186,7 +186,9 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT "{prefix}periodic_task_idle" CHECK(`idle` in ('awaiting-finish', 'done', 'dead', 'invalid', 'retired')),
 	CONSTRAINT "{prefix}periodic_task_run_count" CHECK(typeof(`run_count`) in ('integer', 'null') and `run_count` between 0 and 9007199254740991),
 	CONSTRAINT "{prefix}periodic_task_error_count" CHECK(typeof(`error_count`) in ('integer', 'null') and `error_count` between 0 and 9007199254740991),
-	CONSTRAINT "{prefix}periodic_task_failed_attempts" CHECK(typeof(`failed_attempts`) in ('integer', 'null') and `failed_attempts` between 0 and 9007199254740991)
+	CONSTRAINT "{prefix}periodic_task_failed_attempts" CHECK(typeof(`failed_attempts`) in ('integer', 'null') and `failed_attempts` between 0 and 9007199254740991),
+	CONSTRAINT "{prefix}periodic_task_retry" CHECK(typeof(`retry`) in ('integer', 'null') and `retry` between 0 and 2147483647),
+	CONSTRAINT "{prefix}periodic_task_retry_limit" CHECK(typeof(`retry_limit`) in ('integer', 'null') and `retry_limit` between 0 and 2147483647)
 );
 --> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_wake_at` ON `{prefix}periodic_task` (`wake_at`);--> statement-breakpoint

@@ -46,8 +46,10 @@ function optionOf(name: OptionName): Option {
   const none = isNullable(setting) ? ['none'] : []
   if (setting.kind === 'choice') option.choices([...Object.keys(setting.values), ...none])
   if (setting.kind === 'whole') {
-    const read = wholeNumber(setting.least, setting.most, none.length > 0 ? setting.otherwise : undefined)
-    option.argParser((text) => (none.includes(text) ? text : read(text)))
+    const { least, most, otherwise, unlimited } = setting
+    const words = [...none, ...(unlimited === true ? ['unlimited'] : [])]
+    const read = wholeNumber(least, most, none.length > 0 ? otherwise : undefined)
+    option.argParser((text) => (words.includes(text) ? text : read(text)))
   }
   return option
 }

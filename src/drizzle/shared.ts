@@ -2,7 +2,7 @@
 import type { AttemptOutcome } from '../model/attempt.ts'
 import type { JobState } from '../model/job.ts'
 import type { Idle } from '../model/schedule.ts'
-import { type Setting, SETTING_NAMES, type SettingName, settingOf } from '../model/settings.ts'
+import { type Setting, SETTING_NAMES, type SettingName, settingOf, UNLIMITED } from '../model/settings.ts'
 
 export interface TablesOptions {
   /** The `tablePrefix` of `Kalends.open`; default: none. */
@@ -45,6 +45,7 @@ export const OUTCOMES = [
   'timeout',
   'cancelled',
   'released',
+  'snoozed',
   'lost',
 ] as const satisfies readonly AttemptOutcome[]
 
@@ -93,6 +94,7 @@ function checkOf(setting: Setting, of: ChecksOfKinds): Check | null {
     case 'text':
       return of.text(setting.most)
     case 'whole':
+      return of.whole(setting.unlimited === true ? UNLIMITED : setting.least, setting.most)
     case 'span':
       return of.whole(setting.least, setting.most)
     case 'choice':

@@ -114,7 +114,7 @@ type SettingColumn<Name extends SettingName> = Name extends 'task' | 'timer'
   : Name extends 'args'
     ? HasDefault<NotNull<Builder<unknown>>>
     : null extends StoredValue<Name>
-      ? Builder<NonNullable<StoredValue<Name>>>
+      ? Builder<Exclude<StoredValue<Name>, null | 'unlimited'>>
       : HasDefault<NotNull<Builder<StoredValue<Name>>>>
 
 /** The columns of settings, by the name of the setting. A default other than null is also the default of the column. */
@@ -260,6 +260,8 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
           run_count: between(0, LARGE),
           error_count: between(0, LARGE),
           failed_attempts: between(0, LARGE),
+          retry: between(0, INT),
+          retry_limit: between(0, INT),
         }),
       ],
     ),

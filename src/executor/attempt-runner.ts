@@ -6,14 +6,17 @@ import {
   LeaseLostError,
   messageOf,
   PermanentError,
+  SnoozedError,
   type StoppedError,
   AttemptTimeoutError,
 } from '../errors.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import type { AttemptEnd } from '../model/settle.ts'
+import { spanOption } from '../model/input.ts'
+import { LONGEST_DELAY_MS } from '../model/settings.ts'
 import { checkResult, jsonText, readArgs } from '../model/task.ts'
 import { AttemptLog } from './attempt-log.ts'
-import type { HandledTask } from './handler.ts'
+import type { HandledTask, HandlerContext } from './handler.ts'
 import type { Journal } from './journal.ts'
 import type { AttemptOptions } from './options.ts'
 
@@ -34,6 +37,8 @@ export class AttemptRunner {
   readonly #controller = new AbortController()
   #isReleased = false
   #isOver = false
+  /** How long the job waits if its handler has ended by `snooze`. */
+  #snoozedMs: number | null = null
   #abandoned: Promise<unknown> | null = null
 
   constructor(job: ClaimedJob, handled: HandledTask, journal: Journal, options: AttemptOptions) {
@@ -105,10 +110,13 @@ export class AttemptRunner {
     const run = () => (call.running ??= this.#callHandler(args))
     try {
       const result = await (middleware === null ? run() : middleware(job, run))
+      if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
       if (call.running === undefined)
         throw new TypeError('The option `middleware` has not called the function that runs the handler')
       return { kind: 'success', result: this.#resultText(result) }
     } catch (error) {
+      // Also if `middleware` has wrapped the error.
+      if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
       const permanent = isA(error, PermanentError)
       return {
         kind: 'error',
@@ -123,23 +131,37 @@ export class AttemptRunner {
   }
 
   async #callHandler(args: unknown): Promise<unknown> {
-    const { job, log } = this
     const { signal } = this.#controller
-    const result = await this.#handled.handler({
-      args,
-      slot: job.slot,
-      missed: job.missed,
-      attempt: job.attempt,
-      job,
-      signal,
-      log: log.logger(),
-      progress: (value) => this.#progress(value),
-    })
+    let result: unknown
+    try {
+      result = await this.#handled.handler(this.#context(args))
+    } catch (error) {
+      if (isA(error, SnoozedError)) this.#snoozedMs = error.delay
+      throw error
+    }
     // Checked before the result, so that `middleware` sees how the attempt ended.
     signal.throwIfAborted()
     await this.#checkResult(result)
     this.#resultText(result)
     return result
+  }
+
+  #context(args: unknown): HandlerContext {
+    const { job, log } = this
+    const { slot, missed, attempt } = job
+    return {
+      args,
+      slot,
+      missed,
+      attempt,
+      job,
+      signal: this.#controller.signal,
+      log: log.logger(),
+      progress: (value) => this.#progress(value),
+      snooze: (span) => {
+        throw new SnoozedError(spanOption('snooze', span, 0, { least: 0, most: LONGEST_DELAY_MS }))
+      },
+    }
   }
 
   /** If a result does not match the schema of the task, a retry would not help. */

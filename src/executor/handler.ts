@@ -29,6 +29,11 @@ export interface HandlerContext<Args = unknown> {
   readonly log: JobLogger
   /** Stores the progress of the run: any JSON value, such as `0.4` or `{ done: 40, of: 100 }`. */
   readonly progress: (value: unknown) => void
+  /**
+   * Ends the attempt, and runs the job again later: milliseconds or a time span, at most ten years. It is neither a
+   * failure nor a retry. Ends the handler by throwing a SnoozedError.
+   */
+  readonly snooze: (span: string | number) => never
 }
 
 /** Runs the jobs of a task. The return value is stored as JSON, as the result of the job. */

@@ -146,7 +146,8 @@ export class RunningAttempts {
     this.#keepAbandoned(attempt)
     const isRetryable = end?.kind === 'timeout' || (end?.kind === 'error' && !end.permanent)
     // Separates the log lines of this attempt from those of the next one.
-    if (isRetryable && job.attempt <= job.policy.retries)
+    const { retries } = job.policy
+    if (isRetryable && (retries === 'unlimited' || job.attempt <= retries))
       attempt.log.write('warn', `Attempt ${job.attempt} failed: ${end.error.split('\n', 1)[0] ?? ''}`)
     // Unless they cannot be written, the log lines of a job are stored before it becomes final.
     await journal.written(job.id)

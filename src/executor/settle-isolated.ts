@@ -51,6 +51,7 @@ function withoutTexts(end: AttemptEnd, rejection: unknown): AttemptEnd {
     case 'cancelled':
       return { ...end, error: `The error of the run could not be stored: ${reason}` }
     case 'released':
+    case 'snoozed':
       return end
     default:
       return end satisfies never

@@ -105,14 +105,14 @@ export const Explanation = z.strictObject({
 export const Attempts = list({
   attempt: z.int().meta({
     description:
-      'From 1. Two have the same number if the earlier one was released or the job was retried manually',
+      'From 1. Two have the same number if the earlier one was released or snoozed, or the job was retried manually',
   }),
   worker: orNull(z.string()),
   startedAt: instant,
   endedAt: orNull(instant).meta({ description: 'null: it is running' }),
-  outcome: orNull(z.enum(['success', 'failed', 'timeout', 'cancelled', 'released', 'lost'])).meta({
+  outcome: orNull(z.enum(['success', 'failed', 'timeout', 'cancelled', 'released', 'snoozed', 'lost'])).meta({
     description:
-      'released: its worker stopped and gave the job back; lost: its worker died; null: it is running',
+      'released: its worker stopped and gave the job back; snoozed: its handler asked to run again later; lost: its worker died; null: it is running',
   }),
   error: orNull(z.string()),
   truncated,

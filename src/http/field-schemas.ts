@@ -88,9 +88,10 @@ function valueIn(setting: Setting): z.ZodType {
     case 'text':
       return text(setting.most, setting.default === undefined ? 1 : 0)
     case 'whole': {
-      const { least, most, otherwise } = setting
-      const error = wholeNeeded(least, most, otherwise)
-      return z.int({ error }).min(least, { error }).max(most, { error })
+      const { least, most, otherwise, unlimited } = setting
+      const error = wholeNeeded(least, most, otherwise, unlimited)
+      const whole = z.int({ error }).min(least, { error }).max(most, { error })
+      return unlimited === true ? z.union([whole, z.literal('unlimited')], { error }) : whole
     }
     case 'span':
       return span(setting.least, setting.most)
@@ -112,6 +113,7 @@ function valueOut(setting: Setting): z.ZodType {
     case 'text':
       return z.string()
     case 'whole':
+      return setting.unlimited === true ? z.union([z.int(), z.literal('unlimited')]) : z.int()
     case 'span':
       return z.int()
     case 'instant':

@@ -1,8 +1,11 @@
 /** The attempts of a job, as its history shows them. */
 import type { AttemptEnd, JobOutcome } from './settle.ts'
 
-/** How an attempt ended. `released`: its worker stopped and gave the job back. `lost`: its worker died. */
-export type AttemptOutcome = 'success' | 'failed' | 'timeout' | 'cancelled' | 'released' | 'lost'
+/**
+ * How an attempt ended. `released`: its worker stopped and gave the job back. `snoozed`: its
+ * handler asked to run again later. `lost`: its worker died.
+ */
+export type AttemptOutcome = 'success' | 'failed' | 'timeout' | 'cancelled' | 'released' | 'snoozed' | 'lost'
 
 /** A success is only stored in the job. */
 export type StoredOutcome = Exclude<AttemptOutcome, 'success'>
@@ -12,12 +15,13 @@ export const STORED_OUTCOMES: readonly StoredOutcome[] = [
   'timeout',
   'cancelled',
   'released',
+  'snoozed',
   'lost',
 ]
 
 /** One attempt of a job. */
 export interface Attempt {
-  /** Starts at 1. Two attempts have the same number if the first was released, or the job was retried manually. */
+  /** Starts at 1. Two attempts have the same number if the first was released or snoozed, or the job was retried manually. */
   readonly attempt: number
   readonly worker: string | null
   readonly startedAt: Date
@@ -42,7 +46,8 @@ export function storedEnd(
     case 'success':
       return null
     case 'released':
-      return { outcome: 'released', error: null }
+    case 'snoozed':
+      return { outcome: end.kind, error: null }
     case 'error':
       return { outcome: 'failed', error: end.error }
     case 'timeout':

@@ -154,7 +154,7 @@ export function checkWithin(limits: CheckedLimits | null, settings: LimitedSetti
     throw beyond('priority', 'priority', `from ${lowest} to ${highest}`, String(priority))
   if ((timeout ?? 0) > limits.timeoutMs)
     throw beyond('timeout', 'timeout', `at most ${limits.timeoutMs} ms`, `${timeout} ms`)
-  if ((retries ?? 0) > limits.retries)
+  if (retries === 'unlimited' || (retries ?? 0) > limits.retries)
     throw beyond('retries', 'retries', `at most ${limits.retries}`, String(retries))
   const bytes = Buffer.byteLength(args)
   if (bytes > limits.argsBytes)

@@ -44,7 +44,7 @@ export function checkedSetting(name: OptionName, value: unknown, otherwise?: str
     case 'text':
       return checkedText(name, value, setting)
     case 'whole':
-      return checkedWhole(name, value, setting.least, setting.most, otherwise)
+      return checkedWhole(name, value, setting.least, setting.most, otherwise, setting.unlimited)
     case 'span':
       return spanOption(name, value, 0, setting)
     case 'choice':

@@ -66,6 +66,7 @@ function codePoint(character: string): string {
 
 /**
  * @param otherwise  what null means, where it is a value
+ * @param unlimited  whether `unlimited` is a value
  * @throws InvalidInputError when it is not a whole number or is out of range
  */
 export function checkedWhole<Value>(
@@ -74,10 +75,14 @@ export function checkedWhole<Value>(
   least: number,
   most: number,
   otherwise?: string,
+  unlimited?: true,
 ): Value {
-  if (value === undefined) return value
+  if (value === undefined || (unlimited === true && value === 'unlimited')) return value
   if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
-    throw new InvalidInputError(field, `${wholeNeeded(least, most, otherwise)}, not ${JSON.stringify(value)}`)
+    throw new InvalidInputError(
+      field,
+      `${wholeNeeded(least, most, otherwise, unlimited)}, not ${JSON.stringify(value)}`,
+    )
   }
   return value
 }

@@ -31,6 +31,8 @@ interface WholeSetting extends Common {
   readonly kind: 'whole'
   readonly least: number
   readonly most: number
+  /** `unlimited` is a value, too: -1 in the column. */
+  readonly unlimited?: true
   readonly default: number | null
   /** What holds where neither the task nor the schedule says otherwise. */
   readonly taskDefault?: number | null
@@ -205,17 +207,18 @@ export const SETTINGS = {
     isOfJobs: true,
     description: 'Maximum duration of an attempt',
   },
-  /** Number of attempts after the first; default: as set for the task, else 3. */
+  /** Number of attempts after the first, or `unlimited`; default: as set for the task, else 3. */
   retries: {
     kind: 'whole',
     column: 'max_retries',
     least: 0,
     most: 1000,
+    unlimited: true,
     default: null,
     otherwise: 'as set for the task',
     taskDefault: 3,
     isOfJobs: true,
-    description: 'Number of attempts after the first',
+    description: 'Number of attempts after the first, or `unlimited`',
   },
   /**
    * Time before the first retry: milliseconds or a time span; default: as set for the task, else the span of an `every`

@@ -23,9 +23,11 @@ interface Values {
 }
 type Value<Definition> = Definition extends { kind: 'choice'; values: infer Choices }
   ? keyof Choices
-  : Definition extends { kind: keyof Values }
-    ? Values[Definition['kind']]
-    : never
+  : Definition extends { unlimited: true }
+    ? number | 'unlimited'
+    : Definition extends { kind: keyof Values }
+      ? Values[Definition['kind']]
+      : never
 // Conditional types, so that editors show the resulting type.
 /** The value of a setting in a row. */
 export type StoredValue<Name extends SettingName> = Definitions[Name] extends { default: null }
@@ -114,9 +116,13 @@ export type SettingRow = { [Name in SettingName as Definitions[Name]['column']]:
 export type JobSettingRow = { [Name in JobSettingName as Definitions[Name]['column']]: ColumnValue<Name> }
 
 /** What to write: `a whole number from 1 to 9 is needed, or null: no limit`. */
-export function wholeNeeded(least: number, most: number, otherwise?: string): string {
-  return `a whole number from ${least} to ${most} is needed${otherwise === undefined ? '' : `, or null: ${otherwise}`}`
+export function wholeNeeded(least: number, most: number, otherwise?: string, unlimited?: true): string {
+  const others = unlimited === true ? " or 'unlimited'" : ''
+  return `a whole number from ${least} to ${most}${others} is needed${otherwise === undefined ? '' : `, or null: ${otherwise}`}`
 }
+
+/** `unlimited` in the column of a number. */
+export const UNLIMITED = -1
 
 /** Ten years: the longest `delay` of a job. */
 export const LONGEST_DELAY_MS = 3650 * 86_400_000

@@ -27,6 +27,8 @@ export type AttemptEnd =
   | { readonly kind: 'cancelled'; readonly error: string | null }
   /** Given back by a stopping worker; the attempt does not count. */
   | { readonly kind: 'released' }
+  /** The handler asked to run again later; the attempt does not count. */
+  | { readonly kind: 'snoozed'; readonly delayMs: number }
 
 /** What happens to a job after an attempt: it is final, or waits for its next attempt. */
 export type JobOutcome =
@@ -36,11 +38,11 @@ export type JobOutcome =
       readonly error: string | null
       readonly result: string | null
     }
-  /** `delayMs`: the delay before the next claim. `countAttempt` false: this attempt does not count. */
+  /** `delayMs`: the delay before the next claim. An attempt counts only if it failed. */
   | {
       readonly state: 'waiting'
       readonly delayMs: number
-      readonly countAttempt: boolean
+      readonly why: 'failed' | 'released' | 'snoozed'
       readonly error: string | null
     }
 
@@ -62,9 +64,15 @@ export function settle(
     case 'cancelled':
       return { state: 'cancelled', reason: null, error: end.error, result: null }
     case 'released':
+    case 'snoozed':
       return stopRequested
         ? { state: 'cancelled', reason: null, error: null, result: null }
-        : { state: 'waiting', delayMs: 0, countAttempt: false, error: null }
+        : {
+            state: 'waiting',
+            delayMs: end.kind === 'snoozed' ? end.delayMs : 0,
+            why: end.kind,
+            error: null,
+          }
     case 'lost':
     case 'timeout':
     case 'error':
@@ -86,13 +94,13 @@ function settleFailure(
   if (stopRequested) return { state: 'cancelled', reason: null, error, result: null }
   if (end.kind === 'error' && end.permanent)
     return { state: 'failed', reason: 'permanent', error, result: null }
-  if (attempt > policy.retries)
+  if (policy.retries !== 'unlimited' && attempt > policy.retries)
     return { state: 'failed', reason: lost ? 'lost' : 'exhausted', error, result: null }
   return {
     state: 'waiting',
     delayMs:
       end.kind === 'lost' ? 0 : Math.round(retryDelayOf(attempt, policy, spanMs) * (end.delayFactor ?? 1)),
-    countAttempt: true,
+    why: 'failed',
     error,
   }
 }

@@ -132,7 +132,7 @@ function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evid
     }
     if (job.state === 'blocked') return `The job ${job.id} waits for the end of the previous job.`
     if (job.runAt !== null && job.attempt > 0) {
-      const most = job.retries === null ? '' : ` of ${job.retries + 1}`
+      const most = typeof job.retries === 'number' ? ` of ${job.retries + 1}` : ''
       return sentence(
         `The job ${job.id} will be retried at ${shown(job.runAt, schedule)}; attempt ${job.attempt}${most} failed: ${firstLine(job.error)}`,
       )

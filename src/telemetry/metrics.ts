@@ -63,9 +63,10 @@ export function collectMetrics(
         lateness.observe({ task: job.task }, Math.max(0, lateMs / 1000))
       }
     }),
-    kalends.on('settled', ({ task, state, released, startedAt, endedAt }) => {
-      // An attempt that a stopping worker returns to the queue has not failed.
-      const label = state === 'waiting' ? (released ? 'released' : 'retry') : state
+    kalends.on('settled', ({ task, state, released, snoozed, startedAt, endedAt }) => {
+      // An attempt that a stopping worker returns to the queue, or that snoozes, has not failed.
+      const waits = released ? 'released' : snoozed ? 'snoozed' : 'retry'
+      const label = state === 'waiting' ? waits : state
       settled.inc({ task, state: label })
       duration.observe({ task }, Math.max(0, (endedAt.getTime() - startedAt.getTime()) / 1000))
     }),

@@ -31,6 +31,8 @@ export interface SettledEvent {
   readonly retryInMs: number | null
   /** Whether a stopping worker gave the job back: this attempt does not count. */
   readonly released: boolean
+  /** Whether the handler asked to run again later: this attempt does not count. */
+  readonly snoozed: boolean
   readonly error: string | null
   /** What its handler returned, as read back from JSON; null unless it succeeded. */
   readonly result: unknown
@@ -185,7 +187,8 @@ function settledEvent(settled: SettledAttempt, redaction: Redaction): SettledEve
     state,
     error,
     retryInMs: isWaiting ? outcome.delayMs : null,
-    released: isWaiting && !outcome.countAttempt,
+    released: isWaiting && outcome.why === 'released',
+    snoozed: isWaiting && outcome.why === 'snoozed',
     result: json === null ? null : redaction.redacted('result', JSON.parse(json)),
   }
 }

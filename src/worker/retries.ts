@@ -20,7 +20,7 @@ export class Retries {
     for (const { scheduleId, attempt, outcome, endedAt } of settled) {
       if (scheduleId === null) continue
       this.#retries.delete(scheduleId)
-      if (outcome.state !== 'waiting' || outcome.error === null || this.#retries.size >= MOST) continue
+      if (outcome.state !== 'waiting' || outcome.why !== 'failed' || this.#retries.size >= MOST) continue
       const at = new Date(endedAt.getTime() + outcome.delayMs)
       this.#retries.set(scheduleId, { scheduleId, attempt, at })
     }

@@ -126,6 +126,19 @@ eachDatabase(({ fresh }) => {
       args: { days: 30 },
     })
 
+    expect(await json('schedules', 'edit', 'report', '--retries', 'unlimited')).toMatchObject([
+      { retries: 'unlimited' },
+    ])
+
+    const retry = "retry_at = '2199-01-01 00:00:00.000', retry = 1, retry_limit = 3"
+    await database.query(`UPDATE periodic_task SET ${retry} WHERE id = 'late'`)
+    const retrying = 'retrying, 1 of 3, next at Tue 2199-01-01 00:00:00 UTC'
+    expect((await cli('schedules', 'list', '--status', 'retrying')).stdout).toMatch(
+      new RegExp(`late +${retrying}$`, 'm'),
+    )
+    expect((await cli('schedules', 'show', 'late')).stdout).toContain(` State: ${retrying}\n`)
+    expect((await cli('doctor')).stdout).toContain("'late' is retrying, 1 of 3, next at 2199-01-01 00:00:00")
+
     expect(await cli('schedules', 'pause', 'report', 'late')).toMatchObject({
       code: 0,
       stdout: 'report: paused\nlate: paused\n',
@@ -156,7 +169,7 @@ eachDatabase(({ fresh }) => {
 
     expect((await cli('schedules', 'reset', 'report')).code).toBe(4)
     await database.query("UPDATE periodic_task SET idle = 'dead' WHERE id = 'late'")
-    await database.query("UPDATE periodic_task SET enabled = 1 WHERE id = 'late'")
+    await database.query("UPDATE periodic_task SET enabled = 1, retry_at = NULL WHERE id = 'late'")
     expect((await json('schedules', 'reset', 'late'))[0]).toMatchObject({ status: 'active', runCount: 0 })
 
     const refused = await cli('schedules', 'rm', 'late')

@@ -139,6 +139,7 @@ eachDatabase((under) => {
     expect(await lost).toMatchObject({
       state: 'waiting',
       released: false,
+      snoozed: false,
       error: 'The worker gone/1 was lost during attempt 1',
     })
     expect(await ended(kalends, 'left')).toMatchObject({ state: 'success', attempt: 2, result: 'attempt 2' })

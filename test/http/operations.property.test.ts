@@ -67,7 +67,7 @@ const GOOD: Readonly<Record<string, readonly unknown[]>> = {
   maxRuns: [1, null, 9007199254740991],
   overlap: ['skip', 'queue-one', 'replace', 'allow'],
   timeout: [1, '10min', null, '0', '100y'],
-  retries: [0, 3, null],
+  retries: [0, 3, null, 'unlimited', -1],
   retryDelay: ['1s', 2147483647, null],
   retryBackoff: ['fixed', null],
   onExhausted: ['stop'],

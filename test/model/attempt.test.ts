@@ -6,6 +6,10 @@ test.each<[AttemptEnd, ReturnType<typeof storedEnd>]>([
   [{ kind: 'success', result: null }, null],
   [{ kind: 'released' }, { outcome: 'released', error: null }],
   [
+    { kind: 'snoozed', delayMs: 1 },
+    { outcome: 'snoozed', error: null },
+  ],
+  [
     { kind: 'error', error: 'Error: no', permanent: false },
     { outcome: 'failed', error: 'Error: no' },
   ],
@@ -35,5 +39,5 @@ test.each<[AttemptEnd, string | null]>([
 })
 
 test('every outcome but a success is stored', () => {
-  expect(STORED_OUTCOMES).toEqual(['failed', 'timeout', 'cancelled', 'released', 'lost'])
+  expect(STORED_OUTCOMES).toEqual(['failed', 'timeout', 'cancelled', 'released', 'snoozed', 'lost'])
 })

@@ -32,7 +32,7 @@ describe('retries', () => {
     expect(settle(failure, 1, DEFAULT_POLICY, false)).toEqual({
       state: 'waiting',
       delayMs: 60_000,
-      countAttempt: true,
+      why: 'failed',
       error: 'no such host',
     })
     expect(settle(failure, 3, DEFAULT_POLICY, false)).toMatchObject({ state: 'waiting', delayMs: 240_000 })
@@ -65,7 +65,7 @@ describe('a job whose worker was lost', () => {
     expect(settle(lost, 1, DEFAULT_POLICY, false)).toEqual({
       state: 'waiting',
       delayMs: 0,
-      countAttempt: true,
+      why: 'failed',
       error: 'the worker is gone',
     })
   })
@@ -79,9 +79,28 @@ test('a job that a stopping worker releases waits as if the attempt had not happ
   expect(settle(released, 4, DEFAULT_POLICY, false)).toEqual({
     state: 'waiting',
     delayMs: 0,
-    countAttempt: false,
+    why: 'released',
     error: null,
   })
+})
+
+test('a snoozed job waits as long as its handler asked, as if the attempt had not happened', () => {
+  expect(settle({ kind: 'snoozed', delayMs: 5000 }, 4, DEFAULT_POLICY, false)).toEqual({
+    state: 'waiting',
+    delayMs: 5000,
+    why: 'snoozed',
+    error: null,
+  })
+})
+
+test('a job with unlimited retries is always retried', () => {
+  const policy = { ...DEFAULT_POLICY, retries: 'unlimited' } as const
+  for (const attempt of [1, 1002, 2 ** 31 - 1])
+    expect(settle(failure, attempt, policy, false)).toMatchObject({
+      state: 'waiting',
+      delayMs: expect.any(Number),
+    })
+  expect(settle(permanent, 1, policy, false)).toMatchObject({ state: 'failed' })
 })
 
 describe('a job with a cancel request', () => {
@@ -91,6 +110,7 @@ describe('a job with a cancel request', () => {
     ['timed out', timeout],
     ['was lost', lost],
     ['was given back', released],
+    ['was snoozed', { kind: 'snoozed', delayMs: 1 } as const],
   ])('is cancelled and not retried when it %s', (_, ending) => {
     expect(settle(ending, 1, DEFAULT_POLICY, true)).toMatchObject({ state: 'cancelled', result: null })
   })

@@ -64,7 +64,7 @@ describe('a task', () => {
     ['timeout', { timeout: 0 }, 'timeout: '],
     ['timeout', { timeout: '25d' }, 'timeout: '],
     ['retryDelay', { retryDelay: -1 }, 'retryDelay: '],
-    ['retries', { retries: 1.5 }, 'retries: a whole number from 0 to 1000 is needed, not 1.5'],
+    ['retries', { retries: 1.5 }, "retries: a whole number from 0 to 1000 or 'unlimited' is needed, not 1.5"],
     ['retries', { retries: -1 }, 'retries: '],
     ['retryBackoff', { retryBackoff: 'never' }, "retryBackoff: one of 'exponential', 'fixed' is needed"],
   ])('names the invalid option: %s %j', (field, options, message) => {

@@ -42,6 +42,7 @@ onEachStore((under) => {
       ['timed out', { kind: 'timeout', error: 'too long' }, 'timeout', 'too long'],
       ['was cancelled', { kind: 'cancelled', error: 'on request' }, 'cancelled', 'on request'],
       ['was released', { kind: 'released' }, 'released', null],
+      ['was snoozed', { kind: 'snoozed', delayMs: 1 }, 'snoozed', null],
       ['was lost', { kind: 'lost', error: 'The worker w/1 was lost' }, 'lost', 'The worker w/1 was lost'],
     ])(
       'an attempt that %s is stored with its worker, its times and its error',

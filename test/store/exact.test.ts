@@ -142,7 +142,7 @@ onEachStore((under) => {
     ],
     ['job', 'retry_backoff', ['exponential', 'fixed']],
     ['job_log', 'level', ['debug', 'info', 'warn', 'error']],
-    ['attempt', 'outcome', ['failed', 'timeout', 'cancelled', 'released', 'lost']],
+    ['attempt', 'outcome', ['failed', 'timeout', 'cancelled', 'released', 'snoozed', 'lost']],
   ]
   const ROWS: Readonly<Record<string, Record<string, string | number>>> = {
     periodic_task: { id: 'row', task: 'task', timer: 'daily' },
@@ -179,17 +179,20 @@ onEachStore((under) => {
       ['periodic_task', 'catch_up', 0, 1000],
       ['periodic_task', 'max_runs', 1, Number.MAX_SAFE_INTEGER],
       ['periodic_task', 'timeout', 1, 2_147_483_647],
-      ['periodic_task', 'max_retries', 0, 1000],
+      ['periodic_task', 'max_retries', -1, 1000],
       ['periodic_task', 'retry_delay', 0, 2_147_483_647],
       ['periodic_task', 'run_count', 0, Number.MAX_SAFE_INTEGER],
       ['periodic_task', 'error_count', 0, Number.MAX_SAFE_INTEGER],
+      ['periodic_task', 'failed_attempts', 0, Number.MAX_SAFE_INTEGER],
+      ['periodic_task', 'retry', 0, 2_147_483_647],
+      ['periodic_task', 'retry_limit', 0, 2_147_483_647],
       ['job', 'missed', 0, 2_147_483_647],
       ['job', 'run', 0, Number.MAX_SAFE_INTEGER],
       ['job', 'priority', -2_147_483_647, 2_147_483_647],
       ['job', 'exclusive', 0, 1],
       ['job', 'attempt', 0, 2_147_483_647],
       ['job', 'timeout', 1, 2_147_483_647],
-      ['job', 'max_retries', 0, 1000],
+      ['job', 'max_retries', -1, 1000],
       ['job', 'retry_delay', 0, 2_147_483_647],
     ]
     for (const [table, column, least, most] of worst) {

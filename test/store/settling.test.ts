@@ -299,7 +299,11 @@ onEachStore((under) => {
       // Given back by a stopping worker: it is still being retried.
       await again('s job', 2)
       await settle(attempt('s job', { kind: 'released' }))
-      expect(await schedule(under, 's')).toMatchObject(retrying)
+      expect(await schedule(under, 's')).toMatchObject({ ...retrying, retry_at: expect.anything() })
+      await again('s job', 2)
+      await settle(attempt('s job', { kind: 'snoozed', delayMs: 3_600_000 }))
+      const { run_at: snoozedUntil } = await jobRow(under, 's job')
+      expect(await schedule(under, 's')).toMatchObject({ ...retrying, retry_at: snoozedUntil })
       await again('s job', 2)
       await settle(attempt('s job', failure))
       expect(await schedule(under, 's')).toMatchObject({ ...NO_RETRY, failed_attempts: 2, error_count: 3 })
@@ -324,6 +328,15 @@ onEachStore((under) => {
       await settle(attempt('s job', passing))
       await under.store.jobs.cancel('s job', () => 'cancel', END_RULES.ofSchedule)
       expect(await schedule(under, 's')).toMatchObject(NO_RETRY)
+    })
+
+    it('has no last retry if retries are unlimited', async () => {
+      await ofSchedule('s', { max_retries: -1 })
+      await settle({ ...attempt('s job', passing), policy: { ...policy, retries: 'unlimited' } })
+      expect(await schedule(under, 's')).toMatchObject({ status: 'retrying', retry: 1, retry_limit: null })
+      expect(await claim()).toEqual([])
+      await under.query('UPDATE job SET run_at = NULL')
+      expect(await claim()).toMatchObject([{ retries: 'unlimited', policy: { retries: 'unlimited' } }])
     })
 
     it('shows the retry of the job that is left', async () => {

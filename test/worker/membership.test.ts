@@ -207,7 +207,7 @@ const settledAs = ({ fence: { id } }: EndedAttempt): SettledAttempt => ({
   task: 't',
   scheduleId: null,
   attempt: 1,
-  outcome: { state: 'waiting', delayMs: 0, countAttempt: true, error: 'gone' },
+  outcome: { state: 'waiting', delayMs: 0, why: 'failed', error: 'gone' },
   startedAt: new Date(0),
   endedAt: new Date(0),
   promoted: null,

@@ -4,7 +4,7 @@ import { Retries } from '../../src/worker/retries.ts'
 
 const END = new Date('2026-01-01T00:00:00Z')
 const after = (ms: number) => new Date(END.getTime() + ms)
-const failed: JobOutcome = { state: 'waiting', delayMs: 5000, countAttempt: true, error: 'boom' }
+const failed: JobOutcome = { state: 'waiting', delayMs: 5000, why: 'failed', error: 'boom' }
 const settled = (outcome: JobOutcome, scheduleId: string | null = 's') => ({
   settled: [
     { id: 'j', task: 't', scheduleId, attempt: 1, outcome, startedAt: END, endedAt: END, promoted: null },
@@ -20,7 +20,7 @@ test('a schedule retries until the time of the retry', () => {
 
 test.each<[string, JobOutcome]>([
   ['its job has ended', { state: 'cancelled', reason: null, error: null, result: null }],
-  ['its job was given back', { state: 'waiting', delayMs: 0, countAttempt: false, error: null }],
+  ['its job was given back', { state: 'waiting', delayMs: 0, why: 'released', error: null }],
 ])('no more once %s', (_, outcome) => {
   const retries = new Retries()
   retries.settled(settled(failed))

@@ -37,7 +37,7 @@ const isCounted = ({ outcome }: EndedJob) => outcome.state === 'success' || outc
 
 const isFinal = ({ outcome }: EndedJob) => outcome.state !== 'waiting'
 /** Whether the attempt failed and the job will be retried. */
-const hasFailed = ({ outcome }: EndedJob) => outcome.state === 'waiting' && outcome.error !== null
+const hasFailed = ({ outcome }: EndedJob) => outcome.state === 'waiting' && outcome.why === 'failed'
 
 export function endingColumns({ instant, now }: Dialect): string {
   return `id, periodic_task_id AS schedule, task, state, worker, attempt, claim,
@@ -135,12 +135,12 @@ function endRow({ row, outcome }: EndedJob) {
     const { state, reason, result, error } = outcome
     return { id, stage: 0, state, reason, attempt, run_at: null, finished: clock, result, error }
   }
-  const { delayMs, countAttempt, error } = outcome
+  const { delayMs, why, error } = outcome
   return {
     ...WAITING,
     id,
     stage: 0,
-    attempt: countAttempt ? attempt : Math.max(0, attempt - 1),
+    attempt: why === 'failed' ? attempt : Math.max(0, attempt - 1),
     run_at:
       delayMs === 0 ? null : toText(new Date(Math.min(fromStored(clock).getTime() + delayMs, LAST_INSTANT))),
     error,
@@ -195,7 +195,9 @@ async function writeSchedules(
   rows: ReadonlyMap<string, PlannableRow>,
   ofSchedule: EndRules['ofSchedule'],
 ): Promise<void> {
-  const relevant = ended.filter((end) => isFinal(end) || hasFailed(end))
+  const relevant = ended.filter(
+    (end) => isFinal(end) || hasFailed(end) || (rows.get(end.row.schedule ?? '')?.retry_at ?? null) !== null,
+  )
   const bySchedule = groupBy(relevant, (end) => end.row.schedule ?? '')
   const schedules = [...bySchedule].flatMap(([id, ends]) => {
     const row = rows.get(id)
@@ -288,7 +290,7 @@ async function nextRetries(tx: Context, schedules: readonly string[]) {
     `SELECT id, retry_at, retry, retry_limit
      FROM (
        SELECT periodic_task_id AS id, COALESCE(${dialect.instant('run_at')}, ${dialect.now}) AS retry_at,
-         CASE WHEN state = 'running' THEN attempt - 1 ELSE attempt END AS retry, max_retries AS retry_limit,
+         CASE WHEN state = 'running' THEN attempt - 1 ELSE attempt END AS retry, CASE WHEN max_retries >= 0 THEN max_retries END AS retry_limit,
          ROW_NUMBER() OVER (PARTITION BY periodic_task_id ORDER BY run_at, id) AS place
        FROM ${dialect.found(`${tables.job} AS a`, { index: tables.stateIndex })}
        WHERE ${RETRYING} AND periodic_task_id IN (${placeholders(schedules)})

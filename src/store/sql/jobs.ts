@@ -10,7 +10,7 @@ import { OPEN, scopeCondition } from './conditions.ts'
 import { type Context, inTransactionOf, type TablesContext } from './context.ts'
 import { endJobs, endingColumns, type EndingRow, touchSchedules } from './ends.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
-import { jobColumns, type JobRow, plannableColumns, type PlannableRow, toJob } from './rows.ts'
+import { jobColumns, type JobRow, plannableColumns, type PlannableRow, settingValue, toJob } from './rows.ts'
 import { countUpTo } from './selection.ts'
 import { placeholders } from './tables.ts'
 
@@ -139,7 +139,7 @@ async function insertJobs({ run, tables, dialect }: Context, jobs: readonly NewJ
   const values = jobs.map((job): SqlValue[] => [
     job.id,
     ...(job.delayMs === null ? [job.runAt && toText(job.runAt)] : []),
-    ...JOB_SETTING_NAMES.map((name) => job[name]),
+    ...JOB_SETTING_NAMES.map((name) => settingValue(name, job[name])),
   ])
   const columns = ['id', 'run_at', ...JOB_SETTING_NAMES.map((name) => settingOf(name).column), 'submitted']
   const settings = placeholders(JOB_SETTING_NAMES)

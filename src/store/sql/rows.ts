@@ -11,6 +11,7 @@ import {
   settingOf,
   type SettingRow,
   type SettingValues,
+  UNLIMITED,
 } from '../../model/settings.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Dialect, SqlValue } from '../database.ts'
@@ -193,6 +194,9 @@ function settingsReader<Name extends SettingName>(
 function valueOf(setting: Setting, stored: unknown): unknown {
   switch (setting.kind) {
     case 'whole':
+      return setting.unlimited === true && stored === UNLIMITED
+        ? 'unlimited'
+        : numberOr(stored, setting.default)
     case 'span':
       return numberOr(stored, setting.default)
     case 'flag':
@@ -304,11 +308,13 @@ const COLUMNS = [
 export function settingColumns(settings: Partial<ScheduleSettings>): [column: string, value: SqlValue][] {
   return COLUMNS.flatMap(([name, column]) => {
     const value = settings[name]
-    return value === undefined ? [] : [[column, sqlValue(value)]]
+    return value === undefined ? [] : [[column, settingValue(name, value)]]
   })
 }
 
-function sqlValue(value: SqlValue | boolean | Date): SqlValue {
+/** The value of a setting in its column. */
+export function settingValue(name: SettingName | 'declaredBy', value: SqlValue | boolean | Date): SqlValue {
+  if (name === 'retries' && value === 'unlimited') return UNLIMITED
   if (value instanceof Date) return toText(value)
   return typeof value === 'boolean' ? Number(value) : value
 }
@@ -334,7 +340,7 @@ export function policyOf(
 ): RunPolicy {
   return {
     timeout: numberOr(row.timeout, null) ?? task.timeout,
-    retries: numberOr(row.max_retries, null) ?? task.retries,
+    retries: row.max_retries === UNLIMITED ? 'unlimited' : (numberOr(row.max_retries, null) ?? task.retries),
     retryDelay: numberOr(row.retry_delay, null) ?? task.retryDelay,
     retryBackoff: row.retry_backoff ?? task.retryBackoff,
   }

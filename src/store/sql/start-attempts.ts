@@ -6,7 +6,7 @@ import { integerLiteral } from '../literals.ts'
 import { updateRows } from './by-key.ts'
 import type { Context } from './context.ts'
 import { groupBy } from './group-by.ts'
-import { jobColumns, type JobRow, policyOf, toJob } from './rows.ts'
+import { jobColumns, type JobRow, policyOf, settingValue, toJob } from './rows.ts'
 
 /** A job that may start, and the database's clock when it was read. */
 export interface StartableRow extends JobRow {
@@ -53,7 +53,7 @@ export async function startAttempts(
         retry_backoff: 'COALESCE(retry_backoff, ?)',
       },
       of.map((row) => row.id),
-      { params: [worker, first.clock, timeout, retries, retryDelay, retryBackoff] },
+      { params: [worker, first.clock, timeout, settingValue('retries', retries), retryDelay, retryBackoff] },
     )
   }
   return rows.map((row): ClaimedJob => {

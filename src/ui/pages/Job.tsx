@@ -130,7 +130,10 @@ function Facts({ job }: { readonly job: Job }) {
         <Fact name="Task" value={<a href={link(['jobs'], { task })}>{task}</a>} />
         <Fact name="Worker" value={worker !== null && <a href={link(['workers'])}>{worker}</a>} />
         <Fact name="Took" value={<JobTook job={job} />} />
-        <Fact name="Attempts" value={`${attempt}${retries === null ? '' : ` (at most ${retries + 1})`}`} />
+        <Fact
+          name="Attempts"
+          value={`${attempt}${typeof retries === 'number' ? ` (at most ${retries + 1})` : ''}`}
+        />
         <Fact
           name="Timeout"
           value={timeout === null ? <span class="quiet">task default</span> : spanText(timeout)}

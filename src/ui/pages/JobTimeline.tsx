@@ -104,6 +104,7 @@ const OUTCOMES = {
   timeout: { icon: 'late', tone: 'bad', text: 'timed out' },
   cancelled: { icon: 'cancelled', tone: undefined, text: 'was cancelled' },
   released: { icon: 'reset', tone: undefined, text: 'was released by a stopping worker' },
+  snoozed: { icon: 'waiting', tone: undefined, text: 'asked to run again later' },
   lost: { icon: 'dead', tone: 'bad', text: 'was lost with its worker' },
 } as const
 

@@ -647,7 +647,7 @@ export interface components {
             ends?: string | null;
             maxRuns?: number | null;
             timeout?: (number | string) | null;
-            retries?: number | null;
+            retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
             /**
@@ -697,7 +697,7 @@ export interface components {
             ends?: string | null;
             maxRuns?: number | null;
             timeout?: (number | string) | null;
-            retries?: number | null;
+            retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
             /**
@@ -783,7 +783,7 @@ export interface components {
             ends?: string | null;
             maxRuns?: number | null;
             timeout?: (number | string) | null;
-            retries?: number | null;
+            retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
             /**
@@ -835,7 +835,7 @@ export interface components {
             ends?: string | null;
             maxRuns?: number | null;
             timeout?: (number | string) | null;
-            retries?: number | null;
+            retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
             /**
@@ -871,7 +871,7 @@ export interface components {
             /** @description Arguments for the task, as JSON; default `{}` */
             args?: unknown;
             timeout?: (number | string) | null;
-            retries?: number | null;
+            retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
             /** @description Jobs with a larger priority run first; default 0 */
@@ -929,7 +929,7 @@ export interface components {
             ends: string | null;
             maxRuns: number | null;
             timeout: number | null;
-            retries: number | null;
+            retries: (number | "unlimited") | null;
             retryDelay: number | null;
             retryBackoff: ("exponential" | "fixed") | null;
             /** @enum {string} */
@@ -988,7 +988,7 @@ export interface components {
             ends: string | null;
             maxRuns: number | null;
             timeout: number | null;
-            retries: number | null;
+            retries: (number | "unlimited") | null;
             retryDelay: number | null;
             retryBackoff: ("exponential" | "fixed") | null;
             /** @enum {string} */
@@ -1048,7 +1048,7 @@ export interface components {
             /** @description Any JSON */
             args: unknown;
             timeout: number | null;
-            retries: number | null;
+            retries: (number | "unlimited") | null;
             retryDelay: number | null;
             retryBackoff: ("exponential" | "fixed") | null;
             priority: number;
@@ -1085,7 +1085,7 @@ export interface components {
             /** @description Any JSON */
             args: unknown;
             timeout: number | null;
-            retries: number | null;
+            retries: (number | "unlimited") | null;
             retryDelay: number | null;
             retryBackoff: ("exponential" | "fixed") | null;
             priority: number;
@@ -1124,7 +1124,7 @@ export interface components {
             /** @description Any JSON */
             args: unknown;
             timeout: number | null;
-            retries: number | null;
+            retries: (number | "unlimited") | null;
             retryDelay: number | null;
             retryBackoff: ("exponential" | "fixed") | null;
             priority: number;
@@ -1202,7 +1202,7 @@ export interface components {
         };
         Attempts: {
             items: {
-                /** @description From 1. Two have the same number if the earlier one was released or the job was retried manually */
+                /** @description From 1. Two have the same number if the earlier one was released or snoozed, or the job was retried manually */
                 attempt: number;
                 worker: string | null;
                 /**
@@ -1212,8 +1212,8 @@ export interface components {
                 startedAt: string;
                 /** @description null: it is running */
                 endedAt: string | null;
-                /** @description released: its worker stopped and gave the job back; lost: its worker died; null: it is running */
-                outcome: ("success" | "failed" | "timeout" | "cancelled" | "released" | "lost") | null;
+                /** @description released: its worker stopped and gave the job back; snoozed: its handler asked to run again later; lost: its worker died; null: it is running */
+                outcome: ("success" | "failed" | "timeout" | "cancelled" | "released" | "snoozed" | "lost") | null;
                 error: string | null;
                 /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
                 truncated?: {

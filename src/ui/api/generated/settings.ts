@@ -14,7 +14,7 @@ export const FIELDS = [
   {"name":"ends","kind":"instant","label":"Ends","help":"No slot after this time","default":null},
   {"name":"maxRuns","kind":"whole","label":"Max runs","help":"Number of successful runs after which the schedule is done","otherwise":"no limit","default":null},
   {"name":"timeout","kind":"span","label":"Timeout","help":"Maximum duration of an attempt","otherwise":"as set for the task","default":null},
-  {"name":"retries","kind":"whole","label":"Retries","help":"Number of attempts after the first","otherwise":"as set for the task","default":null},
+  {"name":"retries","kind":"whole","label":"Retries","help":"Number of attempts after the first, or `unlimited`","otherwise":"as set for the task","default":null},
   {"name":"retryDelay","kind":"span","label":"Retry delay","help":"Time before the first retry","otherwise":"as set for the task","default":null},
   {"name":"retryBackoff","kind":"choice","label":"Retry backoff","help":"How the delay grows with each retry","otherwise":"as set for the task","default":null,"values":{"exponential":"double it, up to ten times the first","fixed":"keep it the same"}},
   {"name":"onExhausted","kind":"choice","label":"On exhausted","help":"What happens after a run has failed permanently","default":"continue","values":{"continue":"continue with the next slot","stop":"stop the schedule until it is reset"}},
