@@ -45,6 +45,7 @@ function optionOf(name: OptionName): Option {
   const option = new Option(`${flagOf(name)} <${placeholder}>`, helpOf(setting))
   const none = isNullable(setting) ? ['none'] : []
   if (setting.kind === 'choice') option.choices([...Object.keys(setting.values), ...none])
+  if (setting.kind === 'flag') option.choices(['true', 'false'])
   if (setting.kind === 'whole') {
     const { least, most, otherwise, unlimited } = setting
     const words = [...none, ...(unlimited === true ? ['unlimited'] : [])]
@@ -75,7 +76,8 @@ export async function givenSettings(
     if (value === undefined) continue
     const setting = settingOf(name)
     if (clears && value === 'none' && isNullable(setting)) given[name] = null
-    else given[name] = setting.kind === 'instant' ? await instantOption(flagOf(name), String(value)) : value
+    else if (setting.kind === 'instant') given[name] = await instantOption(flagOf(name), String(value))
+    else given[name] = setting.kind === 'flag' ? value === 'true' : value
   }
   return given
 }
@@ -88,7 +90,10 @@ export function settingFacts(
   return names.map((name) => {
     const setting = settingOf(name)
     const value: unknown = Reflect.get(row, name)
-    return [labelOf(name), value === 0 && setting.default === 0 ? null : valueText(setting, value)]
+    return [
+      labelOf(name),
+      (value === 0 || value === false) && setting.default === value ? null : valueText(setting, value),
+    ]
   })
 }
 

@@ -26,7 +26,7 @@ export const STATES = [
 // biome-ignore format: by state
 export const REASONS = [
   'overlap', 'missed', 'max-runs', 'unsubmittable',
-  'exhausted', 'permanent', 'lost',
+  'exhausted', 'permanent', 'lost', 'yielded',
   'replaced',
   'run-now',
 ] as const

@@ -11,6 +11,8 @@ export interface LockedJob {
   readonly stopRequested: boolean
   /** The timer of its schedule; null: no schedule. */
   readonly timer: string | null
+  /** Whether a retry gives way to another job, which it blocks. */
+  readonly yields: boolean
 }
 
 export interface EndRules {
@@ -24,7 +26,7 @@ export interface EndRules {
 }
 
 export const END_RULES: EndRules = {
-  ofJob: ({ end, policy }, { attempt, stopRequested, timer }) =>
-    settle(end, attempt, policy, stopRequested, timer === null ? null : spanOfTimer(timer)),
+  ofJob: ({ end, policy }, { attempt, stopRequested, timer, yields }) =>
+    settle(end, attempt, policy, stopRequested, timer === null ? null : spanOfTimer(timer), yields),
   ofSchedule: finish,
 }

@@ -14,7 +14,7 @@ import type { Overlap, SettingValues } from './settings.ts'
 export interface Plannable
   extends Pick<
     SettingValues,
-    'enabled' | 'timer' | 'jitter' | 'starts' | 'ends' | 'overlap' | 'catchUp' | 'maxRuns'
+    'enabled' | 'timer' | 'jitter' | 'starts' | 'ends' | 'overlap' | 'yields' | 'catchUp' | 'maxRuns'
   > {
   readonly id: string
   /** The start of the slots of an `every` timer. */
@@ -47,9 +47,11 @@ export interface OpenJobs {
   readonly waiting: number
   readonly blocked: number
   readonly running: number
+  /** How many of the waiting ones wait for a retry. */
+  readonly retrying: number
 }
 
-export const NO_OPEN_JOBS: OpenJobs = { waiting: 0, blocked: 0, running: 0 }
+export const NO_OPEN_JOBS: OpenJobs = { waiting: 0, blocked: 0, running: 0, retrying: 0 }
 
 /** A slot that becomes a job. */
 export interface PlannedRun {
@@ -78,6 +80,8 @@ export interface Plan {
   readonly skips: readonly PlannedSkip[]
   /** Waiting jobs are replaced by the new one, and running jobs are asked to stop. */
   readonly replaces: boolean
+  /** The jobs that wait for a retry have failed, because a new one takes their place. */
+  readonly yields: boolean
   readonly nextRunAt: Date | null
   /** Whether nextRunAt was set by hand. */
   readonly isByHand: boolean
@@ -182,7 +186,13 @@ export function withRuns(planned: Plan, runs: readonly PlannedRun[]): Plan {
   if (runs.length > 0) return { ...planned, runs }
   // No run was created, so no finish will arrive: plan again.
   const waitsForNothing = planned.idle === 'awaiting-finish' && planned.runs.length > 0
-  return { ...planned, runs, replaces: false, ...(waitsForNothing && { idle: null, nextRunAt: null }) }
+  return {
+    ...planned,
+    runs,
+    replaces: false,
+    yields: false,
+    ...(waitsForNothing && { idle: null, nextRunAt: null }),
+  }
 }
 
 function read(schedule: Plannable, now: Date): Readable {
@@ -300,10 +310,12 @@ function decide(
   readable: Readable,
   nextRunAt: Date | null,
   due: DueSlots,
-  { now, open, missedAfterMs }: Circumstances,
+  { now, open: openBefore, missedAfterMs }: Circumstances,
 ): Plan {
   const { schedule, afterFinish } = readable
   const slots = due.kept
+  const yields = mayYield(schedule, openBefore)
+  const open = yields ? NO_OPEN_JOBS : openBefore
   const chosen = choose(schedule.overlap, slots, open)
   const runs = chosen.runs.slice(0, runsLeft(schedule, open, chosen.replaces))
   const skips = [
@@ -323,7 +335,14 @@ function decide(
     runs: runs.map((run, index) => ({ ...run, missed: index === 0 ? due.dropped : 0 })),
     skips,
     replaces: chosen.replaces && runs.length > 0,
+    yields: yields && runs.length > 0,
   }
+}
+
+/** Whether all that is in the way of a new job waits for a retry and gives way. */
+function mayYield({ yields, overlap }: Plannable, open: OpenJobs): boolean {
+  const isExclusive = overlap === 'skip' || overlap === 'queue-one'
+  return yields && isExclusive && open.retrying > 0 && open.retrying === countOf(open)
 }
 
 /** What the overlap policy allows: the newest slots, each blocked by the one before it. */
@@ -391,7 +410,17 @@ function withNextRun(schedule: Plannable, nextRunAt: Date | null): Plan {
 
 function unchanged(schedule: Plannable): Plan {
   const { nextRunAt, idle, lastSlot, lastError } = schedule
-  return { runs: [], skips: [], replaces: false, nextRunAt, isByHand: false, idle, lastSlot, lastError }
+  return {
+    runs: [],
+    skips: [],
+    replaces: false,
+    yields: false,
+    nextRunAt,
+    isByHand: false,
+    idle,
+    lastSlot,
+    lastError,
+  }
 }
 
 function laterOf(now: Date, lastSlot: Date | null): Date {

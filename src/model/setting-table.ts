@@ -250,6 +250,17 @@ export const SETTINGS = {
     isOfJobs: true,
     description: 'How the delay grows with each retry',
   },
+  /**
+   * Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it
+   * then has failed. A running handler is not stopped; default false.
+   */
+  yields: {
+    kind: 'flag',
+    column: 'yields',
+    default: false,
+    description:
+      'Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then has failed. A running handler is not stopped',
+  },
   /** What happens after a run has failed permanently; default `continue`. */
   onExhausted: {
     kind: 'choice',

@@ -50,6 +50,7 @@ export type JobOutcome =
  * @param attempt  the number of the attempt that ended, from 1
  * @param stopRequested  whether someone asked to cancel the job
  * @param spanMs  the span of the schedule's `every` timer, if it has one
+ * @param yields  whether another job is blocked by this one, and a retry gives way to it
  */
 export function settle(
   end: AttemptEnd,
@@ -57,6 +58,7 @@ export function settle(
   policy: RunPolicy,
   stopRequested: boolean,
   spanMs: number | null = null,
+  yields = false,
 ): JobOutcome {
   switch (end.kind) {
     case 'success':
@@ -76,10 +78,15 @@ export function settle(
     case 'lost':
     case 'timeout':
     case 'error':
-      return settleFailure(end, attempt, policy, stopRequested, spanMs)
+      return yielded(settleFailure(end, attempt, policy, stopRequested, spanMs), yields)
     default:
       return end satisfies never
   }
+}
+
+function yielded(outcome: JobOutcome, yields: boolean): JobOutcome {
+  const { state, error } = outcome
+  return yields && state === 'waiting' ? { state: 'failed', reason: 'yielded', error, result: null } : outcome
 }
 
 function settleFailure(

@@ -203,7 +203,7 @@ function aboutRun(job: Job, schedule: Schedule): string {
       return `It ran for ${slot}${asked}: the job ${job.id} succeeded at ${shown(job.finishedAt ?? job.submittedAt, schedule)}.`
     case 'failed':
       return sentence(
-        `It ran for ${slot}${asked}: the job ${job.id} failed in its ${ordinal(job.attempt)} attempt${error}`,
+        `It ran for ${slot}${asked}: the job ${job.id} failed in its ${ordinal(job.attempt)} attempt${job.reason === 'yielded' ? ' and gave way to the next slot' : ''}${error}`,
       )
     case 'cancelled':
       return sentence(

@@ -302,7 +302,7 @@ export class Imitation {
   #open(schedule: string): OpenJobs {
     const of = (wanted: string) =>
       [...this.#jobs.values()].filter((job) => job.schedule === schedule && job.state === wanted).length
-    return { waiting: of('waiting'), blocked: of('blocked'), running: of('running') }
+    return { waiting: of('waiting'), blocked: of('blocked'), running: of('running'), retrying: 0 }
   }
 
   #log(event: RunLine['event'], job: JobState): void {
@@ -342,6 +342,7 @@ function state(columns: Columns): ScheduleState {
     ends: null,
     jitter: 0,
     catch_up: 1,
+    yields: 0,
     overlap: 'skip' as const,
     on_exhausted: 'continue' as const,
     max_runs: null,

@@ -101,7 +101,8 @@ function policyTable(): string {
 function fieldOf(name: SettingName): string {
   const setting = settingOf(name)
   const { kind, description: help, default: value, otherwise } = setting
-  const values = setting.kind === 'choice' ? { values: setting.values } : {}
+  const ofFlag = kind === 'flag' ? { values: { false: 'no', true: 'yes' } } : {}
+  const values = setting.kind === 'choice' ? { values: setting.values } : ofFlag
   const field = {
     name,
     kind,

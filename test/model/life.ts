@@ -19,8 +19,8 @@ export interface Life {
 }
 
 export function openOf({ jobs }: Pick<Life, 'jobs'>): OpenJobs {
-  const count = (state: keyof OpenJobs) => jobs.filter((job) => job.state === state).length
-  return { waiting: count('waiting'), blocked: count('blocked'), running: count('running') }
+  const count = (state: PaperJob['state']) => jobs.filter((job) => job.state === state).length
+  return { waiting: count('waiting'), blocked: count('blocked'), running: count('running'), retrying: 0 }
 }
 
 export function countOf(open: OpenJobs): number {

@@ -272,6 +272,43 @@ describe('overlap replace', () => {
   })
 })
 
+describe('yields', () => {
+  const row = { ...hourly, yields: true }
+  const retrying = { waiting: 1, retrying: 1 }
+
+  test.each(['skip', 'queue-one'] as const)('with %s, a waiting retry gives way', (overlap) => {
+    const planned = plan({ ...row, overlap }, at('2026-03-01T09:00Z', retrying))
+    expect(planned).toMatchObject({
+      runs: [{ state: 'waiting', missed: 0 }],
+      skips: [],
+      yields: true,
+      replaces: false,
+    })
+  })
+
+  test.each([
+    ['without it', { ...row, yields: false }, retrying],
+    ['a running job', row, { running: 1 }],
+    ['a job that waits for its first attempt', row, { waiting: 1 }],
+    ['a retry beside a running job', row, { ...retrying, running: 1 }],
+  ])('%s: nothing gives way', (_, schedule, open) => {
+    expect(plan(schedule, at('2026-03-01T09:00Z', open))).toMatchObject({ runs: [], yields: false })
+  })
+
+  test.each(['replace', 'allow'] as const)('%s is as without it', (overlap) => {
+    const circumstances = at('2026-03-01T09:00Z', retrying)
+    expect(plan({ ...row, overlap }, circumstances)).toEqual(plan({ ...hourly, overlap }, circumstances))
+  })
+
+  test('nothing gives way to a slot that max_runs skips, or that cannot be submitted', () => {
+    const used = { ...row, maxRuns: 1, successes: 1 }
+    expect(plan(used, at('2026-03-01T09:00Z', retrying))).toMatchObject({ runs: [], yields: false })
+    const planned = plan(row, at('2026-03-01T09:00Z', retrying))
+    if (planned === null) throw new Error('it is due')
+    expect(planUnsubmittable(planned, 'no')).toMatchObject({ runs: [], yields: false })
+  })
+})
+
 describe('overlap replace, when the new job cannot be written', () => {
   const planned = plan({ ...hourly, overlap: 'replace' }, at('2026-03-01T09:00Z', { running: 1 }))
   if (planned === null) throw new Error('it is due')

@@ -20,6 +20,7 @@ export function schedule(given: Partial<Plannable> & { readonly timer: string })
     starts: null,
     ends: null,
     overlap: 'skip',
+    yields: false,
     maxRuns: null,
     successes: 0,
     nextRunAt: null,

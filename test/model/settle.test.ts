@@ -103,6 +103,22 @@ test('a job with unlimited retries is always retried', () => {
   expect(settle(permanent, 1, policy, false)).toMatchObject({ state: 'failed' })
 })
 
+describe('a job whose retry gives way', () => {
+  test.each([failure, timeout, lost])('has failed instead of waiting: %o', (end) => {
+    expect(settle(end, 1, DEFAULT_POLICY, false, null, true)).toMatchObject({
+      state: 'failed',
+      reason: 'yielded',
+      error: expect.any(String),
+    })
+  })
+
+  test('is as usual if there is no retry', () => {
+    expect(settle(failure, 4, DEFAULT_POLICY, false, null, true)).toMatchObject({ reason: 'exhausted' })
+    expect(settle(released, 1, DEFAULT_POLICY, false, null, true)).toMatchObject({ state: 'waiting' })
+    expect(settle(failure, 1, DEFAULT_POLICY, true, null, true)).toMatchObject({ state: 'cancelled' })
+  })
+})
+
 describe('a job with a cancel request', () => {
   test.each([
     ['failed', failure],

@@ -9,6 +9,7 @@ const planWith = (...skips: readonly PlannedSkip['reason'][]): Plan => ({
   runs: [],
   skips: skips.map((reason) => ({ slot: new Date(0), reason, count: 3, error: null })),
   replaces: false,
+  yields: false,
   nextRunAt: null,
   isByHand: false,
   idle: null,

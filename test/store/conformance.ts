@@ -206,6 +206,7 @@ export const submitDue = (schedule: Plannable, now: Date, open: OpenJobs): Plan 
     runs,
     skips: active ? [{ slot, reason: 'overlap', count: 1, error: null }] : [],
     replaces: false,
+    yields: false,
     nextRunAt: after(slot, MINUTE),
     isByHand: false,
     idle: null,

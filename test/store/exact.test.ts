@@ -176,6 +176,7 @@ onEachStore((under) => {
       ['periodic_task', 'enabled', 0, 1],
       ['periodic_task', 'priority', -2_147_483_647, 2_147_483_647],
       ['periodic_task', 'jitter', 0, 2_147_483_647],
+      ['periodic_task', 'yields', 0, 1],
       ['periodic_task', 'catch_up', 0, 1000],
       ['periodic_task', 'max_runs', 1, Number.MAX_SAFE_INTEGER],
       ['periodic_task', 'timeout', 1, 2_147_483_647],

@@ -282,6 +282,7 @@ const queueOne: Decide = (schedule, now, open) => {
     runs: [{ slot, missed: 0, state: active ? 'blocked' : 'waiting' }],
     skips: [],
     replaces: false,
+    yields: false,
     nextRunAt: new Date(slot.getTime() + 60_000),
     isByHand: false,
     idle: null,

@@ -114,6 +114,106 @@ onEachStore((under) => {
     })
   })
 
+  describe('yields', () => {
+    const passing: AttemptEnd = { kind: 'error', error: 'boom', permanent: false }
+    const retried = async (overlap: string, more: Record<string, string | number> = {}) => {
+      await withPolicy(overlap, { yields: 1, on_exhausted: 'stop', ...more })
+      await come('s', 30)
+      const one = first((await planOf('s')).jobs)
+      await claim()
+      await ends(one, passing)
+      return one
+    }
+
+    it.each(['skip', 'queue-one'])('with %s, a waiting retry gives way to the next slot', async (overlap) => {
+      const one = await retried(overlap)
+      await come('s', 20)
+      const two = first((await planOf('s')).jobs)
+      expect(await jobs()).toEqual(['failed yielded 0 1', 'waiting 0 2'])
+      const given = await jobRow(under, one)
+      expect(given).toMatchObject({ error: 'boom', attempt: 1 })
+      expect(given['finished']).not.toBeNull()
+      const row = await schedule(under, 's')
+      expect(row).toMatchObject({
+        // It has not used up its retries, so the schedule goes on.
+        status: 'active',
+        run_count: 1,
+        error_count: 1,
+        failed_attempts: 1,
+        last_error: 'boom',
+        retry_at: null,
+      })
+      expect(row['last_finished']).not.toBeNull()
+      expect((await claim()).map(({ id }) => id)).toEqual([two])
+    })
+
+    it('a running handler is not stopped, also in a retry', async () => {
+      const one = await retried('skip')
+      await under.query("UPDATE job SET run_at = NULL WHERE state = 'waiting'")
+      await claim()
+      await come('s', 20)
+      await pass()
+      expect(await jobs()).toEqual(['running 0 1', 'skipped overlap 1'])
+      expect(await jobRow(under, one)).toMatchObject({ stop_requested: null, attempt: 2 })
+    })
+
+    it('a job that waits for its first attempt does not give way', async () => {
+      await withPolicy('skip', { yields: 1 })
+      await come('s', 30)
+      await pass()
+      await come('s', 20)
+      await pass()
+      expect(await jobs()).toEqual(['waiting 0 1', 'skipped overlap 1'])
+    })
+
+    it('with queue-one, a failed attempt gives way to the queued job at once', async () => {
+      await withPolicy('queue-one', { yields: 1, on_exhausted: 'stop' })
+      await come('s', 30)
+      const one = first((await planOf('s')).jobs)
+      await claim()
+      await come('s', 20)
+      const two = first((await planOf('s')).jobs)
+      const { settled } = await ends(one, passing)
+      expect(settled).toMatchObject([{ outcome: { state: 'failed', reason: 'yielded' }, promoted: two }])
+      expect(await jobs()).toEqual(['failed yielded 0 1', 'waiting 0 2'])
+      expect(await schedule(under, 's')).toMatchObject({
+        status: 'active',
+        failed_attempts: 1,
+        retry_at: null,
+      })
+    })
+
+    it('max_runs still holds', async () => {
+      await retried('skip', { max_runs: 1 })
+      await come('s', 20)
+      await pass()
+      expect(await jobs()).toEqual(['failed yielded 0 1', 'waiting 0 2'])
+      await come('s', 10)
+      await pass()
+      expect(await jobs()).toEqual(['failed yielded 0 1', 'waiting 0 2', 'skipped overlap 1'])
+    })
+
+    it.each(['replace', 'allow'])('it changes nothing with %s', async (overlap) => {
+      await retried(overlap)
+      await come('s', 20)
+      await pass()
+      expect(await jobs()).toEqual([
+        overlap === 'replace' ? 'cancelled replaced 0 1' : 'waiting 0 1',
+        'waiting 0 2',
+      ])
+    })
+
+    it('a retry that a worker claims before the submission goes on', async () => {
+      const one = await retried('skip')
+      await come('s', 20)
+      const marks = await under.store.scheduling.markDue(WORKER, 100, LEASE_MS)
+      await under.query('UPDATE job SET run_at = NULL WHERE id = ?', [one])
+      await claim()
+      await under.store.scheduling.submit(WORKER, marks, decide)
+      expect(await jobs()).toEqual(['running 0 1', 'skipped overlap 1'])
+    })
+  })
+
   describe('replace', () => {
     it('replace cancels a waiting job, with the reason', async () => {
       await withPolicy('replace')

@@ -271,7 +271,7 @@ onEachStore((under) => {
         seen.push(open)
         return null
       })
-      expect(seen).toEqual([{ waiting: 1, blocked: 0, running: 0 }])
+      expect(seen).toEqual([{ waiting: 1, blocked: 0, running: 0, retrying: 0 }])
     })
   })
 

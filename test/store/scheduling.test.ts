@@ -373,6 +373,7 @@ onEachStore((under) => {
           { slot: after(slot, -2000), reason: 'unsubmittable', count: 1, error: "it's \\ ?" },
         ],
         replaces: false,
+        yields: false,
         nextRunAt: null,
         isByHand: false,
         idle: 'done',

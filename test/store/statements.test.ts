@@ -244,7 +244,7 @@ eachDatabase(({ kind, bare }) => {
       const marks = await recorded.store.scheduling.markDue(WORKER, 100, LEASE_MS)
       const statements = await statementsOf(() => recorded.store.scheduling.submit(WORKER, marks, submitDue))
       await readsBy(found(statements, /^SELECT id, task, idle/), primary)
-      const jobs = await explain(found(statements, /AS schedule, state, NULL AS number FROM/))
+      const jobs = await explain(found(statements, /AS schedule, state, attempt, NULL AS number FROM/))
       expect(jobs.map((step) => step.key)).toContain('job_state_schedule')
       expect(jobs.some((step) => /^(ALL|index)$/.test(step.access))).toBe(false)
       const advance = await explain(found(statements, /^UPDATE/))

@@ -39,6 +39,13 @@ const isFinal = ({ outcome }: EndedJob) => outcome.state !== 'waiting'
 /** Whether the attempt failed and the job will be retried. */
 const hasFailed = ({ outcome }: EndedJob) => outcome.state === 'waiting' && outcome.why === 'failed'
 
+/** Whether the attempt failed. */
+const isFailure = (end: EndedJob) =>
+  hasFailed(end) || (end.outcome.state === 'failed' && end.outcome.error !== null)
+
+/** A job that gives way has not used up its retries. */
+const isExhausted = ({ outcome }: EndedJob) => outcome.state === 'failed' && outcome.reason !== 'yielded'
+
 export function endingColumns({ instant, now }: Dialect): string {
   return `id, periodic_task_id AS schedule, task, state, worker, attempt, claim,
     ${instant('started')} AS started, stop_requested, ${now} AS clock`
@@ -243,13 +250,15 @@ function scheduleAfter(
   const failures = counted.filter((end) => end.outcome.state === 'failed').length
   const runs = counted.length
   const clock = ends[0]?.row.clock ?? ''
-  const failedAttempts = failures + ends.filter(hasFailed).length
+  const failedAttempts = ends.filter(isFailure).length
   const schedule = toPlannable({
     ...row,
     run_count: row.run_count + runs,
     error_count: row.error_count + failures,
   })
-  const next = ends.some(isFinal) ? ofSchedule(schedule, failures > 0, open, fromStored(clock)) : null
+  const next = ends.some(isFinal)
+    ? ofSchedule(schedule, counted.some(isExhausted), open, fromStored(clock))
+    : null
   const latest = ends.findLast((end) => isCounted(end) || hasFailed(end))?.outcome
   return {
     id: row.id,
@@ -257,7 +266,8 @@ function scheduleAfter(
     errors: failures,
     failed_attempts: failedAttempts,
     last_finished: last === undefined ? null : clock,
-    attempted: Number(latest !== undefined),
+    // A job that yielded keeps the error of its last attempt.
+    attempted: Number(latest !== undefined && !(latest.state === 'failed' && latest.error === null)),
     last_error: latest === undefined || latest.state === 'success' ? null : latest.error,
     moved: Number(next !== null),
     nextrun: next?.nextRunAt ? toText(next.nextRunAt) : null,

@@ -22,6 +22,7 @@ const PLANNING = [
   'enabled',
   'timer',
   'overlap',
+  'yields',
   'catchUp',
   'jitter',
   'starts',
@@ -38,6 +39,7 @@ export interface PlannableRow
     | 'enabled'
     | 'timer'
     | 'overlap'
+    | 'yields'
     | 'catch_up'
     | 'jitter'
     | 'starts'

@@ -9,6 +9,7 @@ import { batchTable, updateFromBatch } from './batch.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { OPEN } from './conditions.ts'
 import type { Context } from './context.ts'
+import { endJobs, endingColumns, type EndingRow } from './ends.ts'
 import { groupBy } from './group-by.ts'
 import type { PlannableRow } from './rows.ts'
 import { type StartableRow, startableColumns, startAttempts } from './start-attempts.ts'
@@ -35,7 +36,8 @@ export function idOf({ row, otherIds }: Planned, { slot }: { readonly slot: Date
 export interface OpenJob {
   readonly id: string
   readonly schedule: string
-  readonly state: keyof OpenJobs
+  readonly state: 'waiting' | 'blocked' | 'running'
+  readonly attempt: number
 }
 
 /** The jobs of a schedule before it is planned. */
@@ -48,9 +50,9 @@ export interface JobsBefore {
 
 /**
  * The non-final jobs of the schedules, even if the unique key does not cover them: they may have been submitted under
- * another policy. Jobs that may be replaced are locked, so that no worker claims them in the meantime.
+ * another policy. Jobs that may be replaced or give way are locked, so that no worker claims them in the meantime.
  *
- * @returns by schedule; without those of which another transaction has locked a job that may be replaced
+ * @returns by schedule; without those of which another transaction has locked such a job
  */
 export async function jobsBefore(
   tx: Context,
@@ -61,22 +63,24 @@ export async function jobsBefore(
   const { job, schedule, stateIndex } = tables
   const ids = rows.map((row) => row.id)
   const found = await tx.rows<OpenJob | { id: null; schedule: string; number: number | null }>(
-    `SELECT id, periodic_task_id AS schedule, state, NULL AS number
+    `SELECT id, periodic_task_id AS schedule, state, attempt, NULL AS number
      FROM ${dialect.found(job, { index: stateIndex })}
      WHERE ${OPEN} AND periodic_task_id IN (${placeholders(ids)})
      UNION ALL
-     SELECT NULL, s.id, NULL, ${latestRun(tables)}
+     SELECT NULL, s.id, NULL, NULL, ${latestRun(tables)}
      FROM ${dialect.found(`${schedule} AS s`, 'key')}
      WHERE s.id IN (${placeholders(ids)})`,
     [...ids, ...ids],
   )
   const open = found.flatMap((one) => (one.id === null ? [] : [one]))
-  const replacing = new Set(rows.filter((row) => row.overlap === 'replace').map((row) => row.id))
+  const replacing = new Set(
+    rows.filter((row) => row.overlap === 'replace' || row.yields === 1).map((row) => row.id),
+  )
   // Locks by key, after the keys were found: locks through another index could deadlock with those of a claim.
   const replaceable = open.filter((one) => replacing.has(one.schedule))
   const got = await lockRows<OpenJob>(tx, {
     table: job,
-    columns: 'id, periodic_task_id AS schedule, state',
+    columns: 'id, periodic_task_id AS schedule, state, attempt',
     ids: replaceable.map((one) => one.id),
     where: OPEN,
   })
@@ -101,8 +105,8 @@ export async function openJobs(
   schedule: string,
 ): Promise<OpenJobs> {
   const { job, stateIndex: index } = tables
-  const open = await rows<Pick<OpenJob, 'state'>>(
-    `${select(['state'])} FROM ${dialect.found(job, { index })} WHERE ${OPEN} AND periodic_task_id = ? ${locking}`,
+  const open = await rows<Pick<OpenJob, 'state' | 'attempt'>>(
+    `${select(['state', 'attempt'])} FROM ${dialect.found(job, { index })} WHERE ${OPEN} AND periodic_task_id = ? ${locking}`,
     [schedule],
   )
   return countStates(open)
@@ -127,6 +131,26 @@ export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promis
   const cancelled = { state: "'cancelled'", reason: "'replaced'", finished: now }
   await updateRows(tx, tx.tables.job, cancelled, others)
   await updateRows(tx, tx.tables.job, { stop_requested: `COALESCE(stop_requested, ${now})` }, running)
+}
+
+/** Ends the jobs of these schedules, which all wait for a retry: their runs have failed. */
+export async function yieldRetries(
+  tx: Context,
+  rows: readonly PlannableRow[],
+  before: ReadonlyMap<string, JobsBefore>,
+): Promise<void> {
+  const ids = rows.flatMap((row) => before.get(row.id)?.jobs.map(({ id }) => id) ?? [])
+  const columns = endingColumns(tx.dialect)
+  const jobs = await lockRows<EndingRow>(tx, { table: tx.tables.job, columns, ids: ids.toSorted() })
+  const outcome = { state: 'failed', reason: 'yielded', error: null, result: null } as const
+  const schedules = new Map(rows.map((row) => [row.id, row]))
+  await endJobs(
+    tx,
+    jobs.map((row) => ({ row, outcome })),
+    schedules,
+    // The plan has decided the next run.
+    () => null,
+  )
 }
 
 /**
@@ -309,9 +333,12 @@ function goingOn({ waiting, blocked, running }: OpenJobs, { replaces }: Plan): n
   return replaces ? running : waiting + blocked + running
 }
 
-function countStates(jobs: readonly Pick<OpenJob, 'state'>[]): OpenJobs {
+function countStates(jobs: readonly Pick<OpenJob, 'state' | 'attempt'>[]): OpenJobs {
   const counts = { ...NO_OPEN_JOBS }
-  for (const job of jobs) counts[job.state] += 1
+  for (const { state, attempt } of jobs) {
+    counts[state] += 1
+    counts.retrying += Number(state === 'waiting' && attempt > 0)
+  }
   return counts
 }
 

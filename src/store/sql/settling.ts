@@ -27,6 +27,10 @@ export async function settleAll(
     tx,
     ids.filter((id) => !running.has(id)),
   )
+  const blocking = await yieldingTo(
+    tx,
+    [...schedules.rows.values()].filter((row) => row.yields === 1).map(({ id }) => id),
+  )
   const lost: EndedAttempt[] = []
   const locked: EndedAttempt[] = []
   const ended: AttemptOfRow[] = []
@@ -45,6 +49,7 @@ export async function settleAll(
           attempt: row.attempt,
           stopRequested: row.stop_requested !== null,
           timer: schedules.rows.get(row.schedule ?? '')?.timer ?? null,
+          yields: blocking.has(row.schedule ?? ''),
         }),
       })
   }
@@ -72,6 +77,19 @@ export async function settleAll(
     }),
   )
   return { settled, lost: lost.map((attempt) => attempt.fence), locked }
+}
+
+/** @returns those of these schedules that have a blocked job */
+async function yieldingTo(tx: Context, schedules: readonly string[]): Promise<ReadonlySet<string>> {
+  if (schedules.length === 0) return new Set()
+  const { job, stateIndex } = tx.tables
+  const rows = await tx.rows<{ id: string }>(
+    `SELECT DISTINCT periodic_task_id AS id
+     FROM ${tx.dialect.found(job, { index: stateIndex })}
+     WHERE state = 'blocked' AND periodic_task_id IN (${placeholders(schedules)})`,
+    schedules,
+  )
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** @returns the schedules whose next job is locked by others */

@@ -28,6 +28,7 @@ import {
   plannedJobs,
   replaceOpen,
   startPlanned,
+  yieldRetries,
 } from './schedule-jobs.ts'
 import { placeholders } from './tables.ts'
 
@@ -236,6 +237,11 @@ async function submitAll(
   await replaceOpen(
     tx,
     replacing.flatMap(({ id }) => before.get(id)?.jobs ?? []),
+  )
+  await yieldRetries(
+    tx,
+    planned.filter(({ plan }) => plan.yields).map(({ row }) => row),
+    before,
   )
   const given = replacing.filter((row) => row.retry_at !== null).map(({ id }) => id)
   await updateRows(tx, tx.tables.schedule, NO_RETRY, given)

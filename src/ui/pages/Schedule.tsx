@@ -197,7 +197,7 @@ function Facts({ schedule }: ScheduleProps) {
 
 /** Null: the policy has no value to show. */
 function shownPolicy({ kind, otherwise, values, default: usual }: Field, value: Value) {
-  if (value === '' || (value === 0 && usual === 0)) return null
+  if (value === '' || ((value === 0 || value === false) && usual === value)) return null
   if (value === null) return otherwise === undefined ? null : <span class="quiet">{otherwise}</span>
   if (kind === 'instant') return <At at={String(value)} />
   if (kind === 'span') return spanText(Number(value))

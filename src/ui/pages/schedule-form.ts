@@ -84,6 +84,7 @@ function parsed(name: Name, value: string): unknown {
   if (name === 'args') return parsedArgs(value)
   const field = fields.find((one) => one.name === name)
   if (value === '') return field?.default ?? null
+  if (field?.kind === 'flag') return value === 'true'
   return field?.kind === 'whole' && /^-?\d+$/.test(value) ? Number(value) : value
 }
 

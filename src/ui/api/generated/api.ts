@@ -650,6 +650,8 @@ export interface components {
             retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
+            /** @description Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then has failed. A running handler is not stopped; default false */
+            yields?: boolean;
             /**
              * @description What happens after a run has failed permanently; default `continue`
              * @enum {string}
@@ -700,6 +702,8 @@ export interface components {
             retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
+            /** @description Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then has failed. A running handler is not stopped; default false */
+            yields?: boolean;
             /**
              * @description What happens after a run has failed permanently; default `continue`
              * @enum {string}
@@ -786,6 +790,8 @@ export interface components {
             retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
+            /** @description Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then has failed. A running handler is not stopped; default false */
+            yields?: boolean;
             /**
              * @description What happens after a run has failed permanently; default `continue`
              * @enum {string}
@@ -838,6 +844,8 @@ export interface components {
             retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
+            /** @description Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then has failed. A running handler is not stopped; default false */
+            yields?: boolean;
             /**
              * @description What happens after a run has failed permanently; default `continue`
              * @enum {string}
@@ -932,6 +940,7 @@ export interface components {
             retries: (number | "unlimited") | null;
             retryDelay: number | null;
             retryBackoff: ("exponential" | "fixed") | null;
+            yields: boolean;
             /** @enum {string} */
             onExhausted: "continue" | "stop";
             /** @enum {string} */
@@ -991,6 +1000,7 @@ export interface components {
             retries: (number | "unlimited") | null;
             retryDelay: number | null;
             retryBackoff: ("exponential" | "fixed") | null;
+            yields: boolean;
             /** @enum {string} */
             onExhausted: "continue" | "stop";
             /** @enum {string} */

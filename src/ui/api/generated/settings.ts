@@ -3,7 +3,7 @@
 /** The settings in the order of the form. */
 export const FIELDS = [
   {"name":"task","kind":"text","label":"Task","help":"The name of the task to run"},
-  {"name":"enabled","kind":"flag","label":"Enabled","help":"Whether the schedule runs or is paused. Kalends never changes it","default":true},
+  {"name":"enabled","kind":"flag","label":"Enabled","help":"Whether the schedule runs or is paused. Kalends never changes it","default":true,"values":{"false":"no","true":"yes"}},
   {"name":"timer","kind":"text","label":"Timer","help":"When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once"},
   {"name":"args","kind":"json","label":"Args","help":"Arguments for the task, as JSON","default":"{}"},
   {"name":"summary","kind":"text","label":"Summary","help":"The purpose of the schedule","default":null},
@@ -17,6 +17,7 @@ export const FIELDS = [
   {"name":"retries","kind":"whole","label":"Retries","help":"Number of attempts after the first, or `unlimited`","otherwise":"as set for the task","default":null},
   {"name":"retryDelay","kind":"span","label":"Retry delay","help":"Time before the first retry","otherwise":"as set for the task","default":null},
   {"name":"retryBackoff","kind":"choice","label":"Retry backoff","help":"How the delay grows with each retry","otherwise":"as set for the task","default":null,"values":{"exponential":"double it, up to ten times the first","fixed":"keep it the same"}},
+  {"name":"yields","kind":"flag","label":"Yields","help":"Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then has failed. A running handler is not stopped","default":false,"values":{"false":"no","true":"yes"}},
   {"name":"onExhausted","kind":"choice","label":"On exhausted","help":"What happens after a run has failed permanently","default":"continue","values":{"continue":"continue with the next slot","stop":"stop the schedule until it is reset"}},
   {"name":"afterDone","kind":"choice","label":"After done","help":"What happens to a finished schedule once its jobs are pruned","default":"keep","values":{"keep":"keep it","delete":"delete it, unless code declares it"}},
   {"name":"priority","kind":"whole","label":"Priority","help":"Jobs with a larger priority run first","default":0},
