@@ -92,7 +92,7 @@ CREATE UNIQUE INDEX `{prefix}job_active` ON `{prefix}job` (`active_key`);--> sta
 CREATE INDEX `{prefix}job_claim` ON `{prefix}job` (`claim_group`,`claim_task`,`claim_rank`,`id`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_due` ON `{prefix}job` (`due_at`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_held` ON `{prefix}job` (`held_by`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_finished` ON `{prefix}job` (`finished`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_finished` ON `{prefix}job` (`finished`,`id`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_state_schedule` ON `{prefix}job` (`state`,`periodic_task_id`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_state` ON `{prefix}job` (`state`,`id`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_task` ON `{prefix}job` (`task`,`id`);--> statement-breakpoint
@@ -193,7 +193,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT "{prefix}periodic_task_retry_limit" CHECK(typeof(`retry_limit`) in ('integer', 'null') and `retry_limit` between 0 and 2147483647)
 );
 --> statement-breakpoint
-CREATE INDEX `{prefix}periodic_task_wake_at` ON `{prefix}periodic_task` (`wake_at`);--> statement-breakpoint
+CREATE INDEX `{prefix}periodic_task_wake_at` ON `{prefix}periodic_task` (`wake_at`,`id`);--> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_declared_by` ON `{prefix}periodic_task` (`declared_by`);--> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_idle` ON `{prefix}periodic_task` (`idle`);--> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_status` ON `{prefix}periodic_task` (`status`,`id`);--> statement-breakpoint

@@ -1,48 +1,49 @@
-/** Reads lists of the library, page by page. */
-import type { Listed, ListPage } from '../index.ts'
-import { printJson } from './output.ts'
+/** Prints lists of the library. */
+import type { Listed, ListPage, PageQuery } from '../index.ts'
+import { print, printJson, say } from './output.ts'
+import { type Column, tableText } from './table.ts'
+import { counted } from './values.ts'
 
 /** The most rows in a page. */
 const PAGE = 1000
+/** The description of `--after`. */
+export const AFTER = 'continue after an earlier list, which says what to write here'
 
-/**
- * The first rows of a list, without duplicates.
- *
- * @param list  returns a page: after the row `last`, or after `offset` rows
- * @param limit  the most rows
- */
-export async function firstRows<Row extends { readonly id: string }>(
-  list: (page: {
-    readonly limit: number
-    readonly offset: number
-    readonly last: string | undefined
-  }) => Promise<ListPage<Row>>,
-  limit: number,
-): Promise<ListPage<Row>> {
-  const rows = new Map<string, Row>()
-  let offset = 0
-  let last: string | undefined
-  for (;;) {
-    const size = Math.max(1, Math.min(PAGE, limit - rows.size))
-    const { items, ...total } = await list({ limit: size, offset, last })
-    for (const item of items) rows.set(item.id, item)
-    if (items.length < size || rows.size >= limit)
-      return { items: [...rows.values()].slice(0, limit), ...total }
-    offset += items.length
-    last = items.at(-1)?.id
-  }
+interface List<Row> {
+  readonly list: (page: PageQuery) => Promise<ListPage<Listed<Row>>>
+  readonly get: (id: string) => Promise<Row | null>
+  readonly columns: readonly Column<Row>[]
+  /** Such as `schedule`. */
+  readonly noun: string
 }
 
-/** Such as `5 schedules listed of 10000 or more.` */
-export function listed({ items, total, totalIsExact }: ListPage<unknown>, counted: string): string {
-  if (total <= items.length) return `${counted} listed.`
-  return `${counted} listed of ${total}${totalIsExact ? '' : ' or more'}.`
+interface ListFlags {
+  readonly limit: number
+  readonly after?: string | undefined
+  readonly json?: boolean | undefined
 }
 
-/** Prints complete rows for `--json`, including the values that a list leaves out. */
-export async function printWhole<Row extends { readonly id: string }>(
-  rows: readonly Listed<Row>[],
-  get: (id: string) => Promise<Row | null>,
+/** Prints the first rows of a list as a table; with `--json`, also the values that a list leaves out. */
+export async function printList<Row extends { readonly id: string }>(
+  { list, get, columns, noun }: List<Row>,
+  { limit, after, json = false }: ListFlags,
 ): Promise<void> {
-  for (const row of rows) printJson(row.truncated === undefined ? row : ((await get(row.id)) ?? row))
+  // A map, because a row that moves is found twice.
+  const found = new Map<string, Listed<Row>>()
+  const read = async (from: string | undefined) => {
+    const { items, ...page } = await list({ limit: Math.min(PAGE, limit - found.size), after: from })
+    for (const item of items) found.set(item.id, item)
+    return page
+  }
+  let { total, next } = await read(after)
+  while (next !== null && found.size < limit) ({ total, next } = await read(next))
+  const rows = [...found.values()]
+  if (json) {
+    for (const row of rows) printJson(row.truncated === undefined ? row : ((await get(row.id)) ?? row))
+    return
+  }
+  if (rows.length > 0) print(tableText(columns, rows))
+  const of = total === null || total <= rows.length ? '' : ` of ${total === 1000 ? '1,000+' : total}`
+  const more = next === null ? '' : ` For more, repeat it with --after '${next.replaceAll("'", `'\\''`)}'`
+  say(`${counted(rows.length, noun)} listed${of}.${more}`)
 }

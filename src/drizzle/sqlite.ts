@@ -240,7 +240,8 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         wakeAt: instant('wake_at').generatedAlwaysAs(sql.raw(WAKE_AT)),
       },
       (table) => [
-        index(name('periodic_task_wake_at')).on(table.wakeAt),
+        // With the key, because pages of lists start between rows with equal times.
+        index(name('periodic_task_wake_at')).on(table.wakeAt, table.id),
         index(name('periodic_task_declared_by')).on(table.declaredBy),
         index(name('periodic_task_idle')).on(table.idle),
         // For lists, paged in the order of the key.
@@ -301,7 +302,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         index(name('job_claim')).on(table.claimGroup, table.claimTask, table.claimRank, table.id),
         index(name('job_due')).on(table.dueAt),
         index(name('job_held')).on(table.heldBy),
-        index(name('job_finished')).on(table.finishedAt),
+        index(name('job_finished')).on(table.finishedAt, table.id),
         index(name('job_state_schedule')).on(table.state, table.scheduleId),
         // For lists, newest first, which is the order of the key.
         index(name('job_state')).on(table.state, table.id),

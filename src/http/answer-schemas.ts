@@ -53,11 +53,17 @@ export const ListedSchedule = Schedule.extend({
   }),
   runs: z.array(RecentRun).optional().meta({ description: 'Newest first, if requested' }),
 })
-const total = {
-  total: z.int().meta({ description: 'On all pages' }),
-  totalIsExact: z.boolean().meta({ description: 'False: there may be more' }),
+const paging = {
+  total: orNull(z.int()).meta({
+    description:
+      'On all pages; 1000: or more; null: unknown, because the search ended before it had found so many',
+  }),
+  next: orNull(z.string()).meta({
+    description:
+      '`after` for the next page; null at the end. A search may return fewer rows than the limit, even none, and a next page',
+  }),
 }
-export const SchedulePage = z.strictObject({ items: z.array(ListedSchedule), ...total })
+export const SchedulePage = z.strictObject({ items: z.array(ListedSchedule), ...paging })
 export const Job = z.strictObject({
   id: z.string(),
   scheduleId: orNull(z.string()),
@@ -84,7 +90,7 @@ export const SubmittedJob = Job.extend({
   }),
 })
 export const ListedJob = Job.extend({ truncated })
-export const JobPage = z.strictObject({ items: z.array(ListedJob), ...total })
+export const JobPage = z.strictObject({ items: z.array(ListedJob), ...paging })
 export const History = z.strictObject({ items: z.array(ListedJob) })
 export const JobReference = z.strictObject({ jobId: z.string() })
 export const JobsActionAnswer = z.strictObject({

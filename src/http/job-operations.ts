@@ -33,14 +33,14 @@ export const jobOperations: readonly Operation[] = [
   operation('listJobs', 'GET', PATH, 'read', {
     summary: 'List jobs, newest first',
     description:
-      'Totals are counted up to 10,000. Filters without an index, such as the text of errors, search the newest 100,000 jobs that match the other filters.',
+      'For a page, filters without an index, such as the text of errors, search the next 100,000 jobs that match the other filters.',
     query: queries.JobsQuery,
     answers: { 200: { description: 'One page', schema: answers.JobPage } },
     run: async (call) => {
       const { query, reach } = call
       checkSearch(query, call)
-      const { items, ...total } = await reach.jobs.list(query)
-      return ok({ items: items.map((job) => shownJob(job, call)), ...total })
+      const { items, ...page } = await reach.jobs.list(query)
+      return ok({ items: items.map((job) => shownJob(job, call)), ...page })
     },
   }),
   operation('submitJob', 'POST', PATH, 'submit', {

@@ -27,7 +27,12 @@ const whole = (least: number, most: number) => {
   return z.coerce.number({ error }).int({ error }).min(least).max(most).optional()
 }
 const limit = whole(1, 1000)
-const paging = { limit, offset: whole(0, 100_000) }
+const paging = {
+  limit,
+  after: text(250)
+    .optional()
+    .meta({ description: '`next` of the previous page; in the order of ids, any id: only ids after it' }),
+}
 
 export const ScheduleParams = z.object({ id: scheduleId })
 export const JobParams = z.object({ id: jobId })
@@ -45,24 +50,14 @@ export const SchedulesQuery = z.strictObject({
   order: z
     .enum(['id', 'nextRunAt'])
     .optional()
-    .meta({ description: '`nextRunAt`: earliest next run first, without schedules that have none' }),
-  after: scheduleId
-    .optional()
-    .meta({ description: 'Only ids after this one, the last of the previous page' }),
+    .meta({ description: '`nextRunAt`: earliest next run first, and last schedules that have none' }),
   runs: whole(1, 50).meta({
     description: 'Include this many recent runs of each schedule; limit is at most 200 then',
   }),
   ...paging,
 })
 export const ScheduleCountsQuery = z.strictObject(scheduleFilter)
-export const JobsQuery = z.strictObject({
-  ...jobFilter,
-  before: jobId.optional().meta({
-    description:
-      'Only ids before this one, the last of the previous page; not with scheduleId, finishedFrom or finishedTo',
-  }),
-  ...paging,
-})
+export const JobsQuery = z.strictObject({ ...jobFilter, ...paging })
 export const JobCountsQuery = z.strictObject(jobFilter)
 export const HistoryQuery = z.strictObject({ limit, before: instantIn.optional() })
 export const ElapsesQuery = z.strictObject({ limit, after: instantIn.optional() })

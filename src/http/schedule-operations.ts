@@ -31,14 +31,14 @@ export const scheduleOperations: readonly Operation[] = [
   operation('listSchedules', 'GET', PATH, 'read', {
     summary: 'List schedules',
     description:
-      'Ordered by id. Totals are counted up to 10,000; `text` is searched in the first 100,000 schedules that match the other filters.',
+      'Ordered by id. For a page, `text` is searched in the next 100,000 schedules that match the other filters.',
     query: queries.SchedulesQuery,
     answers: { 200: { description: 'One page', schema: answers.SchedulePage } },
     run: async (call) => {
       const { runs, ...query } = call.query
       if (runs !== undefined && (query.limit ?? 100) > MOST_WITH_RUNS)
         throw invalidField('limit', `with runs, a page has at most ${MOST_WITH_RUNS} schedules`)
-      const { items, ...total } = await call.reach.schedules.list(query)
+      const { items, ...page } = await call.reach.schedules.list(query)
       const ids = items.map(({ id }) => id)
       const recent = runs === undefined ? null : await call.reach.views.recentRuns(ids, runs)
       const shown = items.map((item) => ({
@@ -46,7 +46,7 @@ export const scheduleOperations: readonly Operation[] = [
         timerDescription: timerDescription(item.timer),
         ...(recent !== null && { runs: recent.get(item.id) ?? [] }),
       }))
-      return ok({ items: shown, ...total })
+      return ok({ items: shown, ...page })
     },
   }),
   operation('createSchedule', 'POST', PATH, 'admin', {

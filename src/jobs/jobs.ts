@@ -6,7 +6,7 @@ import type { Attempt } from '../model/attempt.ts'
 import { type Authority, checkOpenJobs, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
 import { END_RULES } from '../model/end-rules.ts'
-import { checkedConditions, checkedInstant, checkedPage, checkedWhole, spanOption } from '../model/input.ts'
+import { checkedConditions, checkedInstant, checkedLimit, checkedWhole, spanOption } from '../model/input.ts'
 import { isFinal, type Job, type JobState, type JobId, type Stored } from '../model/job.ts'
 import { cancel, retry } from '../model/manual-runs.ts'
 import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
@@ -18,8 +18,8 @@ import {
   type Counts,
   type JobConditions,
   type JobQuery,
-  LIST_BOUNDS,
   type Listed,
+  LIST_BOUNDS,
   type ListPage,
   type ListStore,
   type LogLine,
@@ -171,28 +171,20 @@ export class Jobs {
   }
 
   /**
-   * Lists jobs, newest first. Large values are left out, see `truncated`; totals are counted up to 10,000. Conditions
-   * without an index, such as the text of errors, are searched in the newest 100,000 rows that match the other filters.
+   * Lists jobs, newest first. Large values are left out, see `truncated`. Conditions without an index, such as the text
+   * of errors, are searched in the next 100,000 rows that match the other filters.
    *
    * @throws InvalidInputError
    */
-  async list(query: JobQuery = {}): Promise<ListPage<Listed<Job>>> {
-    checkKeys(query, [...Object.keys(JOB_CONDITIONS), 'limit', 'offset', 'before'])
-    const { limit, offset, before, ...conditions } = query
-    checkedConditions('', conditions, JOB_CONDITIONS)
-    const { scheduleId: schedule, finishedFrom, finishedTo } = conditions
-    if (before !== undefined && (schedule ?? finishedFrom ?? finishedTo) !== undefined)
-      throw new InvalidInputError(
-        'before',
-        'is only possible when the order is by id, so not for one schedule or a time range; use offset',
-      )
-    return this.#lists.jobs({ ...LIST_BOUNDS, ...conditions, before, ...checkedPage({ limit, offset }) })
+  async list({ limit, ...query }: JobQuery = {}): Promise<ListPage<Listed<Job>>> {
+    checkedConditions('', query, { ...JOB_CONDITIONS, after: 'text' })
+    return this.#lists.jobs({ ...query, limit: checkedLimit(limit) })
   }
 
   /** The number of jobs by state. */
   async count(conditions: JobConditions = {}): Promise<Counts<JobState>> {
     checkedConditions('', conditions, JOB_CONDITIONS)
-    return await this.#lists.jobCounts(conditions, LIST_BOUNDS)
+    return await this.#lists.jobCounts(conditions)
   }
 
   /**
@@ -289,10 +281,8 @@ export class Jobs {
   ): Promise<ManyResult> {
     if ('filter' in which) checkedConditions('filter.', which.filter, JOB_CONDITIONS)
     const ids: ManyActions['ids'] = (conditions, limit) =>
-      limit === null
-        ? this.#lists.jobIds(conditions, Infinity, NO_BOUNDS)
-        : this.#lists.jobIds(conditions, limit, LIST_BOUNDS)
-    const count: ManyActions['count'] = (conditions) => this.#lists.jobCounts(conditions, LIST_BOUNDS)
+      this.#lists.jobIds(conditions, limit, limit === Infinity ? NO_BOUNDS : LIST_BOUNDS)
+    const count: ManyActions['count'] = (conditions) => this.#lists.jobCounts(conditions)
     return await changeMany({ ids, count, change }, action, which, options)
   }
 

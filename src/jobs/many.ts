@@ -55,8 +55,8 @@ export interface ManyResult {
 
 /** What the change of many jobs needs. */
 export interface ManyActions {
-  /** @param limit  null: all, after a search of all rows */
-  readonly ids: (conditions: JobConditions, limit: number | null) => Promise<MatchingIds>
+  /** @param limit  Infinity: all, after a search of all rows */
+  readonly ids: (conditions: JobConditions, limit: number) => Promise<MatchingIds>
   readonly count: (conditions: JobConditions) => Promise<Counts<JobState>>
   /** @returns the job afterwards. @throws ConflictError when it cannot be changed */
   readonly change: (id: string) => Promise<Job>
@@ -80,7 +80,7 @@ export async function changeMany(
   checkKeys(options, OPTIONS)
   checkKeys(which, 'ids' in which ? ['ids'] : ['filter'])
   const { dryRun = false, limit, each = alone, isRefusal = isRefused } = options
-  const most = checkedWhole('limit', limit, 1, Number.MAX_SAFE_INTEGER) ?? null
+  const most = checkedWhole('limit', limit, 1, Number.MAX_SAFE_INTEGER) ?? Infinity
   const { ids, ...found } =
     'ids' in which ? given(which.ids, most) : await matching(actions, action, which.filter, most)
   const changed: string[] = []
@@ -102,9 +102,9 @@ async function alone(_id: string, change: () => Promise<Job>): Promise<void> {
   await change()
 }
 
-function given(ids: readonly string[], limit: number | null): Found {
+function given(ids: readonly string[], limit: number): Found {
   const all = [...new Set(ids)]
-  const some = all.slice(0, limit ?? all.length)
+  const some = all.slice(0, limit)
   return { ids: some, matched: all.length, matchedIsExact: true, more: some.length < all.length }
 }
 
@@ -112,20 +112,20 @@ async function matching(
   { ids, count }: ManyActions,
   action: JobAction,
   filter: JobConditions,
-  limit: number | null,
+  limit: number,
 ): Promise<Found> {
   const found: string[] = []
   let isComplete = true
   for (const state of statesOf(action, filter)) {
-    const left = limit === null ? null : limit - found.length
-    if (left === 0) break
-    const some = await ids({ ...filter, state }, left)
+    if (found.length === limit) break
+    const some = await ids({ ...filter, state }, limit - found.length)
     found.push(...some.ids)
     isComplete &&= some.isComplete
   }
   // A job that changes its state during the search may be found twice.
   const unique = [...new Set(found)]
-  if (limit === null) return { ids: unique, matched: unique.length, matchedIsExact: isComplete, more: false }
+  if (limit === Infinity)
+    return { ids: unique, matched: unique.length, matchedIsExact: isComplete, more: false }
   const { counts, isExact } = await count(filter)
   const matched = statesOf(action, filter).reduce((sum, state) => sum + (counts[state] ?? 0), 0)
   return { ids: unique, matched, matchedIsExact: isExact, more: matched > unique.length || !isExact }

@@ -8,7 +8,6 @@ import { wholeNeeded } from './settings.ts'
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const DEFAULT_LIMIT = 100
 const MOST_AT_ONCE = 1000
-const LARGEST_OFFSET = 100_000
 
 /** Rejected input as error messages quote it: escaped, and at most one or two lines long. */
 export function shownInput(value: unknown): string {
@@ -171,13 +170,7 @@ export function checkedConditions(
   }
 }
 
-/** The checked page of a list. @throws InvalidInputError */
-export function checkedPage(query: { limit?: number | undefined; offset?: number | undefined }): {
-  limit: number
-  offset: number
-} {
-  return {
-    limit: checkedWhole('limit', query.limit, 1, MOST_AT_ONCE) ?? DEFAULT_LIMIT,
-    offset: checkedWhole('offset', query.offset, 0, LARGEST_OFFSET) ?? 0,
-  }
+/** @throws InvalidInputError when a list cannot return so many rows at once */
+export function checkedLimit(limit: number | undefined, otherwise = DEFAULT_LIMIT): number {
+  return checkedWhole('limit', limit, 1, MOST_AT_ONCE) ?? otherwise
 }

@@ -3,7 +3,7 @@ import type { Job, JobState } from '../model/job.ts'
 import { prefixOf } from '../model/owner.ts'
 import type { Payload } from '../model/redaction.ts'
 import type { Schedule } from '../model/schedule.ts'
-import { LIST_BOUNDS, type Listed } from '../store/list-store.ts'
+import type { Listed } from '../store/list-store.ts'
 import type { SchedulesContext, ScheduleStores } from './context.ts'
 import { type Evidence, startOfMinute } from './explain.ts'
 
@@ -28,8 +28,7 @@ export async function evidenceOf(
     return namesWorkers ? text : errorTextForOwner(text)
   }
   const shown = (job: Listed<Job>): Job => ({ ...job, error: errorOf(job.error, job) })
-  const openIn = (state: JobState) =>
-    lists.jobs({ ...LIST_BOUNDS, scheduleId: id, state, limit: MOST_OPEN, offset: 0 })
+  const openIn = (state: JobState) => lists.jobs({ scheduleId: id, state, limit: MOST_OPEN })
   const pages = await Promise.all([openIn('running'), openIn('waiting'), openIn('blocked')])
   const workers = await stores.workers.list()
   const around = at === null ? [] : await lists.history(id, { from: startOfMinute(at) }, AROUND)

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { ConflictError, InvalidInputError, NotFoundError, VersionError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkOpenJobs, checkPeriod, requireTask } from '../model/authority.ts'
-import { checkedConditions, checkedInstant, checkedPage, oneOf } from '../model/input.ts'
+import { checkedConditions, checkedInstant, checkedLimit, oneOf } from '../model/input.ts'
 import type { ScheduleStatus, SettingValues } from '../model/settings.ts'
 import { runNow } from '../model/manual-runs.ts'
 import type { Job } from '../model/job.ts'
@@ -14,14 +14,7 @@ import { newJobId } from '../model/occurrence.ts'
 import { newId } from '../model/owner.ts'
 import { elapsesOf, planEdit } from '../model/plan.ts'
 import { changedSettings, type Schedule } from '../model/schedule.ts'
-import {
-  type Counts,
-  LIST_BOUNDS,
-  type Listed,
-  type ListPage,
-  type ScheduleConditions,
-  type ScheduleQuery,
-} from '../store/list-store.ts'
+import type { Counts, Listed, ListPage, ScheduleConditions, ScheduleQuery } from '../store/list-store.ts'
 import type { TransactionOption } from '../store/job-store.ts'
 import { argsOfOneRun, checkCount, checkOf, versionOf } from './checks.ts'
 import type { HistoryQuery, SchedulesContext, ScheduleStores, WriteOptions } from './context.ts'
@@ -210,31 +203,21 @@ export class Schedules {
   }
 
   /**
-   * Lists schedules by id, or by next run. Large values are left out, see `truncated`; totals are counted up to 10,000.
-   * A text search covers the first 100,000 rows that match the other filters.
+   * Lists schedules by id, or by next run. Large values are left out, see `truncated`. A text search of a page covers
+   * the next 100,000 rows that match the other filters.
    *
    * @throws InvalidInputError
    */
-  async list(query: ScheduleQuery = {}): Promise<ListPage<Listed<Schedule>>> {
-    if (query.order === 'nextRunAt' && query.after !== undefined)
-      throw new InvalidInputError('after', 'is only possible when the order is by id; use offset')
-    checkKeys(query, [...Object.keys(SCHEDULE_CONDITIONS), 'limit', 'offset', 'order', 'after'])
-    const { limit, offset, order, after, ...conditions } = query
+  async list({ limit, order, ...query }: ScheduleQuery = {}): Promise<ListPage<Listed<Schedule>>> {
+    checkedConditions('', query, { ...SCHEDULE_CONDITIONS, after: 'text' })
     oneOf('order', order, ['id', 'nextRunAt'])
-    checkedConditions('', conditions, SCHEDULE_CONDITIONS)
-    return this.#stores.lists.schedules({
-      ...LIST_BOUNDS,
-      ...conditions,
-      order,
-      after,
-      ...checkedPage({ limit, offset }),
-    })
+    return this.#stores.lists.schedules({ ...query, order, limit: checkedLimit(limit) })
   }
 
   /** The number of schedules by status. */
   async count(conditions: ScheduleConditions = {}): Promise<Counts<ScheduleStatus>> {
     checkedConditions('', conditions, SCHEDULE_CONDITIONS)
-    return await this.#stores.lists.scheduleCounts(conditions, LIST_BOUNDS)
+    return await this.#stores.lists.scheduleCounts(conditions)
   }
 
   /**
@@ -357,7 +340,7 @@ export class Schedules {
    */
   async elapses(id: string, options: { after?: Date; limit?: number } = {}): Promise<Date[]> {
     checkKeys(options, ['after', 'limit'])
-    const limit = options.limit === undefined ? DEFAULT_ELAPSES : checkedPage(options).limit
+    const limit = checkedLimit(options.limit, DEFAULT_ELAPSES)
     const after = checkedInstant('after', options.after) ?? (await this.#stores.schedules.now())
     const event = elapsesOf(await this.#existing(id), after)
     const elapses: Date[] = []
@@ -371,7 +354,7 @@ export class Schedules {
     checkKeys(query, ['before', 'limit'])
     await this.#existing(id)
     const before = checkedInstant('before', query.before) ?? null
-    return this.#stores.lists.history(id, { before }, checkedPage({ limit: query.limit }).limit)
+    return this.#stores.lists.history(id, { before }, checkedLimit(query.limit))
   }
 
   /**

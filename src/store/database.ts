@@ -141,12 +141,6 @@ export interface Dialect {
   readonly nowPlus: (ms: number) => string
   /** Expression: an instant as normalised text, even if it was written manually in another format. */
   readonly instant: (column: string) => string
-  /** Expression: the first 13 characters of an instant, `YYYY-MM-DD HH`. */
-  readonly hour: (column: string) => string
-  /** Expression: the minute of an instant, as two digits. */
-  readonly minute: (column: string) => string
-  /** Expression: the position of a text in another, from 1; 0 when it does not occur. */
-  readonly position: (text: string, part: string) => string
 
   /**
    * A table in a FROM or an UPDATE whose rows are found by key or by an index. An optimizer may prefer to scan a small

@@ -7,7 +7,7 @@ import type { ScheduleStatus } from '../model/settings.ts'
 
 /** Limits on the cost of reading large tables. */
 export interface ListBounds {
-  /** Rows beyond this number are not counted. */
+  /** Rows with one value are not counted beyond this number. */
   readonly countUpTo: number
   /** The most rows, in order, that are searched for conditions that no index serves. */
   readonly searchWithin: number
@@ -19,16 +19,7 @@ export interface ListBounds {
 export const LIST_BOUNDS: ListBounds = { countUpTo: 10_000, searchWithin: 100_000, searchMs: 2000 }
 
 /** All rows are searched. */
-export const NO_BOUNDS: ListBounds = {
-  countUpTo: Number.MAX_SAFE_INTEGER - 1,
-  searchWithin: Number.MAX_SAFE_INTEGER,
-  searchMs: Infinity,
-}
-
-export interface PageBounds extends ListBounds {
-  readonly limit: number
-  readonly offset: number
-}
+export const NO_BOUNDS: ListBounds = { ...LIST_BOUNDS, searchWithin: Infinity, searchMs: Infinity }
 
 /** Which schedules match; omitted conditions match all. */
 export interface ScheduleConditions {
@@ -66,26 +57,20 @@ export interface JobConditions {
 export interface PageQuery {
   /** 1 to 1000, default 100. */
   readonly limit?: number | undefined
-  /** At most 100,000. To go further, continue from the last id, or filter. */
-  readonly offset?: number | undefined
+  /** `next` of the previous page. In the order of ids, any id: the page starts after it. */
+  readonly after?: string | undefined
 }
 
 /** Which schedules to list, and in which order. */
 export interface ScheduleQuery extends ScheduleConditions, PageQuery {
-  /** Only ids after this one: the last id of the previous page. */
-  readonly after?: string | undefined
-  /** `id` (default) or `nextRunAt`: earliest next run first, without schedules that have no next run. */
+  /** `id` (default) or `nextRunAt`: earliest next run first, and last, by id, schedules that have none. */
   readonly order?: 'id' | 'nextRunAt' | undefined
 }
 
 /** Which jobs to list, newest first. */
-export interface JobQuery extends JobConditions, PageQuery {
-  /** Only ids before this one: the last id of the previous page. */
-  readonly before?: string | undefined
-}
+export interface JobQuery extends JobConditions, PageQuery {}
 
-export type ScheduleSelection = ScheduleQuery & PageBounds
-export type JobSelection = JobQuery & PageBounds
+type Limited<Query extends PageQuery> = Query & { readonly limit: number }
 
 /** Columns that may be large. */
 export type LargeColumn = 'args' | 'result' | 'progress' | 'error' | 'lastError'
@@ -99,12 +84,14 @@ export type Listed<Row> = Row & {
   readonly truncated?: Readonly<Partial<Record<LargeColumn, number>>>
 }
 
-/** Part of a list, and the total as far as it was counted. */
+/** Part of a list. */
 export interface ListPage<Item> {
+  /** May be fewer than `limit`, even none, although there are more: a search reads a limited number of rows. */
   readonly items: Item[]
-  readonly total: number
-  /** False: there are, or may be, more than `total`. */
-  readonly totalIsExact: boolean
+  /** On all pages; 1000: or more; null: unknown, because the search ended before it had found so many. */
+  readonly total: number | null
+  /** `after` for the next page; null at the end. */
+  readonly next: string | null
 }
 
 /** The number of rows for each name. */
@@ -184,16 +171,19 @@ export interface ChangeTokens {
 export interface ListStore {
   /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
   ownedBy(owner: Owner): ListStore
-  schedules(selection: ScheduleSelection): Promise<ListPage<Listed<Schedule>>>
+  /** @throws InvalidInputError when `after` does not fit the order */
+  schedules(query: Limited<ScheduleQuery>, bounds?: ListBounds): Promise<ListPage<Listed<Schedule>>>
   /**
    * Newest first. Jobs of one schedule are ordered by slot; jobs within a time range are ordered by when they ended,
    * except for an owner.
+   *
+   * @throws InvalidInputError when `after` does not fit the order
    */
-  jobs(selection: JobSelection): Promise<ListPage<Listed<Job>>>
+  jobs(query: Limited<JobQuery>, bounds?: ListBounds): Promise<ListPage<Listed<Job>>>
   /** The ids of jobs, in the order of `jobs`. */
-  jobIds(conditions: JobConditions, limit: number, bounds: ListBounds): Promise<MatchingIds>
-  scheduleCounts(conditions: ScheduleConditions, bounds: ListBounds): Promise<Counts<ScheduleStatus>>
-  jobCounts(conditions: JobConditions, bounds: ListBounds): Promise<Counts<JobState>>
+  jobIds(conditions: JobConditions, limit: number, bounds?: ListBounds): Promise<MatchingIds>
+  scheduleCounts(conditions: ScheduleConditions, bounds?: ListBounds): Promise<Counts<ScheduleStatus>>
+  jobCounts(conditions: JobConditions, bounds?: ListBounds): Promise<Counts<JobState>>
   /** The last runs and skips of each of these schedules, newest first. */
   recentRuns(schedules: readonly string[], limit: number): Promise<ReadonlyMap<string, readonly RecentRun[]>>
   /** Runs and skips of a schedule: from a slot on, oldest first; or before a slot, newest first. */
@@ -209,26 +199,33 @@ export interface ListStore {
   /** The newest failed jobs. `complete` is false if there are, or may be, more. */
   failures(
     conditions: JobConditions,
-    bounds: ListBounds & { readonly limit: number },
+    limit: number,
+    bounds?: ListBounds,
   ): Promise<{ readonly items: Failure[]; readonly complete: boolean }>
   /** The distinct tasks of schedules, in order. */
   tasks(limit: number): Promise<string[]>
   /** Active schedules, grouped by when they elapse. `complete` is false if there may be more. */
   timerGroups(
     conditions: ScheduleConditions,
-    bounds: ListBounds,
+    bounds?: ListBounds,
   ): Promise<{ readonly groups: TimerGroup[]; readonly complete: boolean }>
   /** Whether one of the first jobs of this task was ever claimed. */
   hasRun(task: string): Promise<boolean>
-  /** Active schedules, ordered by id. @param atOnce  the most rows to read per batch */
-  timers(conditions: ScheduleConditions, atOnce: number): AsyncGenerator<TimerRow[], void>
+  /** Active and retrying schedules, in parts. If the last part is not `isLast`, there may be more. */
+  timers(
+    conditions: ScheduleConditions,
+    bounds?: ListBounds,
+  ): AsyncGenerator<{ readonly rows: TimerRow[]; readonly isLast: boolean }, void>
   /**
    * Ended jobs, by state and by hour, which begins at the minute of `finishedFrom`. `complete` is false if jobs are missing: those that ended first, or for an owner,
    * those that were submitted first.
    */
   finishedPerHour(
-    conditions: JobConditions & { readonly finishedFrom: Date; readonly finishedTo: Date },
-    bounds: ListBounds,
+    conditions: Pick<JobConditions, 'task' | 'group' | 'submitter'> & {
+      readonly finishedFrom: Date
+      readonly finishedTo: Date
+    },
+    bounds?: ListBounds,
   ): Promise<{ readonly hours: HourCount[]; readonly complete: boolean }>
   /** Tokens that are different after each change of a table, including manual SQL. */
   changeTokens(): Promise<ChangeTokens>

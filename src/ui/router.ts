@@ -56,7 +56,7 @@ export function setQuery(
   changes: Readonly<Record<string, string | undefined>>,
   mode: 'push' | 'replace' = 'push',
 ): void {
-  go(link(segments.value, { ...query.value, page: undefined, ...changes }), mode)
+  go(link(segments.value, { ...query.value, after: undefined, ...changes }), mode)
 }
 
 export function startRouter(): void {

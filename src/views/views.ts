@@ -1,14 +1,14 @@
 /** Overviews of large tables at a bounded cost: counts and searches stop at a limit, and the result says so. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { betweenParts } from '../event-loop.ts'
-import { checkedInstant, checkedPage, checkedWhole } from '../model/input.ts'
-import {
-  type JobConditions,
-  LIST_BOUNDS,
-  type ListStore,
-  type RecentRun,
-  type ChangeTokens,
-  type TimerRow,
+import { checkedInstant, checkedLimit, checkedWhole } from '../model/input.ts'
+import type {
+  JobConditions,
+  ListStore,
+  RecentRun,
+  ChangeTokens,
+  ScheduleConditions,
+  TimerRow,
 } from '../store/list-store.ts'
 import { UpcomingRuns, type Upcoming } from './upcoming.ts'
 import { hourLoads, type Load, planned } from './load.ts'
@@ -26,27 +26,21 @@ export interface FailureGroup {
 }
 
 /** The hours to show, and filters for the runs. */
-export interface LoadQuery {
+export interface LoadQuery extends Pick<JobConditions, 'task' | 'group' | 'submitter'> {
   /** Rounded down to the minute, at which each hour begins. */
   readonly from: Date
   /** 1 to 744. */
   readonly hours: number
-  readonly task?: string | undefined
-  readonly group?: string | undefined
-  readonly submitter?: string | undefined
 }
 
 /**
  * The time range to search (`from` inclusive, `to` exclusive), and filters for the schedules. `limit` is 1 to 1000,
  * default 100.
  */
-export interface UpcomingQuery {
+export interface UpcomingQuery extends Pick<ScheduleConditions, 'task' | 'group' | 'submitter'> {
   readonly from: Date
   readonly to: Date
   readonly limit?: number | undefined
-  readonly task?: string | undefined
-  readonly group?: string | undefined
-  readonly submitter?: string | undefined
 }
 
 /** How long a view may compute, in addition to the time of the database. */
@@ -58,7 +52,6 @@ const HOUR_MS = 60 * MINUTE_MS
 const MOST_HOURS = 744
 /** The most schedules whose elapses are calculated. */
 const MOST_TIMERS = 20_000
-const TIMERS_AT_ONCE = 1000
 /** The most timers to process without a break. */
 const TIMERS_PER_TURN = 50
 const MOST_FAILURES = 10_000
@@ -88,10 +81,7 @@ export class Views {
   async failures(
     conditions: JobConditions = {},
   ): Promise<{ readonly items: readonly FailureGroup[]; readonly complete: boolean }> {
-    const { items: failures, complete } = await this.#store.failures(conditions, {
-      ...LIST_BOUNDS,
-      limit: MOST_FAILURES,
-    })
+    const { items: failures, complete } = await this.#store.failures(conditions, MOST_FAILURES)
     const groups = new Map<string, FailureGroup>()
     for (const { id, task, error, finishedAt: finished } of failures) {
       const line = error.split(/\r?\n/, 1)[0] ?? ''
@@ -121,11 +111,8 @@ export class Views {
     const to = new Date(from.getTime() + hours * HOUR_MS)
     const { task, group, submitter } = query
     const conditions = { task, group, submitter }
-    const { groups, complete } = await this.#store.timerGroups(conditions, LIST_BOUNDS)
-    const ended = await this.#store.finishedPerHour(
-      { ...conditions, finishedFrom: from, finishedTo: to },
-      LIST_BOUNDS,
-    )
+    const { groups, complete } = await this.#store.timerGroups(conditions)
+    const ended = await this.#store.finishedPerHour({ ...conditions, finishedFrom: from, finishedTo: to })
     const plan = await planned(groups, from, hours, pauses())
     const schedules = groups.reduce((sum, one) => sum + one.schedules, 0)
     return {
@@ -147,28 +134,21 @@ export class Views {
   async upcoming(
     query: UpcomingQuery,
   ): Promise<{ readonly items: readonly Upcoming[]; readonly complete: boolean }> {
-    const { limit } = checkedPage({ limit: query.limit })
+    const limit = checkedLimit(query.limit)
     const from = checkedInstant('from', query.from)
     const to = checkedInstant('to', query.to)
     const { task, group, submitter } = query
     const upcoming = new UpcomingRuns({ from, to, limit })
-    const deadline = performance.now() + COMPUTE_MS
-    const pages = this.#store.timers({ task, group, submitter }, TIMERS_AT_ONCE)
-    let page = await pages.next()
-    for (let seen = 0, looked = TIMERS_AT_ONCE; page.done !== true; looked += TIMERS_AT_ONCE) {
-      const rows = page.value.slice(0, MOST_TIMERS - seen)
+    let seen = 0
+    let isComplete = true
+    for await (const { rows, isLast } of this.#store.timers({ task, group, submitter })) {
+      await addInTurns(upcoming, rows.slice(0, MOST_TIMERS - seen))
       seen += rows.length
-      const goesOn = seen < MOST_TIMERS && looked < LIST_BOUNDS.searchWithin && performance.now() < deadline
-      const [next] = await Promise.all([
-        goesOn ? pages.next() : null,
-        // The next statement has already been sent, so the database reads while this process calculates.
-        addInTurns(upcoming, rows),
-      ])
-      if (next === null) return { items: upcoming.found().items, complete: false }
-      page = next
+      isComplete = isLast && seen <= MOST_TIMERS
+      if (seen >= MOST_TIMERS) break
     }
     const { items, isAll } = upcoming.found()
-    return { items, complete: isAll }
+    return { items, complete: isAll && isComplete }
   }
 
   /** Tokens that are different after each change of a table, including manual SQL. */

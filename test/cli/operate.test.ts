@@ -96,7 +96,12 @@ eachDatabase(({ fresh }) => {
     expect(list.stdout).toMatch(/^- +- +- +- +once +paused$/m)
     expect(list.stderr).toBe('3 schedules listed.\n')
     expect((await json('schedules', 'list', '--status', 'paused')).map(({ id }) => id)).toEqual(['once'])
-    expect((await cli('schedules', 'list', '--limit', '1')).stderr).toBe('1 schedule listed of 3.\n')
+    const first = await cli('schedules', 'list', '--limit', '1')
+    expect(first.stderr).toMatch(/^1 schedule listed of 3\. For more, repeat it with --after '[^']+'\n$/)
+    const after = /--after '(.*)'/.exec(first.stderr)?.[1] ?? ''
+    const others = await cli('schedules', 'list', '--after', after)
+    expect(others.stderr).toBe('2 schedules listed of 3.\n')
+    expect(others.stdout).toMatch(/ once +paused\n$/)
 
     expect((await json('schedules', 'show', 'report'))[0]).toMatchObject({
       timer: 'Mon..Fri 09:00 Europe/Berlin',
@@ -275,7 +280,13 @@ eachDatabase(({ fresh }) => {
       `INSERT INTO job (id, task) VALUES ${values((index) => `('j${padded(index)}', 't')`)}`,
     )
     await database.query("INSERT INTO job_log (job_id, message) SELECT 'j0000', id FROM periodic_task")
-    expect((await cli('schedules', 'list', '--limit', '2')).stderr).toBe('2 schedules listed of 1201.\n')
+    expect((await cli('schedules', 'list', '--limit', '2')).stderr).toMatch(
+      /^2 schedules listed of 1,000\+\./,
+    )
+    expect((await cli('jobs', 'list', '--limit', '2')).stderr).toBe(
+      "2 jobs listed of 1,000+. For more, repeat it with --after 'j1199'\n",
+    )
+    expect((await json('jobs', 'list', '--limit', '1', '--after', 'j1199'))[0]).toMatchObject({ id: 'j1198' })
     expect((await json('schedules', 'list', '--limit', '2')).map(({ id }) => id)).toHaveLength(2)
     expect(new Set((await json('schedules', 'list')).map(({ id }) => id)).size).toBe(1201)
     expect((await json('jobs', 'list', '--limit', '1100')).at(-1)).toMatchObject({ id: 'j0101' })

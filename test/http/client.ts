@@ -22,7 +22,7 @@ export async function useClient(
   const { error: conflict, response } = await client.POST('/api/v1/schedules/{id}/run', path)
   const inTheWay: string | undefined = conflict?.jobId
   const { data: jobs } = await client.GET('/api/v1/jobs', { params: { query: { scheduleId: made.id } } })
-  const total: number | undefined = jobs?.total
+  const total: number | null | undefined = jobs?.total
   const { data: check } = await client.GET('/api/v1/timers/check', {
     params: { query: { timer: 'Mo 9:00' } },
   })

@@ -142,13 +142,13 @@ eachDatabase((under) => {
       return [items.map(({ id }) => (id === run ? 'run' : id)), total]
     }
     expect(await of({})).toEqual([['c', 'b', 'a', 'run'], 4])
-    expect(await of({ limit: 2, offset: 1 })).toEqual([['b', 'a'], 4])
+    expect(await of({ limit: 2, after: 'c' })).toEqual([['b', 'a'], 4])
     expect(await of({ task: 'mail' })).toEqual([['b'], 1])
     expect(await of({ state: 'cancelled' })).toEqual([['c'], 1])
     expect(await of({ state: 'waiting', task: 'plain' })).toEqual([['a', 'run'], 2])
     expect(await of({ scheduleId: 's' })).toEqual([['run'], 1])
     expect(await of({ scheduleId: 'nobody' })).toEqual([[], 0])
-    expect(await of({ limit: 1000, offset: 4 })).toEqual([[], 4])
+    expect(await of({ after: run })).toEqual([[], 4])
   })
 
   it.each<[string, object]>([

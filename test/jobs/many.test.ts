@@ -54,8 +54,7 @@ eachDatabase((under) => {
     expect(new Set(ids).size).toBe(10_000)
     // Their ids sort as they were given, and so does their turn.
     expect(ids.toSorted()).toEqual(ids)
-    const { total } = await jobs.list({ limit: 1 })
-    expect(total).toBe(10_000)
+    expect((await jobs.count()).counts).toEqual({ waiting: 10_000 })
     for (const index of [0, 4999, 9999])
       expect(await jobs.get(ids[index] ?? '')).toMatchObject({ args: { to: `${index}` } })
   })

@@ -4,7 +4,7 @@ import {
   checkedConditions,
   checkedInstant,
   checkedName,
-  checkedPage,
+  checkedLimit,
   checkedWhole,
   isName,
   isStorable,
@@ -173,15 +173,11 @@ describe('the conditions of a filter', () => {
   })
 })
 
-describe('a part of a list', () => {
-  it('is the first hundred, if nothing else is asked', () => {
-    expect(checkedPage({})).toEqual({ limit: 100, offset: 0 })
-  })
-
-  it('may be anything up to the limits, and nothing beyond', () => {
-    expect(checkedPage({ limit: 1, offset: 0 })).toEqual({ limit: 1, offset: 0 })
-    expect(checkedPage({ limit: 1000, offset: 100_000 })).toEqual({ limit: 1000, offset: 100_000 })
-    for (const limit of [0, 1001]) refused(() => checkedPage({ limit }), 'limit')
-    for (const offset of [-1, 100_001]) refused(() => checkedPage({ offset }), 'offset')
+describe('the limit of a list', () => {
+  it('is a hundred by default, and at most a thousand', () => {
+    expect(checkedLimit(undefined)).toBe(100)
+    expect(checkedLimit(undefined, 5)).toBe(5)
+    for (const limit of [1, 1000]) expect(checkedLimit(limit)).toBe(limit)
+    for (const limit of [0, 1001]) refused(() => checkedLimit(limit), 'limit')
   })
 })

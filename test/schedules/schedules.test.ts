@@ -224,7 +224,7 @@ eachDatabase((under) => {
     }
     expect(await ids({})).toEqual(['abcd', 4])
     expect(await ids({ limit: 2 })).toEqual(['ab', 4])
-    expect(await ids({ limit: 2, offset: 3 })).toEqual(['d', 4])
+    expect(await ids({ limit: 2, after: 'c' })).toEqual(['d', 4])
     expect(await ids({ group: 'h' })).toEqual(['cd', 2])
     expect(await ids({ submitter: 'anna', group: 'g' })).toEqual(['a', 1])
     expect(await ids({ task: 'other' })).toEqual(['d', 1])

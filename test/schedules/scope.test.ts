@@ -212,13 +212,13 @@ eachDatabase((under) => {
     }
     const seen: string[] = []
     for (let after: string | undefined; ; ) {
-      const [one] = (await anna.schedules.list({ limit: 1, after })).items
-      if (one === undefined) break
-      seen.push(one.id)
-      after = one.id
+      const { items, next } = await anna.schedules.list({ limit: 1, after })
+      seen.push(...items.map(({ id }) => id))
+      if (next === null) break
+      after = next
     }
     expect(seen).toEqual(['b', 'd', 'z-b', 'z-d'])
-    expect((await anna.jobs.list({ limit: 1, before: 'd' })).items).toMatchObject([{ id: 'b' }])
+    expect((await anna.jobs.list({ limit: 1, after: 'd' })).items).toMatchObject([{ id: 'b' }])
     expect([...(await anna.views.recentRuns(seen, 3)).keys()]).toEqual(seen)
     await anna.schedules.runNow('b')
     expect((await anna.views.recentRuns(['b'], 3)).get('b')).toHaveLength(1)

@@ -103,21 +103,21 @@ onEachStore((under) => {
       await insert(under, 'periodic_task', { id: `s${text}`, timer: 'daily', declared_by: text, ...columns })
       await job(under, `j${text}`, columns)
     }
-    const bounds = { searchMs: 10_000, countUpTo: 100, searchWithin: 100, limit: 100, offset: 0 }
+    const limit = 100
     for (const text of ALL('ann')) {
       for (const filter of [{ task: text }, { group: text }, { submitter: text }]) {
-        const found = await lists.jobs({ ...bounds, ...filter })
+        const found = await lists.jobs({ limit, ...filter })
         expect(
           found.items.map(({ id }) => id),
           JSON.stringify(filter),
         ).toEqual([`j${text}`])
-        const page = await lists.schedules({ ...bounds, ...filter })
+        const page = await lists.schedules({ limit, ...filter })
         expect(
           page.items.map(({ id }) => id),
           JSON.stringify(filter),
         ).toEqual([`s${text}`])
       }
-      const declared = await lists.schedules({ ...bounds, declaredBy: text })
+      const declared = await lists.schedules({ limit, declaredBy: text })
       expect(declared.items.map(({ id }) => id)).toEqual([`s${text}`])
       expect(await jobs.ownedBy({ group: text, submitter: text }).get(`jann`)).toEqual(
         text === 'ann' ? expect.objectContaining({ id: 'jann' }) : null,

@@ -52,7 +52,6 @@ eachDatabase((under) => {
   it('the store inserts only whole numbers into the text of a statement', async () => {
     const database = await under.fresh()
     const store = await openStore(database.url)
-    const bounds = { searchMs: 10_000, countUpTo: 10, searchWithin: 10 }
     await database.query("INSERT INTO job (id, task) VALUES ('j', 't')")
     const places: Readonly<Record<string, (value: number) => Promise<unknown>>> = {
       'prune: perSchedule': (value) => store.retention.prune({ ageMs: 1000, perSchedule: value }, 1),
@@ -61,14 +60,9 @@ eachDatabase((under) => {
       'schedules: count': (value) => store.schedules.count(value),
       'lists: history': (value) => store.lists.history('s', { before: null }, value),
       'lists: history, from': (value) => store.lists.history('s', { from: new Date(0) }, value),
-      'lists: jobs, limit': (value) => store.lists.jobs({ ...bounds, limit: value, offset: 0 }),
-      'lists: jobs, offset': (value) => store.lists.jobs({ ...bounds, limit: 1, offset: value }),
-      'lists: schedules, limit': (value) => store.lists.schedules({ ...bounds, limit: value, offset: 0 }),
-      'lists: schedules, offset': (value) => store.lists.schedules({ ...bounds, limit: 1, offset: value }),
       'lists: recentRuns': (value) => store.lists.recentRuns(['s'], value),
       'lists: logs': (value) => store.lists.logs('j', 0, value),
       'lists: tasks': (value) => store.lists.tasks(value),
-      'lists: timers': async (value) => await store.lists.timers({}, value).next(),
       'executing: promoteDue': (value) => store.executing.promoteDue(value),
       'executing: orphans': (value) => store.executing.orphans(value),
       'scheduling: limit': (value) => store.scheduling.markDue('w/1', value, 1000),
@@ -106,9 +100,7 @@ eachDatabase((under) => {
     await kalends.schedules.create({ id: 's', task: 't', timer: 'daily' })
     const places: Readonly<Record<string, (value: unknown) => Promise<unknown>>> = {
       'jobs.list limit': (value) => kalends.jobs.list({ limit: number(value) }),
-      'jobs.list offset': (value) => kalends.jobs.list({ offset: number(value) }),
       'schedules.list limit': (value) => kalends.schedules.list({ limit: number(value) }),
-      'schedules.list offset': (value) => kalends.schedules.list({ offset: number(value) }),
       'schedules.history limit': (value) => kalends.schedules.history('s', { limit: number(value) }),
       'prune perSchedule': (value) => kalends.prune({ perSchedule: number(value) }),
     }

@@ -1,10 +1,10 @@
 /**
- * With 250,000 schedules and 250,000 jobs each page comes from one or two statements that an index serves: a
- * short range of it, or a bounded one where no index knows the answer.
+ * With 250,000 schedules and 250,000 jobs each page comes from a few statements that an index serves: short ranges of
+ * it, or a bounded one where no index knows the answer.
  */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { beforeAll, expect, it } from 'vitest'
-import { type JobQuery, LIST_BOUNDS, type ScheduleQuery } from '../../src/store/list-store.ts'
+import type { JobQuery, ScheduleQuery } from '../../src/store/list-store.ts'
 import { Views } from '../../src/views/views.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { type Recording, recording } from './recording.ts'
@@ -16,10 +16,8 @@ eachDatabase(({ kind, bare }) => {
   let database: TestDatabase
   let recorded: Recording
   let views: Views
-  const schedules = (query: ScheduleQuery = {}) =>
-    recorded.store.lists.schedules({ ...LIST_BOUNDS, ...query, limit: 100, offset: query.offset ?? 0 })
-  const jobs = (query: JobQuery = {}) =>
-    recorded.store.lists.jobs({ ...LIST_BOUNDS, ...query, limit: 100, offset: query.offset ?? 0 })
+  const schedules = (query: ScheduleQuery = {}) => recorded.store.lists.schedules({ ...query, limit: 100 })
+  const jobs = (query: JobQuery = {}) => recorded.store.lists.jobs({ ...query, limit: 100 })
   let side: Connection | undefined
 
   beforeAll(async () => {
@@ -65,22 +63,23 @@ eachDatabase(({ kind, bare }) => {
   }
 
   const readsBy = async (statements: readonly string[], index: RegExp) => {
-    // A search runs in slices of up to 5,000 rows, each with a statement for its end. On a server each slice is short.
-    const isSearch = statements.some((statement) => /matches = 1|SUM\(matches\)/.test(statement))
-    expect(statements.length).toBeLessThanOrEqual(isSearch ? 2 * 100 : 2)
+    // A search runs in slices of up to 5,000 rows. On a server each slice is short. Without a filter, the keys for the
+    // total, those of the page, each with and without an instant, and the rows of the page are read.
+    const isSearch = statements.some((statement) => statement.includes('CASE WHEN 1 = 1'))
+    expect(statements.length).toBeLessThanOrEqual(isSearch ? 2 * 100 : 5)
     for (const statement of isSearch ? statements.slice(0, 4) : statements) {
+      if (/ WHERE id IN \(/.test(statement)) continue
       const steps = await plan(statement)
       const reading = steps.filter(({ text }) => /periodic_task|\bjob\b|job_/.test(text))
       const keys = reading.map(({ key }) => key)
-      // SQLite counts up to its limit in whatever is smallest.
-      const isCount = kind === 'sqlite' && index === primary && /LIMIT 10001/.test(statement)
       expect(
-        isCount || keys.some((key) => index.test(key)),
+        keys.some((key) => index.test(key)),
         `${statement}\n${JSON.stringify(steps, null, 1)}`,
       ).toBe(true)
       // What is sorted is the page, or what was found of a bounded search; never one of the tables.
       const inner = steps.filter(({ text }) => /"table":"(?:job|periodic_task)"/.test(text))
-      for (const { text } of inner) expect(text).not.toMatch(SORTS)
+      // On MariaDB also the jobs of a schedule without a slot, which only SQL can insert.
+      if (!statement.includes('slot IS NULL')) for (const { text } of inner) expect(text).not.toMatch(SORTS)
       for (const { text } of steps)
         if (kind === 'sqlite') expect(text).not.toMatch(/SCAN (?:job|periodic_task)$/)
     }
@@ -90,7 +89,7 @@ eachDatabase(({ kind, bare }) => {
   const pages: [name: string, work: () => Promise<unknown>, index: RegExp][] = [
     ['all schedules', () => schedules(), primary],
     ['schedules from the last id on', () => schedules({ after: 's0200000' }), primary],
-    ['the hundredth page', () => schedules({ offset: 10_000 }), primary],
+    ['failed jobs from an id on', () => jobs({ state: 'failed', after: 'j0200000' }), /job_state$/],
     ['active schedules', () => schedules({ status: 'active' }), /periodic_task_status$/],
     ['dead schedules', () => schedules({ status: 'dead' }), /periodic_task_status$/],
     ['schedules of a task', () => schedules({ task: 'task 3' }), /periodic_task_task$/],
@@ -102,6 +101,16 @@ eachDatabase(({ kind, bare }) => {
       /periodic_task_status$/,
     ],
     ['what comes next', () => schedules({ order: 'nextRunAt' }), /periodic_task_wake_at$/],
+    [
+      'what comes next, from the middle on',
+      () => schedules({ order: 'nextRunAt', after: '1970-01-01 00:00:00.000/s0200000' }),
+      /periodic_task_wake_at$/,
+    ],
+    [
+      'schedules without a next run',
+      () => schedules({ order: 'nextRunAt', after: '/s0100000' }),
+      /periodic_task_wake_at$/,
+    ],
     ['a text that is nowhere', () => schedules({ text: 'nowhere' }), primary],
     ['all jobs', () => jobs(), primary],
     ['successful jobs', () => jobs({ state: 'success' }), /job_state$/],
@@ -109,6 +118,11 @@ eachDatabase(({ kind, bare }) => {
     ['jobs of a task', () => jobs({ task: 'task 3' }), /job_task$/],
     ['failed jobs of a task', () => jobs({ task: 'task 3', state: 'failed' }), /job_state$/],
     ['jobs of a schedule', () => jobs({ scheduleId: 's0000005' }), /job_occurrence$/],
+    [
+      'jobs of a schedule from a slot on',
+      () => jobs({ scheduleId: 's0000005', after: '2026-03-02 00:00:00.000/j0200000' }),
+      /job_occurrence$/,
+    ],
     ['jobs of a submitter', () => jobs({ submitter: 'user 3' }), /job_submitter$/],
     ['jobs by the beginning of their id', () => jobs({ id: 'j02' }), primary],
     ['jobs by their error', () => jobs({ error: 'nowhere' }), primary],
@@ -119,6 +133,15 @@ eachDatabase(({ kind, bare }) => {
         jobs({
           finishedFrom: new Date('2026-03-01T10:00:00Z'),
           finishedTo: new Date('2026-03-01T11:00:00Z'),
+        }),
+      /job_finished$/,
+    ],
+    [
+      'jobs that ended, from an instant on',
+      () =>
+        jobs({
+          finishedFrom: new Date('2026-03-01T10:00:00Z'),
+          after: '2026-03-02 00:00:00.000/j0086400',
         }),
       /job_finished$/,
     ],
@@ -135,14 +158,10 @@ eachDatabase(({ kind, bare }) => {
 
   // A search sends a statement for each slice of its range, and slices grow while they are answered quickly.
   it.each<[string, mostStatements: number, () => Promise<unknown>]>([
-    ['schedules by status', 1, () => recorded.store.lists.scheduleCounts({}, LIST_BOUNDS)],
-    [
-      'schedules of a task by status',
-      100,
-      () => recorded.store.lists.scheduleCounts({ task: 'task 3' }, LIST_BOUNDS),
-    ],
-    ['jobs by state', 1, () => recorded.store.lists.jobCounts({}, LIST_BOUNDS)],
-    ['jobs of a task by state', 100, () => recorded.store.lists.jobCounts({ task: 'task 3' }, LIST_BOUNDS)],
+    ['schedules by status', 6, () => recorded.store.lists.scheduleCounts({})],
+    ['schedules of a task by status', 100, () => recorded.store.lists.scheduleCounts({ task: 'task 3' })],
+    ['jobs by state', 7, () => recorded.store.lists.jobCounts({})],
+    ['jobs of a task by state', 100, () => recorded.store.lists.jobCounts({ task: 'task 3' })],
     ['failures by error', 100, () => views.failures()],
     [
       'the runs of a page',
@@ -163,9 +182,9 @@ eachDatabase(({ kind, bare }) => {
     expect(statements.length).toBeLessThanOrEqual(mostStatements)
   })
 
-  it('totals stop at ten thousand', async () => {
-    expect(await schedules({ limit: 1 })).toMatchObject({ total: 10_000, totalIsExact: false })
-    expect(await jobs({ limit: 1 })).toMatchObject({ total: 10_000, totalIsExact: false })
+  it('totals stop at a thousand', async () => {
+    expect(await schedules()).toMatchObject({ total: 1000 })
+    expect(await jobs()).toMatchObject({ total: 1000 })
   })
 })
 

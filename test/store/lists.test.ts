@@ -6,19 +6,21 @@ import { ANY_OWNER, type Owner } from '../../src/model/owner.ts'
 import type { Schedule } from '../../src/model/schedule.ts'
 import type { ScheduleStatus } from '../../src/model/settings.ts'
 import { toText } from '../../src/model/instant.ts'
-import type { JobConditions, PageBounds, ScheduleConditions, TimerRow } from '../../src/store/list-store.ts'
+import type {
+  JobConditions,
+  ListBounds,
+  ListPage,
+  PageQuery,
+  ScheduleConditions,
+  TimerRow,
+} from '../../src/store/list-store.ts'
 import { after, insert, insertAll, job, MINUTE, onEachStore } from './conformance.ts'
 import { recording } from './recording.ts'
 
 const START = new Date('2026-03-01T10:30:00.000Z')
 const STATES = ['waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped'] as const
-const bounds: PageBounds = {
-  limit: 1000,
-  offset: 0,
-  countUpTo: 10_000,
-  searchWithin: 100_000,
-  searchMs: 60_000,
-}
+const bounds: ListBounds = { countUpTo: 10_000, searchWithin: 100_000, searchMs: 60_000 }
+const ALL = { limit: 1000 }
 const of = <Value>(values: readonly Value[], index: number): Value => {
   const value = values[index % values.length]
   if (value === undefined) throw new Error('no values')
@@ -63,14 +65,13 @@ onEachStore((under) => {
     await insertAll(under, 'job', jobs)
   })
 
-  const everySchedule = async () => (await under.store.lists.schedules({ ...bounds, order: 'id' })).items
-  const everyJob = async () => (await under.store.lists.jobs(bounds)).items
+  const everySchedule = async () => (await under.store.lists.schedules(ALL)).items
+  const everyJob = async () => (await under.store.lists.jobs(ALL)).items
 
   const owner = fc.record({
     group: fc.constantFrom(null, null, 'a', 'nobody'),
     submitter: fc.constantFrom(null, null, 'ann'),
   })
-  const page = fc.record({ limit: fc.integer({ min: 1, max: 20 }), offset: fc.integer({ min: 0, max: 10 }) })
 
   it('a page of schedules and its counts match a filter over all of them', async () => {
     const all = await everySchedule()
@@ -92,27 +93,27 @@ onEachStore((under) => {
           has(text, wanted.text ?? ''),
         ))
     await fc.assert(
-      fc.asyncProperty(owner, conditions, page, async (own, wanted, { limit, offset }) => {
+      fc.asyncProperty(owner, conditions, fc.integer({ min: 1, max: 20 }), async (own, wanted, limit) => {
         const lists = under.store.lists.ownedBy(own)
         const mine = all.filter(
           ({ group, submitter }) =>
             (own.group ?? group) === group && (own.submitter ?? submitter) === submitter,
         )
         const expected = mine.filter(holds(wanted))
-        const found = await lists.schedules({ ...bounds, ...wanted, limit, offset, order: 'id' })
-        expect(found).toEqual({
-          items: expected.slice(offset, offset + limit),
+        const last = expected[limit - 1]
+        expect(await lists.schedules({ ...wanted, limit }, bounds)).toEqual({
+          items: expected.slice(0, limit),
           total: expected.length,
-          totalIsExact: true,
+          next: expected.length > limit ? last?.id : null,
         })
         const { counts } = await lists.scheduleCounts(wanted, bounds)
         expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(expected.length)
         for (const [status, count] of Object.entries(counts))
           expect(expected.filter((schedule) => schedule.status === status)).toHaveLength(count)
-        const last = expected[limit - 1]
         if (last !== undefined) {
-          const next = await lists.schedules({ ...bounds, ...wanted, limit, order: 'id', after: last.id })
+          const next = await lists.schedules({ ...wanted, limit, after: last.id }, bounds)
           expect(next.items).toEqual(expected.slice(limit, 2 * limit))
+          expect(next.total).toBe(expected.length)
         }
       }),
       { numRuns: 60 },
@@ -161,9 +162,9 @@ onEachStore((under) => {
               (own.group ?? group) === group && (own.submitter ?? submitter) === submitter,
           )
           .filter(holds(wanted))
-        const found = await lists.jobs({ ...bounds, ...wanted })
+        const found = await lists.jobs({ ...wanted, ...ALL }, bounds)
         expect(new Set(found.items.map(({ id }) => id))).toEqual(new Set(expected.map(({ id }) => id)))
-        expect([found.total, found.totalIsExact]).toEqual([expected.length, true])
+        expect([found.total, found.next]).toEqual([expected.length, null])
         const { counts } = await lists.jobCounts(wanted, bounds)
         expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(expected.length)
       }),
@@ -171,18 +172,171 @@ onEachStore((under) => {
     )
   })
 
-  it('totals report when they stopped counting, and searches when they stopped scanning', async () => {
-    const few = { ...bounds, countUpTo: 5, searchWithin: 10, limit: 3 }
+  it('totals stop at a thousand, counts at their limit, and searches say when they stopped', async () => {
     const { lists } = under.store
-    expect(await lists.schedules({ ...few, order: 'id' })).toMatchObject({ total: 5, totalIsExact: false })
-    expect(await lists.jobs({ ...few, state: 'failed', task: 'none' })).toEqual({
+    const few = { ...bounds, countUpTo: 5, searchWithin: 10 }
+    expect(await lists.jobs({ state: 'failed', task: 'none', limit: 3 }, few)).toEqual({
       items: [],
       total: 0,
-      totalIsExact: true,
+      next: null,
     })
-    expect(await lists.jobs({ ...few, error: 'none' })).toEqual({ items: [], total: 0, totalIsExact: false })
+    // The next page searches the next rows.
+    const next = (await everyJob())[9]?.id
+    expect(await lists.jobs({ error: 'none', limit: 3 }, few)).toEqual({ items: [], total: null, next })
     expect(await lists.jobCounts({}, few)).toMatchObject({ counts: { failed: 5 }, isExact: false })
     expect(await lists.scheduleCounts({ text: 'none' }, few)).toEqual({ counts: {}, isExact: false })
+
+    const many = Array.from({ length: 1001 }, (_, index) => ({
+      id: `many${String(index).padStart(4, '0')}`,
+      task: index === 0 ? 'one' : 'many',
+      timer: 'daily',
+    }))
+    await insertAll(under, 'periodic_task', many)
+    expect(await lists.schedules({ limit: 1 })).toMatchObject({ total: 1000, items: [{ id: 'many0000' }] })
+    expect(await lists.schedules({ limit: 1, task: 'many' })).toMatchObject({ total: 1000, next: 'many0001' })
+    const all = await lists.schedules({ ...ALL, text: 'many' })
+    expect(all).toMatchObject({ total: 1000, next: 'many0999' })
+    expect(all.items).toHaveLength(1000)
+    const rest = await lists.schedules({ ...ALL, text: 'many', after: 'many0999' })
+    expect(rest).toMatchObject({ total: 1000, items: [{ id: 'many1000' }], next: null })
+  })
+
+  describe('pages', () => {
+    const START_OF_RUNS = '2026-05-01 00:00:00.000'
+    /** Few distinct times, so that most rows have the same as others. */
+    const time = (index: number) => toText(after(new Date('2026-05-01T00:00:00Z'), (index % 3) * MINUTE))
+    const planned = (id: string, nextrun: string) => ({
+      id,
+      task: 'paged',
+      timer: 'daily',
+      submitter: 'ann',
+      group_: 'a',
+      nextrun,
+      planned_from: `1|daily|0||||${nextrun}`,
+    })
+    const ended = (id: string, index: number) => ({
+      id,
+      task: 'paged',
+      submitter: 'ann',
+      group_: 'a',
+      exclusive: 0,
+      state: 'failed',
+      periodic_task_id: 'paged',
+      // The slots of a schedule are unique; manually inserted jobs have none.
+      slot: index % 4 === 0 ? null : toText(after(START, index)),
+      error: index % 17 === 0 ? 'Error: rare' : 'Error',
+      finished: time(index),
+    })
+    const ids = (prefix: string) =>
+      Array.from({ length: 60 }, (_, index) => `${prefix}${String(index).padStart(2, '0')}`)
+    const finishedFrom = new Date('2026-05-01T00:00:00Z')
+    const ann: Owner = { group: null, submitter: 'ann' }
+    const lists = (own: Owner) => under.store.lists.ownedBy(own)
+
+    type Read = (
+      own: Owner,
+      page: PageQuery & { readonly limit: number },
+    ) => Promise<ListPage<{ id: string }>>
+    const schedules =
+      (order: 'id' | 'nextRunAt', text?: string): Read =>
+      (own, page) =>
+        lists(own).schedules({ task: 'paged', order, text, ...page }, { ...bounds, searchWithin: 40 })
+    const jobs =
+      (conditions: JobConditions): Read =>
+      (own, page) =>
+        lists(own).jobs({ task: 'paged', ...conditions, ...page }, { ...bounds, searchWithin: 40 })
+
+    const through = async (
+      read: Read,
+      own: Owner,
+      limit: number,
+      between: (last: string, page: number) => Promise<void> = async () => undefined,
+    ): Promise<string[]> => {
+      const seen: string[] = []
+      let after: string | undefined
+      for (let page = 0; page < 100; page += 1) {
+        const { items, next } = await read(own, { limit, after })
+        seen.push(...items.map(({ id }) => id))
+        if (next === null) return seen
+        after = next
+        await between(seen.at(-1) ?? '', page)
+      }
+      throw new Error('The pages do not end')
+    }
+
+    it.each<[string, Owner, Read, number]>([
+      ['schedules by id', ANY_OWNER, schedules('id'), 60],
+      ['schedules by next run', ANY_OWNER, schedules('nextRunAt'), 60],
+      ['schedules of an owner by next run', ann, schedules('nextRunAt'), 60],
+      ['schedules by next run with a text', ANY_OWNER, schedules('nextRunAt', '7'), 6],
+      ['jobs by id', ANY_OWNER, jobs({}), 60],
+      ['jobs of an owner', ann, jobs({ finishedFrom }), 60],
+      ['jobs of a schedule', ANY_OWNER, jobs({ scheduleId: 'paged' }), 60],
+      ['jobs by when they ended', ANY_OWNER, jobs({ finishedFrom }), 60],
+      ['jobs by when they ended, with a rare error', ANY_OWNER, jobs({ finishedFrom, error: 'rare' }), 4],
+      ['jobs of a schedule with a rare error', ANY_OWNER, jobs({ scheduleId: 'paged', error: 'rare' }), 4],
+      ['jobs of an owner with a rare error', ann, jobs({ error: 'rare' }), 4],
+    ])(
+      'of %s visit each row exactly once, while rows are inserted and deleted',
+      async (_, own, read, rows) => {
+        const prefix = own === ann ? 'ann/' : ''
+        await insertAll(
+          under,
+          'periodic_task',
+          ids(`${prefix}p`).map((id, index) =>
+            // Every fifth has no next run.
+            index % 5 === 0 ? { ...planned(id, time(index)), idle: 'done' } : planned(id, time(index)),
+          ),
+        )
+        await insertAll(
+          under,
+          'job',
+          ids(`${prefix}q`).map((id, index) => ended(id, index)),
+        )
+        const unchanged = await through(read, own, 50)
+        expect(await through(read, own, 3)).toEqual(unchanged)
+        expect(unchanged).toHaveLength(rows)
+        const seen = await through(read, own, 7, async (last, page) => {
+          // The end of the page is deleted, and rows are inserted before and after it.
+          await under.query(`DELETE FROM periodic_task WHERE id = '${prefix}${last}'`)
+          await under.query(`DELETE FROM job WHERE id = '${prefix}${last}'`)
+          const isEarly = page % 2 === 0
+          const other = `${prefix}${isEarly ? 'a' : 'z'}${page}`
+          await insertAll(under, 'periodic_task', [planned(other, isEarly ? START_OF_RUNS : time(2))])
+          await insertAll(under, 'job', [{ ...ended(other, 100 + page), finished: time(isEarly ? 0 : 2) }])
+        })
+        const known = seen.filter((id) => /^[pq]\d/.test(id))
+        expect(new Set(seen).size).toBe(seen.length)
+        expect(new Set(known).size).toBe(rows)
+      },
+    )
+
+    it('by next run continue where they ended, even after the last schedule has run', async () => {
+      await insertAll(
+        under,
+        'periodic_task',
+        ids('p').map((id, index) => planned(id, time(index))),
+      )
+      const first = await schedules('nextRunAt')(ANY_OWNER, { limit: 10 })
+      const secondPage = () => schedules('nextRunAt')(ANY_OWNER, { limit: 10, after: first.next ?? '' })
+      const before = await secondPage()
+      const later = '2026-06-01 00:00:00.000'
+      await under.query(
+        `UPDATE periodic_task SET nextrun = '${later}', planned_from = '1|daily|0||||${later}'
+         WHERE id = '${first.items.at(-1)?.id}'`,
+      )
+      expect(before.items).toHaveLength(10)
+      expect(await secondPage()).toEqual(before)
+    })
+
+    it.each(['p01', '2026-05-01/p01', '2026-02-30 00:00:00.000/p01', '2026-13-01 00:00:00.000/p01', ''])(
+      'by next run refuse to start after %j',
+      async (wrong) => {
+        await expect(
+          under.store.lists.schedules({ ...ALL, order: 'nextRunAt', after: wrong }),
+        ).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field: 'after' })
+      },
+    )
   })
 
   it('a search that reaches its time limit returns what it has found, and says so', async () => {
@@ -208,22 +362,22 @@ onEachStore((under) => {
     const { lists } = under.store
     const day = { finishedFrom: after(START, -1), finishedTo: after(START, 60 * MINUTE) }
     const looks = async (searchMs: number) => {
-      const within = { ...bounds, searchMs, limit: 1 }
+      const within = { ...bounds, searchMs }
       return {
-        schedules: await lists.schedules({ ...within, text: 'MANY', order: 'id' }),
-        byTime: await lists.jobs({ ...within, ...day, error: 'many' }),
-        jobs: await lists.jobs({ ...within, error: 'many' }),
+        schedules: await lists.schedules({ limit: 1, text: 'MANY' }, within),
+        byTime: await lists.jobs({ limit: 1, ...day, error: 'many' }, within),
+        jobs: await lists.jobs({ limit: 1, error: 'many' }, within),
         counts: await lists.jobCounts({ error: 'many' }, within),
-        failures: await lists.failures({ group: 'many' }, { ...within, limit: 1000 }),
+        failures: await lists.failures({ group: 'many' }, 1000, within),
         groups: await lists.timerGroups({ group: 'many' }, within),
         hours: await lists.finishedPerHour({ ...day, group: 'many' }, within),
       }
     }
 
     const whole = await looks(60_000)
-    expect(whole.schedules).toMatchObject({ total: 600, totalIsExact: true })
-    expect(whole.byTime).toMatchObject({ total: 600, totalIsExact: true })
-    expect(whole.jobs).toMatchObject({ total: 600, totalIsExact: true })
+    expect(whole.schedules.total).toBe(600)
+    expect(whole.byTime.total).toBe(600)
+    expect(whole.jobs.total).toBe(600)
     expect(whole.counts).toEqual({ counts: { failed: 600 }, isExact: true })
     expect(whole.failures.items).toHaveLength(600)
     expect(whole.failures.complete).toBe(true)
@@ -231,9 +385,9 @@ onEachStore((under) => {
     expect(whole.hours).toMatchObject({ hours: [{ jobs: 600 }], complete: true })
 
     const short = await looks(0)
-    expect(short.schedules.totalIsExact).toBe(false)
-    expect(short.byTime.totalIsExact).toBe(false)
-    expect(short.jobs.totalIsExact).toBe(false)
+    expect(short.schedules.total).toBeNull()
+    expect(short.byTime.total).toBeNull()
+    expect(short.jobs.total).toBeNull()
     expect(short.counts.isExact).toBe(false)
     expect(short.failures.complete).toBe(false)
     expect(short.groups.complete).toBe(false)
@@ -247,20 +401,18 @@ onEachStore((under) => {
       ...many,
     }))
     await insertAll(under, 'job', older)
-    let isNext = false
     let inserted = 0
     const { store } = await recording(under.url, async (statement) => {
-      // Between the end of a slice and the slice itself.
-      if (isNext && inserted < 40)
+      // Between two slices.
+      if (statement.includes('AS placed') && inserted < 40)
         for (let index = 0; index < 20; index += 1) await job(under, `n${inserted++}`, many)
-      isNext = statement.startsWith('SELECT id FROM')
     })
     under.afterwards(() => store.close())
-    const { items, totalIsExact } = await store.lists.jobs({ ...bounds, group: 'many', error: 'MANY' })
+    const { items, next } = await store.lists.jobs({ ...ALL, group: 'many', error: 'MANY' }, bounds)
     const found = new Set(items.map(({ id }) => id))
     expect(inserted).toBe(40)
     expect([...found].filter((id) => id.startsWith('m'))).toHaveLength(100)
-    expect(totalIsExact).toBe(true)
+    expect(next).toBeNull()
   })
 
   it.each<[string, Owner, RegExp]>([
@@ -297,29 +449,30 @@ onEachStore((under) => {
     const { store, statements } = await recording(under.url)
     under.afterwards(() => store.close())
     const lists = store.lists.ownedBy(own)
-    const few = { ...bounds, searchWithin: 30, countUpTo: 20, limit: 10 }
+    const few = { ...bounds, searchWithin: 30, countUpTo: 20 }
+    const limit = 10
     const ended = { finishedFrom: START, finishedTo: after(START, 24 * 60 * MINUTE) }
     const answers = async () => ({
-      ended: await lists.jobs({ ...few, ...ended }),
-      failed: await lists.jobs({ ...few, ...ended, state: 'failed' }),
-      running: await lists.jobs({ ...few, worker: 'w/1' }),
-      ofSchedule: await lists.jobs({ ...few, scheduleId: generated }),
+      ended: await lists.jobs({ limit, ...ended }, few),
+      failed: await lists.jobs({ limit, ...ended, state: 'failed' }, few),
+      running: await lists.jobs({ limit, worker: 'w/1' }, few),
+      ofSchedule: await lists.jobs({ limit, scheduleId: generated }, few),
       counts: await lists.jobCounts(ended, few),
       hours: await lists.finishedPerHour(ended, few),
-      failures: await lists.failures(ended, few),
-      next: await lists.schedules({ ...few, order: 'nextRunAt' }),
-      nextSearched: await lists.schedules({ ...few, order: 'nextRunAt', task: 'some', text: 'EVE' }),
+      failures: await lists.failures(ended, limit, few),
+      next: await lists.schedules({ limit, order: 'nextRunAt' }, few),
+      nextSearched: await lists.schedules({ limit, order: 'nextRunAt', task: 'some', text: 'EVE' }, few),
     })
     await rowsOf('eve', 4, '2036-01-01 00:00:00.000', after(START, MINUTE))
     const before = await answers()
     expect(before).toMatchObject({
-      ended: { total: 2, totalIsExact: true },
-      running: { total: 2, totalIsExact: true },
-      ofSchedule: { total: 4, totalIsExact: true },
+      ended: { total: 2, next: null },
+      running: { total: 2, next: null },
+      ofSchedule: { total: 4, next: null },
       counts: { counts: { failed: 2 }, isExact: true },
       hours: { hours: [{ jobs: 2 }], complete: true },
-      next: { total: 4, totalIsExact: true, items: [0, 1, 2, 3].map((number) => ({ id: `eve00${number}` })) },
-      nextSearched: { total: 4, totalIsExact: true },
+      next: { total: 4, next: null, items: [0, 1, 2, 3].map((number) => ({ id: `eve00${number}` })) },
+      nextSearched: { total: 4, next: null },
     })
 
     await rowsOf('mallory', 100, '2035-01-01 00:00:00.000', after(START, 2 * MINUTE))
@@ -331,6 +484,8 @@ onEachStore((under) => {
     for (const statement of ranges) {
       const explain = under.kind === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN'
       const plan = JSON.stringify(await under.query(`${explain} ${statement}`))
+      // MySQL has already looked there.
+      if (plan.includes('Zero rows')) continue
       expect(plan, statement).toMatch(index)
       expect(plan, statement).not.toMatch(/job_finished|job_held|job_occurrence|job_state|task_wake_at/)
     }
@@ -358,19 +513,19 @@ onEachStore((under) => {
     const { lists, jobs, schedules } = under.store
     const sizes = { args: 900_002, result: 900_002, progress: 900_002, error: 3013 }
     const shortened = { args: null, result: null, progress: null, error: 'Error: first', truncated: sizes }
-    expect((await lists.jobs({ ...bounds, task: 'large' })).items).toMatchObject([shortened])
+    expect((await lists.jobs({ ...ALL, task: 'large' })).items).toMatchObject([shortened])
     expect(await lists.history('large', { before: null }, 1000)).toMatchObject([shortened])
     expect(await lists.history('large', { from: START }, 10)).toMatchObject([shortened])
-    expect((await lists.schedules({ ...bounds, task: 'large', order: 'id' })).items).toMatchObject([
+    expect((await lists.schedules({ ...ALL, task: 'large' })).items).toMatchObject([
       { args: null, lastError: 'Error: first', truncated: { args: 900_002, lastError: 3013 } },
     ])
-    const [small] = (await lists.jobs({ ...bounds, task: 'mail', limit: 1 })).items
+    const [small] = (await lists.jobs({ task: 'mail', limit: 1 })).items
     expect(small).not.toHaveProperty('truncated')
     expect(await jobs.get('large')).toMatchObject({ args: 'x'.repeat(900_000), error: large.error })
     expect(await schedules.get('large')).toMatchObject({ args: 'x'.repeat(900_000), lastError: large.error })
   })
 
-  it('the next runs are sorted by time, and schedules without one are omitted', async () => {
+  it('the next runs are sorted by time, and schedules without one come last, by id', async () => {
     await under.query(
       "UPDATE periodic_task SET nextrun = '2026-05-01 00:00:00.000', planned_from = CONCAT(definition, '|2026-05-01 00:00:00.000')".replace(
         /CONCAT\(definition, ('.*')\)/,
@@ -380,10 +535,13 @@ onEachStore((under) => {
     await under.query(
       `UPDATE periodic_task SET nextrun = '2026-04-01 00:00:00.000', planned_from = ${under.kind === 'sqlite' ? "definition || '|2026-04-01 00:00:00.000'" : "CONCAT(definition, '|2026-04-01 00:00:00.000')"} WHERE id LIKE 's11%'`,
     )
-    const { items } = await under.store.lists.schedules({ ...bounds, order: 'nextRunAt' })
+    const { items } = await under.store.lists.schedules({ ...ALL, order: 'nextRunAt' })
     expect(items[0]?.id).toMatch(/^s11/)
-    expect(items.every(({ status, waitingFor }) => status === 'active' && waitingFor === null)).toBe(true)
-    expect(items.length).toBeGreaterThan(5)
+    expect(items).toHaveLength(30)
+    const isPlanned = ({ status, waitingFor }: Schedule) => status === 'active' && waitingFor === null
+    const others = items.slice(items.findLastIndex(isPlanned) + 1)
+    expect(others.length).toBe(items.filter((one) => !isPlanned(one)).length)
+    expect(others.map(({ id }) => id)).toEqual(others.map(({ id }) => id).toSorted())
   })
 
   it('the last runs of each schedule are read at once, newest first', async () => {
@@ -402,9 +560,9 @@ onEachStore((under) => {
 
   it('failures have the beginning of their error, tasks appear once, equal timers are grouped', async () => {
     const { lists } = under.store
-    const { items: failures, complete } = await lists.failures({ task: 'mail' }, bounds)
+    const { items: failures, complete } = await lists.failures({ task: 'mail' }, 1000)
     expect(complete).toBe(true)
-    expect(await lists.failures({ task: 'mail' }, { ...bounds, limit: 1 })).toEqual({
+    expect(await lists.failures({ task: 'mail' }, 1)).toEqual({
       items: failures.slice(0, 1),
       complete: false,
     })
@@ -423,11 +581,42 @@ onEachStore((under) => {
     )
   })
 
+  it('schedules that retry are planned as usual, except for one-offs', async () => {
+    const { lists } = under.store
+    const retry = { group_: 'retrying', retry_at: '2030-01-01 00:00:00.000', retry: 1 }
+    const inserted = [
+      { id: 'retry a', group_: 'retrying' },
+      { id: 'retry b', ...retry },
+      { id: 'retry c', ...retry, idle: 'awaiting-finish' },
+      { id: 'retry once', ...retry, idle: 'done' },
+    ]
+    for (const row of inserted)
+      await insert(under, 'periodic_task', {
+        task: 'mail',
+        timer: 'daily',
+        created: '2026-01-01 00:00:00',
+        ...row,
+      })
+    const conditions = { group: 'retrying' }
+    const ids: string[] = []
+    const ends: boolean[] = []
+    for await (const { rows, isLast } of lists.timers(conditions)) {
+      ids.push(...rows.map(({ id }) => id))
+      ends.push(isLast)
+    }
+    expect(ids).toEqual(['retry a', 'retry b', 'retry c'])
+    expect(ends.at(-1)).toBe(true)
+    expect((await lists.timerGroups(conditions)).groups).toMatchObject([{ timer: 'daily', schedules: 3 }])
+    expect((await lists.schedules({ ...conditions, status: 'retrying', limit: 10 })).items).toHaveLength(3)
+    expect((await lists.scheduleCounts(conditions)).counts).toEqual({ active: 1, retrying: 3 })
+    await under.query("DELETE FROM periodic_task WHERE group_ = 'retrying'")
+  })
+
   it('the timers of active schedules are read in pieces, however many others are between them', async () => {
     const all = await everySchedule()
-    const timers = async (of: Owner, conditions: ScheduleConditions, atOnce: number) => {
+    const timers = async (of: Owner, conditions: ScheduleConditions) => {
       const found: TimerRow[] = []
-      for await (const piece of under.store.lists.ownedBy(of).timers(conditions, atOnce)) found.push(...piece)
+      for await (const { rows } of under.store.lists.ownedBy(of).timers(conditions)) found.push(...rows)
       return found
     }
     const wanted = fc.record({
@@ -436,7 +625,7 @@ onEachStore((under) => {
       submitter: maybe(fc.constant('ann')),
     })
     const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
-    const holds = async (of: Owner, conditions: ScheduleConditions, atOnce: number) => {
+    const holds = async (of: Owner, conditions: ScheduleConditions) => {
       const expected = all.filter(
         (one) =>
           one.status === 'active' &&
@@ -446,10 +635,10 @@ onEachStore((under) => {
             (key) => conditions[key] === undefined || one[key] === conditions[key],
           ),
       )
-      expect(ids(await timers(of, conditions, atOnce))).toEqual(ids(expected))
+      expect(ids(await timers(of, conditions))).toEqual(ids(expected))
     }
-    await fc.assert(fc.asyncProperty(owner, wanted, fc.integer({ min: 1, max: 40 }), holds))
-    for (const row of await timers(ANY_OWNER, {}, 3))
+    await fc.assert(fc.asyncProperty(owner, wanted, holds))
+    for (const row of await timers(ANY_OWNER, {}))
       expect(all.find(({ id }) => id === row.id)).toMatchObject({ ...row })
   })
 
@@ -474,22 +663,20 @@ onEachStore((under) => {
       ).toHaveLength(jobs)
   })
 
-  it('ended jobs of one schedule are counted by hour, from the first instant of the range to the last but one', async () => {
-    const ended = (await everyJob()).filter(({ finishedAt: finished }) => finished !== null)
-    const ofOne = ended
-      .filter(({ scheduleId }) => scheduleId === 's00 x')
-      .map(({ finishedAt: finished }) => finished?.getTime() ?? 0)
-    const [first, last] = [new Date(Math.min(...ofOne)), new Date(Math.max(...ofOne))]
+  it('ended jobs are counted by hour, from the first instant of the range to the last but one', async () => {
+    const ended = (await everyJob()).flatMap(({ task, finishedAt }) =>
+      task === 'mail' && finishedAt !== null ? [finishedAt.getTime()] : [],
+    )
+    const [first, last] = [new Date(Math.min(...ended)), new Date(Math.max(...ended))]
     const count = async (finishedFrom: Date, finishedTo: Date) => {
-      const range = { scheduleId: 's00 x', finishedFrom, finishedTo }
+      const range = { task: 'mail', finishedFrom, finishedTo }
       const { hours } = await under.store.lists.finishedPerHour(range, bounds)
       return hours.reduce((sum, { jobs }) => sum + jobs, 0)
     }
-    expect(ofOne.length).toBeGreaterThan(1)
-    expect(ofOne.length).toBeLessThan(ended.length)
-    expect(await count(first, after(last, 1))).toBe(ofOne.length)
-    expect(await count(after(first, 1), after(last, 1))).toBe(ofOne.length - 1)
-    expect(await count(first, last)).toBe(ofOne.length - 1)
+    expect(ended.length).toBeGreaterThan(1)
+    expect(await count(first, after(last, 1))).toBe(ended.length)
+    expect(await count(after(first, 1), after(last, 1))).toBe(ended.length - 1)
+    expect(await count(first, last)).toBe(ended.length - 1)
   })
 
   describe('change tokens', () => {

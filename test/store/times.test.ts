@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { describe, expect, inject, it } from 'vitest'
-import { LIST_BOUNDS } from '../../src/store/list-store.ts'
 import type { DatabaseKind } from '../support/databases.ts'
 import { hasProgram } from '../support/not-tested.ts'
 import {
@@ -216,9 +215,9 @@ onEachStore((under) => {
       finishedFrom: new Date('2026-11-24T09:00:00Z'),
       finishedTo: new Date('2026-11-24T09:59:59Z'),
     }
-    const { items } = await under.store.lists.jobs({ ...LIST_BOUNDS, limit: 10, offset: 0, ...bounds })
+    const { items } = await under.store.lists.jobs({ limit: 10, ...bounds })
     expect(items.map(({ id }) => id)).toEqual(['whole'])
-    const { hours } = await under.store.lists.finishedPerHour(bounds, LIST_BOUNDS)
+    const { hours } = await under.store.lists.finishedPerHour(bounds)
     expect(hours).toEqual([{ hour: bounds.finishedFrom, state: 'cancelled', jobs: 1 }])
   })
 
@@ -264,7 +263,7 @@ onEachStore((under) => {
         ['c', '2029-12-31T23:30:00-01:00'],
       ] as const)
         await planned(under, id, await clock(under), { ends: text, planned_from: null })
-      const { groups } = await under.store.lists.timerGroups({}, LIST_BOUNDS)
+      const { groups } = await under.store.lists.timerGroups({})
       expect(groups.map((group) => group.ends)).toEqual([ends])
       const { scheduling } = under.store
       const seen: (Date | null)[] = []

@@ -1,12 +1,12 @@
 /** `kalends jobs list`, and the filter that `cancel` and `retry` share with it. */
 import { durationText } from '../../duration.ts'
-import type { Job, JobConditions, JobState } from '../../index.ts'
+import type { Job, JobConditions, JobState, PageQuery } from '../../index.ts'
 import { type AnyCommand, Command, examples, Option, type OptionValues, withFlags } from '../commander.ts'
-import { print, say, type Style } from '../output.ts'
-import { firstRows, listed, printWhole } from '../pages.ts'
+import type { Style } from '../output.ts'
+import { AFTER, printList } from '../pages.ts'
 import { onDatabase } from '../session.ts'
-import { type Column, tableText } from '../table.ts'
-import { counted, firstLine, when, wholeNumber } from '../values.ts'
+import type { Column } from '../table.ts'
+import { firstLine, when, wholeNumber } from '../values.ts'
 
 export type FilterFlags = {
   readonly state?: JobState
@@ -58,21 +58,16 @@ export function listCommand(): AnyCommand {
     .summary('list jobs, newest first')
     .description('Lists jobs, newest first.')
     .option('--limit <n>', 'at most this many', wholeNumber(1, 9_999_999), 50)
+    .option('--after <id>', AFTER)
     .addHelpText(
       'after',
       examples('jobs list --state failed', 'jobs list --schedule nightly --json | jq .result'),
     )
   return onDatabase(withFilter(command, STATES), async ({ jobs }, flags) => {
     const filter = conditionsOf(flags)
-    const found = await firstRows(
-      // The jobs of a schedule are listed by slot, not by id.
-      ({ limit, offset, last }) =>
-        jobs.list({ ...filter, limit, ...(filter.scheduleId === undefined ? { before: last } : { offset }) }),
-      flags.limit,
-    )
-    if (flags.json === true) return printWhole(found.items, (id) => jobs.get(id))
-    if (found.items.length > 0) print(tableText(columns(Date.now()), found.items))
-    say(listed(found, counted(found.items.length, 'job')))
+    const list = (page: PageQuery) => jobs.list({ ...filter, ...page })
+    const get = (id: string) => jobs.get(id)
+    await printList({ list, get, columns: columns(Date.now()), noun: 'job' }, flags)
   })
 }
 

@@ -1,13 +1,13 @@
 /** `kalends schedules list`: reads like `systemctl list-timers`. */
 import { durationText, relativeTime, retryText } from '../../duration.ts'
-import type { Kalends, Listed, ListPage, Schedule, ScheduleConditions, ScheduleStatus } from '../../index.ts'
+import type { PageQuery, Schedule, ScheduleStatus } from '../../index.ts'
 import { STATUSES } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples, Option } from '../commander.ts'
-import { print, say, type Style } from '../output.ts'
-import { firstRows, listed, printWhole } from '../pages.ts'
+import type { Style } from '../output.ts'
+import { AFTER, printList } from '../pages.ts'
 import { onDatabase } from '../session.ts'
-import { type Column, tableText } from '../table.ts'
-import { counted, when, wholeNumber } from '../values.ts'
+import type { Column } from '../table.ts'
+import { when, wholeNumber } from '../values.ts'
 
 const STYLES: Readonly<Partial<Record<ScheduleStatus, Style>>> = {
   active: 'green',
@@ -30,44 +30,20 @@ export function listCommand(): AnyCommand {
     .option('--group <name>', 'only schedules of this group')
     .option('--submitter <name>', 'only schedules of this owner')
     .option('--text <text>', 'only schedules with this text in their id, summary, subject or task')
-    .option('--limit <n>', 'at most this many (default: all)', wholeNumber(0, 999_999_999))
+    .option('--limit <n>', 'at most this many (default: all)', wholeNumber(1, 999_999_999))
+    .option('--after <id>', AFTER)
     .addHelpText('after', HELP)
     .addHelpText(
       'after',
       examples('schedules list', 'schedules list --status invalid --json', 'schedules list --task report'),
     )
-  return onDatabase(command, async (kalends, { limit = Infinity, json, ...flags }) => {
+  return onDatabase(command, async ({ schedules }, { limit = Infinity, after, json, ...flags }) => {
     const { status, task, group, submitter, text } = flags
-    const found = await nextToRunFirst(kalends, { status, task, group, submitter, text }, limit)
-    if (json === true) return printWhole(found.items, (id) => kalends.schedules.get(id))
-    if (found.items.length > 0) print(tableText(columns(new Date()), found.items))
-    say(listed(found, counted(found.items.length, 'schedule')))
+    const query = { status, task, group, submitter, text, order: 'nextRunAt' } as const
+    const list = (page: PageQuery) => schedules.list({ ...query, ...page })
+    const get = (id: string) => schedules.get(id)
+    await printList({ list, get, columns: columns(new Date()), noun: 'schedule' }, { limit, after, json })
   })
-}
-
-/** The most schedules that are sorted by their next run. */
-const MOST_SORTED = 100_000
-
-/** First the schedules with a next run, in that order, then the others by id. */
-async function nextToRunFirst(
-  { schedules }: Kalends,
-  conditions: ScheduleConditions,
-  limit: number,
-): Promise<ListPage<Listed<Schedule>>> {
-  const planned = await firstRows(
-    ({ limit: size, offset }) => schedules.list({ ...conditions, limit: size, offset, order: 'nextRunAt' }),
-    Math.min(limit, MOST_SORTED),
-  )
-  const all = await firstRows(
-    ({ limit: size, last }) => schedules.list({ ...conditions, limit: size, after: last }),
-    planned.items.length < limit ? limit + planned.items.length : 1,
-  )
-  const seen = new Set(planned.items.map(({ id }) => id))
-  const inOrder = planned.items.toSorted(
-    (one, other) => (one.nextRunAt?.getTime() ?? Infinity) - (other.nextRunAt?.getTime() ?? Infinity) || 0,
-  )
-  const others = all.items.filter(({ id }) => !seen.has(id))
-  return { ...all, items: [...inOrder, ...others].slice(0, limit) }
 }
 
 function columns(now: Date): Column<Schedule>[] {

@@ -78,9 +78,6 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
   now: 'UTC_TIMESTAMP(3)',
   nowPlus: (ms) => `UTC_TIMESTAMP(3) + INTERVAL ${integerLiteral(Math.round(ms * 1000))} MICROSECOND`,
   instant: (column) => column,
-  hour: (column) => `SUBSTR(CAST(${column} AS CHAR), 1, 13)`,
-  minute: (column) => `SUBSTR(CAST(${column} AS CHAR), 15, 2)`,
-  position: (text, part) => `INSTR(${text}, ${part})`,
   found: (table, by) => `${table} FORCE INDEX (${by === 'key' ? 'PRIMARY' : by.index})`,
   joinedByKey: (rows, table, as, key) =>
     `${rows} STRAIGHT_JOIN ${table} AS ${as} FORCE INDEX (PRIMARY) ON ${as}.id = ${key}`,

@@ -95,7 +95,7 @@ async function noteVersion(context: Context, { name, hash, schedules }: SetVersi
 }
 
 /** What the workers declare, and only those versions of the set that a worker may have. */
-function live({ dialect, tables }: Context, { name, hash }: SetVersion): Selections {
+function live({ tables }: Context, { name, hash }: SetVersion): Selections {
   const { worker, declaredSet } = tables
   return {
     selections: [
@@ -103,7 +103,7 @@ function live({ dialect, tables }: Context, { name, hash }: SetVersion): Selecti
       `SELECT 'version' AS kind, hash, first_seen, schedules AS said
        FROM ${declaredSet}
        WHERE name = ? AND (hash = ? OR EXISTS (
-         SELECT 1 FROM ${worker} WHERE ${dialect.position('sets', 'hash')} > 0
+         SELECT 1 FROM ${worker} WHERE INSTR(sets, hash) > 0
        ))`,
     ],
     params: [name, hash],

@@ -1,23 +1,27 @@
 import { FINAL_STATES, type JobState, OPEN_STATES } from '../../model/job.ts'
 import { type Owner, shownId } from '../../model/owner.ts'
 import type { LogLevel } from '../executing-store.ts'
-import { fromStored } from '../../model/instant.ts'
-import type { JobConditions, ListStore } from '../list-store.ts'
+import { fromStored, fromText } from '../../model/instant.ts'
+import { type HourCount, type JobConditions, LIST_BOUNDS, type ListStore } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
-import { and, both, NOTHING, scopeCondition } from './conditions.ts'
+import { scopeCondition } from './conditions.ts'
 import type { TablesContext } from './context.ts'
 import { jobRange } from './list-ranges.ts'
-import { listedJobColumns, type ListedRow, toListedJob } from './listed-rows.ts'
-import { failuresIn, hoursIn } from './overviews.ts'
+import { listedColumns, type ListedRow, toListedJob } from './listed-rows.ts'
 import { attemptsOf } from './attempts.ts'
 import { findOwnId, shownJob, storedId } from './own-ids.ts'
-import { countEach, countTogether, idsIn, page } from './pages.ts'
-import type { JobRow } from './rows.ts'
+import { page } from './pages.ts'
+import { jobExpressions, type JobRow } from './rows.ts'
+import { countBy, firstRows, groupsIn } from './scan.ts'
 
 const STATES: readonly JobState[] = [...OPEN_STATES, ...FINAL_STATES]
 
 /** Of these, the oldest jobs of a task, one shows whether it was ever claimed. */
 const MOST_FIRST = 100
+/** How many characters of an error distinguish failures. */
+const ERROR_START = 500
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 
 type JobLists = Pick<
   ListStore,
@@ -27,40 +31,29 @@ type JobLists = Pick<
 export function jobLists(context: TablesContext, owner: Owner): JobLists {
   const { dialect, tables } = context
   const scope = scopeCondition(owner)
-  const jobsIn = (conditions: JobConditions) => jobRange(context, owner, conditions)
-
-  /** The conditions with the stored id of the schedule. */
-  async function withStoredId<Conditions extends JobConditions>(conditions: Conditions): Promise<Conditions> {
-    const { scheduleId: schedule } = conditions
-    if (schedule === undefined) return conditions
-    return { ...conditions, scheduleId: await storedId(context, 'schedule', owner, schedule) }
+  const jobsIn = async ({ scheduleId: name, ...conditions }: JobConditions) => {
+    const scheduleId = name && (await storedId(context, 'schedule', owner, name))
+    return jobRange(context, owner, { ...conditions, scheduleId })
   }
 
   return {
-    async jobs(selection) {
-      const { before } = selection
-      const range = jobRange(context, owner, await withStoredId(selection), {
-        before: before === undefined ? undefined : await storedId(context, 'job', owner, before),
-      })
-      const columns = listedJobColumns(dialect, selection.limit)
-      const { rows, ...total } = await page<ListedRow<JobRow>>(context, range, selection, columns)
-      return { items: rows.map((row) => shownJob(owner, toListedJob(row))), ...total }
+    async jobs({ after, limit, ...conditions }, bounds = LIST_BOUNDS) {
+      const range = await jobsIn(conditions)
+      const columns = listedColumns(jobExpressions(dialect), limit)
+      const options = { kind: 'job', owner, limit, after, bounds, columns } as const
+      const { items, ...rest } = await page<ListedRow<JobRow>>(context, range, options)
+      return { items: items.map((row) => shownJob(owner, toListedJob(row))), ...rest }
     },
 
-    async jobIds(conditions, limit, bounds) {
-      const range = jobsIn(await withStoredId(conditions))
-      const { ids, isComplete } = await idsIn(context, range, limit, bounds)
-      return { ids: ids.map((id) => shownId(owner, id)), isComplete }
+    async jobIds(conditions, limit, bounds = LIST_BOUNDS) {
+      const { rows, next } = await firstRows(context, await jobsIn(conditions), limit, bounds)
+      return { ids: rows.map(({ id }) => shownId(owner, id)), isComplete: next === null }
     },
 
-    async jobCounts(conditions, bounds) {
-      const { state, ...others } = await withStoredId(conditions)
-      const range = jobsIn(others)
+    async jobCounts({ state, ...others }, bounds) {
       const names = state === undefined ? STATES : [state]
-      if (range.index === null && range.where.text === '' && range.filter.text === '') {
-        return countEach(context, names, (name) => jobsIn({ state: name }), bounds)
-      }
-      return countTogether(context, range, 'state', names, bounds)
+      const of = (name: JobState) => jobRange(context, owner, { state: name })
+      return await countBy(context, await jobsIn(others), 'state', names, of, bounds)
     },
 
     attempts: (job, limit) => attemptsOf(context, owner, job, limit),
@@ -84,13 +77,23 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
       return rows.map((row) => ({ ...row, at: fromStored(row.at) }))
     },
 
-    async failures(conditions, bounds) {
-      const range = jobsIn({
-        ...(await withStoredId(conditions)),
-        state: 'failed',
-      })
-      const { items, complete } = await failuresIn(context, range, bounds)
-      return { items: items.map((item) => ({ ...item, id: shownId(owner, item.id) })), complete }
+    async failures(conditions, limit, bounds = LIST_BOUNDS) {
+      const range = await jobsIn({ ...conditions, state: 'failed' })
+      const error = `SUBSTR(error, 1, ${integerLiteral(ERROR_START)})`
+      const columns = { task: 'task', error, ended: dialect.instant('finished') }
+      const { rows, next } = await firstRows<{ task: string; error: string | null; ended: string | null }>(
+        context,
+        range,
+        limit,
+        { ...bounds, columns },
+      )
+      const items = rows.map(({ id, task, error, ended }) => ({
+        id: shownId(owner, id),
+        task,
+        error: error ?? '',
+        finishedAt: fromText(ended),
+      }))
+      return { items, complete: next === null }
     },
 
     async hasRun(task) {
@@ -104,12 +107,23 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
       return (rows[0]?.attempts ?? 0) > 0
     },
 
-    async finishedPerHour(conditions, bounds) {
-      const { id: _, scheduleId: schedule, worker: __, ...others } = await withStoredId(conditions)
-      const range = jobsIn(others)
-      const ofSchedule = schedule === undefined ? NOTHING : and('periodic_task_id = ?', schedule)
-      const minute = conditions.finishedFrom.getUTCMinutes()
-      return await hoursIn(context, { ...range, filter: both(range.filter, ofSchedule) }, minute, bounds)
+    async finishedPerHour(conditions, bounds = LIST_BOUNDS) {
+      const first = Math.floor(conditions.finishedFrom.getTime() / MINUTE_MS) * MINUTE_MS
+      const { rows, isComplete } = await groupsIn<{ minute: string; state: JobState }>(
+        context,
+        jobRange(context, owner, conditions),
+        { minute: 'SUBSTR(CAST(finished AS CHAR), 1, 16)', state: 'state' },
+        bounds,
+      )
+      const hours = new Map<string, HourCount>()
+      for (const { minute, state, matches } of rows) {
+        const since = fromStored(`${minute}:00.000`).getTime() - first
+        const hour = new Date(first + Math.floor(since / HOUR_MS) * HOUR_MS)
+        const key = `${hour.toISOString()} ${state}`
+        hours.set(key, { hour, state, jobs: matches + (hours.get(key)?.jobs ?? 0) })
+      }
+      const inOrder = [...hours.values()].toSorted((one, other) => one.hour.getTime() - other.hour.getTime())
+      return { hours: inOrder, complete: isComplete }
     },
   }
 }

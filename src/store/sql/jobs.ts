@@ -6,12 +6,12 @@ import type { SqlValue } from '../database.ts'
 import { toText } from '../../model/instant.ts'
 import type { JobStore, NewJob } from '../job-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
-import { OPEN, scopeCondition } from './conditions.ts'
+import { and, both, OPEN, scopeCondition } from './conditions.ts'
 import { type Context, inTransactionOf, type TablesContext } from './context.ts'
 import { endJobs, endingColumns, type EndingRow, touchSchedules } from './ends.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
 import { jobColumns, type JobRow, plannableColumns, type PlannableRow, settingValue, toJob } from './rows.ts'
-import { countUpTo } from './selection.ts'
+import { countUpTo } from './scan.ts'
 import { placeholders } from './tables.ts'
 
 /** The most characters of one INSERT, well below the packet limit of any server, and the most rows. */
@@ -71,12 +71,7 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
       // Not the owner's other indexes: they contain its whole history, and this runs for every submission.
       const ownIndex = owner.group === null ? jobStateIndex : jobOpenGroupIndex
       const index = owner.submitter === null ? ownIndex : jobOpenSubmitterIndex
-      return countUpTo(
-        context,
-        dialect.found(job, { index }),
-        { ...scope, text: `${OPEN}${scope.text}` },
-        most,
-      )
+      return countUpTo(context, dialect.found(job, { index }), both(and(OPEN), scope), most)
     },
   }
 }

@@ -1,40 +1,48 @@
 /** Chooses the index that serves a list, and the conditions that remain as a filter. */
 import { type Owner, prefixOf, storedIds } from '../../model/owner.ts'
-import type { Dialect } from '../database.ts'
 import { toText } from '../../model/instant.ts'
-import type { JobConditions, ScheduleConditions } from '../list-store.ts'
-import { and, both, type Condition, NOTHING } from './conditions.ts'
+import type { JobConditions, ScheduleConditions, ScheduleQuery } from '../list-store.ts'
+import { and, both, type Condition, NOTHING, scopeCondition } from './conditions.ts'
 import type { Context } from './context.ts'
-import type { IndexRange } from './selection.ts'
-import type { Tables } from './tables.ts'
+import { ownerIndex } from './own-ids.ts'
+import type { Range } from './scan.ts'
 
-/** A condition on one column, and the index that contains this column and then the key. */
-interface Choice {
-  readonly index: string | null
-  readonly condition: Condition
-  readonly order?: readonly string[]
-}
+/** A condition, the index that contains its column and then the key, and the order of this index. */
+type Choice = Pick<Range, 'index' | 'where' | 'order'>
 
-/** Empty without a value. */
-const equal = (column: string, index: string, value: string | null | undefined): Choice[] =>
-  typeof value === 'string' ? [{ index, condition: and(`${column} = ?`, value) }] : []
+const BY_KEY = ['id']
+
+/** Empty without a condition. */
+const choice = (where: Condition, index: string | null, order = BY_KEY): Choice[] =>
+  where.text === '' ? [] : [{ index, where, order }]
+
+const equal = (column: string, index: string, value: string | null | undefined, order = BY_KEY): Choice[] =>
+  choice(typeof value === 'string' ? and(`${column} = ?`, value) : NOTHING, index, order)
 
 /** Whether an expression contains a text; case-insensitive. */
-const contains = ({ position }: Dialect, text: string) => `${position(`LOWER(${text})`, 'LOWER(?)')} > 0`
+const contains = (text: string) => `INSTR(LOWER(${text}), LOWER(?)) > 0`
+
+/** The first choice serves; the others filter. */
+function rangeOf([first, ...others]: readonly Choice[], searches: readonly Condition[]) {
+  const all = { index: null, where: NOTHING, order: BY_KEY }
+  return { ...(first ?? all), filter: both(...others.map(({ where }) => where), ...searches) }
+}
 
 export function scheduleRange(
-  { tables, dialect }: Context,
+  { tables }: Context,
   owner: Owner,
   conditions: ScheduleConditions,
-  page: { readonly order?: 'id' | 'nextRunAt' | undefined; readonly after?: string | undefined } = {},
-): IndexRange {
+  by: ScheduleQuery['order'] = 'id',
+): Range {
   const { status, text } = conditions
   const isCommon = status === 'active'
-  const isScoped = prefixOf(owner) !== ''
+  const scope = scopeCondition(owner)
+  const order = by === 'nextRunAt' ? ['wake_at', 'id'] : BY_KEY
   // The owner comes first, so that a result never depends on rows of others. Then the most selective conditions.
-  const choices = [
-    ...equal('submitter', tables.scheduleSubmitterIndex, owner.submitter),
-    ...equal('group_', tables.scheduleGroupIndex, owner.group),
+  const choices: Choice[] = [
+    // By next run, all schedules of the owner are sorted: the index on wake_at would also read those of others.
+    ...choice(scope, ownerIndex(tables, 'schedule', owner), order),
+    ...(by === 'nextRunAt' ? [{ index: tables.wakeIndex, where: NOTHING, order }] : []),
     ...equal('submitter', tables.scheduleSubmitterIndex, conditions.submitter),
     ...equal('group_', tables.scheduleGroupIndex, conditions.group),
     ...equal('status', tables.scheduleStatusIndex, isCommon ? undefined : status),
@@ -42,113 +50,50 @@ export function scheduleRange(
     ...equal('declared_by', tables.declaredByIndex, conditions.declaredBy),
     ...equal('status', tables.scheduleStatusIndex, isCommon ? status : undefined),
   ]
-  const searched = ['summary', 'subject', 'task'].map((column) =>
-    contains(dialect, `COALESCE(${column}, '')`),
-  )
-  const search: Condition =
-    text === undefined
-      ? NOTHING
-      : and(
-          `(${[contains(dialect, "REPLACE(id, ?, '')"), ...searched].join(' OR ')})`,
-          // The owner does not see the prefix, so it is not searched.
-          prefixOf(owner),
-          text,
-          text,
-          text,
-          text,
-        )
-  // Written as a range; otherwise SQLite would not use the index.
-  const wakes = and("wake_at >= '1970-01-01 00:00:00'")
-  if (page.order === 'nextRunAt' && !isScoped) {
-    return {
-      table: tables.schedule,
-      index: tables.wakeIndex,
-      where: wakes,
-      from: NOTHING,
-      // The key (on SQLite, the order of insertion) breaks ties.
-      order: ['wake_at'],
-      filter: both(...choices.map(({ condition }) => condition), search),
-    }
-  }
-  const [first, ...others] = choices
-  if (page.order === 'nextRunAt') {
-    return {
-      table: tables.schedule,
-      index: first?.index ?? null,
-      // Reads and sorts all schedules of the owner: the index on wake_at would also read those of others.
-      where: both(first?.condition ?? NOTHING, wakes),
-      from: NOTHING,
-      order: ['wake_at', 'id'],
-      filter: both(...others.map(({ condition }) => condition), search),
-    }
-  }
-  return {
-    table: tables.schedule,
-    index: first?.index ?? null,
-    where: first?.condition ?? NOTHING,
-    from: page.after === undefined ? NOTHING : and('id > ?', page.after),
-    order: ['id'],
-    filter: both(...others.map(({ condition }) => condition), search),
-  }
+  const searched = [
+    // The owner does not see the prefix, so it is not searched.
+    contains("REPLACE(id, ?, '')"),
+    ...['summary', 'subject', 'task'].map((column) => contains(`COALESCE(${column}, '')`)),
+  ]
+  const search =
+    text === undefined ? [] : [and(`(${searched.join(' OR ')})`, prefixOf(owner), text, text, text, text)]
+  return { table: tables.schedule, direction: 'ASC', ...rangeOf(choices, search) }
 }
 
-const NEWEST_FIRST = ['id DESC']
+const search = (column: string, value: string | undefined): Condition =>
+  value === undefined ? NOTHING : and(contains(`COALESCE(${column}, '')`), value)
 
-export function jobRange(
-  { tables, dialect }: Context,
-  owner: Owner,
-  conditions: JobConditions,
-  page: { readonly before?: string | undefined } = {},
-): IndexRange {
-  const search = (column: string, value: string | undefined): Condition =>
-    value === undefined ? NOTHING : and(contains(dialect, `COALESCE(${column}, '')`), value)
+export function jobRange({ tables }: Context, owner: Owner, conditions: JobConditions): Range {
   const { id, state, scheduleId: schedule, finishedFrom, finishedTo } = conditions
   const isCommon = state === 'success' || state === 'skipped'
   const isOpen = state === 'waiting' || state === 'blocked' || state === 'running'
+  const scope = scopeCondition(owner)
+  const open =
+    schedule !== undefined && isOpen
+      ? both(and('state = ? AND periodic_task_id = ?', state, schedule), scope)
+      : NOTHING
+  const ended = both(
+    finishedFrom === undefined ? NOTHING : and('finished >= ?', toText(finishedFrom)),
+    finishedTo === undefined ? NOTHING : and('finished < ?', toText(finishedTo)),
+  )
   // The owner comes first, so that a result never depends on rows of others. Then the most selective conditions.
   const choices: Choice[] = [
     // There are few of these, even if the owner or the schedule has a long history.
-    ...(schedule !== undefined && isOpen
-      ? [
-          {
-            index: tables.stateIndex,
-            condition: and('state = ? AND periodic_task_id = ?', state, schedule),
-          },
-        ]
-      : []),
-    ...equal('submitter', tables.jobSubmitterIndex, owner.submitter),
-    ...equal('group_', tables.jobGroupIndex, owner.group),
-    ...(id === undefined ? [] : [{ index: null, condition: beginsWith(storedIds(owner, id)) }]),
-    ...equal('periodic_task_id', tables.occurrenceIndex, isOpen ? undefined : schedule).map((choice) => ({
-      ...choice,
-      // Ids of occurrences start with their slot.
-      order: ['slot DESC'],
-    })),
+    ...choice(open, tables.stateIndex),
+    ...choice(scope, ownerIndex(tables, 'job', owner)),
+    ...choice(id === undefined ? NOTHING : beginsWith(storedIds(owner, id)), null),
+    // Ids of occurrences start with their slot.
+    ...equal('periodic_task_id', tables.occurrenceIndex, schedule, ['slot']),
     ...equal('held_by', tables.heldIndex, conditions.worker),
-    ...finishedChoice(tables, finishedFrom, finishedTo),
+    ...choice(ended, tables.finishedIndex, ['finished', 'id']),
     ...equal('submitter', tables.jobSubmitterIndex, conditions.submitter),
     ...equal('group_', tables.jobGroupIndex, conditions.group),
-    ...equal(
-      'state',
-      tables.jobStateIndex,
-      isCommon || (isOpen && schedule !== undefined) ? undefined : state,
-    ),
+    ...equal('state', tables.jobStateIndex, isCommon ? undefined : state),
     ...equal('task', tables.jobTaskIndex, conditions.task),
     ...equal('state', tables.jobStateIndex, isCommon ? state : undefined),
   ]
-  const [first, ...others] = choices
-  return {
-    table: tables.job,
-    index: first?.index ?? null,
-    where: first?.condition ?? NOTHING,
-    from: page.before === undefined ? NOTHING : and('id < ?', page.before),
-    order: first?.order ?? NEWEST_FIRST,
-    filter: both(
-      ...others.map(({ condition }) => condition),
-      search('error', conditions.error),
-      search('args', conditions.args),
-    ),
-  }
+  const searches = [search('error', conditions.error), search('args', conditions.args)]
+  return { table: tables.job, direction: 'DESC', ...rangeOf(choices, searches) }
 }
 
 function beginsWith(starts: readonly string[]): Condition {
@@ -156,13 +101,4 @@ function beginsWith(starts: readonly string[]): Condition {
     `(${starts.map(() => 'id >= ? AND id <= ?').join(' OR ')})`,
     ...starts.flatMap((start) => [start, `${start}\u{10ffff}`]),
   )
-}
-
-function finishedChoice(tables: Tables, from: Date | undefined, to: Date | undefined): Choice[] {
-  if (from === undefined && to === undefined) return []
-  const condition = both(
-    from === undefined ? and('finished IS NOT NULL') : and('finished >= ?', toText(from)),
-    to === undefined ? NOTHING : and('finished < ?', toText(to)),
-  )
-  return [{ index: tables.finishedIndex, condition, order: ['finished DESC', 'id DESC'] }]
 }

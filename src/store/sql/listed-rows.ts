@@ -1,17 +1,9 @@
 /** Rows of lists. Large values stay in the database or are shortened there. */
 import type { Job } from '../../model/job.ts'
 import type { StoredSchedule } from '../../model/schedule.ts'
-import type { Dialect } from '../database.ts'
 import type { LargeColumn, Listed } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
-import {
-  jobExpressions,
-  type JobRow,
-  scheduleExpressions,
-  type ScheduleRow,
-  toJob,
-  toSchedule,
-} from './rows.ts'
+import { type JobRow, type ScheduleRow, toJob, toSchedule } from './rows.ts'
 
 /** The limit for all large values of a list together. */
 const LIST_BYTES = 4_000_000
@@ -33,16 +25,7 @@ export type ListedRow<Row> = Row & {
 }
 
 /** @param rows  the most rows of the list */
-export function listedScheduleColumns(dialect: Dialect, rows: number): string {
-  return shortened(scheduleExpressions(dialect), rows)
-}
-
-/** @param rows  the most rows of the list */
-export function listedJobColumns(dialect: Dialect, rows: number): string {
-  return shortened(jobExpressions(dialect), rows)
-}
-
-function shortened(expressions: readonly string[], rows: number): string {
+export function listedColumns(expressions: readonly string[], rows: number): string {
   const most = Math.min(MOST_PREVIEW_BYTES, Math.floor(LIST_BYTES / LARGE_COLUMNS / rows))
   return expressions
     .flatMap((column) => {

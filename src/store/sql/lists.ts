@@ -3,12 +3,12 @@ import { ANY_OWNER, type Owner, shownId } from '../../model/owner.ts'
 import { fromText, toText } from '../../model/instant.ts'
 import type { ListStore, RecentRun } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
-import { scopeCondition } from './conditions.ts'
+import { and, both, NOTHING, scopeCondition } from './conditions.ts'
 import type { TablesContext } from './context.ts'
 import { jobLists } from './job-lists.ts'
-import { listedJobColumns, type ListedRow, toListedJob } from './listed-rows.ts'
+import { listedColumns, type ListedRow, toListedJob } from './listed-rows.ts'
 import { findOwn, findOwnId, shownJob } from './own-ids.ts'
-import { instants, type JobRow } from './rows.ts'
+import { instants, jobExpressions, type JobRow } from './rows.ts'
 import { scheduleLists } from './schedule-lists.ts'
 
 /** The most selections in one statement. */
@@ -64,18 +64,19 @@ export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): Lis
     async history(schedule, slots, limit) {
       const id = await findOwnId(context, 'schedule', owner, schedule)
       if (id === null) return []
-      const [condition, order, slot] =
+      const [from, direction] =
         'from' in slots
-          ? [' AND slot >= ?', 'slot', slots.from]
-          : [' AND slot < ?', 'slot DESC', slots.before]
+          ? [and('slot >= ?', toText(slots.from)), 'ASC']
+          : [slots.before === null ? NOTHING : and('slot < ?', toText(slots.before)), 'DESC']
+      const { text, params } = both(and('periodic_task_id = ?', id), from, scope)
       // The unique key of occurrences filters and orders.
       const rows = await context.rows<ListedRow<JobRow>>(
-        `SELECT ${listedJobColumns(dialect, limit)}
+        `SELECT ${listedColumns(jobExpressions(dialect), limit)}
          FROM ${tables.job}
-         WHERE periodic_task_id = ?${slot === null ? '' : condition}${scope.text}
-         ORDER BY ${tables.job}.${order}
+         WHERE 1 = 1${text}
+         ORDER BY ${tables.job}.slot ${direction}
          LIMIT ${integerLiteral(limit)}`,
-        [id, ...(slot === null ? [] : [toText(slot)]), ...scope.params],
+        params,
       )
       return rows.map((row) => shownJob(owner, toListedJob(row)))
     },

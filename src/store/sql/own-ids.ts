@@ -62,7 +62,7 @@ export async function storedId(
   return found ?? (GENERATED.test(name) ? generated : chosen)
 }
 
-function ownerIndex(tables: Tables, table: 'schedule' | 'job', { submitter }: Owner): string {
+export function ownerIndex(tables: Tables, table: 'schedule' | 'job', { submitter }: Owner): string {
   if (table === 'schedule')
     return submitter === null ? tables.scheduleGroupIndex : tables.scheduleSubmitterIndex
   return submitter === null ? tables.jobGroupIndex : tables.jobSubmitterIndex

@@ -1,65 +1,110 @@
+import { fromStored, fromText } from '../../model/instant.ts'
 import { type Owner, shownId } from '../../model/owner.ts'
-import { STATUSES } from '../../model/settings.ts'
-import type { ListStore, ScheduleConditions } from '../list-store.ts'
+import { type ScheduleStatus, STATUSES } from '../../model/settings.ts'
+import { LIST_BOUNDS, type ListStore, type ScheduleConditions, type TimerGroup } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
-import { scopeCondition } from './conditions.ts'
+import { and, both, NOTHING, scopeCondition } from './conditions.ts'
 import type { TablesContext } from './context.ts'
 import { scheduleRange } from './list-ranges.ts'
-import { type ListedRow, listedScheduleColumns, toListedSchedule } from './listed-rows.ts'
-import { timerGroupsIn, timersIn } from './overviews.ts'
-import { shownSchedule, storedId } from './own-ids.ts'
-import { countEach, countTogether, page } from './pages.ts'
-import type { ScheduleRow } from './rows.ts'
+import { listedColumns, type ListedRow, toListedSchedule } from './listed-rows.ts'
+import { shownSchedule } from './own-ids.ts'
+import { page } from './pages.ts'
+import { scheduleExpressions, type ScheduleRow } from './rows.ts'
+import { countBy, groupsIn, scan } from './scan.ts'
 
 type ScheduleLists = Pick<ListStore, 'schedules' | 'scheduleCounts' | 'tasks' | 'timerGroups' | 'timers'>
 
+interface TimerColumns {
+  readonly timer: string
+  readonly jitter: number
+  readonly starts: string | null
+  readonly ends: string | null
+  readonly created: string | null
+}
+
 export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLists {
   const { dialect, tables } = context
-  const scope = scopeCondition(owner)
   const schedulesIn = (conditions: ScheduleConditions) => scheduleRange(context, owner, conditions)
+  /** Schedules with further runs; a one-off whose run is being retried has none. */
+  const goingOn = (conditions: ScheduleConditions) =>
+    (['active', 'retrying'] as const).map((status) => {
+      const range = schedulesIn({ ...conditions, status })
+      const filter = status === 'active' ? NOTHING : and("(idle IS NULL OR idle <> 'done')")
+      return { ...range, filter: both(range.filter, filter) }
+    })
+  const timerColumns = {
+    timer: 'timer',
+    jitter: 'jitter',
+    starts: dialect.instant('starts'),
+    ends: dialect.instant('ends'),
+  }
 
   return {
-    async schedules(selection) {
-      const { after } = selection
-      const range = scheduleRange(context, owner, selection, {
-        ...selection,
-        after: after === undefined ? undefined : await storedId(context, 'schedule', owner, after),
-      })
-      const columns = listedScheduleColumns(dialect, selection.limit)
-      const { rows, ...total } = await page<ListedRow<ScheduleRow>>(context, range, selection, columns)
-      return { items: rows.map((row) => shownSchedule(owner, toListedSchedule(row))), ...total }
+    async schedules({ after, limit, order, ...conditions }, bounds = LIST_BOUNDS) {
+      const range = scheduleRange(context, owner, conditions, order)
+      const columns = listedColumns(scheduleExpressions(dialect), limit)
+      const options = { kind: 'schedule', owner, limit, after, bounds, columns } as const
+      const { items, ...rest } = await page<ListedRow<ScheduleRow>>(context, range, options)
+      return { items: items.map((row) => shownSchedule(owner, toListedSchedule(row))), ...rest }
     },
 
-    scheduleCounts(conditions, bounds) {
-      const { status, ...others } = conditions
-      const range = schedulesIn(others)
+    scheduleCounts({ status, ...others }, bounds) {
       const names = status === undefined ? STATUSES : [status]
-      if (range.index === null && range.filter.text === '') {
-        return countEach(context, names, (name) => schedulesIn({ status: name }), bounds)
-      }
-      return countTogether(context, range, 'status', names, bounds)
+      const of = (name: ScheduleStatus) => schedulesIn({ status: name })
+      return countBy(context, schedulesIn(others), 'status', names, of, bounds)
     },
 
     async tasks(limit) {
-      const { schedule } = tables
+      const scope = scopeCondition(owner)
       const where = scope.text === '' ? '' : ` WHERE 1 = 1${scope.text}`
       const rows = await context.rows<{ task: string }>(
-        `SELECT DISTINCT task FROM ${schedule}${where} ORDER BY task LIMIT ${integerLiteral(limit)}`,
+        `SELECT DISTINCT task FROM ${tables.schedule}${where} ORDER BY task LIMIT ${integerLiteral(limit)}`,
         scope.params,
       )
       return rows.map(({ task }) => task)
     },
 
-    timerGroups(conditions, bounds) {
-      const range = schedulesIn({ ...conditions, status: 'active' })
-      return timerGroupsIn(context, range, bounds)
+    async timerGroups(conditions, bounds = LIST_BOUNDS) {
+      // Only slots of `every` timers count from the creation.
+      const created = `CASE WHEN LOWER(TRIM(timer)) LIKE 'every%' THEN ${dialect.instant('created')} END`
+      const columns = { ...timerColumns, created }
+      const timers = new Map<string, TimerGroup>()
+      let complete = true
+      for (const range of goingOn(conditions)) {
+        const { rows, isComplete } = await groupsIn<TimerColumns>(context, range, columns, bounds)
+        complete &&= isComplete
+        for (const { matches, ...row } of rows) {
+          const key = JSON.stringify([row.timer, row.jitter, row.starts, row.ends, row.created])
+          timers.set(key, { ...timed(row), schedules: matches + (timers.get(key)?.schedules ?? 0) })
+        }
+      }
+      return { groups: [...timers.values()], complete }
     },
 
-    async *timers(conditions, atOnce) {
-      const range = schedulesIn({ ...conditions, status: 'active' })
-      const isByStatus = range.index === tables.scheduleStatusIndex
-      for await (const rows of timersIn(context, range, { atOnce, isByStatus }))
-        yield rows.map((row) => ({ ...row, id: shownId(owner, row.id) }))
+    async *timers(conditions, bounds = LIST_BOUNDS) {
+      const columns = { ...timerColumns, task: 'task', created: dialect.instant('created') }
+      const ranges = goingOn(conditions)
+      let isWhole = true
+      for (const [index, range] of ranges.entries()) {
+        let isEnd = false
+        const slices = scan<TimerColumns & { readonly task: string }>(context, range, { ...bounds, columns })
+        for await (const { rows, last } of slices) {
+          const shown = rows.map((row) => ({ id: shownId(owner, row.id), task: row.task, ...timed(row) }))
+          isEnd = last === null
+          yield { rows: shown, isLast: isWhole && isEnd && index === ranges.length - 1 }
+        }
+        isWhole &&= isEnd
+      }
     },
+  }
+}
+
+function timed(row: TimerColumns): Omit<TimerGroup, 'schedules'> {
+  return {
+    timer: row.timer,
+    jitter: row.jitter,
+    starts: fromText(row.starts),
+    ends: fromText(row.ends),
+    createdAt: fromStored(row.created ?? ''),
   }
 }

@@ -25,7 +25,7 @@ import {
   toSchedule,
 } from './rows.ts'
 import { insertScheduleJobs, latestRun, openJobs } from './schedule-jobs.ts'
-import { countUpTo } from './selection.ts'
+import { countUpTo } from './scan.ts'
 import { placeholders } from './tables.ts'
 
 export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER): ScheduleStore {
@@ -106,7 +106,7 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
         return planned(tx, after, plan)
       }),
 
-    count: (most) => countUpTo(context, tables.schedule, { ...scope, text: `1 = 1${scope.text}` }, most),
+    count: (most) => countUpTo(context, tables.schedule, scope, most),
 
     runNow: (...of) => runNow(context, owner, of),
 

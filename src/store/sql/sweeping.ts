@@ -83,7 +83,7 @@ async function repairEach(
 /** Marks of earlier incarnations of this worker, and of unregistered workers. */
 function stale(context: Context, worker: string, leaseMs: number): { text: string; params: string[] } {
   const { schedule, worker: workers } = context.tables
-  const { now, nowPlus, instant, position } = context.dialect
+  const { now, nowPlus, instant } = context.dialect
   // The name with the slash before the incarnation, which contains none: 'web' is not 'web/eu'.
   const name = worker.slice(0, worker.lastIndexOf('/') + 1)
   // In characters, as the database counts them.
@@ -97,7 +97,7 @@ function stale(context: Context, worker: string, leaseMs: number): { text: strin
         AND worker IS NOT NULL AND worker <> ?
         AND (
           (SUBSTR(worker, 1, ${integerLiteral(length)}) = ?
-            AND ${position(`SUBSTR(worker, ${integerLiteral(length + 1)})`, "'/'")} = 0)
+            AND INSTR(SUBSTR(worker, ${integerLiteral(length + 1)}), '/') = 0)
           OR worker NOT IN (SELECT id FROM ${workers})
         )`,
     params: [worker, name],

@@ -53,9 +53,6 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
       ? `strftime('${FORMAT}', 'now', '${seconds(ms)} seconds')`
       : `'${toText(new Date(clock().getTime() + ms))}'`,
   instant: (column) => `strftime('${FORMAT}', ${column})`,
-  hour: (column) => `SUBSTR(${column}, 1, 13)`,
-  minute: (column) => `SUBSTR(${column}, 15, 2)`,
-  position: (text, part) => `INSTR(${text}, ${part})`,
   found: (table, by) => (by === 'key' ? table : `${table} INDEXED BY ${by.index}`),
   joinedByKey: (rows, table, as, key) => `${rows} CROSS JOIN ${table} AS ${as} ON ${as}.id = ${key}`,
   // Transactions use BEGIN IMMEDIATE. There is one writer at a time, so no row needs a lock.

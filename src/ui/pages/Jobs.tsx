@@ -5,7 +5,7 @@ import type { Job, ListedJob } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
 import { PageHead, RowLink } from '../parts/layout.tsx'
-import { FilterChips, filtersOf, List, pageNumber, paging, Search, StateCounts } from '../parts/list.tsx'
+import { FilterChips, filtersOf, List, paging, Search, StateCounts } from '../parts/list.tsx'
 import { Empty } from '../parts/placeholders.tsx'
 import { Select } from '../parts/Select.tsx'
 import type { Column } from '../parts/Table.tsx'
@@ -93,14 +93,14 @@ interface JobListProps {
 function JobList({ state, filter }: JobListProps) {
   const wanted = { ...filter, state, ...paging() }
   const list = useApi('/api/v1/jobs', { query: wanted }, ['jobs'])
-  const isFiltered = state !== undefined || Object.keys(filter).length > 0 || pageNumber() > 1
+  const isFiltered = [state, wanted.after, ...Object.values(filter)].some((value) => value !== undefined)
   return (
     <List
       query={list}
       title="Jobs"
       columns={columns}
       view={JSON.stringify(wanted)}
-      empty={<NoJobs isFiltered={isFiltered} isExact={list.data?.totalIsExact !== false} />}
+      empty={<NoJobs isFiltered={isFiltered} hasMore={typeof list.data?.next === 'string'} />}
       actions={mayOperate.value ? BULK : []}
     >
       {mayOperate.value && <MatchingJobs state={state} filter={filter} />}
@@ -171,11 +171,11 @@ function MatchingJobs({ state: text, filter }: JobListProps) {
   )
 }
 
-function NoJobs({ isFiltered, isExact }: { readonly isFiltered: boolean; readonly isExact: boolean }) {
+function NoJobs({ isFiltered, hasMore }: { readonly isFiltered: boolean; readonly hasMore: boolean }) {
   if (!isFiltered) return <Empty title="No jobs yet">Schedules submit jobs, and so can your code.</Empty>
   return (
     <Empty title="No matching jobs">
-      {!isExact && <p>Only the newest jobs were searched. Filter by state or task to search further.</p>}
+      {hasMore && <p>Only some jobs were searched. The next page searches further.</p>}
       <a href={link(['jobs'])}>Show all jobs</a>
     </Empty>
   )

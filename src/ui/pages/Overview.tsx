@@ -4,6 +4,7 @@ import { useApi } from '../api/query.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 import { PageHead, RowLink, Section } from '../parts/layout.tsx'
 import { Empty, Loaded, Stale } from '../parts/placeholders.tsx'
+import { totalText } from '../parts/list.tsx'
 import { ProgressBar, shareOf } from '../parts/Progress.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link } from '../router.ts'
@@ -120,7 +121,7 @@ function Running() {
   return (
     <Section
       title="Running now"
-      aside={total > MOST_ROWS && <a href={link(['jobs'], { state: 'running' })}>all {count(total)}</a>}
+      aside={total > MOST_ROWS && <a href={link(['jobs'], { state: 'running' })}>all {totalText(total)}</a>}
     >
       <Loaded query={jobs} rows={3}>
         {({ items }) => (

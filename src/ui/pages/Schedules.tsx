@@ -4,7 +4,7 @@ import type { ListedSchedule, Schedule } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button, IconButton } from '../parts/Button.tsx'
 import { PageHead, RowLink } from '../parts/layout.tsx'
-import { FilterChips, filtersOf, List, pageNumber, paging, Search, StateCounts } from '../parts/list.tsx'
+import { FilterChips, filtersOf, List, paging, Search, StateCounts } from '../parts/list.tsx'
 import { Empty } from '../parts/placeholders.tsx'
 import { Select } from '../parts/Select.tsx'
 import { Sparkline } from '../parts/Sparkline.tsx'
@@ -132,7 +132,7 @@ export function SchedulesPage() {
   const wanted = { ...filter, status, order, ...paging(), runs: 20 }
   const list = useApi('/api/v1/schedules', { query: wanted }, ['schedules', 'jobs'])
   const counts = useApi('/api/v1/counts/schedules', { query: filter }, ['schedules'])
-  const isFiltered = Object.values({ ...filter, status }).some((value) => value !== undefined)
+  const isFiltered = [status, wanted.after, ...Object.values(filter)].some((value) => value !== undefined)
   return (
     <>
       <PageHead title="Schedules">
@@ -147,7 +147,7 @@ export function SchedulesPage() {
         title="Schedules"
         columns={mayOperate.value ? [...columns, actions] : columns}
         view={JSON.stringify(wanted)}
-        empty={<NoSchedules isFiltered={isFiltered || pageNumber() > 1} />}
+        empty={<NoSchedules isFiltered={isFiltered} />}
         actions={[...(mayOperate.value ? BULK : []), ...(mayEdit.value ? [BULK_DELETE] : [])]}
       />
     </>

@@ -123,7 +123,7 @@ export function List<Row extends { readonly id: string }>(props: ListProps<Row>)
               selection={actions.length > 0 ? selection : undefined}
               empty={empty}
             />
-            {page.items.length > 0 && <Pager of={page} what={title.toLowerCase()} />}
+            <Pager of={page} what={title.toLowerCase()} />
             {page.items.length > 0 && children}
           </>
         )}
@@ -170,7 +170,7 @@ interface StateCountsProps {
 export function StateCounts({ names, counts, entry }: StateCountsProps) {
   const chosen = query.value[entry]
   const at = (value: string | undefined) =>
-    link(segments.value, { ...query.value, page: undefined, [entry]: value })
+    link(segments.value, { ...query.value, after: undefined, [entry]: value })
   return (
     <nav class="counts" aria-label={`By ${entry}`}>
       <a href={at(undefined)} aria-current={chosen === undefined ? 'true' : undefined}>
@@ -206,34 +206,39 @@ interface PagerProps {
 }
 
 /** Links to the previous and the next page, and the number of rows, as far as they were counted. */
-function Pager({ of, what }: PagerProps) {
-  const page = pageNumber()
-  const first = (page - 1) * PAGE_SIZE + 1
-  const last = first + of.items.length - 1
-  const hasMore = last < of.total || (!of.totalIsExact && of.items.length === PAGE_SIZE)
-  const total = `${of.totalIsExact ? '' : 'more than '}${count(of.total)}`
+function Pager({ of: { items, total, next }, what }: PagerProps) {
+  const starts = pageStarts()
+  const first = starts.length * PAGE_SIZE + 1
+  if (items.length === 0 && next === null && starts.length === 0) return null
   return (
     <nav class="pager" aria-label="Pages of the list">
       <span>
-        {of.items.length === 0 ? `0 of ${total}` : `${count(first)}–${count(last)} of ${total}`} {what}
-        {!of.totalIsExact && of.total >= 1000 && ': filter or search to see the others'}
+        {items.length === 0 ? 0 : `${count(first)}–${count(first + items.length - 1)}`}
+        {total === null ? ` ${what} found so far` : ` of ${totalText(total)} ${what}`}
       </span>
-      {page > 1 && <IconButton icon="left" label="Previous page" href={linkTo(page - 1)} />}
-      {hasMore && <IconButton icon="right" label="Next page" href={linkTo(page + 1)} />}
+      {starts.length > 0 && (
+        <IconButton icon="left" label="Previous page" href={pageAfter(starts.slice(0, -1))} />
+      )}
+      {next !== null && <IconButton icon="right" label="Next page" href={pageAfter([...starts, next])} />}
     </nav>
   )
 }
 
-function linkTo(page: number): string {
-  return link(segments.value, { ...query.value, page: page === 1 ? undefined : page })
+/** Totals are counted up to a thousand. */
+export function totalText(total: number): string {
+  return total === 1000 ? '1,000+' : count(total)
 }
 
-/** The limit and the offset of the page in the address. */
-export function paging(): { readonly limit: number; readonly offset: number } {
-  return { limit: PAGE_SIZE, offset: (pageNumber() - 1) * PAGE_SIZE }
+function pageAfter(starts: readonly string[]): string {
+  return link(segments.value, { ...query.value, after: starts.join('\n') })
 }
 
-export function pageNumber(): number {
-  const page = Number(query.value['page'] ?? 1)
-  return Number.isInteger(page) && page > 0 ? page : 1
+/** Where the pages from the second to this one start: the address has all, for the way back. */
+function pageStarts(): readonly string[] {
+  return query.value['after']?.split('\n') ?? []
+}
+
+/** The page in the address. `after` is undefined for the first one. */
+export function paging(): { readonly limit: number; readonly after: string | undefined } {
+  return { limit: PAGE_SIZE, after: pageStarts().at(-1) }
 }

@@ -9,7 +9,7 @@ export interface paths {
         };
         /**
          * List schedules
-         * @description Ordered by id. Totals are counted up to 10,000; `text` is searched in the first 100,000 schedules that match the other filters.
+         * @description Ordered by id. For a page, `text` is searched in the next 100,000 schedules that match the other filters.
          */
         get: operations["listSchedules"];
         put?: never;
@@ -204,7 +204,7 @@ export interface paths {
         };
         /**
          * List jobs, newest first
-         * @description Totals are counted up to 10,000. Filters without an index, such as the text of errors, search the newest 100,000 jobs that match the other filters.
+         * @description For a page, filters without an index, such as the text of errors, search the next 100,000 jobs that match the other filters.
          */
         get: operations["listJobs"];
         put?: never;
@@ -1043,10 +1043,10 @@ export interface components {
         };
         SchedulePage: {
             items: components["schemas"]["ListedSchedule"][];
-            /** @description On all pages */
-            total: number;
-            /** @description False: there may be more */
-            totalIsExact: boolean;
+            /** @description On all pages; 1000: or more; null: unknown, because the search ended before it had found so many */
+            total: number | null;
+            /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, even none, and a next page */
+            next: string | null;
         };
         Job: {
             id: string;
@@ -1167,10 +1167,10 @@ export interface components {
         };
         JobPage: {
             items: components["schemas"]["ListedJob"][];
-            /** @description On all pages */
-            total: number;
-            /** @description False: there may be more */
-            totalIsExact: boolean;
+            /** @description On all pages; 1000: or more; null: unknown, because the search ended before it had found so many */
+            total: number | null;
+            /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, even none, and a next page */
+            next: string | null;
         };
         History: {
             items: components["schemas"]["ListedJob"][];
@@ -1526,14 +1526,13 @@ export interface operations {
                 declaredBy?: string;
                 /** @description Part of the id, summary, subject or task, in any case */
                 text?: string;
-                /** @description `nextRunAt`: earliest next run first, without schedules that have none */
+                /** @description `nextRunAt`: earliest next run first, and last schedules that have none */
                 order?: "id" | "nextRunAt";
-                /** @description Only ids after this one, the last of the previous page */
-                after?: string;
                 /** @description Include this many recent runs of each schedule; limit is at most 200 then */
                 runs?: number;
                 limit?: number;
-                offset?: number;
+                /** @description `next` of the previous page; in the order of ids, any id: only ids after it */
+                after?: string;
             };
             header?: never;
             path?: never;
@@ -2932,10 +2931,9 @@ export interface operations {
                 args?: string;
                 finishedFrom?: string;
                 finishedTo?: string;
-                /** @description Only ids before this one, the last of the previous page; not with scheduleId, finishedFrom or finishedTo */
-                before?: string;
                 limit?: number;
-                offset?: number;
+                /** @description `next` of the previous page; in the order of ids, any id: only ids after it */
+                after?: string;
             };
             header?: never;
             path?: never;
