@@ -101,23 +101,18 @@ function fieldsOf(words: readonly string[]): Fields | null {
 export function eventOf(words: readonly string[]): string | null {
   const fields = fieldsOf(words)
   if (fields === null) return null
-  const seconds = component(fields.seconds, MINUTE)
-  const minute = component(fields.minute, MINUTE)
-  const hour = component(fields.hour, HOUR)
-  const month = component(fields.month, MONTH)
-  const years = component(fields.years, YEAR)
   const week = weekdays(fields.weekday)
   if (week === null) return null
-  const day = week.days ?? days(fields.day)
-  if (
-    seconds === null ||
-    minute === null ||
-    hour === null ||
-    month === null ||
-    day === null ||
-    years === null
-  )
-    return null
+  const parts = [
+    component(fields.seconds, MINUTE),
+    component(fields.minute, MINUTE),
+    component(fields.hour, HOUR),
+    week.days ?? days(fields.day),
+    component(fields.month, MONTH),
+    component(fields.years, YEAR),
+  ].filter((part) => part !== null)
+  if (parts.length < 6) return null
+  const [seconds = '', minute = '', hour = '', day = '', month = '', years = ''] = parts
   const date = years === '*' && month === '*' && day === '-*' ? '' : `${years}-${month}${day} `
   const weekday = week.names === '' ? '' : `${week.names} `
   const time = `${hour}:${padded(minute)}${seconds === '0' ? '' : `:${padded(seconds)}`}`
