@@ -105,16 +105,6 @@ export class Membership {
     return this.#lostAt === null ? null : this.#options.monotonicNow() - this.#lostAt
   }
 
-  /** How many orphaned jobs wait for their back-off. */
-  setAside(): number {
-    return this.takeOver.setAside()
-  }
-
-  /** The schedules whose slots are further in the future than their timers explain. */
-  slotsInFuture(): readonly string[] {
-    return this.takeOver.slotsInFuture()
-  }
-
   /** The dead workers that cannot be evicted because another transaction has locked their rows. */
   lockedWorkers(): string[] {
     return this.#deadWorkers.locked()

@@ -165,11 +165,13 @@ export class Worker {
       rejected: unwritten?.rejected ?? 0,
       log: this.#executor?.unwrittenLog() ?? { lines: 0, progress: 0, ms: 0, dropped: 0 },
       setAside:
-        this.#membership.setAside() + (this.#scheduler?.setAside() ?? 0) + (this.#executor?.setAside() ?? 0),
+        this.#membership.takeOver.setAside() +
+        (this.#scheduler?.setAside() ?? 0) +
+        (this.#executor?.setAside() ?? 0),
       behind: this.#scheduler?.behind() ?? [],
       isRowLocked: this.#membership.isLocked(),
       lockedWorkers: this.#membership.lockedWorkers(),
-      slotsInFuture: this.#membership.slotsInFuture(),
+      slotsInFuture: this.#membership.takeOver.slotsInFuture(),
       isLimitReached: unwritten?.isLimitReached ?? false,
       connectionWaitMs: this.#options.store.longestWaitMs(),
       clock: this.#watch.clock(),
