@@ -4,7 +4,7 @@ import { type Field, type Items, NO_END } from './spec.ts'
 export const NONE = -1
 
 /** 1: at or after; -1: at or before. */
-type Direction = 1 | -1
+export type Direction = 1 | -1
 
 /** The values of one field. */
 export class FieldSet {

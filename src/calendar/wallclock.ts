@@ -1,4 +1,4 @@
-import { Digits, FieldSet, NONE } from './fields.ts'
+import { Digits, type Direction, FieldSet, NONE } from './fields.ts'
 import { MONTHS, monthOf, monthShape, monthStart, SHAPES } from './months.ts'
 import { type CalendarSpec, DAY, DAY_OF_MONTH, EVERY_WEEKDAY, HOUR, type Item } from './spec.ts'
 import { MINUTE, MONTH, NO_END, SECOND, SECONDS, YEAR } from './spec.ts'
@@ -34,64 +34,42 @@ export class WallClock {
 
   /** The first matching time at or after `wall`; Infinity when there is none. */
   atOrAfter(wall: number): number {
-    let month = 0
-    if (wall >= 0) {
-      const day = Math.floor(wall / DAY)
-      if (day >= DAYS) return Infinity
-      month = monthOf(day)
-      if (this.#months.nearest(month, 1) === month) {
-        const start = monthStart(month)
-        const days = (this.#days[monthShape(month)] ?? 0) >>> (day - start)
-        if ((days & 1) === 1) {
-          const time = this.#times.nearest(wall - day * DAY, 1)
-          if (time !== NONE) return day * DAY + time
-        }
-        const later = days >>> 1
-        if (later !== 0) return (day + 1 + lowestBit(later)) * DAY + this.#times.first
-      }
-      month++
-    }
-    for (month = this.#months.nearest(month, 1); month !== NONE; month = this.#months.nearest(month + 1, 1)) {
-      const days = this.#days[monthShape(month)] ?? 0
-      if (days !== 0) return (monthStart(month) + lowestBit(days)) * DAY + this.#times.first
-    }
-    return Infinity
+    return wall >= DAYS * DAY ? Infinity : this.#nearest(wall, 1)
   }
 
   /** The last matching time at or before `wall`; -Infinity when there is none. */
   atOrBefore(wall: number): number {
-    let month = MONTHS - 1
-    if (wall < DAYS * DAY) {
-      const day = Math.floor(wall / DAY)
-      if (day < 0) return -Infinity
-      month = monthOf(day)
-      if (this.#months.nearest(month, -1) === month) {
-        const start = monthStart(month)
-        // Shifted so that the day itself is the highest bit.
-        const days = (this.#days[monthShape(month)] ?? 0) << (31 - (day - start))
-        if (days < 0) {
-          const time = this.#times.nearest(wall - day * DAY, -1)
-          if (time !== NONE) return day * DAY + time
-        }
-        const earlier = days & 0x7fffffff
-        if (earlier !== 0) return (day - Math.clz32(earlier)) * DAY + this.#times.last
-      }
-      month--
-    }
-    for (
-      month = this.#months.nearest(month, -1);
-      month !== NONE;
-      month = this.#months.nearest(month - 1, -1)
-    ) {
-      const days = this.#days[monthShape(month)] ?? 0
-      if (days !== 0) return (monthStart(month) + 31 - Math.clz32(days)) * DAY + this.#times.last
-    }
-    return -Infinity
+    return wall < 0 ? -Infinity : this.#nearest(wall, -1)
   }
-}
 
-function lowestBit(bits: number): number {
-  return 31 - Math.clz32(bits & -bits)
+  #nearest(wall: number, direction: Direction): number {
+    const within = Math.max(0, Math.min(wall, DAYS * DAY - 1))
+    const today = Math.floor(within / DAY)
+    let day = this.#nearestDay(today, direction)
+    if (day === today) {
+      const time = this.#times.nearest(within - today * DAY, direction)
+      if (time !== NONE) return today * DAY + time
+      day = this.#nearestDay(today + direction, direction)
+    }
+    if (day === NONE) return direction * Infinity
+    return day * DAY + (direction === 1 ? this.#times.first : this.#times.last)
+  }
+
+  #nearestDay(day: number, direction: Direction): number {
+    if (day < 0 || day >= DAYS) return NONE
+    const own = monthOf(day)
+    const inMonth = day - monthStart(own)
+    // Of its own month, only the days from this one on count.
+    const mask = direction === 1 ? -1 << inMonth : (2 << inMonth) - 1
+    let month = this.#months.nearest(own, direction)
+    for (; month !== NONE; month = this.#months.nearest(month + direction, direction)) {
+      const days = (this.#days[monthShape(month)] ?? 0) & (month === own ? mask : -1)
+      if (days === 0) continue
+      const bit = direction === 1 ? days & -days : days
+      return monthStart(month) + 31 - Math.clz32(bit)
+    }
+    return NONE
+  }
 }
 
 function matchingDays({
