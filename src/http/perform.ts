@@ -11,7 +11,7 @@ import type { Permit, WriteRequest } from './options.ts'
 import { invalidInput, Problem, problemOf } from './problem.ts'
 import { queryOf } from './request-url.ts'
 import { toResponse } from './response.ts'
-import { WriteLog } from './write-log.ts'
+import { writeLog } from './write-log.ts'
 
 /** What all requests share. */
 export interface Service {
@@ -71,7 +71,7 @@ export async function perform(
     permit: (subject) => checkPermit(service.permit, { ...subject, action: one.id, access }),
     kalends,
     redaction,
-    writes: new WriteLog(logger, redaction, access, one.id, (topics) => changes.mark(topics)),
+    writes: writeLog(logger, redaction, access, one.id, (topics) => changes.mark(topics)),
     changes,
     metrics,
     base: `${entry.base}/`,
