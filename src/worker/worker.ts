@@ -21,7 +21,7 @@ import type { Store } from '../store/store.ts'
 import { EventLoopStall } from './event-loop-stall.ts'
 import { type Health, judge } from './health.ts'
 import { Membership } from './membership.ts'
-import { type KalendsEvents, Reporter } from './reporter.ts'
+import { type KalendsEvents, type Reporter, reporterOf } from './reporter.ts'
 import { Watch } from './watch.ts'
 
 export interface WorkerOptions {
@@ -69,7 +69,7 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    this.#reporter = new Reporter(options.logger, options.events, options.redaction)
+    this.#reporter = reporterOf(options.logger, options.events, options.redaction)
     this.#onError = (error, loop) => this.#reporter.failed(loop, error)
     this.#membership = this.#buildMembership()
     this.#scheduler = options.schedules ? this.#buildScheduler() : null
