@@ -55,19 +55,16 @@ export class JobExecutor {
     for (const loop of this.loops()) loop.start()
   }
 
-  /** Jobs may be claimable. */
   wake(): void {
     this.#claims.wake()
     this.#onWake?.()
   }
 
-  /** A waiting job may be due. */
   wakeForTime(): void {
     this.#claims.wakeForTime()
     this.#onWake?.()
   }
 
-  /** The tasks that this worker has capacity for. */
   claimableTasks(): readonly string[] {
     return this.#claims.isStopping() ? [] : this.#capacity.claimableTasks()
   }

@@ -31,15 +31,12 @@ export interface MembershipOptions
   readonly tasks: () => readonly string[]
   /** The declared sets of this code: name to hash. */
   readonly sets: Readonly<Record<string, string>>
-  /** The version of Kalends. */
   readonly version: string
   /** This worker was evicted: others own what it runs now. */
   readonly onLost: (workerId: string) => void
   /** No response to a heartbeat has arrived for so long that others may evict this worker and run its jobs. */
   readonly onCutOff: (workerId: string) => void
-  /** This worker has a new id. */
   readonly onRegistered: () => void
-  /** Another worker was evicted. */
   readonly onDead: (workerId: string) => void
 }
 

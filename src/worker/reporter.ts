@@ -136,7 +136,6 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
       events.emit('error', () => ({ where: 'settler', error: new Error(text, { cause: error }) }))
     },
 
-    /** Log lines or progress will not be written. */
     dropped(error: Error): void {
       logger.error({ err: error }, error.message)
       events.emit('error', () => ({ where: 'journal', error }))
