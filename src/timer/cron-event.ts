@@ -1,5 +1,6 @@
 /** Finds the calendar event with the meaning of a cron expression in one of its many dialects. */
 import { calendar } from '../calendar/index.ts'
+import { SHORT_WEEKDAYS } from '../calendar/spec.ts'
 import { ranges } from './words-values.ts'
 
 /** The five fields of each macro, and the calendar event that is named like it. */
@@ -15,7 +16,6 @@ export const MACROS: ReadonlyMap<string, readonly [fields: string, event: string
 ])
 export const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 export const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
-const WEEKDAY_NAMES = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 
 interface Limits {
   readonly low: number
@@ -234,7 +234,8 @@ function weekdays(text: string): { names: string; days?: string } | null {
   const chosen = weekdayValues(nthName ?? lastName ?? (text === '?' ? '*' : text))
   if (chosen === null) return null
   const fromMonday = sorted(new Set([...chosen].map((day) => (day + 6) % 7)))
-  const names = chosen.size === 7 ? '' : ranges(fromMonday, (day) => WEEKDAY_NAMES[day] ?? '', '..').join(',')
+  const names =
+    chosen.size === 7 ? '' : ranges(fromMonday, (day) => SHORT_WEEKDAYS[day] ?? '', '..').join(',')
   if (lastName !== undefined || /^l$/iu.test(nth)) return { names, days: '~1..7' }
   if (nthName === undefined) return { names }
   return { names, days: `-${7 * Number(nth) - 6}..${Math.min(7 * Number(nth), 31)}` }

@@ -1,7 +1,7 @@
 /** Puts the days of a calendar event into words. */
+import { WEEKDAYS } from '../calendar/spec.ts'
 import { enumeration, joinedRuns, listed, numbers, single, type Values } from './words-values.ts'
 
-const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
 const MONTHS = 'January February March April May June July August September October November December'.split(
   ' ',
 )
