@@ -47,26 +47,19 @@ function parts(milliseconds: number): (readonly [count: number, unit: string, wo
   return found.length === 0 ? [[0, 's', 'second']] : found
 }
 
+const IN_MINUTES = [MINUTE, 'min', SECOND, 's'] as const
+const IN_HOURS = [HOUR, 'h', MINUTE, 'min'] as const
+const IN_DAYS = [DAY, 'd', HOUR, 'h'] as const
+
 /** A measured time in its two largest units: `320 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `12 d`. Never negative. */
 export function durationText(milliseconds: number): string {
   const length = Math.max(0, milliseconds)
   if (length < SECOND) return `${Math.floor(length)} ms`
   if (length < 10 * SECOND) return `${Math.floor(length / 100) / 10} s`
   if (length < MINUTE) return `${Math.floor(length / SECOND)} s`
-  if (length < HOUR) return twoUnits(length, MINUTE, 'min', SECOND, 's')
-  if (length < DAY) return twoUnits(length, HOUR, 'h', MINUTE, 'min')
-  return twoUnits(length, DAY, 'd', HOUR, 'h')
-}
-
-function twoUnits(
-  length: number,
-  large: number,
-  largeUnit: string,
-  small: number,
-  smallUnit: string,
-): string {
-  const rest = Math.floor((length % large) / small)
-  return `${Math.floor(length / large)} ${largeUnit}${rest === 0 ? '' : ` ${rest} ${smallUnit}`}`
+  const [unit, name, next, nextName] = length < HOUR ? IN_MINUTES : length < DAY ? IN_HOURS : IN_DAYS
+  const rest = Math.floor((length % unit) / next)
+  return `${Math.floor(length / unit)} ${name}${rest === 0 ? '' : ` ${rest} ${nextName}`}`
 }
 
 /** An instant relative to now: `in 3 min`, `2 h 5 min ago`, `5 d ago`, `now`. */

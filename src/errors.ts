@@ -48,6 +48,11 @@ export class NotFoundError extends KalendsError {
   }
 }
 
+/** For a row that was not found: `row ?? missing('job', id)`. @throws NotFoundError */
+export function missing(kind: 'schedule' | 'job', id: string): never {
+  throw new NotFoundError(kind, id)
+}
+
 /** The request conflicts with the current state, such as an id that is in use or a run that has not ended. */
 export class ConflictError extends KalendsError {
   readonly code = 'KALENDS_CONFLICT'

@@ -1,6 +1,12 @@
-import { type CalendarSpec, EVERY_WEEKDAY, type Item, type Items, NO_END, SECOND } from './spec.ts'
-
-const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
+import {
+  type CalendarSpec,
+  EVERY_WEEKDAY,
+  type Item,
+  type Items,
+  NO_END,
+  SECOND,
+  SHORT_WEEKDAYS,
+} from './spec.ts'
 
 /**
  * The normal form, byte for byte as `systemd-analyze calendar` prints it.
@@ -20,7 +26,7 @@ function formatWeekdays(weekdays: number): string {
     if ((weekdays & (1 << day)) === 0) continue
     let last = day
     while (last < 6 && (weekdays & (1 << (last + 1))) !== 0) last++
-    const names = WEEKDAYS.slice(day, last + 1)
+    const names = SHORT_WEEKDAYS.slice(day, last + 1)
     parts.push(names.length > 2 ? `${names[0]}..${names.at(-1)}` : names.join(','))
     day = last
   }

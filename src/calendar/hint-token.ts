@@ -1,5 +1,6 @@
 import { nearest } from '../nearest.ts'
 import { SHORTHANDS } from './shorthand.ts'
+import { SHORT_WEEKDAYS, WEEKDAYS } from './spec.ts'
 import { zoneNames } from './zone-names.ts'
 
 /** A better explanation of a syntax error; omitted parts stay as they were. */
@@ -8,8 +9,7 @@ interface Explanation {
   readonly hint?: string
 }
 
-const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
-const WORDS = [...WEEKDAYS.map((day) => day.slice(0, 3)), ...WEEKDAYS, ...SHORTHANDS.keys()]
+const WORDS = [...SHORT_WEEKDAYS, ...WEEKDAYS, ...SHORTHANDS.keys()]
 const PLACE_HINT = 'use UTC or the name of a place, such as Europe/Berlin'
 
 /** Explains what an invalid piece of the text was probably meant to be. */

@@ -35,8 +35,8 @@ export function parse(text: string): WrittenEvent {
   const reader = new Reader(text, end)
   if (end === 0)
     throw syntaxError(reader, 0, 'there is no event', 'write one, such as daily or Mon..Fri 9:00')
-  const shorthand = lookUpShorthand(text, end)
-  if (shorthand !== undefined) return { spec: shorthand, zone }
+  const shorthand = lookUpShorthand(text.slice(0, end))
+  if (shorthand !== undefined) return { spec: parse(shorthand).spec, zone }
 
   let weekdays = EVERY_WEEKDAY
   if (isLetter(reader.peek())) {

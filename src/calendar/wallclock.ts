@@ -1,191 +1,137 @@
-import { type FieldSet, NONE, secondSet, wholeSet } from './fields.ts'
-import { MONTHS, monthOf, monthShape, monthStart, SHAPES } from './months.ts'
-import { type CalendarSpec, DAY, DAY_FROM_END, DAY_OF_MONTH, EVERY_WEEKDAY } from './spec.ts'
-import { HOUR, MINUTE, MONTH, NO_END, SECOND, YEAR } from './spec.ts'
+import { Digits, type Direction, FieldSet, NONE } from './fields.ts'
+import { type CalendarSpec, DAY, DAY_OF_MONTH, EVERY_WEEKDAY, HOUR, type Item } from './spec.ts'
+import { FIRST_YEAR, LAST_YEAR, MINUTE, MONTH, NO_END, SECOND, SECONDS, YEAR } from './spec.ts'
+
+/**
+ * The months from 1970 to 2199 by number (0 is January 1970), so that the search for an elapse needs only table
+ * lookups. Days count from 1970-01-01.
+ */
+const MONTHS = (LAST_YEAR - FIRST_YEAR + 1) * 12
+
+const starts = new Int32Array(MONTHS + 1)
+const shapes = new Uint8Array(MONTHS)
+for (let month = 0; month <= MONTHS; month++) {
+  starts[month] = Date.UTC(FIRST_YEAR, month, 1) / 86_400_000
+}
+for (let month = 0; month < MONTHS; month++) {
+  const length = monthStart(month + 1) - monthStart(month)
+  shapes[month] = (length - 28) * 7 + ((monthStart(month) + 3) % 7)
+}
+
+/** The number of shapes: four lengths times seven first weekdays. */
+const SHAPES = 28
+
+/** The first day of a month. */
+function monthStart(month: number): number {
+  return starts[month] ?? 0
+}
+
+/** Everything that the days of a month depend on: (length - 28) * 7 + the weekday of its first day; Monday is 0. */
+function monthShape(month: number): number {
+  return shapes[month] ?? 0
+}
+
+/** The month of a day from 1970 to 2199. */
+function monthOf(day: number): number {
+  let month = Math.floor(day / 30.436875)
+  if (month >= MONTHS || monthStart(month) > day) month--
+  else if (monthStart(month + 1) <= day) month++
+  return month
+}
 
 const DAYS = monthStart(MONTHS)
 
 /**
  * The wall-clock times of an event, without a zone: microseconds since 1970-01-01 00:00 on the clock.
  *
- * A search does not enumerate times: each field needs one lookup, and at most the 2,760 months from 1970 to 2199 are
+ * A search does not enumerate times: each field needs few steps, and at most the 2,760 months from 1970 to 2199 are
  * skipped.
  */
 export class WallClock {
-  readonly #years: FieldSet
-  readonly #months: FieldSet
+  /** By number, from January 1970. */
+  readonly #months: Digits
   /** The matching days, one bit for each, by the shape of the month. */
   readonly #days: Int32Array
-  readonly #hours: FieldSet
-  readonly #minutes: FieldSet
-  readonly #seconds: FieldSet
-  readonly #firstTime: number
-  readonly #lastTime: number
+  /** Microseconds of the day. */
+  readonly #times: Digits
 
-  constructor(spec: CalendarSpec) {
-    this.#years = wholeSet(spec.years, YEAR)
-    this.#months = wholeSet(spec.months, MONTH)
+  constructor({ years, months, hours, minutes, seconds, ...spec }: CalendarSpec) {
+    this.#months = new Digits([
+      [years, YEAR, 12],
+      [months, MONTH, 1],
+    ])
     this.#days = matchingDays(spec)
-    this.#hours = wholeSet(spec.hours, HOUR)
-    this.#minutes = wholeSet(spec.minutes, MINUTE)
-    this.#seconds = secondSet(spec.seconds)
-    this.#firstTime = timeOf(this.#hours.first, this.#minutes.first, this.#seconds.first)
-    this.#lastTime = timeOf(this.#hours.last, this.#minutes.last, this.#seconds.last)
+    this.#times = new Digits([
+      [hours, HOUR, 3600 * SECOND],
+      [minutes, MINUTE, 60 * SECOND],
+      [seconds, SECONDS, 1],
+    ])
   }
 
   /** The first matching time at or after `wall`; Infinity when there is none. */
   atOrAfter(wall: number): number {
-    let month = 0
-    if (wall >= 0) {
-      const day = Math.floor(wall / DAY)
-      if (day >= DAYS) return Infinity
-      month = monthOf(day)
-      if (this.#monthAtOrAfter(month) === month) {
-        const start = monthStart(month)
-        const days = (this.#days[monthShape(month)] ?? 0) >>> (day - start)
-        if ((days & 1) === 1) {
-          const time = this.#timeAtOrAfter(wall - day * DAY)
-          if (time !== NONE) return day * DAY + time
-        }
-        const later = days >>> 1
-        if (later !== 0) return (day + 1 + lowestBit(later)) * DAY + this.#firstTime
-      }
-      month++
-    }
-    for (month = this.#monthAtOrAfter(month); month !== NONE; month = this.#monthAtOrAfter(month + 1)) {
-      const days = this.#days[monthShape(month)] ?? 0
-      if (days !== 0) return (monthStart(month) + lowestBit(days)) * DAY + this.#firstTime
-    }
-    return Infinity
+    return wall >= DAYS * DAY ? Infinity : this.#nearest(wall, 1)
   }
 
   /** The last matching time at or before `wall`; -Infinity when there is none. */
   atOrBefore(wall: number): number {
-    let month = MONTHS - 1
-    if (wall < DAYS * DAY) {
-      const day = Math.floor(wall / DAY)
-      if (day < 0) return -Infinity
-      month = monthOf(day)
-      if (this.#monthAtOrBefore(month) === month) {
-        const start = monthStart(month)
-        // Shifted so that the day itself is the highest bit.
-        const days = (this.#days[monthShape(month)] ?? 0) << (31 - (day - start))
-        if (days < 0) {
-          const time = this.#timeAtOrBefore(wall - day * DAY)
-          if (time !== NONE) return day * DAY + time
-        }
-        const earlier = days & 0x7fffffff
-        if (earlier !== 0) return (day - Math.clz32(earlier)) * DAY + this.#lastTime
-      }
-      month--
-    }
-    for (month = this.#monthAtOrBefore(month); month !== NONE; month = this.#monthAtOrBefore(month - 1)) {
-      const days = this.#days[monthShape(month)] ?? 0
-      if (days !== 0) return (monthStart(month) + 31 - Math.clz32(days)) * DAY + this.#lastTime
-    }
-    return -Infinity
+    return wall < 0 ? -Infinity : this.#nearest(wall, -1)
   }
 
-  #monthAtOrAfter(month: number): number {
-    const year = Math.floor(month / 12) + YEAR.low
-    if (this.#years.atOrAfter(year) === year) {
-      const inYear = this.#months.atOrAfter((month % 12) + 1)
-      if (inYear !== NONE) return (year - YEAR.low) * 12 + inYear - 1
+  #nearest(wall: number, direction: Direction): number {
+    const within = Math.max(0, Math.min(wall, DAYS * DAY - 1))
+    const today = Math.floor(within / DAY)
+    let day = this.#nearestDay(today, direction)
+    if (day === today) {
+      const time = this.#times.nearest(within - today * DAY, direction)
+      if (time !== NONE) return today * DAY + time
+      day = this.#nearestDay(today + direction, direction)
     }
-    const later = this.#years.atOrAfter(year + 1)
-    return later === NONE ? NONE : (later - YEAR.low) * 12 + this.#months.first - 1
+    if (day === NONE) return direction * Infinity
+    return day * DAY + (direction === 1 ? this.#times.first : this.#times.last)
   }
 
-  #monthAtOrBefore(month: number): number {
-    if (month < 0) return NONE
-    const year = Math.floor(month / 12) + YEAR.low
-    if (this.#years.atOrBefore(year) === year) {
-      const inYear = this.#months.atOrBefore((month % 12) + 1)
-      if (inYear !== NONE) return (year - YEAR.low) * 12 + inYear - 1
+  #nearestDay(day: number, direction: Direction): number {
+    if (day < 0 || day >= DAYS) return NONE
+    const own = monthOf(day)
+    const inMonth = day - monthStart(own)
+    // Of its own month, only the days from this one on count.
+    const mask = direction === 1 ? -1 << inMonth : (2 << inMonth) - 1
+    let month = this.#months.nearest(own, direction)
+    for (; month !== NONE; month = this.#months.nearest(month + direction, direction)) {
+      const days = (this.#days[monthShape(month)] ?? 0) & (month === own ? mask : -1)
+      if (days === 0) continue
+      const bit = direction === 1 ? days & -days : days
+      return monthStart(month) + 31 - Math.clz32(bit)
     }
-    const earlier = this.#years.atOrBefore(year - 1)
-    return earlier === NONE ? NONE : (earlier - YEAR.low) * 12 + this.#months.last - 1
-  }
-
-  /** `time` and the result are microseconds of the day. */
-  #timeAtOrAfter(time: number): number {
-    if (time <= this.#firstTime) return this.#firstTime
-    if (time > this.#lastTime) return NONE
-    const hour = Math.floor(time / HOUR_LENGTH)
-    if (this.#hours.atOrAfter(hour) === hour) {
-      const inHour = time - hour * HOUR_LENGTH
-      const minute = Math.floor(inHour / MINUTE_LENGTH)
-      if (this.#minutes.atOrAfter(minute) === minute) {
-        const second = this.#seconds.atOrAfter(inHour - minute * MINUTE_LENGTH)
-        if (second !== NONE) return timeOf(hour, minute, second)
-      }
-      const later = this.#minutes.atOrAfter(minute + 1)
-      if (later !== NONE) return timeOf(hour, later, this.#seconds.first)
-    }
-    const later = this.#hours.atOrAfter(hour + 1)
-    return later === NONE ? NONE : timeOf(later, this.#minutes.first, this.#seconds.first)
-  }
-
-  #timeAtOrBefore(time: number): number {
-    if (time >= this.#lastTime) return this.#lastTime
-    if (time < this.#firstTime) return NONE
-    const hour = Math.floor(time / HOUR_LENGTH)
-    if (this.#hours.atOrBefore(hour) === hour) {
-      const inHour = time - hour * HOUR_LENGTH
-      const minute = Math.floor(inHour / MINUTE_LENGTH)
-      if (this.#minutes.atOrBefore(minute) === minute) {
-        const second = this.#seconds.atOrBefore(inHour - minute * MINUTE_LENGTH)
-        if (second !== NONE) return timeOf(hour, minute, second)
-      }
-      const earlier = this.#minutes.atOrBefore(minute - 1)
-      if (earlier !== NONE) return timeOf(hour, earlier, this.#seconds.last)
-    }
-    const earlier = this.#hours.atOrBefore(hour - 1)
-    return earlier === NONE ? NONE : timeOf(earlier, this.#minutes.last, this.#seconds.last)
+    return NONE
   }
 }
 
-const MINUTE_LENGTH = 60 * SECOND
-const HOUR_LENGTH = 60 * MINUTE_LENGTH
-
-function timeOf(hour: number, minute: number, second: number): number {
-  return hour * HOUR_LENGTH + minute * MINUTE_LENGTH + second
-}
-
-function lowestBit(bits: number): number {
-  return 31 - Math.clz32(bits & -bits)
-}
-
-function matchingDays(spec: CalendarSpec): Int32Array {
-  const listed = spec.daysFromEnd ? daysFromEnd(spec) : listedDays(spec)
+function matchingDays({
+  weekdays,
+  days: items,
+  daysFromEnd,
+}: Pick<CalendarSpec, 'weekdays' | 'days' | 'daysFromEnd'>): Int32Array {
+  const set = new FieldSet(daysFromEnd && items !== null ? items.map(countedDown) : items, DAY_OF_MONTH)
+  let listed = 0
+  // From the end, as if every month had 31 days.
+  for (let day = 1; day <= 31; day++)
+    if (set.nearest(day, 1) === day) listed |= 1 << (daysFromEnd ? 31 - day : day - 1)
   const masks = new Int32Array(SHAPES)
   for (let shape = 0; shape < SHAPES; shape++) {
     const length = 28 + Math.floor(shape / 7)
-    const days = spec.daysFromEnd ? listed >>> (31 - length) : listed
-    masks[shape] = days & weekdayPattern(spec.weekdays, shape % 7) & (2 ** length - 1)
+    const days = daysFromEnd ? listed >>> (31 - length) : listed
+    masks[shape] = days & weekdayPattern(weekdays, shape % 7) & (2 ** length - 1)
   }
   return masks
 }
 
-function listedDays(spec: CalendarSpec): number {
-  let days = spec.days === null ? 0x7fffffff : 0
-  for (const { start, end, step } of spec.days ?? []) {
-    const last = end !== NO_END ? end : step === 0 ? start : DAY_OF_MONTH.high
-    for (let day = start; day <= last; day += step || 1) days |= 1 << (day - 1)
-  }
-  return days
-}
-
-/** The days as if every month had 31; an open repetition runs towards the end of the month. */
-function daysFromEnd(spec: CalendarSpec): number {
-  let days = 0
-  for (const { start, end, step } of spec.days ?? []) {
-    const first =
-      end !== NO_END || step === 0 ? start : start - Math.floor((start - DAY_FROM_END.low) / step) * step
-    const last = end !== NO_END ? end : start
-    for (let back = first; back <= last; back += step || 1) days |= 1 << (31 - back)
-  }
-  return days
+/** From the end, an open repetition runs towards the last day, 1. */
+function countedDown(item: Item): Item {
+  const { start, end, step } = item
+  if (end !== NO_END || step === 0) return item
+  return { start: start - Math.floor((start - 1) / step) * step, end: start, step }
 }
 
 /** The bits of the days whose weekday matches, in a month that starts on the given weekday. */

@@ -1,14 +1,9 @@
 import { syntaxError } from './syntax-error.ts'
+import { SHORT_WEEKDAYS, WEEKDAYS } from './spec.ts'
 import { COMMA, DASH, DOT, END, isLetter, type Reader, SPACE } from './reader.ts'
 
-const NAMES = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
-const SHORT_NAMES = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
-
 const NUMBERS: ReadonlyMap<string, number> = new Map(
-  NAMES.flatMap((name, number) => [
-    [name, number],
-    [name.slice(0, 3), number],
-  ]),
+  [...WEEKDAYS, ...SHORT_WEEKDAYS].map((name, index) => [name.toLowerCase(), index % 7]),
 )
 
 /** Reads a list of weekdays up to the next blank or the end. @returns one bit for each day, Monday lowest */
@@ -23,7 +18,10 @@ export function readWeekdays(reader: Reader): number {
     if (reader.skipDots() || reader.skip(DASH)) {
       last = readWeekday(reader)
       if (last < first) {
-        const days = Array.from({ length: last + 8 - first }, (_, index) => SHORT_NAMES[(first + index) % 7])
+        const days = Array.from(
+          { length: last + 8 - first },
+          (_, index) => SHORT_WEEKDAYS[(first + index) % 7],
+        )
         throw syntaxError(reader, from, 'a weekday range does not wrap', `write ${days.join(',')}`, reader.at)
       }
     }

@@ -30,10 +30,6 @@ const LATEST_YEAR = LAST_YEAR + 1
 // The shortest time between two changes that cancel each other out is 167 hours (America/Recife 2000).
 const PROBE_SECONDS = 5 * 86_400
 
-const YEAR_STARTS = Float64Array.from({ length: LATEST_YEAR - EARLIEST_YEAR + 2 }, (_, index) =>
-  Date.UTC(EARLIEST_YEAR + index, 0, 1),
-)
-
 /**
  * The clock changes of a zone, found by asking Intl for offsets, one year at a time, when first needed.
  *
@@ -94,18 +90,15 @@ export class Zone {
   }
 
   #find(instant: number): Stretch {
-    const millis = instant / 1000
-    let index = Math.floor(millis / (365.2425 * 86_400_000)) + FIRST_YEAR - EARLIEST_YEAR
-    index = Math.max(0, Math.min(index, YEAR_STARTS.length - 2))
-    if (index > 0 && millis < yearStart(index)) index--
-    else if (index < YEAR_STARTS.length - 2 && millis >= yearStart(index + 1)) index++
-    const year = (this.#years[index] ??= this.#year(index))
+    const within = Math.max(yearStart(EARLIEST_YEAR), Math.min(instant / 1000, yearStart(LATEST_YEAR)))
+    const number = new Date(Math.floor(within)).getUTCFullYear()
+    const year = (this.#years[number] ??= this.#year(number))
     return year.find(({ end }) => instant < end) ?? lastOf(year)
   }
 
-  #year(index: number): readonly Stretch[] {
-    const from = yearStart(index) / 1000
-    const to = yearStart(index + 1) / 1000
+  #year(year: number): readonly Stretch[] {
+    const from = yearStart(year) / 1000
+    const to = yearStart(year + 1) / 1000
     // The margin includes what the clock has already shown when the year starts.
     const changes = this.#changes(from - (2 * MOST_OFFSET) / SECOND, to)
     const found: Stretch[] = []
@@ -169,8 +162,8 @@ function stretch(start: number, end: number, offset: number, newFrom: number): S
   return { start, end, offset, wallStart: start + offset, wallEnd: end + offset, newFrom }
 }
 
-function yearStart(index: number): number {
-  return YEAR_STARTS[index] ?? Infinity
+function yearStart(year: number): number {
+  return Date.UTC(year, 0, 1)
 }
 
 function lastOf<T>(items: readonly T[]): T {

@@ -72,13 +72,7 @@ export const commandTask: Task<CommandArgs, CommandArgs> = task(COMMAND_TASK, {
 })
 
 /** @param user  the user that runs every command; null: the worker's user, or the one a job names if the worker is root */
-export function commandRunner(
-  user: CommandUser | null,
-): (context: HandlerContext<CommandArgs>) => Promise<{ exitCode: 0 }> {
-  return (context) => runCommand(context, user)
-}
-
-async function runCommand(
+export async function runCommand(
   { args, signal, log }: HandlerContext<CommandArgs>,
   user: CommandUser | null,
 ): Promise<{ exitCode: 0 }> {

@@ -4,7 +4,7 @@ import { type AnyCommand, Command, examples } from './commander.ts'
 import { configurationOf, shownUrl, withDatabaseOptions } from './configuration.ts'
 import { QuietFailure } from './failure.ts'
 import { harmlessText, painted, print, printJson, say } from './output.ts'
-import { mustExist } from './session.ts'
+import { LEASE_OPTION, mustExist } from './session.ts'
 import { counted } from './values.ts'
 
 const HELP = `
@@ -19,10 +19,7 @@ export default function doctorCommand(): AnyCommand {
       'Finds problems of the database, its schedules and its workers, and prints how to fix each. Changes nothing.\n' +
         'Ends with 1 if there is a problem.',
     )
-    .option(
-      '--lease <span>',
-      'a worker that is silent for longer is dead; use the lease of your workers (default: 60s)',
-    )
+    .option(...LEASE_OPTION)
     .option('--json', 'print one JSON object a line for each problem')
     .addHelpText('after', HELP)
     .addHelpText(

@@ -60,9 +60,7 @@ function defaultOf(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, 'default') : undefined
 }
 
+/** Without the name of a plain Error, which says nothing. */
 function textOf(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return String(thrown)
-  return thrown.name === 'Error' || thrown.message === ''
-    ? thrown.message || thrown.name
-    : `${thrown.name}: ${thrown.message}`
+  return String(thrown).replace(/^Error: /, '')
 }

@@ -16,12 +16,7 @@ export function commandLog({ json, level }: LogOptions, write: (text: string) =>
   return pino({ level, base: null }, destination)
 }
 
-const LEVELS: ReadonlyMap<unknown, string> = new Map([
-  [20, 'debug'],
-  [30, 'info '],
-  [40, 'WARN '],
-  [50, 'ERROR'],
-])
+const LEVELS: Readonly<Record<string, string>> = { 20: 'debug', 30: 'info ', 40: 'WARN ', 50: 'ERROR' }
 
 /** `2026-11-21T07:36:30.123Z info  Kalends started worker=web-1/mb8… tasks=["mail"]` */
 export function readable(line: string): string {
@@ -32,7 +27,7 @@ export function readable(line: string): string {
     .map(([name, value]) => ` ${name}=${oneLine(typeof value === 'string' ? value : JSON.stringify(value))}`)
   const error = errorOf(err)
   const text = `${String(msg)}${rest.join('')}${error === '' ? '' : `: ${error}`}`
-  return `${at} ${LEVELS.get(level) ?? String(level)} ${harmlessText(text)}\n`
+  return `${at} ${LEVELS[String(level)] ?? String(level)} ${harmlessText(text)}\n`
 }
 
 function oneLine(text: string): string {

@@ -11,6 +11,12 @@ import {
 } from './configuration.ts'
 import { CommandError, EXIT } from './failure.ts'
 
+/** For commands that judge whether workers are alive. */
+export const LEASE_OPTION = [
+  '--lease <span>',
+  'a worker that is silent for longer is dead; use the lease of your workers (default: 60s)',
+] as const
+
 export type SessionFlags = DatabaseFlags & {
   readonly json?: boolean
   readonly lease?: string

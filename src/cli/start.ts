@@ -128,8 +128,8 @@ async function start(module: string | undefined, flags: Flags): Promise<void> {
   try {
     await setup?.(kalends)
     if (flags.allowCommands === true) {
-      const { commandRunner, commandTask } = await import('./command-task.ts')
-      kalends.handle(commandTask, commandRunner(runsAs))
+      const { commandTask, runCommand } = await import('./command-task.ts')
+      kalends.handle(commandTask, (context) => runCommand(context, runsAs))
     }
     await kalends.start({
       scheduler: flags.scheduler,

@@ -3,7 +3,7 @@ import { durationText } from '../duration.ts'
 import type { WorkerStatus } from '../index.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { print, printJson, say } from './output.ts'
-import { onDatabase } from './session.ts'
+import { LEASE_OPTION, onDatabase } from './session.ts'
 import { type Column, tableText } from './table.ts'
 import { counted, when } from './values.ts'
 
@@ -27,10 +27,7 @@ export default function workersCommand(): AnyCommand {
       'Lists the workers that are registered in the database: those that run, and those that crashed,\n' +
         'whose work the others take over within the lease.',
     )
-    .option(
-      '--lease <span>',
-      'a worker that is silent for longer is dead; use the lease of your workers (default: 60s)',
-    )
+    .option(...LEASE_OPTION)
     .addHelpText('after', examples('workers', 'workers --json | jq -r .id'))
   return onDatabase(command, async (kalends, { json }) => {
     const workers = await kalends.workers()

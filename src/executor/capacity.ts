@@ -68,13 +68,11 @@ export class Capacity {
     }
   }
 
-  /** Reserves everything that is free. */
   reserveForClaim(): Reservation | null {
     this.#isClaimDeferred = this.#reserved > 0
     return this.reserve(Infinity)
   }
 
-  /** Resolves when nothing is reserved. */
   async released(): Promise<void> {
     if (this.#reserved > 0) await new Promise<void>((resolve) => this.#whenNoneReserved.push(resolve))
   }

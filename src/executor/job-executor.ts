@@ -10,10 +10,10 @@ import type { EndedAttempt, SettleResult } from '../store/executing-store.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
 import { Capacity } from './capacity.ts'
 import { ClaimLoop } from './claim-loop.ts'
-import { Journal, type UnwrittenLog } from './journal.ts'
+import { Journal } from './journal.ts'
 import type { JobExecutorOptions } from './options.ts'
 import { RunningAttempts } from './running-attempts.ts'
-import { Settler, type Unwritten } from './settler.ts'
+import { Settler } from './settler.ts'
 import { UnansweredStatements } from './unanswered-statements.ts'
 
 const SETTLE_TIMEOUT_MS = 10_000
@@ -24,9 +24,9 @@ const TURNS_TO_END = 5
 
 export class JobExecutor {
   readonly #options: JobExecutorOptions
-  readonly #journal: Journal
-  readonly #settler: Settler
-  readonly #attempts: RunningAttempts
+  readonly journal: Journal
+  readonly settler: Settler
+  readonly attempts: RunningAttempts
   readonly #capacity: Capacity
   readonly #unanswered: UnansweredStatements
   readonly #claims: ClaimLoop
@@ -35,16 +35,18 @@ export class JobExecutor {
 
   constructor(options: JobExecutorOptions) {
     this.#options = options
-    this.#journal = new Journal(options)
-    this.#settler = new Settler({ ...options, onSettled: (result) => this.#settled(result) })
-    const journal = this.#journal
-    const settler = this.#settler
-    const attempts = new RunningAttempts({ ...options, journal, onEnded: (end) => this.#ended(end) })
+    this.journal = new Journal(options)
+    this.settler = new Settler({ ...options, onSettled: (result) => this.#settled(result) })
+    this.attempts = new RunningAttempts({
+      ...options,
+      journal: this.journal,
+      onEnded: (end) => this.#ended(end),
+    })
+    const { attempts, settler } = this
     const unanswered = new UnansweredStatements(options.store, attempts, settler)
     const wakeClaims = () => this.#claims.loop.wake()
     const capacity = new Capacity({ ...options, attempts, settler, unanswered, wakeClaims })
     this.#claims = new ClaimLoop({ ...options, attempts, capacity, unanswered })
-    this.#attempts = attempts
     this.#capacity = capacity
     this.#unanswered = unanswered
   }
@@ -53,19 +55,16 @@ export class JobExecutor {
     for (const loop of this.loops()) loop.start()
   }
 
-  /** Jobs may be claimable. */
   wake(): void {
     this.#claims.wake()
     this.#onWake?.()
   }
 
-  /** A waiting job may be due. */
   wakeForTime(): void {
     this.#claims.wakeForTime()
     this.#onWake?.()
   }
 
-  /** The tasks that this worker has capacity for. */
   claimableTasks(): readonly string[] {
     return this.#claims.isStopping() ? [] : this.#capacity.claimableTasks()
   }
@@ -98,75 +97,46 @@ export class JobExecutor {
         this.#onWake = resolve
       })
       // Counted by starts, because a quick attempt ends before the claim does.
-      const before = this.#attempts.startedCount()
+      const before = this.attempts.startedCount()
       if (attempts < MOST_BY_HAND) await this.#claims.claimDue()
-      attempts += this.#attempts.startedCount() - before
-      await Promise.race([this.#attempts.finished(), woken])
+      attempts += this.attempts.startedCount() - before
+      await Promise.race([this.attempts.finished(), woken])
       // Most handlers end right after their last submission.
-      for (let turn = 0; turn < TURNS_TO_END && this.#attempts.count() > 0; turn += 1) await nextTurn()
-      await this.#settler.settleAll()
-    } while (this.#attempts.count() > 0)
-    await this.#journal.flush()
+      for (let turn = 0; turn < TURNS_TO_END && this.attempts.count() > 0; turn += 1) await nextTurn()
+      await this.settler.settleAll()
+    } while (this.attempts.count() > 0)
+    await this.journal.flush()
     this.#onWake = null
     return attempts
   }
 
-  runningCount(): number {
-    return this.#attempts.count()
-  }
-
   /** How many jobs wait for their back-off. */
   setAside(): number {
-    return this.#attempts.setAside.ids().length + this.#claims.setAsideCount()
-  }
-
-  /** Attempts that have ended, but whose ends are not written yet. */
-  unwritten(): Unwritten {
-    return this.#settler.unwritten()
-  }
-
-  /** Log lines and progress that are not written yet. */
-  unwrittenLog(): UnwrittenLog {
-    return this.#journal.unwritten()
-  }
-
-  /** The tasks of handlers that continue although their attempts ended without them. */
-  abandonedHandlers(): string[] {
-    return this.#attempts.abandonedTasks()
-  }
-
-  /** This worker was evicted under this id: others own what it runs now. */
-  leaseLost(workerId: string): void {
-    this.#attempts.leaseLost(workerId)
-  }
-
-  /** Other workers may soon take this worker for dead, and it may not learn of it. */
-  cutOff(): void {
-    this.#attempts.cutOff()
+    return this.attempts.setAside.ids().length + this.#claims.setAsideCount()
   }
 
   /** Stops claiming, waits for handlers during the grace period, aborts their signals, and releases remaining jobs. */
   async stop(graceMs: number): Promise<void> {
     await this.#claims.stop()
     await this.#capacity.released()
-    await this.#attempts.finishedWithin(graceMs)
-    this.#attempts.stop()
+    await this.attempts.finishedWithin(graceMs)
+    this.attempts.stop()
     // Each attempt ends soon after its signal, without its handler if need be.
-    await this.#attempts.finished()
-    await this.#attempts.loop.stop()
-    await this.#settler.drain(SETTLE_TIMEOUT_MS)
-    await this.#settler.loop.stop()
-    await this.#journal.stop(JOURNAL_TIMEOUT_MS)
+    await this.attempts.finished()
+    await this.attempts.loop.stop()
+    await this.settler.drain(SETTLE_TIMEOUT_MS)
+    await this.settler.loop.stop()
+    await this.journal.stop(JOURNAL_TIMEOUT_MS)
   }
 
   loops(): Loop[] {
-    return [this.#claims.loop, this.#attempts.loop, this.#settler.loop, ...this.#journal.loops()]
+    return [this.#claims.loop, this.attempts.loop, this.settler.loop, ...this.journal.loops()]
   }
 
   #ended(end: EndedAttempt | null): void {
     // An attempt occupies capacity until its end is written.
     if (end === null) this.#claims.loop.wake()
-    else this.#settler.add(end)
+    else this.settler.add(end)
     this.#onWake?.()
   }
 

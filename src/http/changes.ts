@@ -3,13 +3,11 @@
  *
  * Changes by this process are known at once. Changes by other processes and in SQL are found by one query a second,
  * which runs only while a client listens. A message only names topics: it is small, contains no secret, and missing one
- * does no harm. A client that reconnects with `Last-Event-ID` gets the topics that changed since then, or all of them
- * if that is unknown.
+ * does no harm. A client that reconnects (`Last-Event-ID`) may have missed any, so it gets all topics.
  *
  * Everything is limited: messages (two a second), connections (in total and of one user), the life of a connection (the
  * client reconnects and is authorized again), and what waits for a slow client (one message).
  */
-import { randomBytes } from 'node:crypto'
 import type { Kalends, ChangeTokens } from '../index.ts'
 import { checkKeys } from '../keys.ts'
 import { EventStream, type Listener, type Topic } from './event-stream.ts'
@@ -38,7 +36,6 @@ export class Changes {
   readonly #kalends: Kalends
   readonly #limits: { readonly listeners: number; readonly perUser: number; readonly lifeMs: number }
   readonly #streams = new Set<EventStream>()
-  readonly #history = new History()
   readonly #changed: () => Promise<readonly Topic[]>
   /** The topics of the next message. */
   readonly #marked = new Set<Topic>()
@@ -61,11 +58,8 @@ export class Changes {
     this.#pause = setTimeout(() => this.#flush(), 0).unref()
   }
 
-  /**
-   * @param lastId  the header `Last-Event-ID`
-   * @throws Problem 429 when this user has too many connections, 503 when there are too many in total
-   */
-  subscribe(lastId: string | null, signal: AbortSignal, listener: Listener): Response {
+  /** @throws Problem 429 when this user has too many connections, 503 when there are too many in total */
+  subscribe(isReconnect: boolean, signal: AbortSignal, listener: Listener): Response {
     const headers = { 'retry-after': '10' }
     const { user, isScoped } = listener
     const own = [...this.#streams].filter((stream) => user !== null && stream.listener.user === user).length
@@ -79,9 +73,9 @@ export class Changes {
       })
     const stream = new EventStream(listener, signal, this.#limits.lifeMs, (ended) => this.#leave(ended))
     this.#streams.add(stream)
-    const id = this.#history.id(isScoped)
-    stream.send(`retry: 2000\nid: ${id}\nevent: hello\ndata: {}`)
-    if (lastId !== null) stream.notify(isScoped ? SCOPED_TOPICS : this.#history.since(lastId), id)
+    // The id makes EventSource send the header when it reconnects.
+    stream.send('retry: 2000\nid: 1\nevent: hello\ndata: {}')
+    if (isReconnect) stream.notify(isScoped ? SCOPED_TOPICS : TOPICS)
     this.#stop ??= this.#start()
     // Sends what was marked before anyone listened.
     this.mark([])
@@ -121,7 +115,7 @@ export class Changes {
       for (const stream of this.#streams) {
         if (ticks % PING_TICKS === 0) stream.send(': ping')
         // Sends what a slow client had no room for.
-        stream.notify([], this.#history.id(stream.listener.isScoped))
+        stream.notify([])
       }
     }, TICK_MS).unref()
     look()
@@ -134,7 +128,6 @@ export class Changes {
   #flush(): void {
     const topics = [...this.#marked]
     this.#marked.clear()
-    this.#history.add(topics)
     this.#notify(topics, false)
     this.#pause = setTimeout(() => {
       this.#pause = null
@@ -143,33 +136,7 @@ export class Changes {
   }
 
   #notify(topics: readonly Topic[], isScoped: boolean): void {
-    const id = this.#history.id(isScoped)
-    for (const stream of this.#streams) if (stream.listener.isScoped === isScoped) stream.notify(topics, id)
-  }
-}
-
-/** Records which message last named each topic. */
-class History {
-  /** Distinguishes event ids of this process from those of others. */
-  readonly #instance = randomBytes(4).toString('hex')
-  readonly #lastOf = new Map<Topic, number>()
-  #sequence = 0
-
-  /** The id of the last message. The number of messages would reveal to a scope how much other owners change. */
-  id(isScoped: boolean): string {
-    return `${this.#instance}-${isScoped ? 0 : this.#sequence}`
-  }
-
-  add(topics: readonly Topic[]): void {
-    this.#sequence += 1
-    for (const topic of topics) this.#lastOf.set(topic, this.#sequence)
-  }
-
-  since(id: string): readonly Topic[] {
-    const [instance, number] = id.split('-')
-    const isKnown = instance === this.#instance && /^\d{1,15}$/.test(number ?? '')
-    // Without listeners nothing was read, so the next query finds what has changed since the last one.
-    return isKnown ? TOPICS.filter((topic) => (this.#lastOf.get(topic) ?? 0) > Number(number)) : TOPICS
+    for (const stream of this.#streams) if (stream.listener.isScoped === isScoped) stream.notify(topics)
   }
 }
 

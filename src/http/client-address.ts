@@ -2,16 +2,8 @@
 import { BlockList, isIP } from 'node:net'
 import { InvalidInputError } from '../errors.ts'
 
-const FORWARDING = new Set([
-  'forwarded',
-  'via',
-  'x-real-ip',
-  'x-client-ip',
-  'x-cluster-client-ip',
-  'true-client-ip',
-  'cf-connecting-ip',
-  'fly-client-ip',
-])
+const FORWARDING =
+  /^(?:forwarded|via|x-forwarded.*|x-real-ip|x(?:-cluster)?-client-ip|true-client-ip|(?:cf-connecting|fly-client)-ip)$/
 
 export class TrustedProxies {
   readonly #proxies = new BlockList()
@@ -61,8 +53,7 @@ export class TrustedProxies {
 
 /** Whether a proxy has forwarded this request. */
 export function isForwarded(headers: Headers): boolean {
-  for (const name of headers.keys()) if (FORWARDING.has(name) || name.startsWith('x-forwarded')) return true
-  return false
+  return [...headers.keys()].some((name) => FORWARDING.test(name))
 }
 
 export function isLoopback(address: string): boolean {

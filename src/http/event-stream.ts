@@ -50,12 +50,12 @@ export class EventStream {
     })
   }
 
-  /** Sends these topics, together with those that wait. @param id  the id of the message */
-  notify(topics: readonly Topic[], id: string): void {
+  /** Sends these topics, together with those that wait. */
+  notify(topics: readonly Topic[]): void {
     for (const topic of topics) this.#pending.add(topic)
     if (this.#pending.size === 0) return
     const data = JSON.stringify({ topics: [...this.#pending] })
-    if (this.send(`id: ${id}\nevent: change\ndata: ${data}`)) this.#pending.clear()
+    if (this.send(`event: change\ndata: ${data}`)) this.#pending.clear()
   }
 
   /** @returns whether the connection has room for more */

@@ -8,7 +8,7 @@ import { InvalidInputError } from '../errors.ts'
 import type { Logger } from '../index.ts'
 import { type Access, type Authorize, checkAccess, isRole, type RequestContext, type Role } from './access.ts'
 import { isForwarded, isLoopback, TrustedProxies } from './client-address.ts'
-import { type Attempt, credentialsOf, FailedSignIns } from './failed-sign-ins.ts'
+import { FailedSignIns, hasCredentials } from './failed-sign-ins.ts'
 import type { HttpOptions } from './options.ts'
 import { Problem, shortened } from './problem.ts'
 
@@ -112,7 +112,8 @@ export class Gate {
    * @throws Problem 401, 403, 429
    */
   async access(request: Request, context: RequestContext, waits: boolean): Promise<Access> {
-    if (this.#authorize === null) {
+    const authorize = this.#authorize
+    if (authorize === null) {
       if (this.#open !== null) return { role: this.#open, submit: this.#open === 'admin' }
       throw new Problem(
         403,
@@ -120,22 +121,16 @@ export class Gate {
         "This API has no 'authorize' hook, so it refuses every request; see 'authorize' and 'open' of kalends/http",
       )
     }
-    const attempt = this.#attempt(request, context)
-    let access: Access | null
-    try {
-      access = await this.#authorize(request, context)
-    } catch (error) {
-      attempt?.undecided()
-      throw error
-    }
-    if (access === null || access === undefined) {
-      const answer = attempt?.rejected()
-      if (waits) await answer
+    const signIn = async () => (await authorize(request, context)) ?? null
+    const { address } = context
+    const access =
+      address === undefined || !hasCredentials(request.headers)
+        ? await signIn()
+        : await this.#failedSignIns.check(address, signIn, waits)
+    if (access === null)
       throw new Problem(401, 'NOT_SIGNED_IN', 'Sign in first, or send a token: authorization: Bearer …', {
         headers: { 'www-authenticate': 'Bearer realm="kalends"' },
       })
-    }
-    attempt?.accepted()
     checkAccess(access)
     return access
   }
@@ -143,20 +138,6 @@ export class Gate {
   /** Ends the delays of failed sign-ins. */
   close(): void {
     this.#failedSignIns.close()
-  }
-
-  /** @returns null when the request has no credentials to guess, or its address is unknown. @throws Problem 429 */
-  #attempt({ headers }: Request, { address }: RequestContext): Attempt | null {
-    const credentials = credentialsOf(headers)
-    if (credentials === null || address === undefined) return null
-    const attempt = this.#failedSignIns.begin(address, credentials)
-    if (attempt !== null) return attempt
-    throw new Problem(
-      429,
-      'TOO_MANY_SIGN_INS',
-      'Too many sign-ins from this address have failed; try again in a moment',
-      { headers: { 'retry-after': '10' } },
-    )
   }
 
   #warnOnce(message: string, fields: object): void {

@@ -5,6 +5,7 @@
  * order: a URL or a header that is too long, a path outside the mount point, an unknown host, an unknown path, a write
  * from a foreign page, an unknown caller, a role that is too low, an invalid query or body.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Hono } from 'hono'
 import { InvalidInputError } from '../errors.ts'
 import type { Kalends } from '../index.ts'
@@ -14,7 +15,6 @@ import type { RequestContext } from './access.ts'
 import { Changes } from './changes.ts'
 import { Gate } from './gate.ts'
 import { metricsOf } from './metrics.ts'
-import { onePerTurn } from './one-per-turn.ts'
 import { operations } from './operations.ts'
 import type { HttpOptions } from './options.ts'
 import { WebPage } from './page.ts'
@@ -96,6 +96,18 @@ function serviceOf(kalends: Kalends, options: HttpOptions): Service {
     metrics: metricsOf(kalends, options.metrics),
     turn: onePerTurn(),
   }
+}
+
+/**
+ * Spreads the long synchronous work of many requests over turns of the event loop. If a hundred requests were parsed in
+ * one turn, every timer and every response of the database would wait for all of them. A schedule needs about twelve
+ * responses for one submission.
+ *
+ * @returns a function that resolves in a turn in which it resolves for no other caller, in the order of the calls
+ */
+function onePerTurn(): () => Promise<void> {
+  let last: Promise<void> = Promise.resolve()
+  return () => (last = last.then(() => nextTurn()))
 }
 
 function routerOf(service: Service, page: WebPage | null): Hono<{ Bindings: Entry }> {

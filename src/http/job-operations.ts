@@ -1,6 +1,6 @@
 /** `/api/v1/jobs` */
 import { isDeepStrictEqual } from 'node:util'
-import { ConflictError, NotFoundError } from '../errors.ts'
+import { ConflictError, missing } from '../errors.ts'
 import type { Job, Jobs } from '../index.ts'
 import { type Call, ok, operation, type Operation } from './operation.ts'
 import { problemOf } from './problem.ts'
@@ -142,9 +142,7 @@ async function submitted({
 }
 
 async function existing(jobs: Jobs, id: string): Promise<Job> {
-  const job = await jobs.get(id)
-  if (job === null) throw new NotFoundError('job', id)
-  return job
+  return (await jobs.get(id)) ?? missing('job', id)
 }
 
 async function acted(call: Call, id: string, act: () => Promise<Job>): Promise<Job> {

@@ -4,14 +4,14 @@ import type { Kalends, Logger, Scope } from '../index.ts'
 import { type Access, type RequestContext, requirePermission, UNKNOWN_USER } from './access.ts'
 import { type BodyLimits, readBody } from './body.ts'
 import type { Changes } from './changes.ts'
-import { credentialsOf } from './failed-sign-ins.ts'
+import { hasCredentials } from './failed-sign-ins.ts'
 import type { Gate } from './gate.ts'
 import type { Operation } from './operation.ts'
 import type { Permit, WriteRequest } from './options.ts'
 import { invalidInput, Problem, problemOf } from './problem.ts'
 import { queryOf } from './request-url.ts'
 import { toResponse } from './response.ts'
-import { WriteLog } from './write-log.ts'
+import { writeLog } from './write-log.ts'
 
 /** What all requests share. */
 export interface Service {
@@ -71,7 +71,7 @@ export async function perform(
     permit: (subject) => checkPermit(service.permit, { ...subject, action: one.id, access }),
     kalends,
     redaction,
-    writes: new WriteLog(logger, redaction, access, one.id, (topics) => changes.mark(topics)),
+    writes: writeLog(logger, redaction, access, one.id, (topics) => changes.mark(topics)),
     changes,
     metrics,
     base: `${entry.base}/`,
@@ -135,7 +135,7 @@ export function refusal(error: unknown, entry: Entry, logger: Logger): Response 
 function logRefused({ status, code }: Problem, entry: Entry, logger: Logger): void {
   const { method, headers } = entry.request
   // A request without credentials is not a rejected sign-in, for example a browser's first request or a probe.
-  const isRejected = status === 401 && credentialsOf(headers) !== null
+  const isRejected = status === 401 && hasCredentials(headers)
   if (status !== 403 && status !== 421 && !isRejected) return
   const { user } = entry.access ?? {}
   const { address } = entry.context

@@ -1,9 +1,8 @@
 /** Problem details (RFC 9457): what was wrong, in which field, and what to do. */
 import { STATUS_CODES } from 'node:http'
 import type { z } from 'zod'
-import { CalendarSyntaxError } from '../calendar/index.ts'
 import { ConflictError, InvalidInputError, KalendsError } from '../errors.ts'
-import { CronSyntaxError, InvalidTimeSpanError } from '../timer/index.ts'
+import { isInvalidTimer } from '../timer/error.ts'
 import type { ProblemDetails } from './answer-schemas.ts'
 
 /** What is wrong with one field. */
@@ -106,11 +105,7 @@ export function problemOf(error: unknown): Problem | null {
     const detail = error.message.slice(error.field.length + 2)
     return invalidField(error.field, detail)
   }
-  if (
-    error instanceof CalendarSyntaxError ||
-    error instanceof CronSyntaxError ||
-    error instanceof InvalidTimeSpanError
-  ) {
+  if (isInvalidTimer(error)) {
     const { message, column, token, hint = null } = error
     return new Problem(422, codeOf(error), message, {
       errors: [{ field: 'timer', detail: message, column, token, hint }],

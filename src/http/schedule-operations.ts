@@ -1,5 +1,5 @@
 /** `/api/v1/schedules` */
-import { ConflictError, NotFoundError, VersionError } from '../errors.ts'
+import { ConflictError, missing, NotFoundError, VersionError } from '../errors.ts'
 import type { Schedule, Schedules } from '../index.ts'
 import { inWords, localText, timer } from '../timer/index.ts'
 import { requirePermission } from './access.ts'
@@ -208,9 +208,7 @@ export const scheduleOperations: readonly Operation[] = [
 ]
 
 async function existing(schedules: Schedules, id: string): Promise<Schedule> {
-  const found = await schedules.get(id)
-  if (found === null) throw new NotFoundError('schedule', id)
-  return found
+  return (await schedules.get(id)) ?? missing('schedule', id)
 }
 
 function timerDescription(text: string): string | null {

@@ -131,14 +131,14 @@ export const serverOperations: readonly Operation[] = [
   operation('followChanges', 'GET', '/api/v1/events', 'read', {
     summary: 'Follow changes as server-sent events',
     description:
-      'Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, say what to read again: at most two a second, for every change, including changes made in SQL. With `Last-Event-ID` the stream continues where it ended. With a scope, an event comes every five seconds, whether or not anything changed, so that it does not reveal what others do.',
+      'Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, say what to read again: at most two a second, for every change, including changes made in SQL. With `Last-Event-ID` the first event has all topics, because any may have changed. With a scope, an event comes every five seconds, whether or not anything changed, so that it does not reveal what others do.',
     answers: {
       200: { description: 'An endless stream', type: 'text/event-stream' },
       429: { description: 'This user or address has too many streams open' },
     },
     run: async ({ request, context, changes, access }) => {
       if (request.method === 'HEAD') return { status: 200, headers: { 'content-type': 'text/event-stream' } }
-      return changes.subscribe(request.headers.get('last-event-id'), request.signal, {
+      return changes.subscribe(request.headers.has('last-event-id'), request.signal, {
         isScoped: access.scope !== undefined,
         user: listenerOf(access, context),
       })

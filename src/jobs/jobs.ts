@@ -1,5 +1,5 @@
 /** The operations on jobs: submit, wait, inspect, cancel, retry. */
-import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts'
+import { ConflictError, InvalidInputError, missing } from '../errors.ts'
 import { betweenParts } from '../event-loop.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import type { Attempt } from '../model/attempt.ts'
@@ -46,7 +46,6 @@ export interface JobsContext {
   readonly authority: Authority
   /** Runs work that counts against a limit of this owner, one call after the other. */
   readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
-  /** The most bytes of args. */
   readonly argsLimit: number
   /** Called after a write, so that the executor of this process can act at once. */
   readonly onWrite: () => void
@@ -71,9 +70,7 @@ const JOB_CONDITIONS = {
   finishedTo: 'instant',
 } as const satisfies Record<keyof JobConditions, 'text' | 'instant'>
 
-/** The most lines in one call of `logs`. */
 const MOST_LINES = 1000
-/** The most attempts in one call of `attempts`. */
 const MOST_ATTEMPTS = 100
 
 const JOB_OPTIONS = [
@@ -199,7 +196,7 @@ export class Jobs {
     options: WaitOptions = {},
   ): Promise<Job<Stored<Result>>> {
     const { authority, onSettled, pollIntervalMs } = this.#context
-    const read = async () => (await this.#store.get(id)) ?? missing(id)
+    const read = async () => (await this.#store.get(id)) ?? missing('job', id)
     const onEnd = (end: () => void) =>
       onSettled((settled) => {
         if (shownId(authority.owner, settled) === id) end()
@@ -231,7 +228,7 @@ export class Jobs {
       check(job)
       return cancel(job)
     }
-    const job = (await this.#store.cancel(id, decide, END_RULES.ofSchedule)) ?? missing(id)
+    const job = (await this.#store.cancel(id, decide, END_RULES.ofSchedule)) ?? missing('job', id)
     onWrite()
     return job
   }
@@ -256,7 +253,7 @@ export class Jobs {
       })
     })
     onWrite()
-    return job ?? missing(id)
+    return job ?? missing('job', id)
   }
 
   /** Cancels many jobs. @throws InvalidInputError for a filter with a final state */
@@ -304,7 +301,7 @@ export class Jobs {
       after,
       checkedWhole('limit', query.limit, 1, MOST_LINES) ?? MOST_LINES,
     )
-    return lines ?? missing(id)
+    return lines ?? missing('job', id)
   }
 
   /**
@@ -314,7 +311,7 @@ export class Jobs {
    * @throws NotFoundError
    */
   async attempts(id: string): Promise<Listed<Attempt>[]> {
-    return (await this.#lists.attempts(id, MOST_ATTEMPTS)) ?? missing(id)
+    return (await this.#lists.attempts(id, MOST_ATTEMPTS)) ?? missing('job', id)
   }
 
   /** @throws LimitError when the owner may not have this many more open jobs */
@@ -383,10 +380,6 @@ export class Jobs {
     checkWithin(authority.limits, job)
     return job
   }
-}
-
-function missing(id: string): never {
-  throw new NotFoundError('job', id)
 }
 
 /** When the job may start, checked. */

@@ -79,7 +79,7 @@ export async function changeMany(
 ): Promise<ManyResult> {
   checkKeys(options, OPTIONS)
   checkKeys(which, 'ids' in which ? ['ids'] : ['filter'])
-  const { dryRun = false, limit, each = alone, isRefusal = isRefused } = options
+  const { dryRun = false, limit, each = (_id, change) => change(), isRefusal = isRefused } = options
   const most = checkedWhole('limit', limit, 1, Number.MAX_SAFE_INTEGER) ?? Infinity
   const { ids, ...found } =
     'ids' in which ? given(which.ids, most) : await matching(actions, action, which.filter, most)
@@ -96,10 +96,6 @@ export async function changeMany(
     }
   }
   return { ...found, changed, refused }
-}
-
-async function alone(_id: string, change: () => Promise<Job>): Promise<void> {
-  await change()
 }
 
 function given(ids: readonly string[], limit: number): Found {

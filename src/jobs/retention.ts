@@ -1,7 +1,7 @@
 /** The built-in task that removes old final jobs and their logs, declared like any other task. */
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole, spanOption } from '../model/input.ts'
-import type { Issue, StandardSchema } from '../model/standard-schema.ts'
+import type { StandardSchema } from '../model/standard-schema.ts'
 import { task } from '../model/task.ts'
 import type { Retention, RetentionStore } from '../store/retention-store.ts'
 
@@ -25,37 +25,26 @@ export const pruneTask = task<Retention>('kalends.prune', {
   retries: 0,
 })
 
-/** Hand-written, because the library does not load zod. Messages do not repeat the input, which may contain SQL. */
+/** Hand-written, because the library does not load zod. The message does not repeat the input, which may contain SQL. */
 function pruneArgs(): StandardSchema<Retention> {
-  const limits = { ageMs: LIMITS, perSchedule: { ...LIMITS, least: 1 } }
-  const issues = (value: unknown): Issue[] => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      return [{ message: 'an object is needed' }]
-    const isKnown = (key: string) => Object.hasOwn(limits, key)
-    const given = new Map<string, unknown>(Object.entries(value))
-    return [
-      ...Object.entries(limits).flatMap(([key, { least, most }]) => {
-        const number = given.get(key)
-        const isFine =
-          typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most
-        return isFine ? [] : [{ path: [key], message: `a whole number from ${least} to ${most} is needed` }]
-      }),
-      ...([...given.keys()].every(isKnown)
-        ? []
-        : [{ message: 'only the fields ageMs and perSchedule are allowed' }]),
-    ]
-  }
+  const message = `ageMs and perSchedule are needed and nothing else, as whole numbers from ${LIMITS.least} and from 1 on`
   return {
     '~standard': {
       version: 1,
       vendor: 'kalends',
-      validate: (value) => {
-        const found = issues(value)
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the issues check exactly this type
-        return found.length === 0 ? { value: value as Retention } : { issues: found }
-      },
+      validate: (value) => (isRetention(value) ? { value } : { issues: [{ message }] }),
     },
   }
+}
+
+function isRetention(value: unknown): value is Retention {
+  if (typeof value !== 'object' || value === null) return false
+  const { ageMs, perSchedule, ...others }: { ageMs?: unknown; perSchedule?: unknown } = value
+  return isFrom(LIMITS.least, ageMs) && isFrom(1, perSchedule) && Object.keys(others).length === 0
+}
+
+function isFrom(least: number, value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= least
 }
 
 const OPTIONS = namesOf<RetentionOptions>({ age: true, perSchedule: true })

@@ -12,7 +12,6 @@ export interface WaitOptions {
 }
 
 interface WaitedJob {
-  /** Reads the job. */
   readonly read: () => Promise<Job>
   /** Calls back when an attempt of the job ended in this process. @returns a function that ends the subscription */
   readonly onEnd: (ended: () => void) => () => void

@@ -10,15 +10,6 @@ export type AttemptOutcome = 'success' | 'failed' | 'timeout' | 'cancelled' | 'r
 /** A success is only stored in the job. */
 export type StoredOutcome = Exclude<AttemptOutcome, 'success'>
 
-export const STORED_OUTCOMES: readonly StoredOutcome[] = [
-  'failed',
-  'timeout',
-  'cancelled',
-  'released',
-  'snoozed',
-  'lost',
-]
-
 /** One attempt of a job. */
 export interface Attempt {
   /** Starts at 1. Two attempts have the same number if the first was released or snoozed, or the job was retried manually. */

@@ -51,15 +51,15 @@ export class Redaction {
   secretsOf(payload: Payload): Secrets {
     const { truncated } = payload
     if (ROOTS.some((root) => truncated?.[root] !== undefined && this.hides(root))) return new Secrets(null)
-    const values = ROOTS.flatMap((root) =>
-      this.#pathsOf(root).flatMap((path) => hiddenValues(payload[root], path)),
-    )
+    const values: unknown[] = []
+    for (const root of ROOTS)
+      for (const path of this.#pathsOf(root)) changedAt(payload[root], path, (value) => values.push(value))
     return new Secrets(values)
   }
 
   /** A value without its secrets. @param secrets  those of the whole job, if it has more than this value */
   redacted(root: RedactRoot, value: unknown, secrets = this.secretsOf({ [root]: value })): unknown {
-    const shown = this.#pathsOf(root).reduce((part, path) => replaced(part, path), value)
+    const shown = this.#pathsOf(root).reduce((part, path) => changedAt(part, path, marked), value)
     return secrets.hiddenIn(shown)
   }
 
@@ -70,7 +70,7 @@ export class Redaction {
    */
   restored(root: RedactRoot, input: unknown, stored: unknown): unknown {
     const known = filled(input, this.redacted(root, stored), stored)
-    for (const path of this.#pathsOf(root)) refuseMarkers(known, path, root)
+    for (const path of this.#pathsOf(root)) changedAt(known, path, refuseMarker, root)
     return known
   }
 
@@ -84,33 +84,39 @@ function isPath(path: string): boolean {
   return ROOTS.some((one) => one === root) && keys.every((key) => key !== '')
 }
 
-function replaced(value: unknown, path: readonly string[]): unknown {
+/**
+ * The value with everything that a path names changed. A path applies to each item of an array, too.
+ *
+ * @param change  gets the value that the path names, and its whole path
+ */
+function changedAt(
+  value: unknown,
+  path: readonly string[],
+  change: (value: unknown, at: string) => unknown,
+  at = '',
+): unknown {
   const [key, ...rest] = path
-  if (key === undefined) return value === null || value === undefined ? value : REDACTED
-  if (Array.isArray(value))
-    return value.map((item: unknown, index) =>
-      key === '*' || key === String(index) ? replaced(item, rest) : replaced(item, path),
-    )
+  if (key === undefined) return change(value, at)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]: [string, unknown]) => [
-      name,
-      key === '*' || key === name ? replaced(item, rest) : item,
-    ]),
-  )
+  const isList = Array.isArray(value)
+  const items = Object.entries(value).map(([name, item]: [string, unknown]): [string, unknown] => {
+    const isNamed = key === '*' || key === name
+    return [name, isNamed || isList ? changedAt(item, isNamed ? rest : path, change, `${at}.${name}`) : item]
+  })
+  return isList ? items.map(([, item]) => item) : Object.fromEntries(items)
 }
 
-/** The values that `replaced` hides. */
-function hiddenValues(value: unknown, path: readonly string[]): unknown[] {
-  const [key, ...rest] = path
-  if (key === undefined) return [value]
-  if (typeof value !== 'object' || value === null) return []
-  const items = Object.entries(value)
-  const isList = Array.isArray(value)
-  return items.flatMap(([name, item]: [string, unknown]) => {
-    if (key === '*' || key === name) return hiddenValues(item, rest)
-    return isList ? hiddenValues(item, path) : []
-  })
+function marked(value: unknown): unknown {
+  return value === null || value === undefined ? value : REDACTED
+}
+
+/** @throws InvalidInputError */
+function refuseMarker(value: unknown, at: string): void {
+  if (value !== REDACTED) return
+  throw new InvalidInputError(
+    at,
+    `'${REDACTED}' stands for a value that is not stored; send the value itself`,
+  )
 }
 
 /** Replaces each part of the input that equals its redacted form with the stored value. */
@@ -127,23 +133,6 @@ function filled(input: unknown, shown: unknown, stored: unknown): unknown {
       filled(item, ownProperty(shown, name), ownProperty(stored, name)),
     ]),
   )
-}
-
-/** @throws InvalidInputError */
-function refuseMarkers(value: unknown, path: readonly string[], at: string): void {
-  const [key, ...rest] = path
-  if (key === undefined) {
-    if (value !== REDACTED) return
-    throw new InvalidInputError(
-      at,
-      `'${REDACTED}' stands for a value that is not stored; send the value itself`,
-    )
-  }
-  if (typeof value !== 'object' || value === null) return
-  for (const [name, item] of Object.entries(value)) {
-    if (key === '*' || key === name) refuseMarkers(item, rest, `${at}.${name}`)
-    else if (Array.isArray(value)) refuseMarkers(item, path, `${at}.${name}`)
-  }
 }
 
 function ownProperty(value: unknown, name: string): unknown {

@@ -190,34 +190,30 @@ export function jsonText(
       `${bytes} bytes of JSON are more than the limit of ${limit}; store the data elsewhere and pass a reference, or raise argsLimit of Kalends.open`,
     )
   }
-  const { levels, loneAt } = scanJson(text)
+  const levels = levelsOf(text)
   if (levels > MOST_JSON_LEVELS)
     throw new InvalidInputError(
       field,
       `at most ${MOST_JSON_LEVELS} levels of nesting can be stored, not ${levels}; flatten it`,
     )
-  const [first] = loneAt
-  if (first === undefined) return text
-  if (loneSurrogates === 'reject')
-    throw new InvalidInputError(
-      field,
-      `a key or a text contains the lone surrogate ${text.slice(first, first + ESCAPE_LENGTH)}, which cannot be stored; remove it`,
-    )
-  const parts = loneAt.map((at, index) =>
-    text.slice(index === 0 ? 0 : (loneAt[index - 1] ?? 0) + ESCAPE_LENGTH, at),
+  if (loneSurrogates === 'replace') return text.replaceAll(LONE_SURROGATES, '$1\ufffd')
+  const [, , lone] = text.matchAll(LONE_SURROGATES).next().value ?? []
+  if (lone === undefined) return text
+  throw new InvalidInputError(
+    field,
+    `a key or a text contains the lone surrogate ${lone}, which cannot be stored; remove it`,
   )
-  return [...parts, text.slice((loneAt.at(-1) ?? 0) + ESCAPE_LENGTH)].join('\ufffd')
 }
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
 const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
-const ESCAPE_LENGTH = String.raw`\ud800`.length
+/** JSON.stringify escapes lone surrogates; an escaped backslash may stand before one. */
+const LONE_SURROGATES = /(?<!\\)((?:\\\\)*)(\\ud[\da-f]{3})/g
 
-/** @param text  from JSON.stringify, which escapes only lone surrogates */
-function scanJson(text: string): { readonly levels: number; readonly loneAt: readonly number[] } {
-  const loneAt: number[] = []
+/** How deep a JSON text is nested. */
+function levelsOf(text: string): number {
   let levels = 0
   let level = 0
   let isInText = false
@@ -225,14 +221,12 @@ function scanJson(text: string): { readonly levels: number; readonly loneAt: rea
     const code = text.charCodeAt(at)
     if (code === QUOTE) isInText = !isInText
     else if (isInText) {
-      if (code !== BACKSLASH) continue
-      if (text.startsWith(String.raw`\ud`, at)) loneAt.push(at)
       // The escaped character may be a quote.
-      at += 1
+      if (code === BACKSLASH) at += 1
     } else if (OPENING.has(code)) {
       level += 1
       levels = Math.max(levels, level)
     } else if (CLOSING.has(code)) level -= 1
   }
-  return { levels, loneAt }
+  return levels
 }

@@ -16,7 +16,7 @@ const SHORTEST_BARE_MS = 1000
 /** A day for `weekly`. */
 export type Weekday = 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'
 
-const TIME = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/u
+const TIME = /^(?:[01]?\d|2[0-3])(?::[0-5]\d){1,2}$/u
 const WEEKDAYS: readonly string[] = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
 
 /**
@@ -47,7 +47,7 @@ export function every(
 
 /** Every hour at a minute, 0 to 59. @throws InvalidInputError */
 export function hourly(minute = 0, options: BuilderOptions = {}): string {
-  return zoned(`*-*-* *:${two(whole('minute', minute, 0, 59))}:00`, options)
+  return zoned(`*-*-* *:${whole('minute', minute, 0, 59)}`, options)
 }
 
 /** Every day at a time, such as `03:00` or `03:00:30`. @throws InvalidInputError */
@@ -59,34 +59,25 @@ export function daily(time: string, options: BuilderOptions = {}): string {
 export function weekly(days: readonly Weekday[], time: string, options: BuilderOptions = {}): string {
   if (!Array.isArray(days) || days.length === 0)
     throw new InvalidInputError('days', 'at least one day is needed')
-  const names = days.map((day) => {
+  for (const day of days)
     if (!WEEKDAYS.includes(day))
       throw new InvalidInputError(
         'days',
         `one of ${WEEKDAYS.join(', ')} is needed, not ${JSON.stringify(day)}`,
       )
-    return `${day.charAt(0).toUpperCase()}${day.slice(1)}`
-  })
-  return zoned(`${names.join(',')} *-*-* ${clock(time)}`, options)
+  return zoned(`${days.join(',')} *-*-* ${clock(time)}`, options)
 }
 
 /** On a day of the month, 1 to 31, at a time; months without that day are skipped. @throws InvalidInputError */
 export function monthly(day: number, time: string, options: BuilderOptions = {}): string {
-  return zoned(`*-*-${two(whole('day', day, 1, 31))} ${clock(time)}`, options)
+  return zoned(`*-*-${whole('day', day, 1, 31)} ${clock(time)}`, options)
 }
 
 /** Once, at an instant in the years 1970 to 2199. @throws InvalidInputError */
 export function at(instant: Date): string {
   if (!(instant instanceof Date) || Number.isNaN(instant.getTime()))
     throw new InvalidInputError('instant', `a valid Date is needed, not ${String(instant)}`)
-  return checked(
-    'instant',
-    () =>
-      `${instant
-        .toISOString()
-        .replace('T', ' ')
-        .replace(/(?:\.000)?Z$/u, '')} UTC`,
-  )
+  return checked('instant', () => instant.toISOString().replace('T', ' ').replace('Z', ' UTC'))
 }
 
 function zoned(text: string, { zone }: BuilderOptions): string {
@@ -96,20 +87,11 @@ function zoned(text: string, { zone }: BuilderOptions): string {
 }
 
 function clock(time: string): string {
-  const [, hour, minute, second = '00'] = typeof time === 'string' ? (TIME.exec(time) ?? []) : []
-  if (
-    hour === undefined ||
-    minute === undefined ||
-    Number(hour) > 23 ||
-    Number(minute) > 59 ||
-    Number(second) > 59
-  ) {
-    throw new InvalidInputError(
-      'time',
-      `a time from 00:00 to 23:59 is needed, such as '09:30', not ${JSON.stringify(time)}`,
-    )
-  }
-  return `${hour.padStart(2, '0')}:${minute}:${second}`
+  if (typeof time === 'string' && TIME.test(time)) return time
+  throw new InvalidInputError(
+    'time',
+    `a time from 00:00 to 23:59 is needed, such as '09:30', not ${JSON.stringify(time)}`,
+  )
 }
 
 function whole(field: string, value: number, low: number, high: number): number {
@@ -120,10 +102,6 @@ function whole(field: string, value: number, low: number, high: number): number 
     )
   }
   return value
-}
-
-function two(value: number): string {
-  return String(value).padStart(2, '0')
 }
 
 function checked(field: string, make: () => string): string {

@@ -3,7 +3,7 @@ import { calendar, CalendarSyntaxError } from '../calendar/index.ts'
 import { InvalidInputError } from '../errors.ts'
 import { clockChanges, clockWarning, localText } from './clock-changes.ts'
 import { cronEvents } from './cron.ts'
-import { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
+import { CronSyntaxError, InvalidTimeSpanError, isInvalidTimer } from './error.ts'
 import type { Timer } from './elapses.ts'
 import { prefixOf, timer, withZone } from './timer.ts'
 import { inWords } from './words.ts'
@@ -111,19 +111,10 @@ function clockWarnings(of: Timer, after: Date): string[] {
 
 /** @throws errors that are not about the text */
 function errorOf(text: string, error: unknown): TimerError {
-  if (error instanceof CalendarSyntaxError) {
-    const { code, message, column, token } = error
-    return { code, message, column, token, hint: hintOf(error) }
-  }
-  if (error instanceof CronSyntaxError) {
-    const { code, message, column, token, hint } = error
-    return { code, message, column: prefixOf(text).length + column, token, hint }
-  }
-  if (error instanceof InvalidTimeSpanError) {
-    const { code, message, column, token, hint } = error
-    return { code, message, column: column === null ? null : prefixOf(text).length + column, token, hint }
-  }
-  throw error
+  if (!isInvalidTimer(error)) throw error
+  const { code, message, column, token } = error
+  const hint = error instanceof CalendarSyntaxError ? hintOf(error) : error.hint
+  return { code, message, column: column === null ? null : prefixOf(text).length + column, token, hint }
 }
 
 /** If adding `cron` would cause a second error, this suggests a replacement instead. */

@@ -1,5 +1,7 @@
 /** The effects of a zone's clock changes (daylight saving time) on a timer. */
 import { calendar } from '../calendar/index.ts'
+import type { Zone } from '../calendar/zone.ts'
+import { findZone } from '../calendar/zone-names.ts'
 import { cronEvents } from './cron.ts'
 import type { Elapses, Timer } from './elapses.ts'
 import { union } from './union.ts'
@@ -13,34 +15,26 @@ export interface ClockChange {
   readonly wall: Date
 }
 
-/** How many days ahead clock changes are searched. */
-const HORIZON_DAYS = 400
-const DAY_MS = 86_400_000
+/** How far ahead clock changes are searched. */
+const HORIZON_MS = 400 * 86_400_000
 /** The most skipped or repeated times that are counted. */
 const MOST_COUNTED = 100
 
 /** The clock changes of a zone in the 400 days after an instant. */
 export function clockChanges(zone: string, after: Date): ClockChange[] {
   if (zone === 'UTC') return []
+  const clock = zoneOf(zone)
+  const end = (after.getTime() + HORIZON_MS) * 1000
   const changes: ClockChange[] = []
-  let before = after.getTime()
-  let offset = offsetMs(before, zone)
-  for (let day = 1; day <= HORIZON_DAYS; day += 1) {
-    const end = after.getTime() + day * DAY_MS
-    const changed = offsetMs(end, zone)
-    if (changed !== offset) {
-      let [low, high] = [before, end]
-      while (high - low > 1000) {
-        const middle = Math.floor((low + high) / 2)
-        if (offsetMs(middle, zone) === offset) low = middle
-        else high = middle
-      }
-      // Clocks are changed at whole seconds.
-      const at = Math.floor(high / 1000) * 1000
-      changes.push({ at: new Date(at), shiftMs: changed - offset, wall: new Date(at + offset) })
-    }
-    before = end
-    offset = changed
+  let before = clock.at(after.getTime() * 1000)
+  for (let next = clock.after(before); next !== before && next.start < end; next = clock.after(before)) {
+    if (next.offset !== before.offset)
+      changes.push({
+        at: new Date(next.start / 1000),
+        shiftMs: (next.offset - before.offset) / 1000,
+        wall: new Date(before.wallEnd / 1000),
+      })
+    before = next
   }
   return changes
 }
@@ -137,27 +131,18 @@ function dayText(wall: Date): string {
 
 /** `Fri 2026-03-27 09:00:00 +01:00` */
 export function localText(at: Date, zone: string): string {
-  const offset = offsetMs(at.getTime(), zone)
+  const offset = zoneOf(zone).at(at.getTime() * 1000).offset / 1000
   const local = new Date(at.getTime() + offset)
   const minutes = Math.abs(Math.round(offset / 60_000))
   const shown = `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`
   return `${dayText(local)} ${local.toISOString().slice(11, 19)} ${shown}`
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-/** The clock of a zone minus UTC. */
-function offsetMs(instant: number, zone: string): number {
-  let format = formats.get(zone)
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' })
-    formats.set(zone, format)
-  }
-  const name = format.formatToParts(instant).find((part) => part.type === 'timeZoneName')?.value ?? 'GMT'
-  const [, sign, hours = '0', minutes = '0', seconds = '0'] =
-    /GMT([+-])(\d+)(?::(\d+))?(?::(\d+))?/u.exec(name) ?? []
-  const total = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000
-  return sign === '-' ? -total : total
+/** @throws RangeError when there is no such zone */
+function zoneOf(name: string): Zone {
+  const zone = findZone(name)
+  if (zone === undefined) throw new RangeError(`There is no time zone ${JSON.stringify(name)}`)
+  return zone
 }
 
 function two(value: number): string {

@@ -1,6 +1,7 @@
 /** Finds the calendar event with the meaning of a cron expression in one of its many dialects. */
 import { calendar } from '../calendar/index.ts'
-import { runsOf } from './words-values.ts'
+import { SHORT_WEEKDAYS } from '../calendar/spec.ts'
+import { ranges } from './words-values.ts'
 
 /** The five fields of each macro, and the calendar event that is named like it. */
 export const MACROS: ReadonlyMap<string, readonly [fields: string, event: string]> = new Map([
@@ -15,7 +16,6 @@ export const MACROS: ReadonlyMap<string, readonly [fields: string, event: string
 ])
 export const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 export const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
-const WEEKDAY_NAMES = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 
 interface Limits {
   readonly low: number
@@ -101,23 +101,18 @@ function fieldsOf(words: readonly string[]): Fields | null {
 export function eventOf(words: readonly string[]): string | null {
   const fields = fieldsOf(words)
   if (fields === null) return null
-  const seconds = component(fields.seconds, MINUTE)
-  const minute = component(fields.minute, MINUTE)
-  const hour = component(fields.hour, HOUR)
-  const month = component(fields.month, MONTH)
-  const years = component(fields.years, YEAR)
   const week = weekdays(fields.weekday)
   if (week === null) return null
-  const day = week.days ?? days(fields.day)
-  if (
-    seconds === null ||
-    minute === null ||
-    hour === null ||
-    month === null ||
-    day === null ||
-    years === null
-  )
-    return null
+  const parts = [
+    component(fields.seconds, MINUTE),
+    component(fields.minute, MINUTE),
+    component(fields.hour, HOUR),
+    week.days ?? days(fields.day),
+    component(fields.month, MONTH),
+    component(fields.years, YEAR),
+  ].filter((part) => part !== null)
+  if (parts.length < 6) return null
+  const [seconds = '', minute = '', hour = '', day = '', month = '', years = ''] = parts
   const date = years === '*' && month === '*' && day === '-*' ? '' : `${years}-${month}${day} `
   const weekday = week.names === '' ? '' : `${week.names} `
   const time = `${hour}:${padded(minute)}${seconds === '0' ? '' : `:${padded(seconds)}`}`
@@ -152,11 +147,11 @@ function posixWeekdays(text: string): string | null {
 
 /** `1-5,7` */
 function numberRanges(values: ReadonlySet<number>): string {
-  return runs(values)
-    .map(([first, last]) =>
-      last === first ? `${first}` : last === first + 1 ? `${first},${last}` : `${first}-${last}`,
-    )
-    .join(',')
+  return ranges(sorted(values), String, '-').join(',')
+}
+
+function sorted(values: ReadonlySet<number>): number[] {
+  return [...values].toSorted((a, b) => a - b)
 }
 
 function isAny(text: string): boolean {
@@ -238,7 +233,9 @@ function weekdays(text: string): { names: string; days?: string } | null {
   const [, lastName] = /^([0-7]|[a-z]{3})l$/iu.exec(text) ?? []
   const chosen = weekdayValues(nthName ?? lastName ?? (text === '?' ? '*' : text))
   if (chosen === null) return null
-  const names = chosen.size === 7 ? '' : nameRanges(new Set([...chosen].map((day) => (day + 6) % 7)))
+  const fromMonday = sorted(new Set([...chosen].map((day) => (day + 6) % 7)))
+  const names =
+    chosen.size === 7 ? '' : ranges(fromMonday, (day) => SHORT_WEEKDAYS[day] ?? '', '..').join(',')
   if (lastName !== undefined || /^l$/iu.test(nth)) return { names, days: '~1..7' }
   if (nthName === undefined) return { names }
   return { names, days: `-${7 * Number(nth) - 6}..${Math.min(7 * Number(nth), 31)}` }
@@ -256,19 +253,4 @@ function weekdayValues(text: string): ReadonlySet<number> | null {
     for (let day = range.first; day <= end; day += range.step) chosen.add(day % 7)
   }
   return chosen
-}
-
-function nameRanges(days: ReadonlySet<number>): string {
-  return runs(days)
-    .map(([first, last]) => {
-      const names = WEEKDAY_NAMES.slice(first, last + 1)
-      return names.length > 2 ? `${names[0]}..${names.at(-1)}` : names.join(',')
-    })
-    .join(',')
-}
-
-/** The first and last value of each run of consecutive values. */
-function runs(values: ReadonlySet<number>): (readonly [first: number, last: number])[] {
-  const sorted = [...values].toSorted((a, b) => a - b)
-  return runsOf(sorted).map((run) => [run[0] ?? 0, run.at(-1) ?? 0])
 }

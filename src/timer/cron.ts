@@ -17,7 +17,7 @@
  */
 import { calendar } from '../calendar/index.ts'
 import { nearest } from '../nearest.ts'
-import { zoneNames } from '../calendar/zone-names.ts'
+import { findZone, zoneNames } from '../calendar/zone-names.ts'
 import { elapsing, endsWithYears, eventOf, insteadOf, MACROS, MONTHS, WEEKDAYS } from './cron-event.ts'
 import { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
 import { timeSpan } from './span.ts'
@@ -241,13 +241,7 @@ function problemOf(item: string, { name, low, high, names, unit }: CronField, st
 
 /** The normalised name of a zone; undefined when there is none. */
 function zoneNamed(word: string): string | undefined {
-  // No zone name is that long, and every zone name has a letter.
-  if (word.length > 64 || !/[a-z]/iu.test(word)) return undefined
-  try {
-    return calendar(`daily ${word}`).zone
-  } catch {
-    return undefined
-  }
+  return /^utc$/iu.test(word) ? 'UTC' : findZone(word)?.name
 }
 
 function noSuchZone(word: string): string {

@@ -1,4 +1,4 @@
-import { quote } from '../calendar/error.ts'
+import { CalendarSyntaxError, quote } from '../calendar/error.ts'
 
 const SPAN_HINT = "write numbers with units, such as '90s', '10min' or '1h 30min'"
 
@@ -76,4 +76,11 @@ export class CronSyntaxError extends Error {
         ? `write ${calendarEvent} if both must match, or ${cron} if either is enough`
         : one && `write ${one}`
   }
+}
+
+/** Whether a text is not a timer. */
+export function isInvalidTimer(
+  error: unknown,
+): error is CalendarSyntaxError | CronSyntaxError | InvalidTimeSpanError {
+  return [CalendarSyntaxError, CronSyntaxError, InvalidTimeSpanError].some((kind) => error instanceof kind)
 }

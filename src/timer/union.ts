@@ -2,23 +2,12 @@ import type { Elapses } from './elapses.ts'
 
 /** Elapses whenever any of the events does. */
 export function union(events: readonly Elapses[]): Elapses {
-  const [only, ...others] = events
-  if (only !== undefined && others.length === 0) return only
   return {
-    next: (after) =>
-      pick(
-        Math.min,
-        events.map((event) => event.next(after)),
-      ),
-    previous: (at) =>
-      pick(
-        Math.max,
-        events.map((event) => event.previous(at)),
-      ),
+    next: (after) => sorted(events.map((event) => event.next(after))).at(0) ?? null,
+    previous: (at) => sorted(events.map((event) => event.previous(at))).at(-1) ?? null,
   }
 }
 
-function pick(choose: (...times: number[]) => number, found: readonly (Date | null)[]): Date | null {
-  const times = found.filter((date) => date !== null).map((date) => date.getTime())
-  return times.length === 0 ? null : new Date(choose(...times))
+function sorted(found: readonly (Date | null)[]): Date[] {
+  return found.filter((date) => date !== null).toSorted((one, other) => one.getTime() - other.getTime())
 }

@@ -1,21 +1,10 @@
 /** Puts the days of a calendar event into words. */
+import { WEEKDAYS } from '../calendar/spec.ts'
 import { enumeration, joinedRuns, listed, numbers, single, type Values } from './words-values.ts'
 
-const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
-const MONTHS = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-]
+const MONTHS = 'January February March April May June July August September October November December'.split(
+  ' ',
+)
 /** February as in most years. */
 const MONTH_LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
@@ -103,23 +92,28 @@ function inYearsWords(years: readonly number[]): string {
 
 /** `in January and July`, `from January to March` */
 function inMonths(months: readonly number[]): string {
-  const [first = 1] = months
-  const last = months.at(-1) ?? 1
-  if (months.length > 2 && last - first === months.length - 1)
-    return `from ${MONTHS[first - 1]} to ${MONTHS[last - 1]}`
-  return `in ${enumeration(months.map((month) => MONTHS[month - 1] ?? ''))}`
+  return rangeOfMonths(months) ?? `in ${monthNames(months)}`
 }
 
 /** @param day  if some of the months may not have this day, the text says so; 32: no month is sure to have it */
 function ofMonths(months: Values, day: number): string {
-  const having = (months ?? [2]).some((month) => day > (MONTH_LENGTHS[month - 1] ?? 0)) ? ' that has one' : ''
-  if (months === null) return `of every month${having}`
+  const isMissing = (months ?? [2]).some((month) => day > (MONTH_LENGTHS[month - 1] ?? 0))
+  const range = months === null ? '' : rangeOfMonths(months)
+  if (months !== null && range === null)
+    return `of ${monthNames(months)}${isMissing ? ', where there is one' : ''}`
+  return `of every month${range === '' ? '' : ` ${range}`}${isMissing ? ' that has one' : ''}`
+}
+
+/** `from January to March`; null if they are few, or not consecutive. */
+function rangeOfMonths(months: readonly number[]): string | null {
   const [first = 1] = months
   const last = months.at(-1) ?? 1
-  if (months.length > 2 && last - first === months.length - 1)
-    return `of every month from ${MONTHS[first - 1]} to ${MONTHS[last - 1]}${having}`
-  const some = enumeration(months.map((month) => MONTHS[month - 1] ?? ''))
-  return `of ${some}${having === '' ? '' : ', where there is one'}`
+  if (months.length < 3 || last - first !== months.length - 1) return null
+  return `from ${MONTHS[first - 1]} to ${MONTHS[last - 1]}`
+}
+
+function monthNames(months: readonly number[]): string {
+  return enumeration(months.map((month) => MONTHS[month - 1] ?? ''))
 }
 
 function fromEndWords(days: readonly number[]): string {

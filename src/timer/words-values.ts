@@ -53,15 +53,18 @@ export function listed(of: readonly number[], name: (value: number) => string): 
 }
 
 export function joinedRuns(of: readonly number[], name: (value: number) => string): string {
-  return enumeration(
-    runsOf(of).flatMap((run) =>
-      run.length > 2 ? [`${name(run[0] ?? 0)} to ${name(run.at(-1) ?? 0)}`] : run.map(name),
-    ),
+  return enumeration(ranges(of, name, ' to '))
+}
+
+/** Ascending values, where more than two consecutive ones are a range. */
+export function ranges(of: readonly number[], name: (value: number) => string, separator: string): string[] {
+  return runsOf(of).flatMap((run) =>
+    run.length > 2 ? [`${name(run[0] ?? 0)}${separator}${name(run.at(-1) ?? 0)}`] : run.map(name),
   )
 }
 
 /** Groups ascending values into runs of consecutive ones. */
-export function runsOf(values: readonly number[]): readonly (readonly number[])[] {
+function runsOf(values: readonly number[]): readonly (readonly number[])[] {
   const runs: number[][] = []
   for (const value of values) {
     const run = runs.at(-1)

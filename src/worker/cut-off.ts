@@ -30,7 +30,6 @@ export class CutOff {
     this.#options = options
   }
 
-  /** A heartbeat is being sent. */
   sending(): void {
     this.#sentAt ??= this.#options.monotonicNow()
   }

@@ -38,7 +38,6 @@ export class DeadWorkers {
     this.#options = options
   }
 
-  /** Discards all observations. */
   forget(): void {
     this.#observed.clear()
     this.#locked = new Map()

@@ -31,15 +31,12 @@ export interface MembershipOptions
   readonly tasks: () => readonly string[]
   /** The declared sets of this code: name to hash. */
   readonly sets: Readonly<Record<string, string>>
-  /** The version of Kalends. */
   readonly version: string
   /** This worker was evicted: others own what it runs now. */
   readonly onLost: (workerId: string) => void
   /** No response to a heartbeat has arrived for so long that others may evict this worker and run its jobs. */
   readonly onCutOff: (workerId: string) => void
-  /** This worker has a new id. */
   readonly onRegistered: () => void
-  /** Another worker was evicted. */
   readonly onDead: (workerId: string) => void
 }
 
@@ -103,16 +100,6 @@ export class Membership {
   /** The time since this worker last found that it had been evicted; null: never. */
   sinceLostMs(): number | null {
     return this.#lostAt === null ? null : this.#options.monotonicNow() - this.#lostAt
-  }
-
-  /** How many orphaned jobs wait for their back-off. */
-  setAside(): number {
-    return this.takeOver.setAside()
-  }
-
-  /** The schedules whose slots are further in the future than their timers explain. */
-  slotsInFuture(): readonly string[] {
-    return this.takeOver.slotsInFuture()
   }
 
   /** The dead workers that cannot be evicted because another transaction has locked their rows. */

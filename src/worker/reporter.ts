@@ -55,108 +55,98 @@ export interface KalendsEvents {
   error: { readonly where: string; readonly error: unknown }
 }
 
+export type Reporter = ReturnType<typeof reporterOf>
+
 /** Logs what a worker does, and emits it as events. */
-export class Reporter {
-  readonly #logger: Logger
-  readonly #events: Emitter<KalendsEvents>
-  readonly #redaction: Redaction
+export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redaction: Redaction) {
+  return {
+    leaseLost(worker: string): void {
+      logger.warn({ worker }, 'Other workers took this worker for dead; it continues under a new id')
+      events.emit('leaseLost', () => ({ worker }))
+    },
 
-  constructor(logger: Logger, events: Emitter<KalendsEvents>, redaction: Redaction) {
-    this.#logger = logger
-    this.#events = events
-    this.#redaction = redaction
-  }
-
-  leaseLost(worker: string): void {
-    this.#logger.warn({ worker }, 'Other workers took this worker for dead; it continues under a new id')
-    this.#events.emit('leaseLost', () => ({ worker }))
-  }
-
-  cutOff(worker: string): void {
-    this.#logger.warn(
-      { worker },
-      'No heartbeat has succeeded for three fifths of the lease, so other workers may take over: the signals of all handlers fire',
-    )
-  }
-
-  workerLost(worker: string): void {
-    this.#logger.warn({ worker }, 'A worker is dead; what it held is taken over')
-    this.#events.emit('workerLost', () => ({ worker }))
-  }
-
-  healed(text: string): void {
-    this.#logger.warn({}, `Repaired: ${text}`)
-  }
-
-  submitted(submission: Submission): void {
-    const { id: scheduleId, task, plan } = submission
-    for (const { slot, reason, count, wasAway } of plan.skips) {
-      // With slots closer together than the scheduler's passes, this is normal.
-      const level = reason !== 'missed' || wasAway === true ? 'warn' : 'debug'
-      this.#logger[level]({ scheduleId, task, slot, reason, count }, 'Slots skipped')
-    }
-    if (plan.idle === 'invalid') {
-      this.#logger.error({ scheduleId, task, error: plan.lastError }, 'Invalid timer; edit it to continue')
-    }
-    if (submission.jobs.length > 0) {
-      this.#logger.debug(
-        { scheduleId, task, jobIds: submission.jobs, nextRunAt: plan.nextRunAt },
-        'Submitted',
+    cutOff(worker: string): void {
+      logger.warn(
+        { worker },
+        'No heartbeat has succeeded for three fifths of the lease, so other workers may take over: the signals of all handlers fire',
       )
-    }
-    this.#events.emit('submitted', () => submittedEvent(submission))
-  }
+    },
 
-  notSubmitted(scheduleId: string, error: unknown): void {
-    this.#logger.error({ scheduleId, err: error }, `The schedule '${scheduleId}' could not be submitted`)
-    this.#events.emit('error', () => ({ where: `schedule ${scheduleId}`, error }))
-  }
+    workerLost(worker: string): void {
+      logger.warn({ worker }, 'A worker is dead; what it held is taken over')
+      events.emit('workerLost', () => ({ worker }))
+    },
 
-  started(job: ClaimedJob): void {
-    this.#logger.debug({ jobId: job.id, task: job.task, attempt: job.attempt }, 'Job started')
-    this.#events.emit('started', () => startedEvent(job, this.#redaction))
-  }
+    healed(text: string): void {
+      logger.warn({}, `Repaired: ${text}`)
+    },
 
-  notStarted(jobId: string, error: unknown): void {
-    this.#logger.error(
-      { jobId, err: error },
-      `The job '${jobId}' could not be made claimable, claimed or started; it will be retried`,
-    )
-    this.#events.emit('error', () => ({ where: `job ${jobId}`, error }))
-  }
+    submitted(submission: Submission): void {
+      const { id: scheduleId, task, plan } = submission
+      for (const { slot, reason, count, wasAway } of plan.skips) {
+        // With slots closer together than the scheduler's passes, this is normal.
+        const level = reason !== 'missed' || wasAway === true ? 'warn' : 'debug'
+        logger[level]({ scheduleId, task, slot, reason, count }, 'Slots skipped')
+      }
+      if (plan.idle === 'invalid') {
+        logger.error({ scheduleId, task, error: plan.lastError }, 'Invalid timer; edit it to continue')
+      }
+      if (submission.jobs.length > 0) {
+        logger.debug({ scheduleId, task, jobIds: submission.jobs, nextRunAt: plan.nextRunAt }, 'Submitted')
+      }
+      events.emit('submitted', () => submittedEvent(submission))
+    },
 
-  settled(result: SettleResult): void {
-    for (const settled of result.settled) {
-      const { id: jobId, task, scheduleId, attempt, outcome } = settled
-      const fields = { jobId, task, scheduleId, attempt, state: outcome.state, error: outcome.error }
-      if (outcome.error === null) this.#logger.debug(fields, 'Job ended')
-      else this.#logger.warn(fields, isFinal(outcome.state) ? 'Job ended' : 'Attempt failed')
-      this.#events.emit('settled', () => settledEvent(settled, this.#redaction))
-    }
-    for (const { id: jobId, worker, claim } of result.lost) {
-      this.#logger.warn(
-        { jobId, worker, claim },
-        'The end of an attempt was not written: the job belongs to another worker by now',
+    notSubmitted(scheduleId: string, error: unknown): void {
+      logger.error({ scheduleId, err: error }, `The schedule '${scheduleId}' could not be submitted`)
+      events.emit('error', () => ({ where: `schedule ${scheduleId}`, error }))
+    },
+
+    started(job: ClaimedJob): void {
+      logger.debug({ jobId: job.id, task: job.task, attempt: job.attempt }, 'Job started')
+      events.emit('started', () => startedEvent(job, redaction))
+    },
+
+    notStarted(jobId: string, error: unknown): void {
+      logger.error(
+        { jobId, err: error },
+        `The job '${jobId}' could not be made claimable, claimed or started; it will be retried`,
       )
-    }
-  }
+      events.emit('error', () => ({ where: `job ${jobId}`, error }))
+    },
 
-  /** The job stays `running` under its worker, so that it remains visible and no worker repeats it. */
-  rejected({ fence: { id: jobId, worker, claim } }: EndedAttempt, error: unknown): void {
-    const text = `The database rejected the end of the job '${jobId}', which stays running. Repair the row of the job or its schedule: the end is written within five minutes, or when the worker stops`
-    this.#logger.error({ jobId, worker, claim, err: error }, text)
-    this.#events.emit('error', () => ({ where: 'settler', error: new Error(text, { cause: error }) }))
-  }
+    settled(result: SettleResult): void {
+      for (const settled of result.settled) {
+        const { id: jobId, task, scheduleId, attempt, outcome } = settled
+        const fields = { jobId, task, scheduleId, attempt, state: outcome.state, error: outcome.error }
+        if (outcome.error === null) logger.debug(fields, 'Job ended')
+        else logger.warn(fields, isFinal(outcome.state) ? 'Job ended' : 'Attempt failed')
+        events.emit('settled', () => settledEvent(settled, redaction))
+      }
+      for (const { id: jobId, worker, claim } of result.lost) {
+        logger.warn(
+          { jobId, worker, claim },
+          'The end of an attempt was not written: the job belongs to another worker by now',
+        )
+      }
+    },
 
-  /** Log lines or progress will not be written. */
-  dropped(error: Error): void {
-    this.#logger.error({ err: error }, error.message)
-    this.#events.emit('error', () => ({ where: 'journal', error }))
-  }
+    /** The job stays `running` under its worker, so that it remains visible and no worker repeats it. */
+    rejected({ fence: { id: jobId, worker, claim } }: EndedAttempt, error: unknown): void {
+      const text = `The database rejected the end of the job '${jobId}', which stays running. Repair the row of the job or its schedule: the end is written within five minutes, or when the worker stops`
+      logger.error({ jobId, worker, claim, err: error }, text)
+      events.emit('error', () => ({ where: 'settler', error: new Error(text, { cause: error }) }))
+    },
 
-  failed(where: string, error: unknown): void {
-    this.#logger.error({ err: error, where }, `The ${where} failed; it will be retried`)
-    this.#events.emit('error', () => ({ where, error }))
+    dropped(error: Error): void {
+      logger.error({ err: error }, error.message)
+      events.emit('error', () => ({ where: 'journal', error }))
+    },
+
+    failed(where: string, error: unknown): void {
+      logger.error({ err: error, where }, `The ${where} failed; it will be retried`)
+      events.emit('error', () => ({ where, error }))
+    },
   }
 }
 

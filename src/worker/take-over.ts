@@ -18,9 +18,7 @@ export interface TakeOverOptions {
   readonly worker: () => string | null
   /** Jobs of this worker are orphans: it was evicted, and does not know it yet. */
   readonly onEvicted: () => void
-  /** Orphaned jobs were settled. */
   readonly onTakenOver: (result: SettleResult) => void
-  /** The database rejects the end of this orphaned job. */
   readonly onRejected: (attempt: EndedAttempt, error: unknown) => void
   readonly onHealed: (text: string) => void
   readonly onError: (error: unknown, loop: string) => void

@@ -13,7 +13,6 @@ export interface WatchOptions {
   readonly pollIntervalMs: number
   /** This machine's clock. */
   readonly now: () => Date
-  /** The tasks that this worker currently has capacity for. */
   readonly claimableTasks: () => readonly string[]
   /** null: this worker does not submit schedules. */
   readonly onScheduleDue: (() => void) | null

@@ -21,7 +21,7 @@ import type { Store } from '../store/store.ts'
 import { EventLoopStall } from './event-loop-stall.ts'
 import { type Health, judge } from './health.ts'
 import { Membership } from './membership.ts'
-import { type KalendsEvents, Reporter } from './reporter.ts'
+import { type KalendsEvents, type Reporter, reporterOf } from './reporter.ts'
 import { Retries } from './retries.ts'
 import { Watch } from './watch.ts'
 
@@ -71,7 +71,7 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    this.#reporter = new Reporter(options.logger, options.events, options.redaction)
+    this.#reporter = reporterOf(options.logger, options.events, options.redaction)
     this.#onError = (error, loop) => this.#reporter.failed(loop, error)
     this.#membership = this.#buildMembership()
     this.#scheduler = options.schedules ? this.#buildScheduler() : null
@@ -154,30 +154,32 @@ export class Worker {
     const loops = [this.#watch.loop, this.#membership.loop, this.#membership.takeOver.loop, this.#declared]
     if (this.#scheduler !== null) loops.push(this.#scheduler.loop)
     if (this.#executor !== null) loops.push(...this.#executor.loops())
-    const unwritten = this.#executor?.unwritten()
+    const unwritten = this.#executor?.settler.unwritten()
     return judge({
       leaseMs: this.#options.leaseMs,
       worker: this.#membership.id(),
       sinceHeartbeatMs: this.#membership.sinceHeartbeatMs(),
       sinceLeaseLostMs: this.#membership.sinceLostMs(),
-      running: this.#executor?.runningCount() ?? 0,
+      running: this.#executor?.attempts.count() ?? 0,
       unwritten: unwritten?.waiting ?? 0,
       locked: unwritten?.locked ?? 0,
       lockedMs: unwritten?.lockedMs ?? 0,
       rejected: unwritten?.rejected ?? 0,
-      log: this.#executor?.unwrittenLog() ?? { lines: 0, progress: 0, ms: 0, dropped: 0 },
+      log: this.#executor?.journal.unwritten() ?? { lines: 0, progress: 0, ms: 0, dropped: 0 },
       setAside:
-        this.#membership.setAside() + (this.#scheduler?.setAside() ?? 0) + (this.#executor?.setAside() ?? 0),
+        this.#membership.takeOver.setAside() +
+        (this.#scheduler?.setAside() ?? 0) +
+        (this.#executor?.setAside() ?? 0),
       behind: this.#scheduler?.behind() ?? [],
       retries: this.#retries.waiting(this.#options.now()),
       isRowLocked: this.#membership.isLocked(),
       lockedWorkers: this.#membership.lockedWorkers(),
-      slotsInFuture: this.#membership.slotsInFuture(),
+      slotsInFuture: this.#membership.takeOver.slotsInFuture(),
       isLimitReached: unwritten?.isLimitReached ?? false,
       connectionWaitMs: this.#options.store.longestWaitMs(),
       clock: this.#watch.clock(),
       stall: this.#stall.last(),
-      abandonedHandlers: this.#executor?.abandonedHandlers() ?? [],
+      abandonedHandlers: this.#executor?.attempts.abandonedTasks() ?? [],
       loops: loops.map((loop) => loop.health()),
     })
   }
@@ -211,11 +213,11 @@ export class Worker {
       // Without heartbeats, no time passes: a step may take longer than the lease.
       monotonicNow: () => (this.#isByHand ? 0 : performance.now()),
       onLost: (worker) => {
-        this.#executor?.leaseLost(worker)
+        this.#executor?.attempts.leaseLost(worker)
         reporter.leaseLost(worker)
       },
       onCutOff: (worker) => {
-        this.#executor?.cutOff()
+        this.#executor?.attempts.cutOff()
         reporter.cutOff(worker)
       },
       onDead: (worker) => reporter.workerLost(worker),

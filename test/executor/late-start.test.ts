@@ -101,7 +101,7 @@ describe('claimed jobs', () => {
     const { executor, membership, started, ends } = await runDue({ claimMs: TRUSTED_MS })
     expect(started).toEqual([])
     expect(ends.map(([, end]) => end)).toEqual(['released', 'released', 'released'])
-    expect(executor.runningCount()).toBe(0)
+    expect(executor.attempts.count()).toBe(0)
     expect(membership.id()).toBeNull()
   })
 })

@@ -194,7 +194,7 @@ it('capacity that becomes free during a claim cannot be reserved', async () => {
   await claiming
   ends.get('b')?.open()
   await settledDown()
-  expect(executor.runningCount()).toBe(0)
+  expect(executor.attempts.count()).toBe(0)
   expect(executor.reserve(WORKER, 1)).toBeNull()
   state.answer.open()
   await settledDown()

@@ -83,7 +83,7 @@ it('the second claim of a job fires the signal of the first, and the end of the 
   await settledDown()
   expect(runs).toEqual([1, 2])
   expect(settled).toEqual([])
-  expect(executor.runningCount()).toBe(1)
+  expect(executor.attempts.count()).toBe(1)
 })
 
 it('a late stop request for the first claim does not stop the second', async () => {
@@ -107,15 +107,15 @@ it('a worker that was evicted stops what it runs under that id, and writes nothi
   stop.answer.open([])
   claim(1)
   await settledDown()
-  executor.leaseLost('w/2')
+  executor.attempts.leaseLost('w/2')
   await settledDown()
-  expect(executor.runningCount()).toBe(1)
-  executor.leaseLost('w/1')
+  expect(executor.attempts.count()).toBe(1)
+  executor.attempts.leaseLost('w/1')
   const reason = await reasons.get(1)?.promise
   expect(reason).toBeInstanceOf(LeaseLostError)
   expect(reason).toHaveProperty('message', expect.stringContaining('w/1 was taken for dead'))
   await settledDown()
-  expect(executor.runningCount()).toBe(0)
+  expect(executor.attempts.count()).toBe(0)
   expect(settled).toEqual([])
 })
 
@@ -124,14 +124,14 @@ it('a worker that is cut off fires all signals, and releases its jobs when it ca
   stop.answer.open([])
   claim(1)
   await settledDown()
-  executor.cutOff()
+  executor.attempts.cutOff()
   const reason = await reasons.get(1)?.promise
   expect(reason).toBeInstanceOf(LeaseLostError)
   expect(reason).toHaveProperty('message', expect.stringContaining('w/1 has no connection'))
   await settledDown()
   // The fence keeps the row of a worker that has taken the job over.
   expect(settled).toMatchObject([{ fence: { id: 'j', worker: 'w/1', claim: 1 }, end: { kind: 'released' } }])
-  expect(executor.runningCount()).toBe(0)
+  expect(executor.attempts.count()).toBe(0)
 })
 
 it('a job that was released ten times before is lost with a worker that is cut off, because it may be the cause', async () => {
@@ -139,7 +139,7 @@ it('a job that was released ten times before is lost with a worker that is cut o
   stop.answer.open([])
   claim(11, 1)
   await settledDown()
-  executor.cutOff()
+  executor.attempts.cutOff()
   await settledDown()
   expect(settled).toMatchObject([{ end: { kind: 'lost', error: expect.stringContaining('no connection') } }])
 })
@@ -149,7 +149,7 @@ it('a worker that was cut off after a cancellation still writes the cancellation
   stop.answer.open([{ id: 'j', worker: 'w/1', claim: 1 }])
   claim(1)
   expect(await reasons.get(1)?.promise).toBeInstanceOf(CancelledError)
-  executor.cutOff()
+  executor.attempts.cutOff()
   await settledDown()
   expect(settled).toMatchObject([{ end: { kind: 'cancelled' } }])
 })

@@ -101,7 +101,7 @@ describe('a worker', () => {
     await settledDown()
     expect(state.started).toBe(3)
     expect(executor.reserve('w/1', 1)).toBeNull()
-    expect(executor.unwritten()).toMatchObject({ waiting: 3, locked: 0 })
+    expect(executor.settler.unwritten()).toMatchObject({ waiting: 3, locked: 0 })
     writes.open()
     await settledDown()
     expect(state.started).toBe(10)
@@ -119,19 +119,24 @@ describe('a worker', () => {
     await vi.advanceTimersByTimeAsync(10_000)
     await settledDown()
     expect(state.started).toBe(MOST_EXEMPT + 2)
-    expect(executor.unwritten()).toMatchObject({
+    expect(executor.settler.unwritten()).toMatchObject({
       waiting: MOST_EXEMPT + 2,
       locked: MOST_EXEMPT + 2,
       isLimitReached: true,
     })
-    expect(executor.unwritten().lockedMs).toBeGreaterThanOrEqual(10_000)
+    expect(executor.settler.unwritten().lockedMs).toBeGreaterThanOrEqual(10_000)
     isLocked = false
     for (let pass = 0; pass < 3; pass += 1) {
       await vi.advanceTimersByTimeAsync(300)
       await settledDown()
     }
     expect(state.started).toBe(MOST_EXEMPT + 100)
-    expect(executor.unwritten()).toMatchObject({ waiting: 0, locked: 0, lockedMs: 0, isLimitReached: false })
+    expect(executor.settler.unwritten()).toMatchObject({
+      waiting: 0,
+      locked: 0,
+      lockedMs: 0,
+      isLimitReached: false,
+    })
     vi.useRealTimers()
     await executor.stop(0)
   })
@@ -144,7 +149,7 @@ describe('a worker', () => {
       return Promise.resolve({ ...NOTHING, locked: attempts })
     })
     await settledDown()
-    expect(executor.unwritten().locked).toBe(400)
+    expect(executor.settler.unwritten().locked).toBe(400)
     const before = asked
     for (let passed = 0; passed < 10_000; passed += 250) {
       await vi.advanceTimersByTimeAsync(250)
@@ -171,7 +176,7 @@ describe('a worker', () => {
     await settledDown()
     expect(state.started).toBe(4)
     expect(state.rejected).toEqual(['j2'])
-    expect(executor.unwritten()).toMatchObject({ waiting: 0, rejected: 1 })
+    expect(executor.settler.unwritten()).toMatchObject({ waiting: 0, rejected: 1 })
     const before = tried.length
     await vi.advanceTimersByTimeAsync(290_000)
     await settledDown()
@@ -189,14 +194,14 @@ describe('a worker', () => {
     await vi.advanceTimersByTimeAsync(20_000)
     await settledDown()
     expect(new Set(tried.slice(before))).toEqual(new Set(['j2']))
-    expect(executor.unwritten()).toMatchObject({ waiting: 0, rejected: 1 })
+    expect(executor.settler.unwritten()).toMatchObject({ waiting: 0, rejected: 1 })
     // Repaired by now.
     rejects = false
     const between = tried.length
     vi.useRealTimers()
     await executor.stop(0)
     expect(tried.slice(between)).toEqual(['j2'])
-    expect(executor.unwritten()).toMatchObject({ waiting: 0, rejected: 0 })
+    expect(executor.settler.unwritten()).toMatchObject({ waiting: 0, rejected: 0 })
   })
 })
 
@@ -233,16 +238,16 @@ describe('while the table of log lines is locked', () => {
     await settledDown()
     const all = Array.from({ length: 10 }, (_, index) => `j${index + 1}`)
     expect(ends).toEqual(all)
-    expect(executor.runningCount()).toBe(0)
+    expect(executor.attempts.count()).toBe(0)
     await vi.advanceTimersByTimeAsync(3_600_000)
-    expect(executor.unwrittenLog()).toMatchObject({ lines: 10, dropped: 0 })
-    expect(executor.unwrittenLog().ms).toBeGreaterThanOrEqual(3_600_000)
+    expect(executor.journal.unwritten()).toMatchObject({ lines: 10, dropped: 0 })
+    expect(executor.journal.unwritten().ms).toBeGreaterThanOrEqual(3_600_000)
     lock.open()
     await settledDown()
     await vi.advanceTimersByTimeAsync(1000)
     await settledDown()
     expect(lines).toEqual(all.map((id) => `${id} ran`))
-    expect(executor.unwrittenLog()).toEqual({ lines: 0, progress: 0, ms: 0, dropped: 0 })
+    expect(executor.journal.unwritten()).toEqual({ lines: 0, progress: 0, ms: 0, dropped: 0 })
     vi.useRealTimers()
     await executor.stop(0)
   })

@@ -96,30 +96,43 @@ describe('failed sign-ins', () => {
     expect(seen.status).toBe(401)
   })
 
-  it('a rejected token from one address delays no other address, and no signed-in user at the same address', async () => {
+  it('an address without a try left is checked once per second, and no other address is affected', async () => {
     const { send, looked } = await scene()
-    expect((await send(TOKEN, MALLORY)).status).toBe(200)
-    for (let guess = 0; guess < 50; guess += 1) {
-      void send(`guess-${guess}`, MALLORY)
-      await settled()
+    const guess = async () => {
+      for (let guess = 0; guess < 100; guess += 1) {
+        void send(`guess-${guess}`, MALLORY)
+        await settled()
+      }
     }
-    // One that found no failure, as many as may wait, and one more in this second.
-    expect(looked()).toBe(1 + SIGN_IN_LIMITS.waitingPerAddress + 1)
+    await guess()
+    expect(looked()).toBe(SIGN_IN_LIMITS.tries)
     expect((await send(TOKEN, ANN)).status).toBe(200)
-    expect((await send(TOKEN, MALLORY)).status).toBe(200)
-    const late = await send('another-good-token', MALLORY)
-    expect([late.status, late.headers.get('retry-after')]).toEqual([429, '10'])
-    await vi.advanceTimersByTimeAsync(SIGN_IN_LIMITS.longestDelayMs)
-    expect((await send('another-good-token', MALLORY)).status).toBe(200)
+    const late = await send(TOKEN, MALLORY)
+    expect([late.status, late.headers.get('retry-after')]).toEqual([429, '1'])
+    await vi.advanceTimersByTimeAsync(SIGN_IN_LIMITS.tryMs)
+    // An accepted token gives the try back.
+    for (let request = 0; request < 3; request += 1) expect((await send(TOKEN, MALLORY)).status).toBe(200)
+    const before = looked()
+    await guess()
+    expect(looked()).toBe(before + 1)
   })
 
   it('a rejected token on a probe path counts, but the probe is not delayed', async () => {
     const { send, lines, looked } = await scene()
-    for (let guess = 0; guess < 50; guess += 1)
+    for (let guess = 0; guess < 100; guess += 1)
       expect((await send(`guess-${guess}`, MALLORY, 'GET /health')).status).toBe(200)
-    expect(looked()).toBe(SIGN_IN_LIMITS.waitingPerAddress + 1)
+    expect(looked()).toBe(SIGN_IN_LIMITS.tries)
     expect(lines).toHaveLength(looked())
-    expect((await send('another-good-token', MALLORY)).status).toBe(429)
+    expect((await send(TOKEN, MALLORY)).status).toBe(429)
+  })
+
+  it('the right token is accepted at once, for all failures before it at the same address', async () => {
+    const { send } = await scene()
+    for (let request = 0; request < SIGN_IN_LIMITS.tries - 1; request += 1) {
+      void send(null, MALLORY, 'GET /api/v1/me', { cookie: 'sid=expired' })
+      await settled()
+    }
+    for (const right of [TOKEN, 'another-good-token']) expect((await send(right, MALLORY)).status).toBe(200)
   })
 })
 
@@ -163,139 +176,58 @@ it('an error during sign-in is not a failed sign-in', async () => {
   expect((await send('y', MALLORY)).status).toBe(200)
 })
 
-describe('users on the address of failed sign-ins', () => {
-  const STALE = { cookie: '_ga=1; sid=expired' }
-  const requests = async (options: HttpOptions = {}) => {
-    const { send, looked } = await scene(options)
-    const sendHeaders = (headers: Record<string, string>) => send(null, MALLORY, 'GET /api/v1/me', headers)
-    /** All places are taken, and the attempt of this second is not. */
-    const fill = async () => {
-      for (let request = 0; request < SIGN_IN_LIMITS.waitingPerAddress; request += 1) {
-        void sendHeaders(STALE)
-        await settled()
-      }
-    }
-    return { sendHeaders, fill, looked }
+it('headers that sign in no user are not credentials', async () => {
+  const { send, looked } = await scene()
+  for (let request = 0; request < 60; request += 1) {
+    const headers = { 'idempotency-key': `${request}`, 'x-xsrf-token': 'x' }
+    expect((await send(null, MALLORY, 'GET /api/v1/me', headers)).status).toBe(401)
   }
-
-  it('sign in with the right token after ten requests with an expired cookie', async () => {
-    const { sendHeaders, fill } = await requests()
-    await fill()
-    for (const right of [TOKEN, 'another-good-token'])
-      expect((await sendHeaders({ authorization: `Bearer ${right}` })).status).toBe(200)
-  })
-
-  it('sign in while all places are in use: one attempt per second is checked', async () => {
-    const { sendHeaders, fill, looked } = await requests()
-    for (let round = 0; round < 10; round += 1) {
-      await fill()
-      await vi.advanceTimersByTimeAsync(0)
-    }
-    const before = looked()
-    for (let second = 0; second < 3; second += 1) {
-      await vi.advanceTimersByTimeAsync(SIGN_IN_LIMITS.fullIntervalMs)
-      await fill()
-      await fill()
-    }
-    // The places that became free in these seconds, and one more in each of them.
-    expect(looked() - before).toBeLessThanOrEqual(3 + SIGN_IN_LIMITS.waitingPerAddress)
-    await vi.advanceTimersByTimeAsync(SIGN_IN_LIMITS.fullIntervalMs)
-    expect((await sendHeaders({ authorization: `Bearer ${TOKEN}` })).status).toBe(200)
-  })
-
-  it.each([{ 'idempotency-key': 'abc' }, { 'x-csrf-token': 'abc' }, { cookie: '_ga=2' }])(
-    'stay signed in when other headers change: %j',
-    async (other) => {
-      const { sendHeaders, fill } = await requests()
-      const authorization = `Bearer ${TOKEN}`
-      expect((await sendHeaders({ authorization, cookie: '_ga=1' })).status).toBe(200)
-      await fill()
-      // Takes the attempt of this second.
-      void sendHeaders({ authorization: 'Bearer guess' })
-      await settled()
-      expect((await sendHeaders({ authorization: 'Bearer guess' })).status).toBe(429)
-      expect((await sendHeaders({ authorization, ...other })).status).toBe(200)
-    },
-  )
-
-  it('are not asked to sign in because of headers that sign in no user', async () => {
-    const { sendHeaders, looked } = await requests()
-    for (let request = 0; request < 20; request += 1)
-      expect((await sendHeaders({ 'idempotency-key': `${request}`, 'x-xsrf-token': 'x' })).status).toBe(401)
-    expect(looked()).toBe(20)
-  })
-
-  it('cannot guess tokens by sending each with their own valid session first', async () => {
-    let guesses = 0
-    const { sendHeaders } = await requests({
-      authorize: (request) => {
-        if (request.headers.get('cookie') === 'sid=own') return { role: 'read' }
-        guesses += 1
-        return null
-      },
-    })
-    for (let guess = 0; guess < 50; guess += 1) {
-      const authorization = `Bearer guess-${guess}`
-      expect((await sendHeaders({ authorization, cookie: 'sid=own' })).status).not.toBe(401)
-      void sendHeaders({ authorization })
-      await settled()
-    }
-    expect(guesses).toBeLessThanOrEqual(SIGN_IN_LIMITS.waitingPerAddress + 2)
-  })
+  expect(looked()).toBe(60)
 })
 
 describe('bounds', () => {
-  const limits = { ...SIGN_IN_LIMITS, waiting: 5, waitingPerAddress: 2, addresses: 3, accepted: 2 }
-  const token = (value: string) => [['authorization', value]] as const
-  /** An attempt that may be made although all places are taken. */
-  const useUp = (signIns: FailedSignIns, address: string) =>
-    expect(signIns.begin(address, token('once'))).not.toBeNull()
-  const fail = (signIns: FailedSignIns, address: string) =>
-    signIns.begin(address, token(`${address} ${Math.random()}`))?.rejected()
+  const limits = { ...SIGN_IN_LIMITS, delayed: 5, tries: 3, addresses: 3 }
+  const rejected = () => Promise.resolve(null)
+  const accepted = () => Promise.resolve('rita')
+  const tooMany = { code: 'TOO_MANY_SIGN_INS' }
 
-  it('a limited number of responses wait, and a new address is still checked', async () => {
+  it('a limited number of responses wait; a failure beyond it gets its response at once and counts', async () => {
     const signIns = new FailedSignIns(limits)
-    for (const address of ['10.0.0.1', '10.0.0.2', '10.0.0.3']) {
-      void fail(signIns, address)
-      void fail(signIns, address)
+    for (const address of ['10.0.0.1', '10.0.0.2']) {
+      for (let failure = 0; failure < 3; failure += 1) void signIns.check(address, rejected, true)
+      await settled()
     }
     expect(vi.getTimerCount()).toBe(5)
-    // Its second failure took the attempt of this second.
-    expect(signIns.begin('10.0.0.3', token('x'))).toBeNull()
-    expect(signIns.begin('10.0.0.9', token('x'))).not.toBeNull()
-    await vi.advanceTimersByTimeAsync(limits.longestDelayMs)
-    expect(signIns.begin('10.0.0.3', token('x'))).not.toBeNull()
+    for (let failure = 0; failure < 3; failure += 1)
+      expect(await signIns.check('10.0.0.3', rejected, true)).toBeNull()
+    await expect(signIns.check('10.0.0.3', accepted, true)).rejects.toMatchObject(tooMany)
+    expect(await signIns.check('10.0.0.9', accepted, true)).toBe('rita')
     signIns.close()
   })
 
-  it('many concurrent attempts use only the places of one address', () => {
+  it('concurrent attempts of an address with a failure share its tries', async () => {
     const signIns = new FailedSignIns(limits)
-    void fail(signIns, '10.0.0.1')
-    const first = signIns.begin('10.0.0.1', token('a'))
-    expect(first).not.toBeNull()
-    useUp(signIns, '10.0.0.1')
-    expect(signIns.begin('10.0.0.1', token('b'))).toBeNull()
-    first?.undecided()
-    expect(signIns.begin('10.0.0.1', token('b'))).not.toBeNull()
-    signIns.close()
+    await signIns.check('10.0.0.1', rejected, false)
+    const ends: ((error: Error) => void)[] = []
+    const slow = () => new Promise<null>((_, reject) => ends.push(reject))
+    const checks = [signIns.check('10.0.0.1', slow, false), signIns.check('10.0.0.1', slow, false)]
+    await expect(signIns.check('10.0.0.1', accepted, false)).rejects.toMatchObject(tooMany)
+    for (const end of ends) end(new Error('the session store is away'))
+    await Promise.allSettled(checks)
+    expect(await signIns.check('10.0.0.1', accepted, false)).toBe('rita')
   })
 
-  it('the oldest address is forgotten first, and so are accepted credentials', async () => {
-    const signIns = new FailedSignIns({ ...limits, waiting: 100, waitingPerAddress: 1 })
-    for (const address of ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4']) void fail(signIns, address)
-    expect(signIns.begin('10.0.0.1', token('x'))).not.toBeNull()
-    useUp(signIns, '10.0.0.2')
-    expect(signIns.begin('10.0.0.2', token('x'))).toBeNull()
-    for (const credentials of ['a', 'b', 'c']) signIns.begin('10.0.0.9', token(credentials))?.accepted()
-    expect(
-      ['a', 'b', 'c'].map((credentials) => signIns.begin('10.0.0.2', token(credentials)) !== null),
-    ).toEqual([false, true, true])
-    signIns.close()
+  it('the address whose last failure is the oldest is forgotten first', async () => {
+    const signIns = new FailedSignIns({ ...limits, tries: 1 })
+    for (const last of [1, 2, 3, 4]) await signIns.check(`10.0.0.${last}`, rejected, false)
+    expect(await signIns.check('10.0.0.1', accepted, false)).toBe('rita')
+    await expect(signIns.check('10.0.0.2', accepted, false)).rejects.toMatchObject(tooMany)
   })
 
   it('close ends all delays', async () => {
     const signIns = new FailedSignIns()
-    const waiting = fail(signIns, '10.0.0.1')
+    const waiting = signIns.check('10.0.0.1', rejected, true)
+    await settled()
     expect(vi.getTimerCount()).toBe(1)
     signIns.close()
     await waiting

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { commandRunner, commandTask } from '../../src/cli/command-task.ts'
+import { commandTask, runCommand } from '../../src/cli/command-task.ts'
 import type { Job } from '../../src/index.ts'
 import { temporaryFolder } from '../cli/program.ts'
 import { ended, scene } from '../kalends/scene.ts'
@@ -155,7 +155,7 @@ eachDatabase((under) => {
     const { open, database } = await scene(under)
     const file = join(await temporaryFolder(), 'made')
     const kalends = await open()
-    kalends.handle(commandTask, commandRunner(null))
+    kalends.handle(commandTask, (context) => runCommand(context, null))
     const all = commandArgs(file)
     const ids = await submitted(database, 'command', all)
     await kalends.start()
@@ -168,7 +168,7 @@ eachDatabase((under) => {
   it('args of a built-in task are rejected at every entry point', async () => {
     const { open } = await scene(under)
     const kalends = await open({ retention: { age: '36500d' } })
-    kalends.handle(commandTask, commandRunner(null))
+    kalends.handle(commandTask, (context) => runCommand(context, null))
     await kalends.start({ scheduler: false })
     const refused = { code: 'KALENDS_INVALID_INPUT', field: 'args' }
     const args = { ageMs: -1, perSchedule: '0 OR 1 = 1' }

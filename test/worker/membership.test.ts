@@ -126,12 +126,12 @@ it('a full sweep finds the schedules whose slots only a wrong clock explains, an
       return Promise.resolve({ schedules, now: new Date('2026-03-01') })
     },
   })
-  expect(membership.slotsInFuture()).toEqual([])
+  expect(membership.takeOver.slotsInFuture()).toEqual([])
   await beat()
-  expect(membership.slotsInFuture()).toEqual(['a'])
+  expect(membership.takeOver.slotsInFuture()).toEqual(['a'])
   isRepaired = true
   expect(await oneLease()).toEqual(['sweep: everything'])
-  expect(membership.slotsInFuture()).toEqual([])
+  expect(membership.takeOver.slotsInFuture()).toEqual([])
   expect(asked).toEqual([100, 100])
 })
 

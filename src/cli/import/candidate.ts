@@ -1,8 +1,7 @@
 /** What an importer found, before it becomes a schedule. */
-import { CalendarSyntaxError } from '../../calendar/index.ts'
 import { InvalidInputError } from '../../errors.ts'
 import type { Overlap } from '../../index.ts'
-import { CronSyntaxError, InvalidTimeSpanError } from '../../timer/index.ts'
+import { isInvalidTimer } from '../../timer/error.ts'
 import type { CommandArgs } from '../command-task.ts'
 
 /** One imported entry: as a schedule, or why it cannot be one. */
@@ -49,13 +48,8 @@ export function candidate(
   try {
     return { ...entry, ...read() }
   } catch (error) {
-    const isExpected =
-      error instanceof Refusal ||
-      error instanceof CalendarSyntaxError ||
-      error instanceof CronSyntaxError ||
-      error instanceof InvalidTimeSpanError ||
-      error instanceof InvalidInputError
-    if (!isExpected) throw error
-    return { ...entry, schedule: null, notes: [error.message] }
+    if (isInvalidTimer(error) || error instanceof InvalidInputError || error instanceof Refusal)
+      return { ...entry, schedule: null, notes: [error.message] }
+    throw error
   }
 }

@@ -1,6 +1,6 @@
 /** `kalends jobs show` and `kalends jobs logs`. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { NotFoundError } from '../../errors.ts'
+import { missing } from '../../errors.ts'
 import type { Attempt, Job, Jobs, LogLevel, LogLine } from '../../index.ts'
 import { JOB_OPTION_NAMES } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
@@ -25,7 +25,7 @@ export function showCommand(): AnyCommand {
     .argument('<id>')
     .addHelpText('after', examples('jobs show 0193…', 'jobs show 0193… --json | jq .attempts'))
   return onDatabase(command, async ({ jobs }, id, { json }) => {
-    const job = await foundJob(jobs, id)
+    const job = (await jobs.get(id)) ?? missing('job', id)
     const attempts = await jobs.attempts(id)
     if (json === true) printJson({ ...job, attempts })
     else print(pageOf(job) + attemptsText(attempts))
@@ -42,7 +42,7 @@ export function logsCommand(): AnyCommand {
   return onDatabase(command, async ({ jobs }, id, { follow, json }) => {
     for (let last = 0; ; ) {
       // Read before its lines: a line that is logged between the two reads is printed.
-      const { state, error } = await foundJob(jobs, id)
+      const { state, error } = (await jobs.get(id)) ?? missing('job', id)
       for await (const line of linesAfter(jobs, id, last)) {
         if (json === true) printJson(line)
         else print(textOf(line))
@@ -71,12 +71,6 @@ const ATTEMPT_COLUMNS: readonly Column<Attempt>[] = [
   { title: 'WORKER', value: ({ worker }) => worker ?? '-' },
   { title: 'ERROR', value: ({ error }) => firstLine(error), least: 12 },
 ]
-
-async function foundJob(jobs: Jobs, id: string): Promise<Job> {
-  const job = await jobs.get(id)
-  if (job === null) throw new NotFoundError('job', id)
-  return job
-}
 
 function pageOf(job: Job): string {
   return factsText([

@@ -1,5 +1,5 @@
 /** `kalends schedules show`, `history` and `explain`. */
-import { NotFoundError } from '../../errors.ts'
+import { missing } from '../../errors.ts'
 import type { Job, Kalends, Schedule } from '../../index.ts'
 import { OPTION_NAMES } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
@@ -22,8 +22,7 @@ export function showCommand(): AnyCommand {
     .argument('<id>')
     .addHelpText('after', examples('schedules show nightly', 'schedules show nightly --json | jq .args'))
   return onDatabase(command, async (kalends, id, { json }) => {
-    const schedule = await kalends.schedules.get(id)
-    if (schedule === null) throw new NotFoundError('schedule', id)
+    const schedule = (await kalends.schedules.get(id)) ?? missing('schedule', id)
     await showSchedule(kalends, schedule, json)
   })
 }

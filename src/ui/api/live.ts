@@ -66,10 +66,8 @@ export function startLive(): void {
 
 async function follow(left: AbortSignal): Promise<void> {
   let wait = FIRST_WAIT_MS
-  let lastEvent: string | undefined
   const parser = createParser({
-    onEvent: ({ id, event, data }) => {
-      lastEvent = id ?? lastEvent
+    onEvent: ({ event, data }) => {
       if (event === 'change') pass(topicsOf(data))
     },
   })
@@ -84,7 +82,7 @@ async function follow(left: AbortSignal): Promise<void> {
         api.GET('/api/v1/events', {
           parseAs: 'stream',
           signal: connection.signal,
-          headers: { accept: 'text/event-stream', 'last-event-id': lastEvent },
+          headers: { accept: 'text/event-stream' },
         }),
       )
       liveState.value = 'live'

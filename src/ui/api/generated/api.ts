@@ -535,7 +535,7 @@ export interface paths {
         };
         /**
          * Follow changes as server-sent events
-         * @description Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, say what to read again: at most two a second, for every change, including changes made in SQL. With `Last-Event-ID` the stream continues where it ended. With a scope, an event comes every five seconds, whether or not anything changed, so that it does not reveal what others do.
+         * @description Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, say what to read again: at most two a second, for every change, including changes made in SQL. With `Last-Event-ID` the first event has all topics, because any may have changed. With a scope, an event comes every five seconds, whether or not anything changed, so that it does not reveal what others do.
          */
         get: operations["followChanges"];
         put?: never;
