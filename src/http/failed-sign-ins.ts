@@ -63,7 +63,8 @@ export class FailedSignIns {
   ): Promise<Found | null> {
     const key = clientKey(address)
     // While an address has no failure, any number of its attempts is checked at the same time.
-    const before = this.#known(key) ?? this.#none()
+    const { tries } = this.#limits
+    const before = this.#known(key) ?? { count: 0, last: 0, tries, countedAt: performance.now() }
     if (before.tries < 1) throw tooMany()
     before.tries -= 1
     const found = await check().finally(() => {
@@ -93,10 +94,6 @@ export class FailedSignIns {
     failures.tries = Math.min(tries, failures.tries + (now - failures.countedAt) / tryMs)
     failures.countedAt = now
     return failures
-  }
-
-  #none(): Failures {
-    return { count: 0, last: 0, tries: this.#limits.tries, countedAt: performance.now() }
   }
 
   #remember(key: string, failures: Failures): void {

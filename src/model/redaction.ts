@@ -98,12 +98,17 @@ function changedAt(
   const [key, ...rest] = path
   if (key === undefined) return change(value, at)
   if (typeof value !== 'object' || value === null) return value
-  const isList = Array.isArray(value)
-  const items = Object.entries(value).map(([name, item]: [string, unknown]): [string, unknown] => {
+  return mapped(value, (item, name) => {
     const isNamed = key === '*' || key === name
-    return [name, isNamed || isList ? changedAt(item, isNamed ? rest : path, change, `${at}.${name}`) : item]
+    if (!isNamed && !Array.isArray(value)) return item
+    return changedAt(item, isNamed ? rest : path, change, `${at}.${name}`)
   })
-  return isList ? items.map(([, item]) => item) : Object.fromEntries(items)
+}
+
+/** The array or the object with its items changed. */
+function mapped(value: object, change: (item: unknown, name: string) => unknown): unknown {
+  const items = Object.entries(value).map(([name, item]: [string, unknown]) => [name, change(item, name)])
+  return Array.isArray(value) ? items.map(([, item]) => item) : Object.fromEntries(items)
 }
 
 function marked(value: unknown): unknown {
@@ -122,17 +127,8 @@ function refuseMarker(value: unknown, at: string): void {
 /** Replaces each part of the input that equals its redacted form with the stored value. */
 function filled(input: unknown, shown: unknown, stored: unknown): unknown {
   if (typeof input === 'string') return input === shown ? stored : input
-  if (Array.isArray(input))
-    return input.map((item: unknown, index) =>
-      filled(item, ownProperty(shown, String(index)), ownProperty(stored, String(index))),
-    )
   if (typeof input !== 'object' || input === null) return input
-  return Object.fromEntries(
-    Object.entries(input).map(([name, item]: [string, unknown]) => [
-      name,
-      filled(item, ownProperty(shown, name), ownProperty(stored, name)),
-    ]),
-  )
+  return mapped(input, (item, name) => filled(item, ownProperty(shown, name), ownProperty(stored, name)))
 }
 
 function ownProperty(value: unknown, name: string): unknown {
@@ -201,11 +197,8 @@ export class Secrets {
     if (typeof value === 'string') return this.hiddenInText(value)
     if (typeof value === 'number')
       return this.hiddenInText(String(value)) === String(value) ? value : REDACTED
-    if (Array.isArray(value)) return value.map((item: unknown) => this.hiddenIn(item))
     if (typeof value !== 'object' || value === null || value instanceof Date) return value
-    return Object.fromEntries(
-      Object.entries(value).map(([name, item]: [string, unknown]) => [name, this.hiddenIn(item)]),
-    )
+    return mapped(value, (item) => this.hiddenIn(item))
   }
 }
 
