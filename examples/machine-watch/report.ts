@@ -41,12 +41,12 @@ export class Report {
       items.map(async (schedule) => ({ schedule, next: await nextOf(kalends, schedule) })),
     )
     rows.sort((a, b) => (a.next?.getTime() ?? Infinity) - (b.next?.getTime() ?? Infinity))
-    this.#write(`\n  ${'SCHEDULE'.padEnd(15)}${'TIMER'.padEnd(24)}${'NEXT'.padEnd(30)}WHAT IT DOES\n`)
+    this.#write(`\n  ${'SCHEDULE'.padEnd(15)}${'TIMER'.padEnd(24)}${'NEXT'.padEnd(32)}WHAT IT DOES\n`)
     for (const { schedule, next } of rows) {
       const at =
         next === null ? schedule.status : `${when(next, now)}, in ${duration(next.getTime() - now.getTime())}`
       this.#write(
-        `  ${schedule.id.padEnd(15)}${schedule.timer.padEnd(24)}${at.padEnd(30)}${schedule.summary ?? ''}\n`,
+        `  ${schedule.id.padEnd(15)}${schedule.timer.padEnd(24)}${at.padEnd(32)}${schedule.summary ?? ''}\n`,
       )
     }
     this.#write('\n')

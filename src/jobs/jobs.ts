@@ -173,7 +173,9 @@ export class Jobs {
    *
    * @throws InvalidInputError
    */
-  async list({ limit, ...query }: JobQuery = {}): Promise<ListPage<Listed<Job>>> {
+  async list(options: JobQuery = {}): Promise<ListPage<Listed<Job>>> {
+    checkKeys(options, [...Object.keys(JOB_CONDITIONS), 'limit', 'after'])
+    const { limit, ...query } = options
     checkedConditions('', query, { ...JOB_CONDITIONS, after: 'text' })
     return this.#lists.jobs({ ...query, limit: checkedLimit(limit) })
   }

@@ -208,7 +208,9 @@ export class Schedules {
    *
    * @throws InvalidInputError
    */
-  async list({ limit, order, ...query }: ScheduleQuery = {}): Promise<ListPage<Listed<Schedule>>> {
+  async list(options: ScheduleQuery = {}): Promise<ListPage<Listed<Schedule>>> {
+    checkKeys(options, [...Object.keys(SCHEDULE_CONDITIONS), 'limit', 'order', 'after'])
+    const { limit, order, ...query } = options
     checkedConditions('', query, { ...SCHEDULE_CONDITIONS, after: 'text' })
     oneOf('order', order, ['id', 'nextRunAt'])
     return this.#stores.lists.schedules({ ...query, order, limit: checkedLimit(limit) })

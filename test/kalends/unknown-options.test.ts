@@ -75,7 +75,7 @@ const CALLS: [string, (kalends: Kalends) => unknown, string, string?][] = [
   ['history', ({ schedules }) => schedules.history('there', plain({ limt: 1 })), 'limt', 'limit'],
   ['explain', ({ schedules }) => schedules.explain('there', plain({ aat: new Date() })), 'aat', 'at'],
   ['list', ({ schedules }) => schedules.list(plain({ lmit: 1 })), 'lmit', 'limit'],
-  ['list', ({ jobs }) => jobs.list(plain({ befor: 'x' })), 'befor', 'before'],
+  ['list', ({ jobs }) => jobs.list(plain({ aftr: 'x' })), 'aftr', 'after'],
   ['cancelMany', ({ jobs }) => jobs.cancelMany({ filter: {} }, plain({ dryrun: true })), 'dryrun', 'dryRun'],
   ['cancelMany', ({ jobs }) => jobs.cancelMany(plain({ ids: [], filter: {} })), 'filter'],
   ['logs', ({ jobs }) => jobs.logs('x', plain({ limt: 1 })), 'limt', 'limit'],
