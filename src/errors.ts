@@ -43,7 +43,7 @@ export class DeclarationError extends KalendsError {
 export class NotFoundError extends KalendsError {
   readonly code = 'KALENDS_NOT_FOUND'
 
-  constructor(kind: 'schedule' | 'job', id: string) {
+  constructor(kind: 'schedule' | 'job' | 'freeze', id: string) {
     super(`There is no ${kind} with the id '${id}'`)
   }
 }

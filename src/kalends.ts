@@ -5,11 +5,13 @@ import { Emitter, type ListenOptions } from './events.ts'
 import type { Handler } from './executor/handler.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import { checkedRetention, prune, type RetentionOptions } from './jobs/retention.ts'
+import { type FreezeOptions, type FreezePreview, Freezes, type FreezeTarget } from './freezes.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import type { Logger } from './logger.ts'
 import { FULL_AUTHORITY } from './model/authority.ts'
 import { checkedFunction } from './model/input.ts'
+import type { Freeze } from './model/freeze.ts'
 import { doctorFindings, type Finding, schemaFindings } from './model/doctor.ts'
 import type { Redaction } from './model/redaction.ts'
 import type { Task } from './model/task.ts'
@@ -57,6 +59,7 @@ export interface ApiAccess extends Scope {
   scope(options: ScopeOptions): Scope
   /** The rows of every owner, for a caller that may not use every task. */
   everyOwner(options: EveryOwnerOptions): Scope
+  readonly freezes: Freezes
   workers(): Promise<WorkerStatus[]>
   doctor(): Promise<Finding[]>
 }
@@ -90,6 +93,7 @@ export class Kalends {
   readonly #events: Emitter<KalendsEvents>
   readonly #lifecycle: Lifecycle
   readonly #scopeOf: ScopeOf
+  readonly #freezes: Freezes
 
   private constructor(stores: Stores, options: CheckedOptions, definitions: Definitions) {
     this.#stores = stores
@@ -105,12 +109,18 @@ export class Kalends {
       events: this.#events,
       lifecycle: this.#lifecycle,
     })
-    const { schedules, jobs, views } = this.#scopeOf(FULL_AUTHORITY, stores.calls)
+    const freezesIn = (store: Store, scope: Scope) =>
+      new Freezes(store.freezes, scope, options.now, () => this.#lifecycle.wake())
+    const scope = this.#scopeOf(FULL_AUTHORITY, stores.calls)
+    const { schedules, jobs, views } = scope
+    this.#freezes = freezesIn(stores.calls, scope)
     this.schedules = schedules
     this.jobs = jobs
     this.views = views
+    const all = this.#scopeOf(FULL_AUTHORITY, stores.api)
     this.api = {
-      ...this.#scopeOf(FULL_AUTHORITY, stores.api),
+      ...all,
+      freezes: freezesIn(stores.api, all),
       scope: (scope) => this.#scopeOf(scopeAuthority(scope), stores.api),
       everyOwner: (every) => this.#scopeOf(everyOwnerAuthority(every), stores.api),
       workers: () => workerStatuses(stores.api, options.leaseMs),
@@ -292,6 +302,31 @@ export class Kalends {
   /** The health of this worker, based on the last good pass of each loop. Before `start`, there are no loops. */
   health(): Health {
     return this.#lifecycle.health()
+  }
+
+  /**
+   * Stops a schedule, a task, a group or everything until a given time, without changing `enabled`. Jobs and retries
+   * wait; slots that come meanwhile are skipped with the reason `frozen`; one-offs and runs by hand run when it ends.
+   *
+   * @throws InvalidInputError naming the option, NotFoundError when the schedule does not exist
+   */
+  freeze(options: FreezeOptions): Promise<Freeze> {
+    return this.#freezes.add(options)
+  }
+
+  /** Ends a freeze now. @throws NotFoundError */
+  thaw(id: string): Promise<Freeze> {
+    return this.#freezes.remove(id)
+  }
+
+  /** The freezes that are in force. */
+  freezes(): Promise<Freeze[]> {
+    return this.#freezes.list()
+  }
+
+  /** What a freeze would hold and skip. Changes nothing. @throws as `freeze` does */
+  previewFreeze(target: FreezeTarget): Promise<FreezePreview> {
+    return this.#freezes.preview(target)
   }
 
   /** All registered workers of this database, in this and other processes. */

@@ -45,6 +45,7 @@ CREATE TABLE `{prefix}job` (
 	`claim` int NOT NULL DEFAULT 0,
 	`submitted` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
 	`run_at` datetime(3),
+	`frozen_until` datetime(3),
 	`started` datetime(3),
 	`finished` datetime(3),
 	`progress` longtext CHARACTER SET utf8mb4 COLLATE {exact},
@@ -52,10 +53,10 @@ CREATE TABLE `{prefix}job` (
 	`error` longtext CHARACTER SET utf8mb4 COLLATE {exact},
 	`stop_requested` datetime(3),
 	`active_key` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `exclusive` = 1 and `state` in ('waiting', 'running') then `periodic_task_id` end) STORED,
-	`claim_group` varchar(100) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null then `group_` end) STORED,
-	`claim_task` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null then `task` end) STORED,
-	`claim_rank` bigint GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null then -`priority` end) STORED,
-	`due_at` datetime(3) GENERATED ALWAYS AS (case when `state` = 'waiting' then `run_at` end) STORED,
+	`claim_group` varchar(100) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then `group_` end) STORED,
+	`claim_task` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then `task` end) STORED,
+	`claim_rank` bigint GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then -`priority` end) STORED,
+	`due_at` datetime(3) GENERATED ALWAYS AS (case when `state` = 'waiting' then greatest(coalesce(`run_at`, `frozen_until`), coalesce(`frozen_until`, `run_at`)) end) STORED,
 	`held_by` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'running' then `worker` end) STORED,
 	CONSTRAINT `{prefix}job_id` PRIMARY KEY(`id`),
 	CONSTRAINT `{prefix}job_occurrence` UNIQUE(`periodic_task_id`,`slot`),
@@ -69,7 +70,7 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT `{prefix}job_retry_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed')),
 	CONSTRAINT `{prefix}job_priority` CHECK(`priority` between -2147483647 and 2147483647),
 	CONSTRAINT `{prefix}job_state` CHECK(`state` in ('waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped')),
-	CONSTRAINT `{prefix}job_reason` CHECK(`reason` in ('overlap', 'missed', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'replaced', 'run-now')),
+	CONSTRAINT `{prefix}job_reason` CHECK(`reason` in ('overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'replaced', 'run-now')),
 	CONSTRAINT `{prefix}job_exclusive` CHECK(`exclusive` between 0 and 1),
 	CONSTRAINT `{prefix}job_attempt` CHECK(`attempt` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_claim` CHECK(`claim` between 0 and 2147483647),
@@ -127,13 +128,14 @@ CREATE TABLE `{prefix}periodic_task` (
 	`last_finished` datetime(3),
 	`last_job` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
 	`last_error` longtext CHARACTER SET utf8mb4 COLLATE {exact},
+	`frozen_until` datetime(3),
 	`retry_at` datetime(3),
 	`retry` int,
 	`retry_limit` int,
 	`planned_from` varchar(800) CHARACTER SET utf8mb4 COLLATE {exact},
-	`status` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` in ('dead', 'invalid', 'retired') then `idle` when `retry_at` is not null then 'retrying' when `idle` = 'done' then 'done' else 'active' end) STORED,
+	`status` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` in ('dead', 'invalid', 'retired') then `idle` when `frozen_until` is not null then 'frozen' when `retry_at` is not null then 'retrying' when `idle` = 'done' then 'done' else 'active' end) STORED,
 	`definition` varchar(720) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, ''))) STORED,
-	`wake_at` datetime(3) GENERATED ALWAYS AS (case when `worker` is not null then coalesce(`mark_ends`, timestamp'1970-01-01 00:00:00.000') when coalesce(`planned_from`, '') not in (concat(concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, '')), '|', coalesce(`nextrun`, '')), concat(concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, '')), '|', coalesce(`nextrun`, ''), '|by hand')) then timestamp'1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else coalesce(`nextrun`, timestamp'1970-01-01 00:00:00.000') end) STORED,
+	`wake_at` datetime(3) GENERATED ALWAYS AS (case when `worker` is not null then coalesce(`mark_ends`, timestamp'1970-01-01 00:00:00.000') when coalesce(`planned_from`, '') not in (concat(concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, '')), '|', coalesce(`nextrun`, '')), concat(concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, '')), '|', coalesce(`nextrun`, ''), '|by hand')) then timestamp'1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else greatest(coalesce(`nextrun`, timestamp'1970-01-01 00:00:00.000'), coalesce(`frozen_until`, timestamp'1970-01-01 00:00:00.000')) end) STORED,
 	CONSTRAINT `{prefix}periodic_task_id` PRIMARY KEY(`id`),
 	CONSTRAINT `{prefix}periodic_task_json` CHECK(json_valid(`args`)),
 	CONSTRAINT `{prefix}periodic_task_enabled` CHECK(`enabled` between 0 and 1),
@@ -159,6 +161,17 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_failed_attempts` CHECK(`failed_attempts` between 0 and 9007199254740991),
 	CONSTRAINT `{prefix}periodic_task_retry` CHECK(`retry` between 0 and 2147483647),
 	CONSTRAINT `{prefix}periodic_task_retry_limit` CHECK(`retry_limit` between 0 and 2147483647)
+);
+--> statement-breakpoint
+CREATE TABLE `{prefix}schedule_freeze` (
+	`id` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT (lower(concat(left(lpad(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 12, _utf8mb4'0' collate {exact}), 8), '-', right(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 4), '-7', lpad(hex(floor(rand() * 4096)), 3, _utf8mb4'0' collate {exact}), '-8', lpad(hex(floor(rand() * 4096)), 3, _utf8mb4'0' collate {exact}), '-', left(uuid(), 8), right(uuid(), 4)))),
+	`schedule_id` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
+	`task` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
+	`group_` varchar(100) CHARACTER SET utf8mb4 COLLATE {exact},
+	`until` datetime(3) NOT NULL,
+	`reason` varchar(1000) CHARACTER SET utf8mb4 COLLATE {exact},
+	`created` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
+	CONSTRAINT `{prefix}schedule_freeze_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}worker` (

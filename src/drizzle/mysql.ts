@@ -106,10 +106,13 @@ const PLANNED = `${DEFINITION}, '|', coalesce(\`nextrun\`, '')`
 const WAKE_AT = [
   `case when \`worker\` is not null then coalesce(\`mark_ends\`, ${EPOCH})`,
   `when coalesce(\`planned_from\`, '') not in (concat(${PLANNED}), concat(${PLANNED}, '|by hand'))`,
-  `then ${EPOCH} when \`enabled\` = 0 or \`idle\` is not null then null else coalesce(\`nextrun\`, ${EPOCH}) end`,
+  `then ${EPOCH} when \`enabled\` = 0 or \`idle\` is not null then null`,
+  `else greatest(coalesce(\`nextrun\`, ${EPOCH}), coalesce(\`frozen_until\`, ${EPOCH})) end`,
 ].join(' ')
 const whenWaiting = (value: string) =>
-  sql.raw(`case when \`state\` = 'waiting' and \`run_at\` is null then ${value} end`)
+  sql.raw(
+    `case when \`state\` = 'waiting' and \`run_at\` is null and \`frozen_until\` is null then ${value} end`,
+  )
 /** Stored, because these columns are indexed, and MariaDB handles stored columns more reliably. */
 const STORED = { mode: 'stored' } as const
 
@@ -218,6 +221,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         lastFinishedAt: instant('last_finished'),
         lastJobId: text('last_job', 190),
         lastError: longText('last_error'),
+        frozenUntil: instant('frozen_until'),
         retryAt: instant('retry_at'),
         retry: int('retry'),
         retryLimit: int('retry_limit'),
@@ -266,6 +270,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         claim: count('claim'),
         submittedAt: instant('submitted').notNull().default(now),
         runAt: instant('run_at'),
+        frozenUntil: instant('frozen_until'),
         startedAt: instant('started'),
         finishedAt: instant('finished'),
         progress: json('progress'),
@@ -278,7 +283,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         // Wider than the priority, so that its negative always fits.
         claimRank: long('claim_rank').generatedAlwaysAs(whenWaiting('-`priority`'), STORED),
         dueAt: instant('due_at').generatedAlwaysAs(
-          sql`case when \`state\` = 'waiting' then \`run_at\` end`,
+          sql`case when \`state\` = 'waiting' then greatest(coalesce(\`run_at\`, \`frozen_until\`), coalesce(\`frozen_until\`, \`run_at\`)) end`,
           STORED,
         ),
         heldBy: text('held_by', 255).generatedAlwaysAs(
@@ -365,6 +370,16 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       sets: json('sets').notNull().default(sql`('{}')`),
       startedAt: instant('started').notNull().default(now),
       heartbeatAt: instant('heartbeat').notNull().default(now),
+    }),
+    /** What must not run until some time: a schedule, a task, a group, or everything if none of them is set. */
+    scheduleFreeze: table(name('schedule_freeze'), {
+      id: text('id', 190).primaryKey().default(uuidv7),
+      scheduleId: text('schedule_id', 190),
+      task: text('task', 190),
+      group: text('group_', 100),
+      until: instant('until').notNull(),
+      reason: text('reason', 1000),
+      createdAt: instant('created').notNull().default(now),
     }),
     /** Every version of a declared set that was ever seen. The one that was first seen last is the newest. */
     declaredSet: table(

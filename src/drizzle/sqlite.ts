@@ -95,11 +95,17 @@ const WAKE_AT = [
   `when \`worker\` is not null then coalesce(${normalised('mark_ends')}, ${EPOCH})`,
   `when coalesce(\`planned_from\`, '') not in (${PLANNED}, ${PLANNED} || '|by hand') then ${EPOCH}`,
   'when `enabled` = 0 or `idle` is not null then null',
-  `else coalesce(${normalised('nextrun')}, ${EPOCH}) end`,
+  `else max(coalesce(${normalised('nextrun')}, ${EPOCH}), coalesce(${normalised('frozen_until')}, ${EPOCH})) end`,
 ].join(' ')
 const whenWaiting = (value: string) =>
-  sql.raw(`case when \`state\` = 'waiting' and \`run_at\` is null and ${FINDABLE} then ${value} end`)
-const DUE_AT = `case when \`state\` = 'waiting' and ${FINDABLE} then ${normalised('run_at')} end`
+  sql.raw(
+    `case when \`state\` = 'waiting' and \`run_at\` is null and \`frozen_until\` is null and ${FINDABLE} then ${value} end`,
+  )
+/** The later of run_at and frozen_until. */
+const LATER = ['run_at', 'frozen_until'].map(
+  (column) => `coalesce(${normalised(column)}, ${normalised('run_at')}, ${normalised('frozen_until')})`,
+)
+const DUE_AT = `case when \`state\` = 'waiting' and ${FINDABLE} then max(${LATER.join(', ')}) end`
 
 type Builder<Data> = SQLiteCustomColumnBuilder<{
   name: string
@@ -231,6 +237,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         lastFinishedAt: instant('last_finished'),
         lastJobId: text('last_job'),
         lastError: text('last_error'),
+        frozenUntil: instant('frozen_until'),
         retryAt: instant('retry_at'),
         retry: integer('retry'),
         retryLimit: integer('retry_limit'),
@@ -283,6 +290,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         claim: count('claim'),
         submittedAt: instant('submitted').notNull().default(now),
         runAt: instant('run_at'),
+        frozenUntil: instant('frozen_until'),
         startedAt: instant('started'),
         finishedAt: instant('finished'),
         progress: json('progress'),
@@ -382,6 +390,29 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         heartbeatAt: instant('heartbeat').notNull().default(now),
       },
       () => checks(name('worker'), { id: workerId, name: id }),
+    ),
+    /** What must not run until some time: a schedule, a task, a group, or everything if none of them is set. */
+    scheduleFreeze: sqliteTable(
+      name('schedule_freeze'),
+      {
+        id: text('id').primaryKey().notNull().default(uuidv7),
+        scheduleId: text('schedule_id'),
+        task: text('task'),
+        group: text('group_'),
+        until: instant('until').notNull(),
+        reason: text('reason'),
+        createdAt: instant('created').notNull().default(now),
+      },
+      () =>
+        checks(name('schedule_freeze'), {
+          id,
+          schedule_id: id,
+          task: id,
+          group_: upTo(100),
+          until: time,
+          reason: upTo(1000),
+          created: sortedTime,
+        }),
     ),
     /** Every version of a declared set that was ever seen. The one that was first seen last is the newest. */
     declaredSet: sqliteTable(

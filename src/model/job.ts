@@ -19,7 +19,7 @@ export function isFinal(state: JobState): state is FinalState {
 }
 
 /** Why a slot did not become a run. */
-export type SkipReason = 'overlap' | 'missed' | 'max-runs' | 'unsubmittable'
+export type SkipReason = 'overlap' | 'missed' | 'frozen' | 'max-runs' | 'unsubmittable'
 
 declare const RESULT: unique symbol
 
@@ -55,6 +55,8 @@ export interface Job<Result = unknown> extends JobSettingValues {
   readonly submittedAt: Date
   /** The job does not start before this time; null: it starts as soon as possible. */
   readonly runAt: Date | null
+  /** A freeze holds it until then, since a worker could have started it. null: none does. */
+  readonly frozenUntil: Date | null
   readonly startedAt: Date | null
   readonly finishedAt: Date | null
   readonly progress: unknown

@@ -33,6 +33,8 @@ export interface Plannable
   readonly plannedRun: Date | null
   /** Whether plannedRun was set by hand and kept, instead of computed from the timer. */
   readonly isByHand: boolean
+  /** Slots before this time came during a freeze. */
+  readonly frozenUntil: Date | null
 }
 
 /** What determines the elapses of a schedule. */
@@ -89,6 +91,8 @@ export interface Plan {
   /** Lower than before only if the clock was ahead, and the schedule is planned again by hand. */
   readonly lastSlot: Date | null
   readonly lastError: string | null
+  /** Nothing is decided before this time, because a freeze is in force. */
+  readonly frozenUntil: Date | null
 }
 
 export interface Circumstances {
@@ -97,6 +101,8 @@ export interface Circumstances {
   readonly open: OpenJobs
   /** A slot is on time while it is due for at most this long: lease + poll interval, in milliseconds. */
   readonly missedAfterMs: number
+  /** The end of the freeze that is in force; null: none is. */
+  readonly frozenUntil?: Date | null
 }
 
 /** A schedule with a valid timer. */
@@ -233,11 +239,13 @@ function isDue(schedule: Plannable, now: Date): boolean {
 /** After an edit of the definition or of nextRunAt: planned from now. The edit itself never causes a run. */
 function planEdited(readable: Readable, circumstances: Circumstances): Plan {
   const { schedule, event } = readable
-  const { now } = circumstances
+  const { now, frozenUntil = null } = circumstances
   if (!schedule.enabled) return { ...unchanged(schedule), nextRunAt: null, idle: null }
   if (!isSetByHand(schedule) || schedule.nextRunAt === null) return planFromNow(readable, circumstances)
   if (schedule.nextRunAt > now) return { ...withNextRun(schedule, schedule.nextRunAt), isByHand: true }
   const slot = nowAfter(now, schedule.lastSlot)
+  if (frozenUntil !== null)
+    return { ...unchanged(schedule), nextRunAt: slot, isByHand: true, idle: null, frozenUntil }
   const due = { kept: [slot], dropped: 0, newestDropped: null, since: slot }
   return decide(
     { ...readable, schedule: { ...schedule, lastSlot: slot } },
@@ -265,15 +273,45 @@ function passedUnseen(
 }
 
 function planDue(readable: Readable, circumstances: Circumstances): Plan {
-  const { schedule, event, afterFinish } = readable
-  const { now } = circumstances
-  const { lastSlot } = schedule
+  const { schedule } = readable
+  const { now, frozenUntil = null } = circumstances
+  const { lastSlot, isByHand } = schedule
   if (schedule.nextRunAt === null) return planFromNow(readable, circumstances)
+  if (frozenUntil !== null) return { ...unchanged(schedule), isByHand, frozenUntil }
   // A run by hand may have passed this slot. One of a clock that was ahead does not count: it would hold back all slots
   // until then.
   const decided = lastSlot !== null && schedule.nextRunAt <= lastSlot && !isAhead(lastSlot, now)
   const first = decided ? nowAfter(now, lastSlot) : slotOf(readable, schedule.nextRunAt)
   if (first === null || (!decided && first > now)) return withNextRun(schedule, first)
+  if (schedule.frozenUntil !== null && first < schedule.frozenUntil)
+    return planThawed(readable, first, schedule.frozenUntil, circumstances)
+  return planSlots(readable, first, circumstances)
+}
+
+/** What became due during a freeze is skipped, except for a one-off and a run by hand. */
+function planThawed(readable: Readable, first: Date, frozenUntil: Date, circumstances: Circumstances): Plan {
+  const { schedule, event, afterFinish } = readable
+  const { now } = circumstances
+  const isOnly = event.next(first) === null && event.previous(justBefore(first)) === null
+  if (schedule.isByHand || isOnly) {
+    const due = { kept: [first], dropped: 0, newestDropped: null, since: first }
+    const decided = { ...readable, schedule: { ...schedule, lastSlot: first } }
+    return decide(decided, event.next(laterOf(now, first)), due, circumstances)
+  }
+  const end = justBefore(frozenUntil < now ? frozenUntil : now)
+  const frozen = dueSlots(afterFinish ? NO_ELAPSES : event, first, end < first ? first : end, 1, Infinity)
+  const skip = { slot: frozen.last, reason: 'frozen', count: frozen.dropped + 1, error: null } as const
+  const thawed = { ...readable, schedule: { ...schedule, lastSlot: frozen.last } }
+  const next = event.next(afterFinish ? laterOf(now, frozen.last) : frozen.last)
+  const rest =
+    next === null || next > now ? withNextRun(thawed.schedule, next) : planSlots(thawed, next, circumstances)
+  return { ...rest, skips: [skip, ...rest.skips] }
+}
+
+/** Decides the slots from `first` to now. */
+function planSlots(readable: Readable, first: Date, circumstances: Circumstances): Plan {
+  const { schedule, event, afterFinish } = readable
+  const { now } = circumstances
   // A timer that counts from the end of a run has only the slot that is due.
   const due = dueSlots(
     afterFinish ? NO_ELAPSES : event,
@@ -420,6 +458,7 @@ function unchanged(schedule: Plannable): Plan {
     idle,
     lastSlot,
     lastError,
+    frozenUntil: null,
   }
 }
 

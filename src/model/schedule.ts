@@ -11,7 +11,7 @@ import {
 } from './settings.ts'
 
 /** Why a schedule has no next run: the column `idle`. */
-export type Idle = Exclude<ScheduleStatus, 'active' | 'retrying' | 'paused'> | 'awaiting-finish'
+export type Idle = Exclude<ScheduleStatus, 'active' | 'retrying' | 'frozen' | 'paused'> | 'awaiting-finish'
 
 /** When and with which args a task runs: a row of `periodic_task`. */
 export interface Schedule extends SettingValues {
@@ -39,6 +39,8 @@ export interface Schedule extends SettingValues {
   readonly lastJobId: string | null
   /** The error of the last attempt, also while its job is being retried, or why the timer is invalid. */
   readonly lastError: string | null
+  /** A freeze holds it until then, since a slot has come. null: none does, or no slot has come. */
+  readonly frozenUntil: Date | null
   /** When its failed job is retried, or was: until the retry ends. null: no job is being retried. */
   readonly retryAt: Date | null
   /** The number of this retry, from 1. */
@@ -83,14 +85,24 @@ export function stateOf({
   enabled,
   idle,
   retryAt,
-}: Pick<StoredSchedule, 'enabled' | 'idle' | 'retryAt'>): Pick<Schedule, 'status' | 'waitingFor'> {
+  frozenUntil,
+}: Pick<StoredSchedule, 'enabled' | 'idle' | 'retryAt' | 'frozenUntil'>): Pick<
+  Schedule,
+  'status' | 'waitingFor'
+> {
   if (!enabled) return { status: 'paused', waitingFor: null }
   const isPlanned = idle === null || idle === 'awaiting-finish'
   const status = isPlanned ? 'active' : idle
+  const more = frozenUntil !== null ? 'frozen' : retryAt !== null ? 'retrying' : status
   return {
-    status: retryAt !== null && (isPlanned || idle === 'done') ? 'retrying' : status,
+    status: isPlanned || idle === 'done' ? more : status,
     waitingFor: idle === 'awaiting-finish' ? 'finish' : null,
   }
+}
+
+/** Whether slots are submitted, or are held or skipped only for a time. */
+export function isGoingOn(status: ScheduleStatus): boolean {
+  return status === 'active' || status === 'retrying' || status === 'frozen'
 }
 
 /** A hash of all settings of a schedule: 22 characters of base64url, different after each edit. */

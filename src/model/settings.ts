@@ -197,13 +197,22 @@ export function taskDefaultText(setting: Setting): string {
 
 /**
  * The status of a schedule for people. paused: not enabled, whatever else holds. retrying: the last attempt of a job
- * failed, and it is retried; the schedule is planned as usual.
+ * failed, and it is retried; the schedule is planned as usual. frozen: a slot has come during a freeze.
  */
-export type ScheduleStatus = 'active' | 'retrying' | 'paused' | 'done' | 'dead' | 'invalid' | 'retired'
+export type ScheduleStatus =
+  | 'active'
+  | 'retrying'
+  | 'frozen'
+  | 'paused'
+  | 'done'
+  | 'dead'
+  | 'invalid'
+  | 'retired'
 
 export const STATUSES: readonly ScheduleStatus[] = [
   'active',
   'retrying',
+  'frozen',
   'paused',
   'done',
   'dead',

@@ -178,7 +178,7 @@ export class PeriodicScheduler {
     return store.submit(
       worker,
       marks,
-      (schedule, now, open) => plan(schedule, { now, open, missedAfterMs }),
+      (schedule, now, open, frozenUntil) => plan(schedule, { now, open, missedAfterMs, frozenUntil }),
       { startLimits },
     )
   }

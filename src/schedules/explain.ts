@@ -85,6 +85,8 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
       return [
         `It is done: its timer '${schedule.timer}' does not elapse any more. Another timer reactivates it.`,
       ]
+    case 'frozen':
+      return [`It is frozen: what has come due waits, and other slots are skipped.`]
     case 'retrying':
     case 'active':
       if (schedule.waitingFor === 'finish')
@@ -236,6 +238,8 @@ function skipWords(skip: Job, schedule: Schedule): string {
       return `the previous run had not ended (overlap = '${schedule.overlap}').${many}`
     case 'missed':
       return `later slots came before a scheduler submitted it, or it was late, and catch_up limits how many of them run (${schedule.catchUp}).${many}`
+    case 'frozen':
+      return `a freeze was in force.${many}`
     case 'max-runs':
       return `as many runs as max_runs allows had succeeded or were in progress.${many}`
     default:

@@ -13,7 +13,7 @@ import type { Job } from '../model/job.ts'
 import { newJobId } from '../model/occurrence.ts'
 import { newId } from '../model/owner.ts'
 import { elapsesOf, planEdit } from '../model/plan.ts'
-import { changedSettings, type Schedule } from '../model/schedule.ts'
+import { changedSettings, isGoingOn, type Schedule } from '../model/schedule.ts'
 import type { Counts, Listed, ListPage, ScheduleConditions, ScheduleQuery } from '../store/list-store.ts'
 import type { TransactionOption } from '../store/job-store.ts'
 import { argsOfOneRun, checkCount, checkOf, versionOf } from './checks.ts'
@@ -59,6 +59,7 @@ const WITH_STATE = [
     lastFinishedAt: true,
     lastJobId: true,
     lastError: true,
+    frozenUntil: true,
     retryAt: true,
     retry: true,
     retryLimit: true,
@@ -388,7 +389,7 @@ export class Schedules {
         (current) => {
           check(current)
           const { status } = current
-          if (enabled ? status === 'paused' : status === 'active' || status === 'retrying') return
+          if (enabled ? status === 'paused' : isGoingOn(status)) return
           throw new ConflictError(
             `The schedule '${id}' is ${status}; only one that is ${enabled ? 'paused can be resumed' : 'active can be paused'}`,
           )

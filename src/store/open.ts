@@ -8,6 +8,7 @@ import { checkEngines, checkMigrated, checkVersion, migrate, pendingStatements }
 import { tablesContext } from './sql/context.ts'
 import { declaredStore } from './sql/declared.ts'
 import { executingStore } from './sql/executing.ts'
+import { freezeStore } from './sql/freezes.ts'
 import { inspectionStore } from './sql/inspection.ts'
 import { jobStore } from './sql/jobs.ts'
 import { listStore } from './sql/lists.ts'
@@ -101,6 +102,7 @@ export function storeOn(database: Database, prefix: string): Store {
     workers: workerStore(context),
     declared: declaredStore(context),
     retention: retentionStore(context),
+    freezes: freezeStore(context),
     lists: listStore(context),
     inspection: inspectionStore(context, prefix),
     longestWaitMs: () => database.longestWaitMs(),

@@ -14,6 +14,8 @@ export interface Look {
   readonly dueAt: Date | null
   /** Whether a job of one of the given tasks can be claimed. */
   readonly claimable: boolean
+  /** Differs after freezes were added or deleted; most changes show, too. */
+  readonly freezes: string
 }
 
 /** A lease on a schedule: "being submitted by this worker". */
@@ -72,8 +74,17 @@ export interface SubmitResult {
   readonly failed: readonly { readonly id: string; readonly error: unknown }[]
 }
 
-/** The pure planner's decision about a locked row. Null: not due; `again`: mark and plan it again. */
-export type Decide = (schedule: Plannable, now: Date, open: OpenJobs) => Plan | null | 'again'
+/**
+ * The pure planner's decision about a locked row. Null: not due; `again`: mark and plan it again.
+ *
+ * @param frozenUntil  the end of the freeze that is in force; null: none is
+ */
+export type Decide = (
+  schedule: Plannable,
+  now: Date,
+  open: OpenJobs,
+  frozenUntil: Date | null,
+) => Plan | null | 'again'
 
 /** A marked schedule, read without a lock. */
 export interface MarkedSchedule {
@@ -81,6 +92,8 @@ export interface MarkedSchedule {
   readonly schedule: StoredSchedule
   /** The database's clock. */
   readonly now: Date
+  /** The end of the freeze that is in force; null: none is. */
+  readonly frozenUntil: Date | null
 }
 
 /** Finding what workers left behind reads an index range; checking everything reads whole tables. */

@@ -4,6 +4,7 @@
  */
 import type { DeclaredStore } from './declared-store.ts'
 import type { ExecutingStore } from './executing-store.ts'
+import type { FreezeStore } from './freeze-store.ts'
 import type { InspectionStore } from './inspection-store.ts'
 import type { ListStore } from './list-store.ts'
 import type { JobStore } from './job-store.ts'
@@ -20,6 +21,7 @@ export interface Store {
   readonly workers: WorkerStore
   readonly declared: DeclaredStore
   readonly retention: RetentionStore
+  readonly freezes: FreezeStore
   readonly lists: ListStore
   readonly inspection: InspectionStore
   /** How long the longest-waiting piece of work has waited for a connection; 0: nothing waits. */

@@ -21,6 +21,7 @@ export interface WatchOptions {
   /** See `Store.serverChanges`. */
   readonly serverChanges: () => number
   readonly onServerChange: () => void
+  readonly onFreezesChanged: () => Promise<void>
   readonly onError: (error: unknown, loop: string) => void
 }
 
@@ -44,6 +45,8 @@ export class Watch {
   #wasClaimable = false
   /** Whether this process has submitted jobs since the last look. */
   #hasOwn = false
+  /** Of the last look; null before the first. */
+  #freezes: string | null = null
 
   constructor(options: WatchOptions) {
     this.#options = options
@@ -78,6 +81,9 @@ export class Watch {
     const changes = this.#options.serverChanges()
     if (changes !== this.#serverChanges) this.#options.onServerChange()
     this.#serverChanges = changes
+    // A thaw in this process lets go at once; this is for deletions and changes in SQL.
+    if (this.#freezes !== null && look.freezes !== this.#freezes) await this.#options.onFreezesChanged()
+    this.#freezes = look.freezes
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }
     // The executor is woken for jobs of this process. One that was already claimable may be impossible to start.

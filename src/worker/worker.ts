@@ -278,6 +278,7 @@ export class Worker {
       onJobDue: executor === null ? null : () => executor.wakeForTime(),
       serverChanges: () => store.serverChanges(),
       onServerChange: () => executor?.recheckRunning(),
+      onFreezesChanged: () => store.freezes.thaw(),
       onError: this.#onError,
     })
   }

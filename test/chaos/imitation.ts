@@ -350,6 +350,7 @@ function state(columns: Columns): ScheduleState {
     error_count: 0,
     failed_attempts: 0,
     retry_at: null,
+    frozen_until: null,
     retry: null,
     retry_limit: null,
     planned_from: null,

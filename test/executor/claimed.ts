@@ -25,6 +25,7 @@ export function claimed(id: string): ClaimedJob {
     claim: 1,
     submittedAt: new Date(0),
     runAt: null,
+    frozenUntil: null,
     startedAt: new Date(0),
     finishedAt: null,
     timeout: null,

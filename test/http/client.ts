@@ -11,7 +11,8 @@ export async function useClient(
     body: { id: 'from a client', task: 'mail', timer: 'Mon..Fri 09:00', args: { to: 'x' }, timeout: '5min' },
   })
   if (made === undefined) throw new Error(error?.detail)
-  const status: 'active' | 'retrying' | 'paused' | 'done' | 'dead' | 'invalid' | 'retired' = made.status
+  const status: 'active' | 'retrying' | 'frozen' | 'paused' | 'done' | 'dead' | 'invalid' | 'retired' =
+    made.status
   const { data: page } = await client.GET('/api/v1/schedules', {
     params: { query: { status: 'active', limit: 10, order: 'id' } },
   })

@@ -21,6 +21,7 @@ export function schedule(given: Partial<Plannable> & { readonly timer: string })
     ends: null,
     overlap: 'skip',
     yields: false,
+    frozenUntil: null,
     maxRuns: null,
     successes: 0,
     nextRunAt: null,
@@ -42,9 +43,10 @@ export function inserted(given: Partial<Plannable> & { readonly timer: string })
 }
 
 /** The row once the plan is written. */
-export function applied(row: Plannable, { nextRunAt, isByHand, idle, lastSlot, lastError }: Plan): Plannable {
+export function applied(row: Plannable, written: Plan): Plannable {
+  const { nextRunAt, isByHand, idle, lastSlot, lastError, frozenUntil } = written
   const planned = { plannedDefinition: row.definition, plannedRun: nextRunAt, isByHand }
-  return { ...row, nextRunAt, idle, lastSlot, lastError, ...planned }
+  return { ...row, nextRunAt, idle, lastSlot, lastError, frozenUntil, ...planned }
 }
 
 /** The row after UPDATE … SET timer = … */

@@ -29,6 +29,7 @@ const stored: StoredSchedule = {
   lastError: null,
   failedAttempts: 0,
   retryAt: null,
+  frozenUntil: null,
   retry: null,
   retryLimit: null,
   markedBy: null,
@@ -48,8 +49,15 @@ test.each<[boolean, Idle | null, string, string, string | null]>([
 ])(
   'enabled %s and idle %s is the status %s, with a retry %s, waiting for %s',
   (enabled, idle, status, withRetry, waitingFor) => {
-    expect(stateOf({ enabled, idle, retryAt: null })).toEqual({ status, waitingFor })
-    expect(stateOf({ enabled, idle, retryAt: new Date() })).toEqual({ status: withRetry, waitingFor })
+    expect(stateOf({ enabled, idle, retryAt: null, frozenUntil: null })).toEqual({ status, waitingFor })
+    expect(stateOf({ enabled, idle, retryAt: new Date(), frozenUntil: null })).toEqual({
+      status: withRetry,
+      waitingFor,
+    })
+    expect(stateOf({ enabled, idle, retryAt: new Date(), frozenUntil: new Date() })).toEqual({
+      status: withRetry === 'retrying' ? 'frozen' : withRetry,
+      waitingFor,
+    })
   },
 )
 

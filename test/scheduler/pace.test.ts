@@ -10,6 +10,7 @@ const planWith = (...skips: readonly PlannedSkip['reason'][]): Plan => ({
   skips: skips.map((reason) => ({ slot: new Date(0), reason, count: 3, error: null })),
   replaces: false,
   yields: false,
+  frozenUntil: null,
   nextRunAt: null,
   isByHand: false,
   idle: null,

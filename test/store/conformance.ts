@@ -72,7 +72,7 @@ export function onEachStore(suite: (under: StoreUnderTest) => void, options: Sto
     })
     beforeEach(async () => {
       const prefix = options.tablePrefix ?? ''
-      for (const table of ['periodic_task', 'job', 'job_log', 'attempt', 'worker'])
+      for (const table of ['periodic_task', 'job', 'job_log', 'attempt', 'worker', 'schedule_freeze'])
         await database.query(`DELETE FROM ${prefix}${table}`)
     })
     afterEach(async () => {
@@ -207,6 +207,7 @@ export const submitDue = (schedule: Plannable, now: Date, open: OpenJobs): Plan 
     skips: active ? [{ slot, reason: 'overlap', count: 1, error: null }] : [],
     replaces: false,
     yields: false,
+    frozenUntil: null,
     nextRunAt: after(slot, MINUTE),
     isByHand: false,
     idle: null,

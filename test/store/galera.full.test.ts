@@ -283,6 +283,7 @@ const queueOne: Decide = (schedule, now, open) => {
     skips: [],
     replaces: false,
     yields: false,
+    frozenUntil: null,
     nextRunAt: new Date(slot.getTime() + 60_000),
     isByHand: false,
     idle: null,

@@ -374,6 +374,7 @@ onEachStore((under) => {
         ],
         replaces: false,
         yields: false,
+        frozenUntil: null,
         nextRunAt: null,
         isByHand: false,
         idle: 'done',

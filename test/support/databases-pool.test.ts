@@ -9,7 +9,7 @@ import { withDatabase } from './databases-run.ts'
 import { eachDatabase, type Row, type TestDatabase } from './databases.ts'
 import { until } from './worker-process.ts'
 
-const FILLED = ['attempt', 'declared_set', 'job', 'job_log', 'periodic_task', 'worker']
+const FILLED = ['attempt', 'declared_set', 'job', 'job_log', 'periodic_task', 'schedule_freeze', 'worker']
 
 type Written = Pick<TestDatabase, 'query'>
 
@@ -21,6 +21,7 @@ async function fill(database: Written): Promise<void> {
   await database.query("INSERT INTO job (id, task) VALUES ('j', 't')")
   await database.query("INSERT INTO job_log (job_id, message) VALUES ('j', 'm')")
   await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('p', 't', 'daily')")
+  await database.query("INSERT INTO schedule_freeze (task, until) VALUES ('t', '2099-01-01 00:00:00')")
   await database.query("INSERT INTO worker (id, name, host, pid, tasks) VALUES ('w/1', 'w', 'h', 1, '[]')")
 }
 

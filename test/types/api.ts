@@ -165,7 +165,7 @@ export async function policies(): Promise<void> {
   const changed = await kalends.schedules.update('a', { overlap: 'replace', maxRuns: null, jitter: 0 })
   expectTypeOf(changed.overlap).toEqualTypeOf<'skip' | 'queue-one' | 'replace' | 'allow'>()
   expectTypeOf(changed.status).toEqualTypeOf<
-    'active' | 'retrying' | 'paused' | 'done' | 'dead' | 'invalid' | 'retired'
+    'active' | 'retrying' | 'frozen' | 'paused' | 'done' | 'dead' | 'invalid' | 'retired'
   >()
   expectTypeOf(changed.waitingFor).toEqualTypeOf<'finish' | null>()
   kalends.declare('set', [{ task: plain, timer: 'daily', firstRun: 'if-due', overlap: 'allow' }], {

@@ -27,7 +27,14 @@ function watching(answers: readonly Partial<Look>[], onJobDue: (() => void) | nu
       const answer = answers[Math.min(looks, answers.length - 1)]
       looks += 1
       told.push('look')
-      return Promise.resolve({ now: START, wakeAt: null, dueAt: null, claimable: false, ...answer })
+      return Promise.resolve({
+        now: START,
+        wakeAt: null,
+        dueAt: null,
+        claimable: false,
+        freezes: '',
+        ...answer,
+      })
     },
     markDue: unused,
     submit: unused,
@@ -46,6 +53,7 @@ function watching(answers: readonly Partial<Look>[], onJobDue: (() => void) | nu
     onJobDue,
     serverChanges: () => changes.count,
     onServerChange: () => told.push('another server'),
+    onFreezesChanged: () => Promise.resolve(void told.push('freezes')),
     onError: (error) => {
       throw error
     },

@@ -9,6 +9,8 @@ import { lockRows, updateRows } from './by-key.ts'
 import { orphan } from './conditions.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
+import { frozenJob } from './freezes.ts'
+import { groupBy } from './group-by.ts'
 import { type Isolation, isolated } from './isolated.ts'
 import { saveProgress } from './progress.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
@@ -168,29 +170,53 @@ async function claim(
   return await isolated<StartableRow, ClaimedJob>(isolation, setAside, {
     together: (report) =>
       context.transaction(async (tx) => {
-        const rows = await lockTurns(tx, turns, { limit, taskLimits, except })
+        const rows = await withoutFrozen(tx, await lockTurns(tx, turns, { limit, taskLimits, except }))
         const found = withinTaskLimits(rows, taskLimits).slice(0, limit)
         report(found)
         return await startAttempts(tx, worker, found, tasks)
       }),
     some: (jobs) =>
       context.transaction(async (tx) => {
-        const rows = await lockRows<StartableRow>(tx, {
+        const rows = await lockRows<ClaimableRow>(tx, {
           table: tables.job,
-          columns: startableColumns(dialect),
+          columns: `${startableColumns(dialect)}, ${frozenJob(tx)} AS frozen`,
           ids: jobs.map(({ id }) => id),
           where: 'claim_task IS NOT NULL',
         })
-        return await startAttempts(tx, worker, rows, tasks)
+        return await startAttempts(tx, worker, await withoutFrozen(tx, rows), tasks)
       }),
   })
+}
+
+/** A claimable job, and the end of the freeze that applies to it. */
+interface ClaimableRow extends StartableRow {
+  readonly frozen: string | null
+}
+
+/** Holds the jobs to which a freeze applies until it ends. @returns the others */
+async function withoutFrozen(tx: Context, rows: readonly ClaimableRow[]): Promise<ClaimableRow[]> {
+  const frozen = groupBy(
+    rows.filter((row) => row.frozen !== null),
+    (row) => row.frozen,
+  )
+  for (const [until, of] of frozen)
+    await updateRows(
+      tx,
+      tx.tables.job,
+      { frozen_until: '?' },
+      of.map(({ id }) => id),
+      { params: [until] },
+    )
+  return rows.filter((row) => row.frozen === null)
 }
 
 /** @returns how many were still due, as a list that is empty if there were none */
 async function promote(tx: Context, jobs: readonly { readonly id: string }[]): Promise<number[]> {
   const ids = jobs.map(({ id }) => id)
   const where = `due_at <= ${tx.dialect.now}`
-  const promoted = await updateRows(tx, tx.tables.job, { run_at: 'NULL' }, ids, { where })
+  const promoted = await updateRows(tx, tx.tables.job, { run_at: 'NULL', frozen_until: 'NULL' }, ids, {
+    where,
+  })
   return promoted === 0 ? [] : [promoted]
 }
 
@@ -235,17 +261,17 @@ async function lockTurns(
     readonly taskLimits: ReadonlyMap<string, number>
     readonly except: readonly string[]
   },
-): Promise<StartableRow[]> {
+): Promise<ClaimableRow[]> {
   const { dialect, tables } = tx
   const except = exceptFor(of.except)
   const share = Math.ceil(of.limit / turns.length)
   const part = (turn: Turn) =>
-    `SELECT ${startableColumns(dialect)}
+    `SELECT ${startableColumns(dialect)}, ${frozenJob(tx)} AS frozen
      FROM ${dialect.found(tables.job, { index: tables.claimIndex })}
      WHERE claim_group = ? AND claim_task = ? ${except.text}
      ORDER BY claim_group, claim_task, claim_rank, id
      LIMIT ${integerLiteral(Math.min(share, of.taskLimits.get(turn.claim_task) ?? share))} ${dialect.locked('skip')}`
-  return await tx.rows<StartableRow>(
+  return await tx.rows<ClaimableRow>(
     dialect.union(turns.map(part)),
     turns.flatMap((turn) => [turn.claim_group, turn.claim_task, ...except.params]),
   )

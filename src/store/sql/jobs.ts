@@ -181,6 +181,7 @@ const AGAIN = {
   reason: "CASE WHEN reason = 'run-now' THEN reason END",
   attempt: '0',
   run_at: 'NULL',
+  frozen_until: 'NULL',
   started: 'NULL',
   finished: 'NULL',
   worker: 'NULL',

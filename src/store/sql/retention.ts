@@ -15,6 +15,7 @@ export function retentionStore(context: TablesContext): RetentionStore {
       let removed = await pruneOld(context, before, limit)
       if (removed < limit) removed += await pruneMany(context, perSchedule, limit - removed)
       if (removed < limit) await deleteDone(context, before, limit)
+      await context.run(`DELETE FROM ${context.tables.freeze} WHERE until < ?`, [before])
       return removed
     },
   }

@@ -56,6 +56,7 @@ export interface PlannableRow
   run_count: number
   error_count: number
   retry_at: string | null
+  frozen_until: string | null
   definition: string
   planned_from: string | null
   worker: string | null
@@ -86,6 +87,7 @@ export interface JobRow extends JobSettingRow {
   claim: number
   submitted: string
   run_at: string | null
+  frozen_until: string | null
   started: string | null
   finished: string | null
   progress: string | null
@@ -124,7 +126,7 @@ export function plannableExpressions(dialect: Dialect): string[] {
   return [
     ...PLANNABLE,
     ...settingExpressions(dialect, PLANNING),
-    ...instants(dialect, ['nextrun', 'last_slot', 'created', 'marked', 'retry_at']),
+    ...instants(dialect, ['nextrun', 'last_slot', 'created', 'marked', 'retry_at', 'frozen_until']),
     `${dialect.now} AS clock`,
   ]
 }
@@ -159,7 +161,15 @@ export function scheduleColumns(dialect: Dialect): string {
 export function jobExpressions(dialect: Dialect): string[] {
   return [
     ...settingExpressions(dialect, JOB_SETTING_NAMES),
-    ...instants(dialect, ['slot', 'submitted', 'run_at', 'started', 'finished', 'stop_requested']),
+    ...instants(dialect, [
+      'slot',
+      'submitted',
+      'run_at',
+      'frozen_until',
+      'started',
+      'finished',
+      'stop_requested',
+    ]),
     'id',
     'periodic_task_id',
     'missed',
@@ -234,6 +244,7 @@ export function toPlannable(row: PlannableRow): Finishing {
     plannedDefinition: planned?.definition ?? null,
     plannedRun: planned?.run ?? null,
     isByHand: planned?.isByHand ?? false,
+    frozenUntil: fromText(row.frozen_until),
   }
 }
 
@@ -271,6 +282,7 @@ export function toSchedule(row: ScheduleRow): StoredSchedule {
     lastFinishedAt: fromText(row.last_finished),
     lastJobId: row.last_job,
     lastError: row.last_error,
+    frozenUntil: fromText(row.frozen_until),
     retryAt: fromText(row.retry_at),
     retry: numberOr(row.retry, null),
     retryLimit: numberOr(row.retry_limit, null),
@@ -292,6 +304,7 @@ export function toJob(row: JobRow): Job {
     attempt: numberOr(row.attempt, 0),
     submittedAt: fromStored(row.submitted),
     runAt: fromText(row.run_at),
+    frozenUntil: fromText(row.frozen_until),
     startedAt: fromText(row.started),
     finishedAt: fromText(row.finished),
     progress: row.progress === null ? null : fromJson(row.progress),

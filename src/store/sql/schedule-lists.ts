@@ -27,7 +27,7 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
   const schedulesIn = (conditions: ScheduleConditions) => scheduleRange(context, owner, conditions)
   /** Schedules with further runs; a one-off whose run is being retried has none. */
   const goingOn = (conditions: ScheduleConditions) =>
-    (['active', 'retrying'] as const).map((status) => {
+    (['active', 'retrying', 'frozen'] as const).map((status) => {
       const range = schedulesIn({ ...conditions, status })
       const filter = status === 'active' ? NOTHING : and("(idle IS NULL OR idle <> 'done')")
       return { ...range, filter: both(range.filter, filter) }

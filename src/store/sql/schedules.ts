@@ -222,12 +222,12 @@ async function planned(
   if (row === undefined) return written
   const plannable = toPlannable(row)
   const plan = planEdit(plannable, fromStored(row.clock), await openJobs(tx, id))
-  const { nextRunAt, idle, lastSlot, lastError } = plan ?? plannable
+  const { nextRunAt, idle, lastSlot, lastError, frozenUntil } = plan ?? plannable
   if (plan !== null)
     await updateRows(
       tx,
       tables.schedule,
-      { nextrun: '?', idle: '?', last_slot: '?', last_error: '?', planned_from: '?' },
+      { nextrun: '?', idle: '?', last_slot: '?', last_error: '?', planned_from: '?', frozen_until: 'NULL' },
       [id],
       {
         params: [
@@ -239,7 +239,7 @@ async function planned(
         ],
       },
     )
-  return { ...written, nextRunAt, idle, lastSlot, lastError }
+  return { ...written, nextRunAt, idle, lastSlot, lastError, frozenUntil }
 }
 
 /** Runs the work in a transaction. @throws ConflictError when the id is in use */

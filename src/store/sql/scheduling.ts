@@ -6,6 +6,7 @@ import type { Mark, SchedulingStore } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
+import { frozenSchedule, thaw } from './freezes.ts'
 import { furthest } from './furthest.ts'
 import { type Isolation, isolated } from './isolated.ts'
 import { scheduleColumns, type ScheduleRow, toPlannable, toSchedule } from './rows.ts'
@@ -32,7 +33,7 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
 
     async look(tasks) {
       const { now, turns } = dialect
-      const { schedule, job, claimIndex } = tables
+      const { schedule, job, freeze, claimIndex } = tables
       const first = { from: '>=', tasks: tasks.length, limit: 1 } as const
       const claimable =
         tasks.length === 0
@@ -43,11 +44,17 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
         wake_at: string | null
         due_at: string | null
         claimable: number
+        freezes: number
+        first_end: string | null
+        last_end: string | null
       }>(
         `SELECT ${now} AS clock,
            (SELECT MIN(wake_at) FROM ${schedule}) AS wake_at,
            (SELECT MIN(due_at) FROM ${job}) AS due_at,
-           ${claimable} AS claimable`,
+           ${claimable} AS claimable,
+           (SELECT COUNT(*) FROM ${freeze}) AS freezes,
+           (SELECT MIN(until) FROM ${freeze}) AS first_end,
+           (SELECT MAX(until) FROM ${freeze}) AS last_end`,
         tasks.length === 0 ? [] : ['', ...tasks],
       )
       if (row === undefined) throw new StoreUnavailableError('The database answered a look with no row')
@@ -56,6 +63,7 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
         wakeAt: instantOfLook(row.wake_at, row.clock),
         dueAt: instantOfLook(row.due_at, row.clock),
         claimable: row.claimable !== 0,
+        freezes: `${row.freezes} ${row.first_end} ${row.last_end}`,
       }
     },
 
@@ -65,8 +73,8 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
 
     async readMarked(worker, marks) {
       if (marks.length === 0) return []
-      const rows = await context.rows<ScheduleRow>(
-        `SELECT ${scheduleColumns(dialect)}
+      const rows = await context.rows<ScheduleRow & { frozen: string | null }>(
+        `SELECT ${scheduleColumns(dialect)}, ${frozenSchedule(context)} AS frozen
          FROM ${tables.schedule}
          WHERE worker = ? AND id IN (${placeholders(marks)})
          ORDER BY id`,
@@ -76,12 +84,16 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
         plannable: toPlannable(row),
         schedule: toSchedule(row),
         now: fromStored(row.clock),
+        frozenUntil: fromText(row.frozen),
       }))
     },
 
     clearStaleMarks: (worker, leaseMs) => clearStaleMarks(context, worker, leaseMs),
 
-    sweep: (worker, leaseMs, extent) => sweep(context, sweeping, worker, leaseMs, extent),
+    async sweep(worker, leaseMs, extent) {
+      if (extent === 'everything') await thaw(context)
+      return await sweep(context, sweeping, worker, leaseMs, extent)
+    },
 
     furthest: (most) => furthest(context, most),
   }

@@ -18,6 +18,7 @@ import { lockRows, updateRows } from './by-key.ts'
 import { NO_RETRY, UNMARKED } from './conditions.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
+import { frozenSchedule } from './freezes.ts'
 import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
 import {
   foldSkips,
@@ -172,8 +173,8 @@ export class Submitting {
     error: unknown,
   ): Promise<SubmitResult> {
     this.#failed.add(mark.id, error)
-    const skip: Decide = (schedule, now, open) => {
-      const plan = decide(schedule, now, open)
+    const skip: Decide = (...of) => {
+      const plan = decide(...of)
       return plan === null || plan === 'again' ? plan : planUnsubmittable(plan, messageOf(error))
     }
     try {
@@ -195,9 +196,9 @@ async function submitAll(
 ): Promise<SubmitResult> {
   // Locks schedules first, in key order, and jobs after them: the only order in which locks are taken. Rows that an
   // administrator's open transaction has locked are skipped; otherwise they would block the whole batch.
-  const rows = await lockRows<PlannableRow>(tx, {
+  const rows = await lockRows<PlannableRow & { frozen: string | null }>(tx, {
     table: tx.tables.schedule,
-    columns: plannableColumns(tx.dialect),
+    columns: `${plannableColumns(tx.dialect)}, ${frozenSchedule(tx)} AS frozen`,
     ids: marks.map((mark) => mark.id).toSorted(),
   })
   const markedAt = new Map(marks.map((mark) => [mark.id, mark.marked.getTime()]))
@@ -223,7 +224,7 @@ async function submitAll(
       continue
     }
     const { open, latestRun } = of
-    const plan = decide(toPlannable(row), fromStored(row.clock), open)
+    const plan = decide(toPlannable(row), fromStored(row.clock), open, fromText(row.frozen))
     if (plan === null) notDue.push(row)
     else if (plan === 'again') again.push(row.id)
     else {
@@ -315,6 +316,7 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
       last_run: 'instant',
       last_job: 'text',
       planned_from: 'text',
+      frozen_until: 'instant',
     },
     planned.map((one) => {
       const { row, plan } = one
@@ -329,6 +331,7 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
         last_job: newest === undefined ? null : idOf(one, newest),
         // Uses the row as it was read under lock; the column itself would already include a later edit.
         planned_from: plannedFrom(row.definition, plan),
+        frozen_until: plan.frozenUntil && toText(plan.frozenUntil),
       }
     }),
     {
@@ -339,6 +342,7 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
       last_run: 'COALESCE(b.last_run, t.last_run)',
       last_job: 'COALESCE(b.last_job, t.last_job)',
       planned_from: 'b.planned_from',
+      frozen_until: 'b.frozen_until',
       ...UNMARKED,
     },
   )

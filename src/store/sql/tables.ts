@@ -8,6 +8,7 @@ const NAMES = {
   attempt: 'attempt',
   worker: 'worker',
   declaredSet: 'declared_set',
+  freeze: 'schedule_freeze',
   /** Which migrations have been applied. */
   migration: 'kalends_migration',
   wakeIndex: 'periodic_task_wake_at',
@@ -31,7 +32,15 @@ const NAMES = {
 } as const
 
 /** All tables except the bookkeeping of migrations. */
-export const TABLE_NAMES = ['periodic_task', 'job', 'job_log', 'attempt', 'worker', 'declared_set'] as const
+export const TABLE_NAMES = [
+  'periodic_task',
+  'job',
+  'job_log',
+  'attempt',
+  'worker',
+  'declared_set',
+  'schedule_freeze',
+] as const
 
 /** Quoted names with the application's prefix; those of tables also with their schema. */
 export type Tables = Readonly<Record<keyof typeof NAMES, string>>

@@ -1,0 +1,123 @@
+/** Freezes: `kalends.freeze`, `thaw`, `freezes` and `previewFreeze`. */
+import { InvalidInputError, NotFoundError } from './errors.ts'
+import { checkKeys, namesOf } from './keys.ts'
+import { checkedSetting } from './model/checked-settings.ts'
+import type { Freeze } from './model/freeze.ts'
+import { checkedInstant, checkedName } from './model/input.ts'
+import { isGoingOn } from './model/schedule.ts'
+import { SETTINGS } from './model/settings.ts'
+import type { Scope } from './scopes.ts'
+import type { FreezeStore } from './store/freeze-store.ts'
+import type { Upcoming } from './views/views.ts'
+
+/** What to freeze: what matches everything that is given. */
+export interface FreezeTarget {
+  readonly scheduleId?: string | undefined
+  /** The name of a task. */
+  readonly task?: string | undefined
+  readonly group?: string | undefined
+  /** Everything; only without the others. */
+  readonly all?: boolean | undefined
+  /** When it ends by itself. */
+  readonly until: Date
+}
+
+/** Options of `freeze`. */
+export interface FreezeOptions extends FreezeTarget {
+  /** Up to 1000 characters, for people. */
+  readonly reason?: string | undefined
+}
+
+/** What a freeze would hold or skip. */
+export interface FreezePreview {
+  /** The first 1000 slots that would come during the freeze, earliest first. One-offs run when it ends. */
+  readonly slots: readonly Upcoming[]
+  /** Whether these are all. */
+  readonly isComplete: boolean
+  /** How many jobs that wait now would be held; 1000: or more; null: unknown, because the search took too long. */
+  readonly jobs: number | null
+}
+
+const TARGET = { scheduleId: true, task: true, group: true, all: true, until: true } as const
+const OPTIONS = namesOf<FreezeOptions>({ ...TARGET, reason: true })
+const MOST_SLOTS = 1000
+
+/** The operations on freezes. */
+export class Freezes {
+  readonly #store: FreezeStore
+  readonly #scope: Scope
+  readonly #now: () => Date
+  readonly #onThaw: () => void
+
+  constructor(store: FreezeStore, scope: Scope, now: () => Date, onThaw: () => void) {
+    this.#store = store
+    this.#scope = scope
+    this.#now = now
+    this.#onThaw = onThaw
+  }
+
+  async add(options: FreezeOptions): Promise<Freeze> {
+    checkKeys(options, OPTIONS)
+    const { until, scheduleId = null, task = null, group = null } = await this.#checked(options)
+    const reason = options.reason === undefined ? null : String(checkedSetting('summary', options.reason))
+    const added = await this.#store.add({ scheduleId, task, group, until, reason })
+    if (added !== null) return added
+    throw new InvalidInputError('until', `an instant in the future is needed, not ${until.toISOString()}`)
+  }
+
+  /** @throws NotFoundError */
+  async remove(id: string): Promise<Freeze> {
+    const removed = await this.#store.remove(checkedName('id', id, SETTINGS.task.most))
+    if (removed === null) throw new NotFoundError('freeze', id)
+    this.#onThaw()
+    return removed
+  }
+
+  list(): Promise<Freeze[]> {
+    return this.#store.inForce()
+  }
+
+  async preview(target: FreezeTarget): Promise<FreezePreview> {
+    checkKeys(target, Object.keys(TARGET))
+    const { until, scheduleId, task, group } = await this.#checked(target)
+    const { views, jobs } = this.#scope
+    const range = { from: this.#now(), to: until, limit: MOST_SLOTS }
+    const { items, complete } =
+      scheduleId === undefined
+        ? await views.upcoming({ ...range, task, group })
+        : await this.#slotsOf(scheduleId, until)
+    const { total } = await jobs.list({ state: 'waiting', scheduleId, task, group, limit: 1 })
+    return { slots: items, isComplete: complete, jobs: total }
+  }
+
+  async #slotsOf(scheduleId: string, until: Date): Promise<{ items: Upcoming[]; complete: boolean }> {
+    const { schedules } = this.#scope
+    const schedule = await schedules.get(scheduleId)
+    if (schedule === null || !isGoingOn(schedule.status)) return { items: [], complete: true }
+    const elapses = await schedules.elapses(scheduleId, { limit: MOST_SLOTS })
+    const before = elapses.filter((at) => at < until)
+    return {
+      items: before.map((at) => ({ at, scheduleId, task: schedule.task })),
+      complete: before.length < MOST_SLOTS,
+    }
+  }
+
+  async #checked(target: FreezeTarget): Promise<FreezeTarget> {
+    const { scheduleId, task, group, all = false, until } = target
+    const isAll = scheduleId === undefined && task === undefined && group === undefined
+    if (typeof all !== 'boolean') throw new InvalidInputError('all', 'true or false is needed')
+    if (all !== isAll)
+      throw new InvalidInputError(
+        'all',
+        all
+          ? 'it freezes everything; leave out scheduleId, task and group, or all'
+          : 'a scheduleId, a task or a group is needed, or all: true to freeze everything',
+      )
+    if (checkedInstant('until', until) == null) throw new InvalidInputError('until', 'a valid Date is needed')
+    if (task !== undefined) checkedName('task', task, SETTINGS.task.most)
+    if (group !== undefined) checkedSetting('group', group)
+    if (scheduleId !== undefined && (await this.#scope.schedules.get(scheduleId)) === null)
+      throw new NotFoundError('schedule', scheduleId)
+    return target
+  }
+}

@@ -1,0 +1,27 @@
+/** Freezes: what must not run until some time. */
+
+/** A temporary stop: of a schedule, a task or a group, or of everything if it names none of them. */
+export interface Freeze {
+  readonly id: string
+  readonly scheduleId: string | null
+  readonly task: string | null
+  readonly group: string | null
+  /** It ends by itself then. */
+  readonly until: Date
+  readonly reason: string | null
+  readonly createdAt: Date
+}
+
+export type NewFreeze = Omit<Freeze, 'id' | 'createdAt'>
+
+/** Whether a freeze applies to a schedule or job: everything that it names must be the same. */
+export function isFrozenBy(
+  { scheduleId, task, group }: Freeze,
+  of: { readonly scheduleId: string | null; readonly task: string; readonly group: string },
+): boolean {
+  return (
+    (scheduleId === null || scheduleId === of.scheduleId) &&
+    (task === null || task === of.task) &&
+    (group === null || group === of.group)
+  )
+}

@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest'
+import { isFrozenBy } from '../../src/model/freeze.ts'
+import { type Plannable, plan } from '../../src/model/plan.ts'
+import { applied, at, edited, schedule, shown } from './plannable.ts'
+
+const until = (text: string) => new Date(`2026-03-01T${text}Z`)
+const frozen = (now: string, end: string) => ({ ...at(`2026-03-01T${now}Z`), frozenUntil: until(end) })
+const hourly = schedule({
+  timer: 'hourly',
+  nextRunAt: new Date('2026-03-01T09:00Z'),
+  lastSlot: new Date('2026-03-01T08:00Z'),
+})
+/** The row after it has been held since its next run. */
+function held(row: Plannable, end: string): Plannable {
+  const now = row.nextRunAt ?? new Date()
+  const planned = plan(row, { ...at(now), frozenUntil: until(end) })
+  if (planned === null) throw new Error('it is due')
+  return { ...row, ...applied(row, planned) }
+}
+
+describe('during a freeze', () => {
+  test('a slot that has come is held: nothing is decided until the freeze ends', () => {
+    expect(plan(hourly, frozen('09:00', '12:00'))).toEqual({
+      runs: [],
+      skips: [],
+      replaces: false,
+      yields: false,
+      nextRunAt: hourly.nextRunAt,
+      isByHand: false,
+      idle: null,
+      lastSlot: hourly.lastSlot,
+      lastError: null,
+      frozenUntil: until('12:00'),
+    })
+  })
+
+  test('a schedule that is not due is left alone, and an edit is planned as usual', () => {
+    expect(plan(hourly, frozen('08:59:59.999', '12:00'))).toBeNull()
+    const changed = edited(hourly, 'daily')
+    expect(plan(changed, frozen('09:30', '12:00'))).toMatchObject({
+      runs: [],
+      nextRunAt: new Date('2026-03-02T00:00Z'),
+      frozenUntil: null,
+    })
+  })
+
+  test('a run by hand waits, too', () => {
+    const byHand = { ...hourly, nextRunAt: new Date('2000-01-01T00:00Z') }
+    const planned = plan(byHand, frozen('08:30', '12:00'))
+    expect(planned).toMatchObject({
+      runs: [],
+      nextRunAt: until('08:30'),
+      isByHand: true,
+      frozenUntil: until('12:00'),
+    })
+  })
+})
+
+describe('when a freeze has ended', () => {
+  test('the slots in it are skipped as frozen, and those after it are decided as usual', () => {
+    const row = held(hourly, '12:00')
+    expect(shown(plan(row, at('2026-03-01T12:00Z')))).toEqual({
+      runs: ['2026-03-01 12:00'],
+      skips: ['3 frozen to 2026-03-01 11:00'],
+      next: '2026-03-01 13:00',
+    })
+    expect(shown(plan(row, at('2026-03-01T12:00:00.001Z')))).toMatchObject({ runs: ['2026-03-01 12:00'] })
+  })
+
+  test('it is no downtime: nothing is made up for it', () => {
+    expect(shown(plan(held({ ...hourly, catchUp: 5 }, '11:30'), at('2026-03-01T11:30Z')))).toEqual({
+      runs: [],
+      skips: ['3 frozen to 2026-03-01 11:00'],
+      next: '2026-03-01 12:00',
+    })
+  })
+
+  test('a downtime after it is one', () => {
+    expect(shown(plan(held(hourly, '10:30'), at('2026-03-01T13:30Z')))).toEqual({
+      runs: ['2026-03-01 13:00 after 2'],
+      skips: ['2 frozen to 2026-03-01 10:00', '2 missed to 2026-03-01 12:00'],
+      next: '2026-03-01 14:00',
+    })
+  })
+
+  test('with overlap, the slots after it are skipped for their own reason', () => {
+    const row = held(hourly, '10:30')
+    expect(shown(plan(row, at('2026-03-01T11:00Z', { waiting: 1 })))).toMatchObject({
+      runs: [],
+      skips: ['2 frozen to 2026-03-01 10:00', '1 overlap to 2026-03-01 11:00'],
+    })
+  })
+
+  test('a one-off runs late', () => {
+    const once = schedule({ timer: '2026-03-01 09:00', nextRunAt: new Date('2026-03-01T09:00Z') })
+    expect(shown(plan(held(once, '12:00'), at('2026-03-01T12:00Z')))).toEqual({
+      runs: ['2026-03-01 09:00'],
+      skips: [],
+      next: 'done',
+    })
+  })
+
+  test('the last slot of a timer that has had others is skipped', () => {
+    const ending = { ...hourly, ends: new Date('2026-03-01T09:30Z') }
+    expect(shown(plan(held(ending, '12:00'), at('2026-03-01T12:00Z')))).toEqual({
+      runs: [],
+      skips: ['1 frozen to 2026-03-01 09:00'],
+      next: 'done',
+    })
+  })
+
+  test('a run by hand runs, and the timer continues from now', () => {
+    const byHand = { ...hourly, nextRunAt: new Date('2026-03-01T08:30Z') }
+    expect(shown(plan(held(byHand, '12:15'), at('2026-03-01T12:15Z')))).toEqual({
+      runs: ['2026-03-01 08:30'],
+      skips: [],
+      next: '2026-03-01 13:00',
+    })
+  })
+
+  test('a timer that counts from the end of a run goes on after its span', () => {
+    const after = schedule({
+      timer: 'every 1h after finish',
+      nextRunAt: new Date('2026-03-01T09:00Z'),
+      lastSlot: new Date('2026-03-01T08:00Z'),
+    })
+    expect(shown(plan(held(after, '12:00'), at('2026-03-01T12:00Z')))).toEqual({
+      runs: [],
+      skips: ['1 frozen to 2026-03-01 09:00'],
+      next: '2026-03-01 13:00',
+    })
+  })
+
+  test('another freeze holds it on, and the slots of both are one skip', () => {
+    const row = held(hourly, '10:30')
+    const again = plan(row, frozen('10:30', '12:00'))
+    expect(again).toMatchObject({ runs: [], skips: [], frozenUntil: until('12:00') })
+    if (again === null) throw new Error('it is due')
+    const next = { ...row, ...applied(row, again) }
+    expect(shown(plan(next, at('2026-03-01T12:30Z')))).toMatchObject({
+      skips: ['3 frozen to 2026-03-01 11:00'],
+      runs: ['2026-03-01 12:00'],
+    })
+  })
+
+  test('many slots are counted', () => {
+    const often = schedule({ timer: 'minutely', nextRunAt: new Date('2026-03-01T09:00Z') })
+    expect(shown(plan(held(often, '12:00'), at('2026-03-01T12:00Z')))).toMatchObject({
+      skips: ['180 frozen to 2026-03-01 11:59'],
+      runs: ['2026-03-01 12:00'],
+    })
+  })
+})
+
+test.each([
+  [{}, true],
+  [{ scheduleId: 's' }, true],
+  [{ scheduleId: 't' }, false],
+  [{ task: 'mail', group: 'a' }, true],
+  [{ task: 'mail', group: 'b' }, false],
+  [{ task: 'other' }, false],
+])('a freeze of %o applies: %s', (of, applies) => {
+  const freeze = { id: 'f', scheduleId: null, task: null, group: null, until: new Date(), reason: null }
+  const to = { scheduleId: 's', task: 'mail', group: 'a' }
+  expect(isFrozenBy({ ...freeze, createdAt: new Date(), ...of }, to)).toBe(applies)
+})

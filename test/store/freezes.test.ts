@@ -1,0 +1,279 @@
+/** Freezes in the database: what they hold, what goes on, and what lets go of it. */
+import { describe, expect, it } from 'vitest'
+import type { NewFreeze } from '../../src/model/freeze.ts'
+import { fromText, toText } from '../../src/model/instant.ts'
+import { plan } from '../../src/model/plan.ts'
+import type { Decide } from '../../src/store/scheduling-store.ts'
+import {
+  after,
+  clock,
+  insert,
+  job,
+  jobRow,
+  LEASE_MS,
+  MINUTE,
+  onEachStore,
+  planned,
+  policies,
+  schedule,
+  WORKER,
+} from './conformance.ts'
+
+const decide: Decide = (row, now, open, frozenUntil) =>
+  plan(row, { now, open, missedAfterMs: LEASE_MS, frozenUntil })
+const TARGET: Omit<NewFreeze, 'until'> = { scheduleId: null, task: null, group: null, reason: null }
+
+onEachStore((under) => {
+  const pass = async () => {
+    const { scheduling } = under.store
+    const { submissions, failed } = await scheduling.submit(
+      WORKER,
+      await scheduling.markDue(WORKER, 100, LEASE_MS),
+      decide,
+    )
+    expect(failed).toEqual([])
+    return submissions.flatMap(({ jobs }) => jobs)
+  }
+  const claim = () => under.store.executing.claim(WORKER, policies('task', 'other'), 100, '')
+  const claimed = async () => (await claim()).map(({ id }) => id).toSorted()
+  const until = async (ms = 60 * MINUTE) => after(await clock(under), ms)
+  const freeze = async (of: Partial<NewFreeze>, ms?: number) => {
+    const added = await under.store.freezes.add({ ...TARGET, ...of, until: await until(ms) })
+    if (added === null) throw new Error('it is in the future')
+    return added
+  }
+  /** Lets the freezes and what they hold be over. */
+  const passed = async () => {
+    const past = toText(await until(-1000))
+    await under.query('UPDATE schedule_freeze SET until = ?', [past])
+    await under.query('UPDATE periodic_task SET frozen_until = ? WHERE frozen_until IS NOT NULL', [past])
+    await under.query('UPDATE job SET frozen_until = ? WHERE frozen_until IS NOT NULL', [past])
+    await under.store.executing.promoteDue(100)
+  }
+  const due = async (id: string, more: Record<string, string | number | null> = {}) =>
+    planned(under, id, await until(-5000), { timer: 'every 1s', ...more })
+
+  it('a freeze is stored, listed while it is in force, and removed', async () => {
+    const added = await freeze({ task: 'task', reason: 'Maintenance' })
+    expect(added).toMatchObject({ ...TARGET, task: 'task', reason: 'Maintenance', id: expect.any(String) })
+    await freeze({ group: 'a' })
+    await insert(under, 'schedule_freeze', { schedule_id: 's', until: toText(await until()) })
+    await under.query("UPDATE schedule_freeze SET until = '2020-01-01 00:00:00' WHERE group_ = 'a'")
+    const listed = await under.store.freezes.inForce()
+    expect(listed.map(({ task, scheduleId }) => [task, scheduleId])).toEqual([
+      ['task', null],
+      [null, 's'],
+    ])
+    expect(await under.store.freezes.remove(added.id)).toEqual(added)
+    expect(await under.store.freezes.remove(added.id)).toBeNull()
+    expect(await under.store.freezes.inForce()).toHaveLength(1)
+    expect(await under.store.freezes.add({ ...TARGET, until: new Date(0) })).toBeNull()
+  })
+
+  describe('a schedule', () => {
+    it.each([
+      ['its id', { scheduleId: 's' }],
+      ['its task', { task: 'task' }],
+      ['its group', { group: 'a' }],
+      ['everything', {}],
+      ['its task and group', { task: 'task', group: 'a' }],
+    ])('is held by a freeze of %s, without a job', async (_, of) => {
+      await due('s', { group_: 'a' })
+      const { until: end } = await freeze(of)
+      expect(await pass()).toEqual([])
+      const row = await schedule(under, 's')
+      expect(row).toMatchObject({ status: 'frozen', worker: null, enabled: 1, last_slot: null })
+      expect(fromText(String(row['frozen_until']))).toEqual(end)
+      expect(fromText(String(row['wake_at']))).toEqual(end)
+      expect(await pass()).toEqual([])
+    })
+
+    it.each([
+      ['another id', { scheduleId: 't' }],
+      ['another task', { task: 'other' }],
+      ['another group', { group: 'b' }],
+      ['its task in another group', { task: 'task', group: 'b' }],
+    ])('runs during a freeze of %s', async (_, of) => {
+      await due('s', { group_: 'a' })
+      await freeze(of)
+      expect(await pass()).toHaveLength(1)
+    })
+
+    it('runs again when it has ended; the slots in it are one skip', async () => {
+      await due('s')
+      await freeze({})
+      await pass()
+      await passed()
+      await pass()
+      const rows = await under.query('SELECT state, reason, missed FROM job ORDER BY slot')
+      expect(rows[0]).toMatchObject({ state: 'skipped', reason: 'frozen' })
+      expect(Number(rows[0]?.['missed'])).toBeGreaterThanOrEqual(4)
+      expect(rows[1]).toMatchObject({ state: 'waiting' })
+      expect(await schedule(under, 's')).toMatchObject({ status: 'active', frozen_until: null })
+    })
+
+    it('is let go at once by a thaw, and within a poll interval by DELETE', async () => {
+      await due('s')
+      await due('once', { timer: '2020-01-01', nextrun: '2020-01-01 00:00:00.000' })
+      await due('other', { task: 'other' })
+      const { id } = await freeze({ task: 'task' })
+      await freeze({ task: 'other' })
+      await pass()
+      const before = (await under.store.scheduling.look([])).freezes
+      await under.store.freezes.remove(id)
+      expect((await under.store.scheduling.look([])).freezes).not.toBe(before)
+      await pass()
+      const rows = await under.query(
+        "SELECT periodic_task_id AS id FROM job WHERE state = 'waiting' ORDER BY periodic_task_id",
+      )
+      expect(rows).toEqual([{ id: 'once' }])
+      expect(await schedule(under, 'other')).toMatchObject({ status: 'frozen' })
+      await under.query('DELETE FROM schedule_freeze')
+      await under.store.freezes.thaw()
+      await pass()
+      expect(await schedule(under, 'other')).toMatchObject({ status: 'active' })
+    })
+
+    it('is held for as long as the last of several freezes says, also after one of them ends', async () => {
+      await due('s')
+      const longer = await freeze({ task: 'task' }, 120 * MINUTE)
+      const { until: sooner } = await freeze({})
+      await pass()
+      expect(fromText(String((await schedule(under, 's'))['frozen_until']))).toEqual(longer.until)
+      await under.store.freezes.remove(longer.id)
+      await pass()
+      expect(fromText(String((await schedule(under, 's'))['frozen_until']))).toEqual(sooner)
+    })
+
+    it('that is edited or paused while it is held is planned again, without a run', async () => {
+      await due('s')
+      await due('t')
+      await freeze({})
+      await pass()
+      await under.query("UPDATE periodic_task SET timer = 'daily' WHERE id = 's'")
+      await under.query("UPDATE periodic_task SET enabled = 0 WHERE id = 't'")
+      expect(await pass()).toEqual([])
+      expect(await schedule(under, 's')).toMatchObject({ status: 'active', frozen_until: null })
+      expect(await schedule(under, 't')).toMatchObject({ status: 'paused', frozen_until: null })
+    })
+
+    it('whose run was set by hand runs when the freeze has ended', async () => {
+      await planned(under, 's', await until(), { timer: 'yearly' })
+      await freeze({})
+      await under.query("UPDATE periodic_task SET nextrun = '2000-01-01 00:00:00.000'")
+      expect(await pass()).toEqual([])
+      expect(await schedule(under, 's')).toMatchObject({ status: 'frozen' })
+      expect(await pass()).toEqual([])
+      await passed()
+      expect(await pass()).toHaveLength(1)
+    })
+
+    it('a slot of an earlier freeze and one of a later one are counted in one row', async () => {
+      await due('s')
+      for (let round = 0; round < 2; round += 1) {
+        await freeze({})
+        const past = toText(await until(-3000))
+        await under.query("UPDATE periodic_task SET nextrun = ?, planned_from = CONCAT(definition, '|', ?)", [
+          past,
+          past,
+        ])
+        await pass()
+        await passed()
+        await under.query("UPDATE periodic_task SET overlap = 'skip', max_runs = NULL")
+        await pass()
+        await under.query("DELETE FROM job WHERE state = 'waiting'")
+      }
+      const skips = await under.query("SELECT reason FROM job WHERE state = 'skipped'")
+      expect(skips.length).toBeGreaterThan(0)
+      expect(new Set(skips.map(({ reason }) => reason))).toEqual(new Set(['frozen']))
+    })
+  })
+
+  describe('a job', () => {
+    it('is not claimed during a freeze of its schedule, task or group, and the others are', async () => {
+      await job(under, 'of schedule', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
+      await job(under, 'of task', { task: 'other' })
+      await job(under, 'of group', { group_: 'a' })
+      await job(under, 'free', { group_: 'b' })
+      await freeze({ scheduleId: 's' })
+      await freeze({ task: 'other' })
+      const { until: end } = await freeze({ group: 'a' })
+      expect(await claimed()).toEqual(['free'])
+      expect(await claimed()).toEqual([])
+      expect((await under.store.scheduling.look(['task', 'other'])).claimable).toBe(false)
+      const row = await jobRow(under, 'of group')
+      expect(row).toMatchObject({ state: 'waiting', attempt: 0, claim: 0, run_at: null })
+      expect(fromText(String(row['due_at']))).toEqual(end)
+      expect(await under.store.jobs.get('of group')).toMatchObject({ frozenUntil: end, runAt: null })
+    })
+
+    it('starts when the freeze has ended, but not before its own time', async () => {
+      await job(under, 'now')
+      await job(under, 'later', { run_at: toText(await until()) })
+      await freeze({})
+      expect(await claimed()).toEqual([])
+      await passed()
+      expect(await claimed()).toEqual(['now'])
+      expect(await jobRow(under, 'now')).toMatchObject({ frozen_until: null })
+      expect(await jobRow(under, 'later')).toMatchObject({ state: 'waiting', frozen_until: null })
+    })
+
+    it('that waits for a retry is held when its time has come', async () => {
+      await job(under, 'retry', { attempt: 1, run_at: '2020-01-01 00:00:00.000' })
+      await freeze({})
+      await under.store.executing.promoteDue(100)
+      expect(await claimed()).toEqual([])
+      await passed()
+      expect(await claim()).toMatchObject([{ id: 'retry', attempt: 2 }])
+    })
+
+    it('is let go by a thaw and by DELETE, unless another freeze holds it', async () => {
+      await job(under, 'one')
+      await job(under, 'two', { task: 'other' })
+      const { id } = await freeze({})
+      await freeze({ task: 'other' })
+      expect(await claimed()).toEqual([])
+      await under.store.freezes.remove(id)
+      expect(await claimed()).toEqual(['one'])
+      await under.query('DELETE FROM schedule_freeze')
+      await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')
+      expect(await claimed()).toEqual(['two'])
+    })
+
+    it('of a long queue behind a freeze does not keep others from being claimed', async () => {
+      for (let index = 0; index < 30; index += 1) await job(under, `held ${index}`, { priority: 5 })
+      await job(under, 'free', { task: 'other' })
+      await freeze({ task: 'task' })
+      const found: string[] = []
+      for (let round = 0; round < 10; round += 1)
+        found.push(
+          ...(await under.store.executing.claim(WORKER, policies('task', 'other'), 4, '')).map(
+            ({ id }) => id,
+          ),
+        )
+      expect(found).toEqual(['free'])
+      expect(await under.query('SELECT id FROM job WHERE frozen_until IS NULL')).toEqual([{ id: 'free' }])
+    })
+
+    it('that runs goes on', async () => {
+      await job(under, 'running', { state: 'running', worker: WORKER, attempt: 1, claim: 1 })
+      await freeze({})
+      await claim()
+      expect(await jobRow(under, 'running')).toMatchObject({ state: 'running', stop_requested: null })
+    })
+  })
+
+  it('a locked freeze delays nothing', async () => {
+    await due('s')
+    await insert(under, 'schedule_freeze', { id: 'f', task: 'other', until: toText(await until()) })
+    expect(await pass()).toHaveLength(1)
+    expect(await claimed()).toHaveLength(1)
+  })
+
+  it('old freezes are pruned', async () => {
+    await freeze({ task: 'task' })
+    await insert(under, 'schedule_freeze', { id: 'old', until: '2020-01-01 00:00:00' })
+    await under.store.retention.prune({ ageMs: 86_400_000, perSchedule: 10 }, 100)
+    expect(await under.query('SELECT task FROM schedule_freeze')).toEqual([{ task: 'task' }])
+  })
+})
