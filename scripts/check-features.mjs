@@ -20,7 +20,7 @@ const PAGES = {
     ...upTo('S', 12),
     'S14',
     'S16',
-    ...upTo('R', 14),
+    ...upTo('R', 15),
     ...upTo('D', 9),
     ...upTo('U', 3),
     ...upTo('V', 8),

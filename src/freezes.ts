@@ -1,7 +1,7 @@
 /** Freezes: `kalends.freeze`, `thaw`, `freezes` and `previewFreeze`. */
 import { InvalidInputError, NotFoundError } from './errors.ts'
 import { checkKeys, namesOf } from './keys.ts'
-import { checkedSetting } from './model/checked-settings.ts'
+import { checkedReason, checkedSetting } from './model/checked-settings.ts'
 import type { Freeze } from './model/freeze.ts'
 import { checkedInstant, checkedName } from './model/input.ts'
 import { isGoingOn } from './model/schedule.ts'
@@ -59,7 +59,7 @@ export class Freezes {
   async add(options: FreezeOptions): Promise<Freeze> {
     checkKeys(options, OPTIONS)
     const { until, scheduleId = null, task = null, group = null } = await this.#checked(options)
-    const reason = options.reason === undefined ? null : String(checkedSetting('summary', options.reason))
+    const reason = checkedReason(options.reason)
     const added = await this.#store.add({ scheduleId, task, group, until, reason })
     if (added !== null) return added
     throw new InvalidInputError('until', `an instant in the future is needed, not ${until.toISOString()}`)

@@ -90,7 +90,7 @@ export type { KalendsOptions, ScopeOptions, StartOptions, StopOptions } from './
 export type { ExternalJob, SubmitToQueue } from './scheduler/external-queue.ts'
 export type { ListenOptions } from './events.ts'
 export type { Declaration, OnRemoved } from './schedules/declared.ts'
-export type { HistoryQuery, IfVersion, WriteOptions } from './schedules/context.ts'
+export type { HistoryQuery, IfVersion, PauseOptions, WriteOptions } from './schedules/context.ts'
 export type { Explanation } from './schedules/explain.ts'
 export type { Schedules } from './schedules/schedules.ts'
 export type {

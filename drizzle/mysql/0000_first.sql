@@ -128,6 +128,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	`last_finished` datetime(3),
 	`last_job` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
 	`last_error` longtext CHARACTER SET utf8mb4 COLLATE {exact},
+	`pause_reason` varchar(1000) CHARACTER SET utf8mb4 COLLATE {exact},
 	`frozen_until` datetime(3),
 	`retry_at` datetime(3),
 	`retry` int,

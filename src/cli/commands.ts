@@ -14,6 +14,15 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
   schedules: ['list, add, edit, pause, run … schedules', () => import('./schedules/index.ts')],
   jobs: ['list, follow, cancel, retry, submit jobs', () => import('./jobs/index.ts')],
   workers: ['list the workers of a database', () => import('./workers.ts')],
+  freeze: [
+    'stop a schedule, a task, a group or everything until a given time',
+    async () => ({ default: (await import('./freezes.ts')).freezeCommand }),
+  ],
+  thaw: ['end freezes now', async () => ({ default: (await import('./freezes.ts')).thawCommand })],
+  freezes: [
+    'list the freezes that are in force',
+    async () => ({ default: (await import('./freezes.ts')).freezesCommand }),
+  ],
   prune: ['remove final jobs and their logs by age and number', () => import('./prune.ts')],
   import: ['create schedules from a crontab or from systemd timers', () => import('./import/index.ts')],
   completion: [

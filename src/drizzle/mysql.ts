@@ -221,6 +221,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         lastFinishedAt: instant('last_finished'),
         lastJobId: text('last_job', 190),
         lastError: longText('last_error'),
+        pauseReason: text('pause_reason', 1000),
         frozenUntil: instant('frozen_until'),
         retryAt: instant('retry_at'),
         retry: int('retry'),

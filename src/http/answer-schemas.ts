@@ -26,6 +26,7 @@ export const Schedule = z.strictObject({
   lastFinishedAt: orNull(instant),
   lastJobId: orNull(z.string()),
   lastError: orNull(z.string()),
+  pauseReason: orNull(z.string()),
   frozenUntil: orNull(instant),
   retryAt: orNull(instant),
   retry: orNull(z.int()),
@@ -237,6 +238,23 @@ export const Health = z.strictObject({
       }),
     )
     .optional(),
+})
+export const Freeze = z.strictObject({
+  id: z.string(),
+  scheduleId: orNull(z.string()),
+  task: orNull(z.string()),
+  group: orNull(z.string()),
+  until: instant,
+  reason: orNull(z.string()),
+  createdAt: instant,
+})
+export const Freezes = z.strictObject({ items: z.array(Freeze) })
+export const FreezePreview = z.strictObject({
+  slots: z
+    .array(z.strictObject({ at: instant, scheduleId: z.string(), task: z.string() }))
+    .meta({ description: 'The first 1000; one-offs run when it ends' }),
+  isComplete: z.boolean(),
+  jobs: orNull(z.int()).meta({ description: 'Jobs that wait now; 1000: or more; null: unknown' }),
 })
 export const Findings = list({
   code: z.string(),

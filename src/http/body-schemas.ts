@@ -1,8 +1,8 @@
 /** Request bodies. The OpenAPI document names each export. */
 import { z } from 'zod'
-import { JOB_SETTING_NAMES, LONGEST_DELAY_MS, SETTING_NAMES } from '../model/settings.ts'
+import { JOB_SETTING_NAMES, LONGEST_DELAY_MS, SETTING_NAMES, SETTINGS } from '../model/settings.ts'
 import { Schedule } from './answer-schemas.ts'
-import { anyJson, instantIn, jobId, scheduleId, settingsIn, span } from './field-schemas.ts'
+import { anyJson, instantIn, jobId, scheduleId, settingsIn, span, text } from './field-schemas.ts'
 import { jobFilter } from './query-schemas.ts'
 
 const settings = settingsIn(SETTING_NAMES)
@@ -35,6 +35,23 @@ export const ScheduleChanges = z.strictObject({ ...settings, zone })
 export const RunInput = z.strictObject({
   args: anyJson.optional().meta({ description: "For this run only; needs the permission 'submit'" }),
 })
+const reason = text(SETTINGS.summary.most).optional()
+
+export const PauseInput = z.strictObject({
+  jobs: z
+    .enum(['leave', 'cancel'])
+    .optional()
+    .meta({ description: 'What happens to waiting and blocked jobs; default `leave`: they run' }),
+  reason,
+})
+export const FreezeTarget = z.strictObject({
+  scheduleId: scheduleId.optional(),
+  task: settings.task.unwrap().optional(),
+  group: settings.group.unwrap().optional(),
+  all: z.boolean().optional().meta({ description: 'Everything; only without the others' }),
+  until: instantIn,
+})
+export const NewFreeze = FreezeTarget.extend({ reason })
 export const Ids = z.strictObject({ ids: z.array(scheduleId).min(1).max(1000) })
 
 export const NewJob = z.strictObject({

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { UNKNOWN_USER } from './access.ts'
 import { openApiDocument } from './document.ts'
+import { freezeOperations } from './freeze-operations.ts'
 import { jobOperations } from './job-operations.ts'
 import { type Answer, type Call, ok, operation, type Operation } from './operation.ts'
 import { scheduleOperations } from './schedule-operations.ts'
@@ -11,6 +12,7 @@ import * as answers from './answer-schemas.ts'
 export const operations: readonly Operation[] = [
   ...scheduleOperations,
   ...jobOperations,
+  ...freezeOperations,
   ...serverOperations,
   operation('getHealth', 'GET', '/health', null, {
     summary: 'Whether this process works',

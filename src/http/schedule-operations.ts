@@ -22,10 +22,11 @@ const created = { description: 'The new schedule', schema: answers.Schedule }
 const current = { description: 'The schedule as it is now', schema: answers.Schedule }
 
 const ACTIONS = {
-  pause: 'Submit no runs until it is resumed',
   resume: 'Continue, planned from now',
   reset: 'Reactivate a schedule that is done or dead, and clear its counters',
 } as const satisfies Record<string, string>
+
+const CHANGED = { 200: current, 400: { description: 'Not possible in its current state' } }
 
 export const scheduleOperations: readonly Operation[] = [
   operation('listSchedules', 'GET', PATH, 'read', {
@@ -141,19 +142,23 @@ export const scheduleOperations: readonly Operation[] = [
       return NO_CONTENT
     },
   }),
-  ...(['pause', 'resume', 'reset'] as const).map((action) =>
+  operation('pauseSchedule', 'POST', `${ONE}/pause`, 'operate', {
+    summary: 'Submit no runs until it is resumed',
+    params: ScheduleParams,
+    body: bodies.PauseInput.optional(),
+    answers: CHANGED,
+    run: (call) =>
+      edited(call, (_, options) =>
+        call.reach.schedules.pause(call.params.id, { ...call.body, ...options }),
+      ).catch(wrongState),
+  }),
+  ...(['resume', 'reset'] as const).map((action) =>
     operation(`${action}Schedule`, 'POST', `${ONE}/${action}`, 'operate', {
       summary: ACTIONS[action],
       params: ScheduleParams,
-      answers: { 200: current, 400: { description: 'Not possible in its current state' } },
+      answers: CHANGED,
       run: (call) =>
-        edited(call, (_, options) => call.reach.schedules[action](call.params.id, options)).catch(
-          (error: unknown) => {
-            // The id exists and no job conflicts, so the schedule is in the wrong state.
-            if (error instanceof ConflictError) throw new Problem(400, 'WRONG_STATE', error.message)
-            throw error
-          },
-        ),
+        edited(call, (_, options) => call.reach.schedules[action](call.params.id, options)).catch(wrongState),
     }),
   ),
   operation('runSchedule', 'POST', `${ONE}/run`, 'operate', {
@@ -217,4 +222,9 @@ function timerDescription(text: string): string | null {
   } catch {
     return null
   }
+}
+
+/** The id exists and no job conflicts, so the schedule is in the wrong state. @throws Problem 400 */
+function wrongState(error: unknown): never {
+  throw error instanceof ConflictError ? new Problem(400, 'WRONG_STATE', error.message) : error
 }

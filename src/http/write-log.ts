@@ -1,6 +1,6 @@
 /** What one call has written: each write becomes an audit event in the log and a message of the event stream. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Job, Kalends, Logger, Schedule } from '../index.ts'
+import type { Freeze, Job, Kalends, Logger, Schedule } from '../index.ts'
 import type { Access } from './access.ts'
 import type { Topic } from './event-stream.ts'
 
@@ -48,6 +48,11 @@ export function writeLog(
     job(jobId: string, before: Job | null, after: Job): void {
       write({ jobId, before: before && shown(before, false), after: shown(after, before === null) })
       mark(before === null ? ['jobs'] : ['schedules', 'jobs'])
+    },
+
+    freeze(freezeId: string, before: Freeze | null, after: Freeze | null): void {
+      write({ freezeId, before: before && { ...before }, after: after && { ...after } })
+      mark(['schedules', 'jobs'])
     },
 
     /** A manual run of a schedule. @param args  undefined: the schedule's own */

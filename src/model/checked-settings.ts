@@ -9,7 +9,14 @@ import {
   shownInput,
   spanOption,
 } from './input.ts'
-import { isNullable, type OptionName, settingOf, type SettingValues, type TextSetting } from './settings.ts'
+import {
+  isNullable,
+  type OptionName,
+  settingOf,
+  SETTINGS,
+  type SettingValues,
+  type TextSetting,
+} from './settings.ts'
 
 /**
  * The given settings, checked and in stored form.
@@ -58,8 +65,19 @@ export function checkedSetting(name: OptionName, value: unknown, otherwise?: str
   }
 }
 
+/** The reason of a pause or a freeze; null: none. @throws InvalidInputError */
+export function checkedReason(reason: unknown): string | null {
+  return reason === undefined || reason === null
+    ? null
+    : String(checkedText('reason', reason, SETTINGS.summary))
+}
+
 /** A name may be empty, which means none. */
-function checkedText(field: string, value: unknown, { most, isName }: TextSetting): unknown {
+function checkedText(
+  field: string,
+  value: unknown,
+  { most, isName }: Pick<TextSetting, 'most' | 'isName'>,
+): unknown {
   if (isName === true && value !== '') return checkedName(field, value, most)
   if (typeof value !== 'string' || value.length > most || !isStorable(value)) {
     throw new InvalidInputError(

@@ -16,7 +16,7 @@ export type NewFreeze = Omit<Freeze, 'id' | 'createdAt'>
 
 /** Whether a freeze applies to a schedule or job: everything that it names must be the same. */
 export function isFrozenBy(
-  { scheduleId, task, group }: Freeze,
+  { scheduleId, task, group }: Pick<Freeze, 'scheduleId' | 'task' | 'group'>,
   of: { readonly scheduleId: string | null; readonly task: string; readonly group: string },
 ): boolean {
   return (

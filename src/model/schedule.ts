@@ -39,6 +39,8 @@ export interface Schedule extends SettingValues {
   readonly lastJobId: string | null
   /** The error of the last attempt, also while its job is being retried, or why the timer is invalid. */
   readonly lastError: string | null
+  /** Why it is paused, if that was given. */
+  readonly pauseReason: string | null
   /** A freeze holds it until then, since a slot has come. null: none does, or no slot has come. */
   readonly frozenUntil: Date | null
   /** When its failed job is retried, or was: until the retry ends. null: no job is being retried. */

@@ -12,9 +12,18 @@ export function versionOf(schedule: Schedule, { redaction }: SchedulesContext): 
   return settingsHash({ ...schedule, args: redaction.redacted('args', schedule.args) })
 }
 
-/** For a locked row: checks that the caller may write it, and that it is the version that the caller read. */
-export function checkOf(id: string, options: WriteOptions, context: SchedulesContext): Check<Schedule> {
-  checkKeys(options, ['ifVersion', 'tx'])
+/**
+ * For a locked row: checks that the caller may write it, and that it is the version that the caller read.
+ *
+ * @param known  more options that the call has
+ */
+export function checkOf(
+  id: string,
+  options: WriteOptions,
+  context: SchedulesContext,
+  known: readonly string[] = [],
+): Check<Schedule> {
+  checkKeys(options, ['ifVersion', 'tx', ...known])
   const { ifVersion } = options
   return (current) => {
     requireTask(context.authority, current.task)

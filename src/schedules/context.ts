@@ -1,6 +1,7 @@
 import type { Redaction } from '../model/redaction.ts'
 import type { Schedule } from '../model/schedule.ts'
 import type { JobStore, TransactionOption } from '../store/job-store.ts'
+import type { FreezeStore } from '../store/freeze-store.ts'
 import type { ListStore } from '../store/list-store.ts'
 import type { ScheduleStore } from '../store/schedule-store.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
@@ -12,6 +13,7 @@ export interface ScheduleStores {
   readonly jobs: Pick<JobStore, 'countOpen' | 'in'>
   readonly lists: ListStore
   readonly workers: WorkerStore
+  readonly freezes: Pick<FreezeStore, 'inForce'>
 }
 
 /** Which part of a history to return. */
@@ -30,6 +32,14 @@ export interface IfVersion {
 
 /** Options of changes to a schedule. */
 export interface WriteOptions extends IfVersion, TransactionOption {}
+
+/** Options of `pause`. */
+export interface PauseOptions extends WriteOptions {
+  /** What happens to waiting and blocked jobs; default `leave`: they run. */
+  readonly jobs?: 'leave' | 'cancel' | undefined
+  /** Up to 1000 characters, for people. */
+  readonly reason?: string | undefined
+}
 
 export interface SchedulesContext extends SettingsContext {
   /** Hides secrets in the errors that explanations quote. */

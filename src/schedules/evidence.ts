@@ -1,6 +1,7 @@
 import { errorTextForOwner } from '../errors.ts'
+import { isFrozenBy } from '../model/freeze.ts'
 import type { Job, JobState } from '../model/job.ts'
-import { prefixOf } from '../model/owner.ts'
+import { prefixOf, storedIds } from '../model/owner.ts'
 import type { Payload } from '../model/redaction.ts'
 import type { Schedule } from '../model/schedule.ts'
 import type { Listed } from '../store/list-store.ts'
@@ -31,11 +32,17 @@ export async function evidenceOf(
   const openIn = (state: JobState) => lists.jobs({ scheduleId: id, state, limit: MOST_OPEN })
   const pages = await Promise.all([openIn('running'), openIn('waiting'), openIn('blocked')])
   const workers = await stores.workers.list()
+  // The stored id of a scope's schedule has a prefix.
+  const ids = storedIds(authority.owner, id)
+  const freezes = (await stores.freezes.inForce()).filter((freeze) =>
+    ids.some((scheduleId) => isFrozenBy(freeze, { ...schedule, scheduleId })),
+  )
   const around = at === null ? [] : await lists.history(id, { from: startOfMinute(at) }, AROUND)
   return {
     schedule: { ...schedule, lastError: errorOf(schedule.lastError, schedule) },
     open: pages.flatMap(({ items }) => items.toReversed().map(shown)),
     around: around.map(shown),
+    freezes: freezes.map((freeze) => (namesWorkers ? freeze : { ...freeze, reason: null })),
     namesWorkers,
     liveWorkers: workers.length,
     handledTasks: new Set(workers.flatMap(({ tasks }) => tasks)),

@@ -1,5 +1,6 @@
 /** Explains in words why a schedule did or did not run, and when it will run next. Pure. */
 import { slotInFuture } from '../model/future-slots.ts'
+import type { Freeze } from '../model/freeze.ts'
 import type { Job } from '../model/job.ts'
 import { elapsesOf } from '../model/plan.ts'
 import type { Schedule } from '../model/schedule.ts'
@@ -26,6 +27,8 @@ export interface Evidence {
   readonly handledTasks: ReadonlySet<string>
   /** Whether the reader may see the ids of workers. */
   readonly namesWorkers: boolean
+  /** The freezes that apply to it now. */
+  readonly freezes: readonly Freeze[]
   readonly now: Date
   /** The time in question; null: now. */
   readonly at: Date | null
@@ -35,6 +38,7 @@ export function explain(evidence: Evidence): Explanation {
   const { schedule, at } = evidence
   const reasons = [
     ...(at === null ? [] : aboutTime(evidence, at)),
+    ...aboutFreezes(evidence),
     ...aboutStatus(evidence),
     ...aboutOpenJobs(evidence),
     ...aboutTask(evidence),
@@ -49,12 +53,21 @@ export function startOfMinute(at: Date): Date {
 
 const MINUTE_MS = 60_000
 
+function aboutFreezes({ freezes, schedule }: Evidence): string[] {
+  return freezes.map(({ until, reason }) =>
+    sentence(
+      `It is frozen until ${shown(until, schedule)}: its jobs wait, and its slots are skipped${reason === null ? '' : `. The reason: ${reason}`}`,
+    ),
+  )
+}
+
 function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): string[] {
-  const { status, nextRunAt, lastError, maxRuns, ends, declaredBy } = schedule
+  const { status, nextRunAt, lastError, maxRuns, ends, declaredBy, pauseReason } = schedule
   switch (status) {
     case 'paused':
       return [
         'It is paused (enabled = 0): nothing is submitted until it is resumed. Then it is planned from that moment.',
+        ...(pauseReason === null ? [] : [sentence(`The reason: ${pauseReason}`)]),
       ]
     case 'invalid':
       return [
@@ -86,7 +99,7 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
         `It is done: its timer '${schedule.timer}' does not elapse any more. Another timer reactivates it.`,
       ]
     case 'frozen':
-      return [`It is frozen: what has come due waits, and other slots are skipped.`]
+      return []
     case 'retrying':
     case 'active':
       if (schedule.waitingFor === 'finish')

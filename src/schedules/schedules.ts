@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { ConflictError, InvalidInputError, NotFoundError, VersionError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkOpenJobs, checkPeriod, requireTask } from '../model/authority.ts'
+import { checkedReason } from '../model/checked-settings.ts'
 import { checkedConditions, checkedInstant, checkedLimit, oneOf } from '../model/input.ts'
 import type { ScheduleStatus, SettingValues } from '../model/settings.ts'
 import { runNow } from '../model/manual-runs.ts'
@@ -17,7 +18,7 @@ import { changedSettings, isGoingOn, type Schedule } from '../model/schedule.ts'
 import type { Counts, Listed, ListPage, ScheduleConditions, ScheduleQuery } from '../store/list-store.ts'
 import type { TransactionOption } from '../store/job-store.ts'
 import { argsOfOneRun, checkCount, checkOf, versionOf } from './checks.ts'
-import type { HistoryQuery, SchedulesContext, ScheduleStores, WriteOptions } from './context.ts'
+import type { HistoryQuery, PauseOptions, SchedulesContext, ScheduleStores, WriteOptions } from './context.ts'
 import { evidenceOf } from './evidence.ts'
 import { explain, type Explanation } from './explain.ts'
 import {
@@ -59,6 +60,7 @@ const WITH_STATE = [
     lastFinishedAt: true,
     lastJobId: true,
     lastError: true,
+    pauseReason: true,
     frozenUntil: true,
     retryAt: true,
     retry: true,
@@ -262,14 +264,45 @@ export class Schedules {
     )
   }
 
-  /** Submits nothing until `resume`. Waiting and running jobs are not affected. */
-  pause(id: string, options: WriteOptions = {}): Promise<Schedule> {
-    return this.#enable(id, false, options)
+  /**
+   * Submits nothing until `resume`. A running job goes on.
+   *
+   * @throws NotFoundError
+   * @throws ConflictError when it is paused already, or has no further runs
+   */
+  async pause(id: string, options: PauseOptions = {}): Promise<Schedule> {
+    const check = checkOf(id, options, this.#context, ['jobs', 'reason'])
+    const jobs = oneOf('jobs', options.jobs, ['leave', 'cancel']) ?? 'leave'
+    const reason = checkedReason(options.reason)
+    const paused = await this.#in(options).schedules.pause(
+      id,
+      { jobs, reason },
+      (current) => {
+        check(current)
+        requireStatus(current, isGoingOn(current.status), 'only one that is active can be paused')
+      },
+      planEdit,
+    )
+    return this.#written(id, paused)
   }
 
-  /** Plans the schedule from now. Slots during the pause do not count as missed. */
-  resume(id: string, options: WriteOptions = {}): Promise<Schedule> {
-    return this.#enable(id, true, options)
+  /**
+   * Plans the schedule from now. Slots during the pause do not count as missed.
+   *
+   * @throws NotFoundError, ConflictError when it is not paused
+   */
+  async resume(id: string, options: WriteOptions = {}): Promise<Schedule> {
+    const check = checkOf(id, options, this.#context)
+    const resumed = await this.#in(options).schedules.update(
+      id,
+      { enabled: true },
+      (current) => {
+        check(current)
+        requireStatus(current, current.status === 'paused', 'only one that is paused can be resumed')
+      },
+      planEdit,
+    )
+    return this.#written(id, resumed)
   }
 
   /**
@@ -286,10 +319,8 @@ export class Schedules {
         id,
         (current) => {
           check(current)
-          if (current.status === 'done' || current.status === 'dead') return
-          throw new ConflictError(
-            `The schedule '${id}' is ${current.status}; only one that is done or dead can be reset`,
-          )
+          const isOver = current.status === 'done' || current.status === 'dead'
+          requireStatus(current, isOver, 'only one that is done or dead can be reset')
         },
         planEdit,
       ),
@@ -379,26 +410,6 @@ export class Schedules {
     return { schedules: schedules.in(tx), inTurn: (work) => work() }
   }
 
-  async #enable(id: string, enabled: boolean, options: WriteOptions): Promise<Schedule> {
-    const check = checkOf(id, options, this.#context)
-    return this.#written(
-      id,
-      await this.#in(options).schedules.update(
-        id,
-        { enabled },
-        (current) => {
-          check(current)
-          const { status } = current
-          if (enabled ? status === 'paused' : isGoingOn(status)) return
-          throw new ConflictError(
-            `The schedule '${id}' is ${status}; only one that is ${enabled ? 'paused can be resumed' : 'active can be paused'}`,
-          )
-        },
-        planEdit,
-      ),
-    )
-  }
-
   /** @throws NotFoundError when the schedule does not exist */
   #written(id: string, schedule: Schedule | null): Schedule {
     if (schedule === null) throw new NotFoundError('schedule', id)
@@ -411,6 +422,11 @@ export class Schedules {
     if (schedule === null) throw new NotFoundError('schedule', id)
     return schedule
   }
+}
+
+/** @throws ConflictError */
+function requireStatus({ id, status }: Schedule, isRight: boolean, needed: string): void {
+  if (!isRight) throw new ConflictError(`The schedule '${id}' is ${status}; ${needed}`)
 }
 
 function inUse(id: string, which = ''): ConflictError {

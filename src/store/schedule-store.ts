@@ -14,6 +14,13 @@ export interface NewSchedule {
   readonly isDue: IsDue | null
 }
 
+/** How a schedule is paused. */
+export interface Pause {
+  readonly reason: string | null
+  /** What happens to its waiting and blocked jobs. */
+  readonly jobs: 'leave' | 'cancel'
+}
+
 /** Plans a row that was just written; null: it stays as it is, and a scheduler plans it. */
 export type PlanEdit = (schedule: Plannable, now: Date, open: OpenJobs) => Plan | null
 
@@ -48,6 +55,8 @@ export interface ScheduleStore {
     check?: Check<Schedule>,
     plan?: PlanEdit,
   ): Promise<Schedule | null>
+  /** Sets `enabled`. @returns as `update` */
+  pause(id: string, pause: Pause, check?: Check<Schedule>, plan?: PlanEdit): Promise<Schedule | null>
   /** @returns the deleted schedule; null when there is no such schedule */
   delete(id: string, check?: Check<Schedule>): Promise<Schedule | null>
   /** Plans a schedule from now and clears its counters. @returns as `update` */

@@ -351,6 +351,7 @@ function state(columns: Columns): ScheduleState {
     failed_attempts: 0,
     retry_at: null,
     frozen_until: null,
+    pause_reason: null,
     retry: null,
     retry_limit: null,
     planned_from: null,

@@ -58,6 +58,34 @@ eachDatabase(({ fresh }) => {
     }
   }
 
+  test('freeze, freezes and thaw', async () => {
+    const { cli, json } = await operator()
+    await cli('schedules', 'add', 'hourly', '--task', 'report', '--timer', '2199-01-01 00:30')
+    const dry = await cli('freeze', '--schedule', 'hourly', '--until', '2199-01-02', '--dry-run')
+    expect(dry).toMatchObject({
+      code: 0,
+      stdout: 'Tue 2199-01-01 00:30:00 UTC  hourly\n',
+      stderr: '1 slot would be skipped, 0 waiting jobs held.\n',
+    })
+    expect(await cli('freezes')).toMatchObject({ stdout: '', stderr: '0 freezes.\n' })
+    const made = await cli('freeze', '--task', 'report', '--until', '2199-01-02', '--reason', 'Maintenance')
+    expect(made.stdout).toMatch(/^(\S+): task report frozen until Wed 2199-01-02 00:00:00 UTC\n$/)
+    const [{ id } = { id: '' }] = await json('freezes')
+    expect((await cli('freezes')).stdout).toMatch(
+      /FREEZE +UNTIL +OF +REASON\n\S+ +Wed 2199-01-02 .* task report +Maintenance/,
+    )
+    expect((await cli('schedules', 'explain', 'hourly')).stdout).toMatch(/^It is frozen until Wed 2199-01-02/)
+    expect((await json('freeze', '--all', '--until', '2199-01-02'))[0]).toMatchObject({
+      task: null,
+      reason: null,
+    })
+    expect(await cli('thaw', String(id))).toMatchObject({ stdout: `${String(id)}: task report thawed\n` })
+    expect(await cli('thaw', String(id))).toMatchObject({ code: 3 })
+    expect(await cli('freeze', '--until', '2199-01-02')).toMatchObject({ code: 2 })
+    expect(await cli('freeze', '--all')).toMatchObject({ code: 2 })
+    expect(await json('freezes')).toHaveLength(1)
+  })
+
   test('schedules: add, list, show, edit, pause, resume, run, history, explain, reset, rm', async () => {
     const { cli, json, database } = await operator()
     const made = await cli(
@@ -144,10 +172,11 @@ eachDatabase(({ fresh }) => {
     expect((await cli('schedules', 'show', 'late')).stdout).toContain(` State: ${retrying}\n`)
     expect((await cli('doctor')).stdout).toContain("'late' is retrying, 1 of 3, next at 2199-01-01 00:00:00")
 
-    expect(await cli('schedules', 'pause', 'report', 'late')).toMatchObject({
+    expect(await cli('schedules', 'pause', 'report', 'late', '--reason', 'See #1')).toMatchObject({
       code: 0,
-      stdout: 'report: paused\nlate: paused\n',
+      stdout: 'report: paused; waiting jobs run\nlate: paused; waiting jobs run\n',
     })
+    expect((await cli('schedules', 'show', 'report')).stdout).toContain('Reason: See #1')
     expect(await cli('schedules', 'pause', 'report')).toMatchObject({ code: 4, stdout: '' })
     expect(await cli('schedules', 'pause', 'nobody', 'report')).toMatchObject({ code: 3 })
     expect((await cli('schedules', 'resume', 'report')).stdout).toMatch(

@@ -54,7 +54,20 @@ test('the fields in JavaScript are those of the API', async () => {
 })
 
 /** Points of a calendar or of a range, and not the time at which something happened. */
-const POINTS = ['slot', 'lastSlot', 'starts', 'ends', 'from', 'to', 'hour', 'at', 'now', 'busySince']
+const POINTS = [
+  'until',
+  'frozenUntil',
+  'slot',
+  'lastSlot',
+  'starts',
+  'ends',
+  'from',
+  'to',
+  'hour',
+  'at',
+  'now',
+  'busySince',
+]
 
 test('the time at which something happened ends in At, and ids of other rows end in Id', () => {
   const found = { instants: new Set<string>(), others: new Set<string>() }

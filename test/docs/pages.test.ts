@@ -57,7 +57,15 @@ eachDatabase(({ kind, fresh }) => {
     const database = await fresh()
     await Kalends.migrate(database.url)
     const page = read('docs/tables.md')
-    for (const table of ['periodic_task', 'job', 'job_log', 'attempt', 'worker', 'declared_set']) {
+    for (const table of [
+      'periodic_task',
+      'job',
+      'job_log',
+      'attempt',
+      'worker',
+      'declared_set',
+      'schedule_freeze',
+    ]) {
       const [, text = ''] =
         new RegExp(`^## ${table}: [^\\n]*\\n([^]*?)(?=^## |$(?![^]))`, 'm').exec(page) ?? []
       const rows =

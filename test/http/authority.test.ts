@@ -238,6 +238,33 @@ eachDatabase((under) => {
     expect(changed.headers.get('etag')).not.toBe(tag)
   })
 
+  it('callers that may not use every task cannot freeze, and the hook decides about freezes', async () => {
+    const seen: unknown[] = []
+    const { call, kalends } = await apiScene(under, {
+      authorize: (request) => ({
+        role: 'admin',
+        ...(request.headers.get('authorization') === 'Bearer some' && { tasks: ['mail'] }),
+      }),
+      permit: ({ action, task, scheduleId }) => {
+        seen.push([action, task, scheduleId])
+        return task !== 'secret'
+      },
+    })
+    await kalends.schedules.create({ id: 's', task: 'mail', timer: 'daily' })
+    const until = '2199-01-01T00:00:00Z'
+    const freeze = (body: object, as = 'admin') =>
+      call('POST /api/v1/freezes', { body: { until, ...body }, as })
+    expect((await freeze({ task: 'mail' }, 'some')).status).toBe(403)
+    expect((await freeze({ task: 'secret' })).status).toBe(403)
+    expect((await freeze({ scheduleId: 's' })).status).toBe(201)
+    expect((await freeze({ all: true })).status).toBe(201)
+    expect(seen).toEqual([
+      ['freeze', 'secret', null],
+      ['freeze', 'mail', 's'],
+      ['freeze', '*', null],
+    ])
+  })
+
   it('what the hook has permitted is what is written, also when the row changes meanwhile', async () => {
     const edits: (() => Promise<unknown>)[] = []
     const { call, kalends } = await apiScene(under, {

@@ -95,6 +95,66 @@ eachDatabase((under) => {
     expect((await call('POST /api/v1/schedules/none/pause')).status).toBe(404)
   })
 
+  it('a pause has a reason, and leaves or cancels waiting jobs', async () => {
+    const { call, kalends, lines } = await apiScene(under)
+    await call('PUT /api/v1/schedules/s', { body: mail })
+    const { body: run } = await call('POST /api/v1/schedules/s/run')
+    const pause = (body: object) => call('POST /api/v1/schedules/s/pause', { body })
+    expect(await pause({ job: 'cancel' })).toMatchObject({ status: 422 })
+    expect(await pause({ jobs: 'leave', reason: 'See #1' })).toMatchObject({
+      status: 200,
+      body: { status: 'paused', pauseReason: 'See #1' },
+    })
+    expect(await kalends.jobs.get(run.jobId)).toMatchObject({ state: 'waiting' })
+    const resumed = await call('POST /api/v1/schedules/s/resume')
+    expect(resumed.body).toMatchObject({ status: 'active', pauseReason: null })
+    expect((await pause({ jobs: 'cancel' })).status).toBe(200)
+    expect(await kalends.jobs.get(run.jobId)).toMatchObject({ state: 'cancelled' })
+    expect(lines.some(({ fields }) => JSON.stringify(fields).includes('See #1'))).toBe(true)
+  })
+
+  it('freezes can be previewed, made, listed and ended, by administrators of everything', async () => {
+    const { call, kalends, lines } = await apiScene(under)
+    await call('PUT /api/v1/schedules/s', { body: mail })
+    const target = { task: 'mail', until: '2199-01-01T00:00:00.000Z' }
+    const preview = await call('POST /api/v1/freezes/preview', {
+      body: { scheduleId: 's', until: new Date(Date.now() + 864e5) },
+      as: 'operator',
+    })
+    expect(preview).toMatchObject({
+      status: 200,
+      body: { slots: [{ scheduleId: 's' }], isComplete: true, jobs: 0 },
+    })
+    const made = await call('POST /api/v1/freezes', { body: { ...target, reason: 'Maintenance' } })
+    expect(made).toMatchObject({ status: 201, body: { ...target, group: null, reason: 'Maintenance' } })
+    expect((await call('GET /api/v1/freezes', { as: 'reader' })).body.items).toEqual([made.body])
+    const path = `DELETE /api/v1/freezes/${made.body.id}`
+    for (const as of ['reader', 'operator', 'ann']) {
+      expect((await call('POST /api/v1/freezes', { body: target, as })).status).toBe(403)
+      expect((await call(path, { as })).status).toBe(403)
+    }
+    expect((await call('GET /api/v1/freezes', { as: 'ann' })).status).toBe(403)
+    expect(await call('POST /api/v1/freezes', { body: { until: target.until } })).toMatchObject({
+      status: 422,
+      body: { field: 'all' },
+    })
+    expect(
+      await call('POST /api/v1/freezes', { body: { ...target, until: '2020-01-01T00:00:00Z' } }),
+    ).toMatchObject({
+      status: 422,
+      body: { field: 'until' },
+    })
+    expect((await call('POST /api/v1/freezes', { body: { ...target, scheduleId: 'none' } })).status).toBe(404)
+    expect(await call(path)).toMatchObject({ status: 200, body: made.body })
+    expect((await call(path)).status).toBe(404)
+    expect(await kalends.freezes()).toEqual([])
+    const audits = lines.flatMap(({ fields }) => ('audit' in fields ? [fields['audit']] : []))
+    expect(audits.slice(-2)).toMatchObject([
+      { action: 'freeze', freezeId: made.body.id, before: null },
+      { action: 'thaw', freezeId: made.body.id, after: null },
+    ])
+  })
+
   it('what GET returns can be put, which changes nothing, also with redacted args', async () => {
     const { call, kalends, lines } = await apiScene(under, {}, { redact: ['args.password'] })
     await kalends.schedules.create({

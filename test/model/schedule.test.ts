@@ -30,6 +30,7 @@ const stored: StoredSchedule = {
   failedAttempts: 0,
   retryAt: null,
   frozenUntil: null,
+  pauseReason: null,
   retry: null,
   retryLimit: null,
   markedBy: null,

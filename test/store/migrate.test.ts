@@ -21,7 +21,16 @@ async function tableNames(database: Pick<TestDatabase, 'kind' | 'query'>): Promi
   return rows.map((row) => String(row['name']))
 }
 
-const OURS = ['attempt', 'declared_set', 'job', 'job_log', 'kalends_migration', 'periodic_task', 'worker']
+const OURS = [
+  'attempt',
+  'declared_set',
+  'job',
+  'job_log',
+  'kalends_migration',
+  'periodic_task',
+  'schedule_freeze',
+  'worker',
+]
 
 onEachStore((under) => {
   it('an empty database gets the tables', async () => {

@@ -160,6 +160,40 @@ onEachStore((under) => {
     expect(decided).toEqual(['alice/digest'])
   })
 
+  it('to pause may cancel what is queued, and keeps the reason until it is resumed', async () => {
+    await planned(under, 's', new Date('2199-01-01T00:00:00Z'), {
+      overlap: 'allow',
+      retry_at: '2199-01-01 00:00:00',
+      retry: 1,
+    })
+    const slots = ['2026-01-01 00:00:00.000', '2026-01-02 00:00:00.000', '2026-01-03 00:00:00.000']
+    const of = (index: number, state: string, more = {}) =>
+      job(under, state, { periodic_task_id: 's', slot: slots[index] ?? null, exclusive: 0, state, ...more })
+    await of(0, 'running', { worker: WORKER, claim: 1, attempt: 1 })
+    await of(1, 'waiting', { attempt: 1, run_at: '2199-01-01 00:00:00.000' })
+    await of(2, 'blocked')
+    await job(under, 'of another', { periodic_task_id: 't', slot: slots[0] ?? null })
+    const { schedules } = under.store
+    const pause = (jobs: 'leave' | 'cancel') =>
+      schedules.pause('s', { jobs, reason: 'See #1' }, undefined, planEdit)
+    expect(await pause('leave')).toMatchObject({ status: 'paused', pauseReason: 'See #1', enabled: false })
+    expect(await jobRow(under, 'waiting')).toMatchObject({ state: 'waiting' })
+    expect(await schedules.update('s', { enabled: true }, undefined, planEdit)).toMatchObject({
+      pauseReason: null,
+    })
+    const paused = await pause('cancel')
+    expect(paused).toMatchObject({ status: 'paused', retryAt: null, runCount: 0 })
+    expect(paused).toEqual(await get('s'))
+    expect(await jobRow(under, 'running')).toMatchObject({ state: 'running', stop_requested: null })
+    for (const id of ['waiting', 'blocked']) {
+      const row = await jobRow(under, id)
+      expect(row).toMatchObject({ state: 'cancelled' })
+      expect(row['finished']).not.toBeNull()
+    }
+    expect(await jobRow(under, 'of another')).toMatchObject({ state: 'waiting' })
+    expect(await schedules.pause('none', { jobs: 'leave', reason: null })).toBeNull()
+  })
+
   it('to resume plans from now, also what was due when it was paused', async () => {
     const now = await clock(under)
     const rows = {

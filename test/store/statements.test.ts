@@ -184,7 +184,7 @@ eachDatabase(({ kind, bare }) => {
     return rows.reduce((sum, row) => sum + Number(row['Value']), 0)
   }
 
-  const TURNS = /AS part FROM/
+  const TURNS = /AS part, NULL AS of_schedule/
   const CLAIM = /ORDER BY claim_group, claim_task, claim_rank, id/
   const SORTS = /filesort|TEMP B-TREE FOR ORDER BY|temporary/i
   const primary = kind === 'sqlite' ? /^sqlite_autoindex_\w+_1$/ : /^PRIMARY$/
@@ -192,8 +192,9 @@ eachDatabase(({ kind, bare }) => {
   /** Reads by this index only, in its order. */
   const readsBy = async (statement: string | undefined, key: RegExp) => {
     const steps = await explain(statement)
-    const reading = steps.filter(
-      (step) => kind !== 'sqlite' || /SEARCH|SCAN (job|periodic_task)/.test(step.extra),
+    // The table of freezes is tiny, and mostly empty.
+    const reading = steps.filter((step) =>
+      kind === 'sqlite' ? /(SEARCH|SCAN) (job|periodic_task)/.test(step.extra) : step.table !== 'f',
     )
     expect(reading.length, statement).toBeGreaterThan(0)
     for (const step of reading) {

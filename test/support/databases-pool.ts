@@ -13,7 +13,15 @@ import { type Connection, createConnection, type RowDataPacket } from 'mysql2/pr
 import { migrateDatabase } from '../../src/store/open.ts'
 import { endSessions, newDatabaseName, type ServerKind, type TestRun, withDatabase } from './databases-run.ts'
 
-const FILLED = ['attempt', 'declared_set', 'job', 'job_log', 'periodic_task', 'schedule_freeze', 'worker'] as const
+const FILLED = [
+  'attempt',
+  'declared_set',
+  'job',
+  'job_log',
+  'periodic_task',
+  'schedule_freeze',
+  'worker',
+] as const
 const TABLES = [...FILLED, 'kalends_migration'] as const
 /** As many rows are deleted; more would stay in the statistics and as history, so their table is truncated. */
 const FEW = 500

@@ -132,3 +132,14 @@ it('it does not look more often for jobs of this process, or for one that nobody
   expect(stuck.told.length - looks).toBeLessThanOrEqual(41)
   await stuck.watch.loop.stop()
 })
+
+it('changed freezes are reported, but not those of the first look', async () => {
+  const { watch, told } = watching([
+    { freezes: 'one' },
+    { freezes: 'one' },
+    { freezes: 'two' },
+    { freezes: 'two' },
+  ])
+  for (let pass = 0; pass < 4; pass += 1) await watch.pass()
+  expect(told).toEqual(['look', 'look', 'look', 'freezes', 'look'])
+})

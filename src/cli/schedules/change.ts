@@ -1,7 +1,7 @@
 /** `kalends schedules pause`, `resume`, `reset`, `rm` and `run`: actions on schedules, by their ids. */
 import { NotFoundError } from '../../errors.ts'
 import type { Schedule, Schedules } from '../../index.ts'
-import { type AnyCommand, Command, examples } from '../commander.ts'
+import { type AnyCommand, Command, examples, Option } from '../commander.ts'
 import { confirm } from '../confirm.ts'
 import { commandMessage, exitCodeOf, QuietFailure } from '../failure.ts'
 import { showSubmitted } from '../jobs/submit.ts'
@@ -10,15 +10,26 @@ import { onDatabase } from '../session.ts'
 import { counted, jsonValue, when } from '../values.ts'
 
 export function pauseCommand(): AnyCommand {
-  return changeCommand(
-    new Command('pause')
-      .summary('pause schedules')
-      .description(
-        'Pauses schedules: nothing is submitted until you resume them; restarts and deploys do not change that. Waiting\n' +
-          'and running jobs are not affected.',
-      ),
-    (schedules, id) => schedules.pause(id),
-    () => 'paused',
+  const command = new Command('pause')
+    .summary('pause schedules')
+    .description(
+      'Pauses schedules: nothing is submitted until you resume them; restarts and deploys do not change that. Running\n' +
+        'jobs go on. To stop something until a given time, use kalends freeze.',
+    )
+    .argument('<id...>')
+    .addOption(
+      new Option('--jobs <what>', 'what happens to waiting jobs')
+        .choices(['leave', 'cancel'])
+        .default('leave'),
+    )
+    .option('--reason <text>', 'why, for people')
+    .addHelpText('after', examples('schedules pause nightly', "schedules pause nightly --reason 'See #123'"))
+  return onDatabase(command, ({ schedules }, ids, { jobs, reason, json }) =>
+    forEachId(ids, async (id) => {
+      const schedule = await schedules.pause(id, { jobs, reason })
+      if (json === true) printJson(schedule)
+      else print(`${harmlessText(id)}: paused; waiting jobs ${jobs === 'leave' ? 'run' : 'were cancelled'}\n`)
+    }),
   )
 }
 

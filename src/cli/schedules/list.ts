@@ -12,6 +12,7 @@ import { when, wholeNumber } from '../values.ts'
 const STYLES: Readonly<Partial<Record<ScheduleStatus, Style>>> = {
   active: 'green',
   retrying: 'yellow',
+  frozen: 'yellow',
   paused: 'yellow',
   dead: 'red',
   invalid: 'red',
@@ -63,6 +64,7 @@ function columns(now: Date): Column<Schedule>[] {
 
 /** `active`, or `retrying, 2 of 3, next at …`. */
 export function statusText(schedule: Schedule): string {
+  if (schedule.status === 'frozen') return `frozen until ${when(schedule.frozenUntil)}`
   return schedule.status === 'retrying' ? retryText(schedule, when(schedule.retryAt)) : schedule.status
 }
 

@@ -47,6 +47,7 @@ async function pageOf(kalends: Kalends, schedule: Schedule): Promise<string> {
     ['Schedule', schedule.id],
     ['Summary', schedule.summary],
     ['State', statusText(schedule)],
+    ['Reason', schedule.pauseReason],
     ['Task', schedule.task],
     ['Args', JSON.stringify(schedule.args)],
     ['Timer', schedule.timer],

@@ -1,4 +1,5 @@
 import { AttemptsLocked, writeAttempts } from './attempts.ts'
+import { isFrozenBy } from '../../model/freeze.ts'
 import { Halving } from '../../model/halves.ts'
 import { type ClaimedJob, type Fence, fenceOf } from '../../model/job.ts'
 import type { Turn } from '../database.ts'
@@ -9,7 +10,6 @@ import { lockRows, updateRows } from './by-key.ts'
 import { orphan } from './conditions.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
-import { frozenJob } from './freezes.ts'
 import { groupBy } from './group-by.ts'
 import { type Isolation, isolated } from './isolated.ts'
 import { saveProgress } from './progress.ts'
@@ -165,49 +165,59 @@ async function claim(
   const except = [...(setAside?.ids() ?? []), ...isolation.contention.ids()]
   // One more turn for each job that is set aside, because it may be the only one of its group.
   const most = Math.min(limit + except.length, MOST_TURNS)
-  const turns = await findTurns(context, names, most, afterGroup)
+  const { turns, freezes } = await findTurns(context, names, most, afterGroup)
   if (turns.length === 0) return []
   return await isolated<StartableRow, ClaimedJob>(isolation, setAside, {
     together: (report) =>
       context.transaction(async (tx) => {
-        const rows = await withoutFrozen(tx, await lockTurns(tx, turns, { limit, taskLimits, except }))
+        const rows = await withoutFrozen(
+          tx,
+          await lockTurns(tx, turns, { limit, taskLimits, except }),
+          freezes,
+        )
         const found = withinTaskLimits(rows, taskLimits).slice(0, limit)
         report(found)
         return await startAttempts(tx, worker, found, tasks)
       }),
     some: (jobs) =>
       context.transaction(async (tx) => {
-        const rows = await lockRows<ClaimableRow>(tx, {
+        const rows = await lockRows<StartableRow>(tx, {
           table: tables.job,
-          columns: `${startableColumns(dialect)}, ${frozenJob(tx)} AS frozen`,
+          columns: startableColumns(dialect),
           ids: jobs.map(({ id }) => id),
           where: 'claim_task IS NOT NULL',
         })
-        return await startAttempts(tx, worker, await withoutFrozen(tx, rows), tasks)
+        return await startAttempts(tx, worker, await withoutFrozen(tx, rows, freezes), tasks)
       }),
   })
 }
 
-/** A claimable job, and the end of the freeze that applies to it. */
-interface ClaimableRow extends StartableRow {
-  readonly frozen: string | null
-}
-
 /** Holds the jobs to which a freeze applies until it ends. @returns the others */
-async function withoutFrozen(tx: Context, rows: readonly ClaimableRow[]): Promise<ClaimableRow[]> {
-  const frozen = groupBy(
-    rows.filter((row) => row.frozen !== null),
-    (row) => row.frozen,
-  )
-  for (const [until, of] of frozen)
-    await updateRows(
-      tx,
-      tx.tables.job,
-      { frozen_until: '?' },
-      of.map(({ id }) => id),
-      { params: [until] },
-    )
-  return rows.filter((row) => row.frozen === null)
+async function withoutFrozen(
+  tx: Context,
+  rows: readonly StartableRow[],
+  freezes: readonly FreezeRow[],
+): Promise<readonly StartableRow[]> {
+  if (freezes.length === 0) return rows
+  const until = (row: StartableRow) =>
+    freezes
+      .filter(({ of_schedule: schedule, claim_task: task, claim_group: group }) =>
+        isFrozenBy(
+          { scheduleId: schedule, task, group },
+          { ...row, scheduleId: row.periodic_task_id, group: row.group_ },
+        ),
+      )
+      .reduce<string | null>((last, { until: end }) => (last === null || end > last ? end : last), null)
+  for (const [end, frozen] of groupBy(rows, until))
+    if (end !== null)
+      await updateRows(
+        tx,
+        tx.tables.job,
+        { frozen_until: '?' },
+        frozen.map(({ id }) => id),
+        { params: [end] },
+      )
+  return rows.filter((row) => until(row) === null)
 }
 
 /** @returns how many were still due, as a list that is empty if there were none */
@@ -220,8 +230,16 @@ async function promote(tx: Context, jobs: readonly { readonly id: string }[]): P
   return promoted === 0 ? [] : [promoted]
 }
 
+/** A freeze in force, in the columns of a turn. */
+interface FreezeRow {
+  readonly claim_group: string | null
+  readonly claim_task: string | null
+  readonly of_schedule: string | null
+  readonly until: string
+}
+
 /**
- * The next turns: first the groups after the one that had the last turn, then from the first group again. The scan
+ * The freezes in force, and the next turns: first the groups after the one that had the last turn, then from the first group again. The scan
  * stops when it has enough, so it reads neither long queues nor many queues to the end.
  */
 async function findTurns(
@@ -229,25 +247,31 @@ async function findTurns(
   tasks: readonly string[],
   limit: number,
   afterGroup: string,
-): Promise<Turn[]> {
+): Promise<{ readonly turns: Turn[]; readonly freezes: FreezeRow[] }> {
   // Adds the number of tasks, so that the last group is read completely: within a group the rank decides, but the scan
   // goes by task name.
   const of = { tasks: tasks.length, limit: limit + tasks.length }
   const parts = (['>', '>='] as const).map(
     (from) =>
-      `SELECT claim_group, claim_task, claim_rank, '${from}' AS part
+      `SELECT claim_group, claim_task, claim_rank, '${from}' AS part, NULL AS of_schedule, NULL AS until
        FROM ${dialect.turns(tables.job, tables.claimIndex, { from, ...of })} AS turns`,
   )
-  const found = await rows<Turn & { part: '>' | '>=' }>(dialect.union(parts), [
-    afterGroup,
-    ...tasks,
-    '',
-    ...tasks,
-  ])
-  const after = found.filter(({ part }) => part === '>')
+  const freezes = `SELECT group_ AS claim_group, task AS claim_task, 0 AS claim_rank, 'freeze' AS part,
+      schedule_id AS of_schedule, ${dialect.instant('until')} AS until
+    FROM ${tables.freeze}
+    WHERE ${dialect.instant('until')} > ${dialect.now}`
+  const found = await rows<(Turn & { part: '>' | '>=' }) | (FreezeRow & { part: 'freeze' })>(
+    dialect.union([...parts, freezes]),
+    [afterGroup, ...tasks, '', ...tasks],
+  )
+  const turns = found.filter((row) => row.part !== 'freeze')
+  const after = turns.filter(({ part }) => part === '>')
   const known = new Set(after.map(named))
-  const others = found.filter((turn) => turn.part === '>=' && !known.has(named(turn)))
-  return [inOrder(after), inOrder(others)].flat().slice(0, limit)
+  const others = turns.filter((turn) => turn.part === '>=' && !known.has(named(turn)))
+  return {
+    turns: [inOrder(after), inOrder(others)].flat().slice(0, limit),
+    freezes: found.filter((row) => row.part === 'freeze'),
+  }
 }
 
 const named = ({ claim_group, claim_task }: Turn) => JSON.stringify([claim_group, claim_task])
@@ -261,17 +285,17 @@ async function lockTurns(
     readonly taskLimits: ReadonlyMap<string, number>
     readonly except: readonly string[]
   },
-): Promise<ClaimableRow[]> {
+): Promise<StartableRow[]> {
   const { dialect, tables } = tx
   const except = exceptFor(of.except)
   const share = Math.ceil(of.limit / turns.length)
   const part = (turn: Turn) =>
-    `SELECT ${startableColumns(dialect)}, ${frozenJob(tx)} AS frozen
+    `SELECT ${startableColumns(dialect)}
      FROM ${dialect.found(tables.job, { index: tables.claimIndex })}
      WHERE claim_group = ? AND claim_task = ? ${except.text}
      ORDER BY claim_group, claim_task, claim_rank, id
      LIMIT ${integerLiteral(Math.min(share, of.taskLimits.get(turn.claim_task) ?? share))} ${dialect.locked('skip')}`
-  return await tx.rows<ClaimableRow>(
+  return await tx.rows<StartableRow>(
     dialect.union(turns.map(part)),
     turns.flatMap((turn) => [turn.claim_group, turn.claim_task, ...except.params]),
   )

@@ -39,7 +39,7 @@ interface FreezeRow {
   id: string
   schedule_id: string | null
   task: string | null
-  group_: string | null
+  in_group: string | null
   until: string
   reason: string | null
   created: string
@@ -49,7 +49,7 @@ export function freezeStore(context: TablesContext): FreezeStore {
   const { dialect, tables } = context
   const list = async (condition: string, params: readonly string[]): Promise<Freeze[]> => {
     const rows = await context.rows<FreezeRow>(
-      `SELECT id, schedule_id, task, group_, reason,
+      `SELECT id, schedule_id, task, group_ AS in_group, reason,
          ${dialect.instant('until')} AS until, ${dialect.instant('created')} AS created
        FROM ${tables.freeze}
        WHERE ${condition}
@@ -60,7 +60,7 @@ export function freezeStore(context: TablesContext): FreezeStore {
       id: row.id,
       scheduleId: row.schedule_id,
       task: row.task,
-      group: row.group_,
+      group: row.in_group,
       until: fromStored(row.until),
       reason: row.reason,
       createdAt: fromStored(row.created),
@@ -95,47 +95,39 @@ export function freezeStore(context: TablesContext): FreezeStore {
   }
 }
 
-/** Lets go of what no freeze holds as long. What another freeze still holds is held again when it is looked at. */
-export async function thaw(context: TablesContext): Promise<void> {
+/** Schedules, then jobs, that no freeze holds as long: ` FROM … WHERE …`. */
+export function heldForNothing(context: Context): [schedules: string, jobs: string] {
   const { tables, dialect } = context
   const { schedule, scheduleStatusIndex, job, dueIndex } = tables
   const held = `frozen_until > ${dialect.now}`
-  await letGo(context, {
-    table: schedule,
-    from: dialect.found(schedule, { index: scheduleStatusIndex }),
-    where: `status = 'frozen' AND ${held}`,
-    still: frozenSchedule(context),
-    // The slots until now came during the freeze.
-    until: dialect.now,
-  })
-  await letGo(context, {
-    table: job,
-    from: dialect.found(job, { index: dueIndex }),
-    where: `due_at > ${dialect.now} AND ${held}`,
-    still: frozenJob(context),
-    until: 'NULL',
-  })
+  const tooLong = (still: string) => `COALESCE(${still}, '') < ${dialect.instant('frozen_until')}`
+  return [
+    `FROM ${dialect.found(schedule, { index: scheduleStatusIndex })}
+     WHERE status = 'frozen' AND ${held} AND ${tooLong(frozenSchedule(context))}`,
+    `FROM ${dialect.found(job, { index: dueIndex })}
+     WHERE due_at > ${dialect.now} AND ${held} AND ${tooLong(frozenJob(context))}`,
+  ]
 }
 
-interface Held {
-  readonly table: string
-  readonly from: string
-  readonly where: string
-  readonly still: string
-  readonly until: string
+/** Lets go of these. What another freeze still holds is held again when it is looked at. */
+export async function thaw(context: TablesContext): Promise<void> {
+  const { tables, dialect } = context
+  const [schedules, jobs] = heldForNothing(context)
+  // The slots of a schedule until now came during the freeze.
+  await letGo(context, tables.schedule, schedules, dialect.now)
+  await letGo(context, tables.job, jobs, 'NULL')
 }
 
-async function letGo(context: TablesContext, { table, from, where, still, until }: Held): Promise<void> {
-  for (let isEnd = false; !isEnd; ) {
-    const rows = await context.rows<{ id: string; held: string; still: string | null }>(
-      `SELECT id, ${context.dialect.instant('frozen_until')} AS held, ${still} AS still
-       FROM ${from}
-       WHERE ${where}
-       LIMIT ${integerLiteral(AT_ONCE)}`,
-    )
-    const free = rows.filter((row) => row.still === null || row.still < row.held).map(({ id }) => id)
+async function letGo(context: TablesContext, table: string, held: string, until: string): Promise<void> {
+  for (let found = AT_ONCE; found === AT_ONCE; ) {
+    const rows = await context.rows<{ id: string }>(`SELECT id ${held} LIMIT ${integerLiteral(AT_ONCE)}`)
     const freed = await context.transaction(async (tx) => {
-      const got = await lockRows<{ id: string }>(tx, { table, columns: 'id', ids: free.toSorted(), where })
+      const got = await lockRows<{ id: string }>(tx, {
+        table,
+        columns: 'id',
+        ids: rows.map(({ id }) => id).toSorted(),
+        where: `frozen_until > ${context.dialect.now}`,
+      })
       return await updateRows(
         tx,
         table,
@@ -143,6 +135,6 @@ async function letGo(context: TablesContext, { table, from, where, still, until 
         got.map(({ id }) => id),
       )
     })
-    isEnd = rows.length < AT_ONCE || freed === 0
+    found = freed === 0 ? 0 : rows.length
   }
 }

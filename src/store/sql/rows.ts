@@ -70,6 +70,7 @@ export interface ScheduleRow extends PlannableRow, SettingRow {
   last_finished: string | null
   last_job: string | null
   failed_attempts: number
+  pause_reason: string | null
   retry: number | null
   retry_limit: number | null
 }
@@ -148,6 +149,7 @@ export function scheduleExpressions(dialect: Dialect): string[] {
     'declared_by',
     'last_job',
     'failed_attempts',
+    'pause_reason',
     'retry',
     'retry_limit',
   ]
@@ -282,6 +284,7 @@ export function toSchedule(row: ScheduleRow): StoredSchedule {
     lastFinishedAt: fromText(row.last_finished),
     lastJobId: row.last_job,
     lastError: row.last_error,
+    pauseReason: row.pause_reason,
     frozenUntil: fromText(row.frozen_until),
     retryAt: fromText(row.retry_at),
     retry: numberOr(row.retry, null),

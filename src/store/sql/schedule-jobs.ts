@@ -11,7 +11,7 @@ import { OPEN } from './conditions.ts'
 import type { Context } from './context.ts'
 import { endJobs, endingColumns, type EndingRow } from './ends.ts'
 import { groupBy } from './group-by.ts'
-import type { PlannableRow } from './rows.ts'
+import { plannableColumns, type PlannableRow } from './rows.ts'
 import { type StartableRow, startableColumns, startAttempts } from './start-attempts.ts'
 import { placeholders, type Tables } from './tables.ts'
 
@@ -131,6 +131,34 @@ export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promis
   const cancelled = { state: "'cancelled'", reason: "'replaced'", finished: now }
   await updateRows(tx, tx.tables.job, cancelled, others)
   await updateRows(tx, tx.tables.job, { stop_requested: `COALESCE(stop_requested, ${now})` }, running)
+}
+
+/** Cancels the waiting and blocked jobs of a schedule, whose row is locked. */
+export async function cancelQueued(tx: Context, schedule: string): Promise<void> {
+  const { dialect, tables } = tx
+  const queued = "state IN ('waiting', 'blocked')"
+  const found = await tx.rows<{ id: string }>(
+    `SELECT id FROM ${dialect.found(tables.job, { index: tables.stateIndex })}
+     WHERE ${queued} AND periodic_task_id = ?
+     ORDER BY id`,
+    [schedule],
+  )
+  const rows = await lockRows<EndingRow>(tx, {
+    table: tables.job,
+    columns: endingColumns(dialect),
+    ids: found.map(({ id }) => id),
+    locked: 'wait',
+    where: queued,
+  })
+  const columns = plannableColumns(dialect)
+  const [of] = await lockRows<PlannableRow>(tx, { table: tables.schedule, columns, ids: [schedule] })
+  const outcome = { state: 'cancelled', reason: null, error: null, result: null } as const
+  await endJobs(
+    tx,
+    rows.map((row) => ({ row, outcome })),
+    new Map(of === undefined ? [] : [[schedule, of]]),
+    () => null,
+  )
 }
 
 /** Ends the jobs of these schedules, which all wait for a retry: their runs have failed. */

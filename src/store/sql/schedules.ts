@@ -24,7 +24,7 @@ import {
   toPlannable,
   toSchedule,
 } from './rows.ts'
-import { insertScheduleJobs, latestRun, openJobs } from './schedule-jobs.ts'
+import { cancelQueued, insertScheduleJobs, latestRun, openJobs } from './schedule-jobs.ts'
 import { countUpTo } from './scan.ts'
 import { placeholders } from './tables.ts'
 
@@ -81,8 +81,18 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
         const changed = withSettings(current, changes)
         if (changes.enabled !== true || current.enabled) return planned(tx, changed, plan)
         // Planned from now, even if no worker has seen that it was paused.
-        await updateRows(tx, tables.schedule, { nextrun: 'NULL' }, [current.id])
-        return planned(tx, { ...changed, nextRunAt: null }, plan)
+        await updateRows(tx, tables.schedule, { nextrun: 'NULL', pause_reason: 'NULL' }, [current.id])
+        return planned(tx, { ...changed, nextRunAt: null, pauseReason: null }, plan)
+      }),
+
+    pause: (name, { reason, jobs }, check, plan) =>
+      changing(name, check, async (tx, { id }) => {
+        const paused = { enabled: '0', pause_reason: '?' }
+        await updateRows(tx, tables.schedule, paused, [id], { params: [reason] })
+        if (jobs === 'cancel') await cancelQueued(tx, id)
+        const after = await readSchedule(tx, ANY_OWNER, id)
+        if (after === null) throw new Error(`the schedule ${id} was locked but cannot be found`)
+        return planned(tx, after, plan)
       }),
 
     delete: (name, check) =>

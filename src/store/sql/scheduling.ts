@@ -6,7 +6,7 @@ import type { Mark, SchedulingStore } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
-import { frozenSchedule, thaw } from './freezes.ts'
+import { frozenSchedule } from './freezes.ts'
 import { furthest } from './furthest.ts'
 import { type Isolation, isolated } from './isolated.ts'
 import { scheduleColumns, type ScheduleRow, toPlannable, toSchedule } from './rows.ts'
@@ -63,7 +63,7 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
         wakeAt: instantOfLook(row.wake_at, row.clock),
         dueAt: instantOfLook(row.due_at, row.clock),
         claimable: row.claimable !== 0,
-        freezes: `${row.freezes} ${row.first_end} ${row.last_end}`,
+        freezes: JSON.stringify([row.freezes, row.first_end, row.last_end]),
       }
     },
 
@@ -90,10 +90,7 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
 
     clearStaleMarks: (worker, leaseMs) => clearStaleMarks(context, worker, leaseMs),
 
-    async sweep(worker, leaseMs, extent) {
-      if (extent === 'everything') await thaw(context)
-      return await sweep(context, sweeping, worker, leaseMs, extent)
-    },
+    sweep: (worker, leaseMs, extent) => sweep(context, sweeping, worker, leaseMs, extent),
 
     furthest: (most) => furthest(context, most),
   }

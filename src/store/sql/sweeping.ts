@@ -13,6 +13,7 @@ import {
 } from './conditions.ts'
 import type { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
+import { heldForNothing, thaw } from './freezes.ts'
 import { groupBy } from './group-by.ts'
 
 /** A row that the sweep has found. */
@@ -24,6 +25,7 @@ interface Found {
     | 'blocked job'
     | 'waits for nothing'
     | 'retries nothing'
+    | 'held'
   readonly id: string
   /** The mark when it was found. */
   readonly worker: string | null
@@ -65,6 +67,7 @@ export async function sweep(
       healed.push(`the schedule ${id} waited for the end of a run whose job was deleted`)
   })
   await repairEach(contention, of('retries nothing'), (id) => endRetry(context, id))
+  if (of('held').length > 0) await thaw(context)
   return { healed, orphans: of('orphan').length > 0 }
 }
 
@@ -109,8 +112,10 @@ function anyOrphan({ tables }: Context): string {
   return `SELECT 'orphan' AS kind, id, ${NO_MARK} FROM ${tables.job} WHERE ${orphan(tables)} LIMIT 1`
 }
 
-function broken({ tables, dialect }: Context, leaseMs: number): string[] {
+function broken(context: Context, leaseMs: number): string[] {
+  const { tables, dialect } = context
   return [
+    ...heldForNothing(context).map((found) => `SELECT 'held' AS kind, id, ${NO_MARK} ${found} LIMIT 1`),
     // If a manual edit or a clock moved a mark far ahead, it would hold the row until then.
     `SELECT 'far mark' AS kind, id, worker, ${dialect.instant('marked')} AS marked
      FROM ${tables.schedule}

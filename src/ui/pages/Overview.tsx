@@ -13,6 +13,7 @@ import { now } from '../time/clock.ts'
 import { Took } from '../time/Time.tsx'
 import { count, DAY_MS, HOUR_MS } from '../time/format.ts'
 import { Errors } from './Errors.tsx'
+import { Freezes } from './Freezes.tsx'
 import { NeedsAttention } from './NeedsAttention.tsx'
 import { NextHour } from './NextHour.tsx'
 import { useWorkers, WorkerTable } from './Workers.tsx'
@@ -35,6 +36,7 @@ export function Overview() {
       ) : (
         <Figures schedules={schedules.data} jobs={jobs.data} />
       )}
+      {!isScoped.value && <Freezes />}
       <NeedsAttention counts={schedules.data} />
       <div class="columns">
         <Running />

@@ -15,7 +15,7 @@ import { mayEdit, mayOperate } from '../session.ts'
 import { Ago } from '../time/Time.tsx'
 import { count, zoneOf } from '../time/format.ts'
 
-const STATUSES = ['active', 'retrying', 'paused', 'dead', 'invalid', 'done', 'retired'] as const
+const STATUSES = ['active', 'retrying', 'frozen', 'paused', 'dead', 'invalid', 'done', 'retired'] as const
 const FILTERS = ['task', 'group', 'submitter', 'declaredBy'] as const
 
 const columns: readonly Column<ListedSchedule>[] = [
@@ -110,10 +110,11 @@ export function nextRunOf({
   waitingFor,
   nextRunAt,
 }: Pick<Schedule, 'status' | 'waitingFor' | 'nextRunAt'>) {
-  return isActive(status) && waitingFor === null ? nextRunAt : null
+  return isActive(status) && status !== 'frozen' && waitingFor === null ? nextRunAt : null
 }
 
-export const isActive = (status: Schedule['status']) => status === 'active' || status === 'retrying'
+const GOING_ON: readonly Schedule['status'][] = ['active', 'retrying', 'frozen']
+export const isActive = (status: Schedule['status']) => GOING_ON.includes(status)
 
 const bulk = (action: ScheduleAction, label: string) => ({
   label,

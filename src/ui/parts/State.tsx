@@ -8,6 +8,7 @@ type AnyState = Job['state'] | Schedule['status']
 const MEANINGS: Readonly<Record<AnyState, string>> = {
   active: 'Runs at the times of its timer',
   retrying: 'Its last attempt failed and will be retried',
+  frozen: 'A freeze holds it until a given time',
   paused: 'No jobs are submitted until it is resumed',
   done: 'No more runs will follow',
   dead: 'A run failed after all retries; reset the schedule to revive it',
@@ -37,10 +38,15 @@ export function JobState({ job: { state, attempt } }: { readonly job: Pick<Job, 
 
 /** The status, and which retry comes next. */
 export function ScheduleState({ of }: { readonly of: Schedule }) {
-  const { status, retryAt, retry, retryLimit } = of
+  const { status, frozenUntil, retryAt, retry, retryLimit } = of
   return (
     <>
       <State of={status} />
+      {status === 'frozen' && (
+        <span class="below">
+          until <Ago at={frozenUntil} />
+        </span>
+      )}
       {status === 'retrying' && (
         <span class="below">
           {retry}

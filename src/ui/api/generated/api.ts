@@ -350,6 +350,61 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/freezes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the freezes that are in force */
+        get: operations["listFreezes"];
+        put?: never;
+        /**
+         * Stop a schedule, a task, a group or everything until a given time
+         * @description It applies to what matches everything that it names. Jobs and retries wait; slots are skipped with the reason `frozen`.
+         */
+        post: operations["freeze"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/freezes/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Show what a freeze would hold and skip */
+        post: operations["previewFreeze"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/freezes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End a freeze now */
+        delete: operations["thaw"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/counts/schedules": {
         parameters: {
             query?: never;
@@ -756,6 +811,10 @@ export interface components {
             /** @description Ignored: PUT takes what GET returns */
             lastError?: unknown;
             /** @description Ignored: PUT takes what GET returns */
+            pauseReason?: unknown;
+            /** @description Ignored: PUT takes what GET returns */
+            frozenUntil?: unknown;
+            /** @description Ignored: PUT takes what GET returns */
             retryAt?: unknown;
             /** @description Ignored: PUT takes what GET returns */
             retry?: unknown;
@@ -869,6 +928,39 @@ export interface components {
             /** @description For this run only; needs the permission 'submit' */
             args?: unknown;
         };
+        PauseInput: {
+            /**
+             * @description What happens to waiting and blocked jobs; default `leave`: they run
+             * @enum {string}
+             */
+            jobs?: "leave" | "cancel";
+            reason?: string;
+        };
+        FreezeTarget: {
+            /** @description Of your choosing, 1 to 190 characters */
+            scheduleId?: string;
+            /** @description The name of the task to run */
+            task?: string;
+            /** @description Groups take turns in the queue; default none */
+            group?: string;
+            /** @description Everything; only without the others */
+            all?: boolean;
+            /** Format: date-time */
+            until: string;
+        };
+        NewFreeze: {
+            /** @description Of your choosing, 1 to 190 characters */
+            scheduleId?: string;
+            /** @description The name of the task to run */
+            task?: string;
+            /** @description Groups take turns in the queue; default none */
+            group?: string;
+            /** @description Everything; only without the others */
+            all?: boolean;
+            /** Format: date-time */
+            until: string;
+            reason?: string;
+        };
         Ids: {
             ids: string[];
         };
@@ -950,7 +1042,7 @@ export interface components {
             submitter: string | null;
             subject: string | null;
             /** @enum {string} */
-            status: "active" | "retrying" | "paused" | "done" | "dead" | "invalid" | "retired";
+            status: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRunAt: string | null;
             /** @description finish: active without a next run, which counts from the end of the current one */
             waitingFor: "finish" | null;
@@ -968,6 +1060,8 @@ export interface components {
             lastFinishedAt: string | null;
             lastJobId: string | null;
             lastError: string | null;
+            pauseReason: string | null;
+            frozenUntil: string | null;
             retryAt: string | null;
             retry: number | null;
             retryLimit: number | null;
@@ -1010,7 +1104,7 @@ export interface components {
             submitter: string | null;
             subject: string | null;
             /** @enum {string} */
-            status: "active" | "retrying" | "paused" | "done" | "dead" | "invalid" | "retired";
+            status: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRunAt: string | null;
             /** @description finish: active without a next run, which counts from the end of the current one */
             waitingFor: "finish" | null;
@@ -1028,6 +1122,8 @@ export interface components {
             lastFinishedAt: string | null;
             lastJobId: string | null;
             lastError: string | null;
+            pauseReason: string | null;
+            frozenUntil: string | null;
             retryAt: string | null;
             retry: number | null;
             retryLimit: number | null;
@@ -1076,6 +1172,7 @@ export interface components {
              */
             submittedAt: string;
             runAt: string | null;
+            frozenUntil: string | null;
             startedAt: string | null;
             finishedAt: string | null;
             /** @description Any JSON */
@@ -1113,6 +1210,7 @@ export interface components {
              */
             submittedAt: string;
             runAt: string | null;
+            frozenUntil: string | null;
             startedAt: string | null;
             finishedAt: string | null;
             /** @description Any JSON */
@@ -1152,6 +1250,7 @@ export interface components {
              */
             submittedAt: string;
             runAt: string | null;
+            frozenUntil: string | null;
             startedAt: string | null;
             finishedAt: string | null;
             /** @description Any JSON */
@@ -1206,7 +1305,7 @@ export interface components {
         Explanation: {
             scheduleId: string;
             /** @enum {string} */
-            status: "active" | "retrying" | "paused" | "done" | "dead" | "invalid" | "retired";
+            status: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRunAt: string | null;
             reasons: string[];
         };
@@ -1436,6 +1535,41 @@ export interface components {
                 lastErrorAt: string | null;
             }[];
         };
+        Freeze: {
+            id: string;
+            scheduleId: string | null;
+            task: string | null;
+            group: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339, in UTC
+             */
+            until: string;
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339, in UTC
+             */
+            createdAt: string;
+        };
+        Freezes: {
+            items: components["schemas"]["Freeze"][];
+        };
+        FreezePreview: {
+            /** @description The first 1000; one-offs run when it ends */
+            slots: {
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, in UTC
+                 */
+                at: string;
+                scheduleId: string;
+                task: string;
+            }[];
+            isComplete: boolean;
+            /** @description Jobs that wait now; 1000: or more; null: unknown */
+            jobs: number | null;
+        };
         Findings: {
             items: {
                 code: string;
@@ -1483,6 +1617,9 @@ export type PutSchedule = components['schemas']['PutSchedule'];
 export type NewSchedule = components['schemas']['NewSchedule'];
 export type ScheduleChanges = components['schemas']['ScheduleChanges'];
 export type RunInput = components['schemas']['RunInput'];
+export type PauseInput = components['schemas']['PauseInput'];
+export type FreezeTarget = components['schemas']['FreezeTarget'];
+export type NewFreeze = components['schemas']['NewFreeze'];
 export type Ids = components['schemas']['Ids'];
 export type NewJob = components['schemas']['NewJob'];
 export type JobsAction = components['schemas']['JobsAction'];
@@ -1512,6 +1649,9 @@ export type Load = components['schemas']['Load'];
 export type Upcoming = components['schemas']['Upcoming'];
 export type Me = components['schemas']['Me'];
 export type Health = components['schemas']['Health'];
+export type Freeze = components['schemas']['Freeze'];
+export type Freezes = components['schemas']['Freezes'];
+export type FreezePreview = components['schemas']['FreezePreview'];
 export type Findings = components['schemas']['Findings'];
 export type ProblemDetails = components['schemas']['ProblemDetails'];
 export type $defs = Record<string, never>;
@@ -1519,7 +1659,7 @@ export interface operations {
     listSchedules: {
         parameters: {
             query?: {
-                status?: "active" | "retrying" | "paused" | "done" | "dead" | "invalid" | "retired";
+                status?: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
                 task?: string;
                 group?: string;
                 submitter?: string;
@@ -2254,7 +2394,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PauseInput"];
+            };
+        };
         responses: {
             /** @description The schedule as it is now */
             200: {
@@ -2303,6 +2447,24 @@ export interface operations {
             };
             /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The body is not JSON */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3776,10 +3938,388 @@ export interface operations {
             };
         };
     };
+    listFreezes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Freezes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Freezes"];
+                };
+            };
+            /** @description The request cannot be parsed, or is not possible in this state */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description A field is wrong */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The database is unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    freeze: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewFreeze"];
+            };
+        };
+        responses: {
+            /** @description The freeze */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Freeze"];
+                };
+            };
+            /** @description The request cannot be parsed, or is not possible in this state */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description It conflicts with the current state, such as a job that has not finished */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description A field is wrong */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The database is unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    previewFreeze: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FreezeTarget"];
+            };
+        };
+        responses: {
+            /** @description Slots and jobs */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FreezePreview"];
+                };
+            };
+            /** @description The request cannot be parsed, or is not possible in this state */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description It conflicts with the current state, such as a job that has not finished */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description A field is wrong */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The database is unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    thaw: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The freeze */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Freeze"];
+                };
+            };
+            /** @description The request cannot be parsed, or is not possible in this state */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Not signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description It does not exist, or belongs to another owner */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description It conflicts with the current state, such as a job that has not finished */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description A field is wrong */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The database is unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     countSchedules: {
         parameters: {
             query?: {
-                status?: "active" | "retrying" | "paused" | "done" | "dead" | "invalid" | "retired";
+                status?: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
                 task?: string;
                 group?: string;
                 submitter?: string;

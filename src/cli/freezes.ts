@@ -1,0 +1,92 @@
+/** `kalends freeze`, `thaw` and `freezes`. */
+import type { Freeze } from '../index.ts'
+import { type AnyCommand, Command, examples } from './commander.ts'
+import { harmlessText, print, printJson, say } from './output.ts'
+import { onDatabase } from './session.ts'
+import { type Column, tableText } from './table.ts'
+import { counted, instantOption, when } from './values.ts'
+
+const COLUMNS: readonly Column<Freeze>[] = [
+  { title: 'FREEZE', value: ({ id }) => id },
+  { title: 'UNTIL', value: ({ until }) => when(until) },
+  { title: 'OF', value: targetText, least: 10 },
+  { title: 'REASON', value: ({ reason }) => reason ?? '-', least: 5, optional: 1 },
+]
+
+export function freezeCommand(): AnyCommand {
+  const command = new Command('freeze')
+    .description(
+      'Stops a schedule, a task, a group or everything until a given time, by itself. Waiting jobs and retries wait,\n' +
+        'slots are skipped with the reason frozen, and one-offs run when it ends. Running jobs go on.',
+    )
+    .option('--schedule <id>', 'only this schedule')
+    .option('--task <name>', 'only this task')
+    .option('--group <name>', 'only this group')
+    .option('--all', 'everything')
+    .requiredOption('--until <time>', 'when it ends')
+    .option('--reason <text>', 'why, for people')
+    .option('--dry-run', 'only show what would be held and skipped')
+    .addHelpText(
+      'after',
+      examples(
+        "freeze --all --until '18:00' --reason 'Database maintenance'",
+        'freeze --task report --until tomorrow --dry-run',
+      ),
+    )
+  return onDatabase(command, async (kalends, { schedule, dryRun, json, ...flags }) => {
+    const { task, group, all, reason } = flags
+    const until = await instantOption('--until', flags.until)
+    if (until === undefined) throw new TypeError('commander requires --until')
+    const target = { scheduleId: schedule, task, group, all, until }
+    if (dryRun === true) {
+      const preview = await kalends.previewFreeze(target)
+      if (json === true) return printJson(preview)
+      for (const { at, scheduleId } of preview.slots) print(`${when(at)}  ${harmlessText(scheduleId)}\n`)
+      const more = preview.isComplete ? '' : ' or more'
+      return say(
+        `${counted(preview.slots.length, 'slot')}${more} would be skipped, ${preview.jobs ?? 'some'} waiting jobs held.`,
+      )
+    }
+    const freeze = await kalends.freeze({ ...target, reason })
+    if (json === true) printJson(freeze)
+    else print(`${freeze.id}: ${targetText(freeze)} frozen until ${when(freeze.until)}\n`)
+  })
+}
+
+export function thawCommand(): AnyCommand {
+  const command = new Command('thaw')
+    .description('Ends freezes now. What they held goes on at once.')
+    .argument('<id...>')
+    .addHelpText('after', examples('thaw 019a0000-0000-7000-8000-000000000000'))
+  return onDatabase(command, async (kalends, ids, { json }) => {
+    for (const id of ids) {
+      const freeze = await kalends.thaw(id)
+      if (json === true) printJson(freeze)
+      else print(`${freeze.id}: ${targetText(freeze)} thawed\n`)
+    }
+  })
+}
+
+export function freezesCommand(): AnyCommand {
+  const command = new Command('freezes')
+    .description('Lists the freezes that are in force.')
+    .addHelpText('after', examples('freezes', 'freezes --json | jq -r .id'))
+  return onDatabase(command, async (kalends, { json }) => {
+    const freezes = await kalends.freezes()
+    if (json === true) for (const freeze of freezes) printJson(freeze)
+    else {
+      if (freezes.length > 0) print(tableText(COLUMNS, freezes))
+      say(`${counted(freezes.length, 'freeze')}.`)
+    }
+  })
+}
+
+/** `task report, group a`; `everything`. */
+function targetText({ scheduleId, task, group }: Freeze): string {
+  const parts = [
+    ...(scheduleId === null ? [] : [`schedule ${scheduleId}`]),
+    ...(task === null ? [] : [`task ${task}`]),
+    ...(group === null ? [] : [`group ${group}`]),
+  ]
+  return harmlessText(parts.join(', ') || 'everything')
+}

@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'vitest'
+import { InvalidInputError, type Kalends, NotFoundError, task } from '../../src/index.ts'
+import { open } from '../../src/testing/index.ts'
+
+const NOW = '2026-03-02T09:00:30Z'
+const at = (time: string) => new Date(`2026-03-02T${time}Z`)
+const work = task('work', { retries: 2, retryDelay: '10min' })
+
+async function life(setUp: (kalends: Kalends) => unknown = () => {}, fails = false) {
+  const runs: string[] = []
+  const app = await open(
+    async (kalends) => {
+      kalends.handle(work, ({ slot }) => {
+        runs.push(
+          `${app.now().toISOString().slice(11, 16)} ${slot?.toISOString().slice(11, 16) ?? 'no slot'}`,
+        )
+        if (fails) throw new Error('no')
+      })
+      await setUp(kalends)
+    },
+    { now: NOW },
+  )
+  return { app, kalends: app.kalends, runs, [Symbol.asyncDispose]: () => app.close() }
+}
+
+test('during a freeze nothing starts; then everything goes on, and nothing is made up', async () => {
+  await using on = await life((kalends) =>
+    kalends.schedules.create({ id: 's', task: work, timer: '*:0/15', catchUp: 10 }),
+  )
+  const { app, kalends, runs } = on
+  await app.advance('20min')
+  const freeze = await kalends.freeze({ all: true, until: at('11:05'), reason: 'Maintenance' })
+  expect(await kalends.freezes()).toEqual([freeze])
+  await app.advance('30min')
+  expect(await kalends.schedules.get('s')).toMatchObject({ status: 'frozen', frozenUntil: at('11:05') })
+  expect((await kalends.schedules.explain('s')).reasons).toEqual([
+    'It is frozen until Mon 2026-03-02 11:05:00 +00:00 (UTC): its jobs wait, and its slots are skipped. The reason: Maintenance.',
+    expect.any(String),
+  ])
+  await app.advance('2h')
+  expect(runs).toEqual(['09:15 09:15', '11:15 11:15', '11:30 11:30', '11:45 11:45'])
+  const history = (await kalends.schedules.history('s')).toReversed()
+  expect(history.map(({ state, reason, missed }) => [state, reason, missed])).toEqual([
+    ['success', null, 0],
+    ['skipped', 'frozen', 7],
+    ['success', null, 0],
+    ['success', null, 0],
+    ['success', null, 0],
+  ])
+  expect((await kalends.schedules.explain('s', { at: at('10:00') })).reasons[0]).toContain(
+    'a freeze was in force',
+  )
+  expect(await kalends.schedules.get('s')).toMatchObject({
+    status: 'active',
+    frozenUntil: null,
+    enabled: true,
+  })
+  expect(await kalends.freezes()).toEqual([])
+})
+
+test('a one-off that comes due during a freeze runs when it ends, or is thawed', async () => {
+  await using on = await life(async (kalends) => {
+    await kalends.schedules.create({ id: 'once', task: work, timer: '2026-03-02 10:00' })
+    await kalends.schedules.create({ id: 'other', task: work, timer: '2026-03-02 10:30' })
+  })
+  const { app, kalends, runs } = on
+  await kalends.freeze({ scheduleId: 'once', until: at('12:00') })
+  const { id } = await kalends.freeze({ scheduleId: 'other', until: at('18:00') })
+  await app.advance('2h')
+  expect(runs).toEqual([])
+  await kalends.thaw(id)
+  await app.drain()
+  expect(runs).toEqual(['11:00 10:30'])
+  await app.advance('2h')
+  expect(runs).toEqual(['11:00 10:30', '12:00 10:00'])
+})
+
+test('waiting jobs, retries and runs by hand wait; a running job goes on', async () => {
+  await using on = await life(
+    (kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'yearly' }),
+    true,
+  )
+  const { app, kalends, runs } = on
+  await kalends.jobs.submit(work)
+  await app.drain()
+  expect(runs).toEqual(['09:00 no slot'])
+  await kalends.freeze({ task: 'work', until: at('12:00') })
+  await kalends.jobs.submit(work)
+  const byHand = await kalends.schedules.runNow('s')
+  await app.advance('1h')
+  expect(runs).toHaveLength(1)
+  expect(await kalends.jobs.get(byHand)).toMatchObject({ state: 'waiting', frozenUntil: at('12:00') })
+  expect((await kalends.schedules.explain('s')).reasons.join('\n')).toContain('It is frozen until')
+  await app.advance('2h 30min')
+  expect(runs.map((run) => run.slice(0, 5)).slice(1, 4)).toEqual(['12:00', '12:00', '12:00'])
+})
+
+test('a schedule that is paused or edited during a freeze does not run for it', async () => {
+  await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
+  const { app, kalends, runs } = on
+  await kalends.freeze({ all: true, until: at('12:30') })
+  await app.advance('1h 10min')
+  expect(await kalends.schedules.pause('s')).toMatchObject({ status: 'paused', frozenUntil: null })
+  expect(await kalends.schedules.resume('s')).toMatchObject({ status: 'active', nextRunAt: at('11:00') })
+  await app.advance('4h')
+  expect(runs).toEqual(['13:00 13:00', '14:00 14:00'])
+})
+
+test('a freeze of another group changes nothing', async () => {
+  await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
+  const { app, kalends } = on
+  const { id } = await kalends.freeze({ group: 'none', until: at('18:00') })
+  await app.advance('1h')
+  expect(await kalends.schedules.get('s')).toMatchObject({ status: 'active', runCount: 1 })
+  expect((await kalends.freezes()).map((freeze) => freeze.id)).toEqual([id])
+})
+
+describe('a preview', () => {
+  test('lists the slots and counts the jobs, and changes nothing', async () => {
+    await using on = await life(async (kalends) => {
+      await kalends.schedules.create({ id: 's', task: work, timer: 'hourly' })
+      await kalends.schedules.create({ id: 'paused', task: work, timer: 'hourly', enabled: false })
+      await kalends.schedules.create({ id: 'other', task: 'other', timer: '*:30' })
+      await kalends.jobs.submit('other')
+    })
+    const { kalends } = on
+    const shown = async (target: Parameters<Kalends['previewFreeze']>[0]) => {
+      const { slots, ...rest } = await kalends.previewFreeze(target)
+      return {
+        slots: slots.map((slot) => `${slot.at.toISOString().slice(11, 16)} ${slot.scheduleId}`),
+        ...rest,
+      }
+    }
+    expect(await shown({ all: true, until: at('11:00:01') })).toEqual({
+      slots: ['09:30 other', '10:00 s', '10:30 other', '11:00 s'],
+      isComplete: true,
+      jobs: 1,
+    })
+    expect(await shown({ scheduleId: 's', until: at('11:00') })).toEqual({
+      slots: ['10:00 s'],
+      isComplete: true,
+      jobs: 0,
+    })
+    expect(await shown({ scheduleId: 'paused', until: at('11:00') })).toMatchObject({ slots: [] })
+    expect(await shown({ task: 'other', until: at('10:00') })).toMatchObject({
+      slots: ['09:30 other'],
+      jobs: 1,
+    })
+    expect(await kalends.freezes()).toEqual([])
+  })
+})
+
+test.each([
+  [
+    'nothing to freeze',
+    {},
+    'all: a scheduleId, a task or a group is needed, or all: true to freeze everything',
+  ],
+  ['everything and a task', { all: true, task: 'x' }, 'all: it freezes everything; leave out'],
+  ['an unknown option', { taks: 'x' }, 'taks: unknown; did you mean task?'],
+  [
+    'a time that has passed',
+    { all: true, until: at('09:00:30') },
+    'until: an instant in the future is needed',
+  ],
+  ['no time', { all: true, until: undefined }, 'until: a valid Date is needed'],
+  ['an invalid time', { all: true, until: new Date('soon') }, 'until: a valid Date is needed'],
+  ['a long reason', { all: true, reason: 'x'.repeat(1001) }, 'reason: a text of at most 1000 characters'],
+  ['a blank task', { task: ' x' }, 'task: a name'],
+])('%s is an error, and freezes nothing', async (_, options, message) => {
+  await using on = await life()
+  const given = { until: at('12:00'), ...options }
+  // @ts-expect-error some of these only plain JavaScript may pass
+  const error: unknown = await on.kalends.freeze(given).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(InvalidInputError)
+  expect(String(error)).toContain(message)
+  expect(await on.kalends.freezes()).toEqual([])
+})
+
+test('an unknown schedule or freeze is an error', async () => {
+  await using on = await life()
+  await expect(on.kalends.freeze({ scheduleId: 'x', until: at('12:00') })).rejects.toThrow(NotFoundError)
+  await expect(on.kalends.thaw('x')).rejects.toThrow("There is no freeze with the id 'x'")
+})
