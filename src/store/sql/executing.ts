@@ -13,7 +13,7 @@ import type { Context, TablesContext } from './context.ts'
 import { groupBy } from './group-by.ts'
 import { type Isolation, isolated } from './isolated.ts'
 import { saveProgress } from './progress.ts'
-import { jobColumns, type JobRow, policyOf } from './rows.ts'
+import { jobColumns, type JobRow, policyOf, toJob } from './rows.ts'
 import { settleAll } from './settling.ts'
 import { startableColumns, type StartableRow, startAttempts } from './start-attempts.ts'
 import { exceptFor } from './tables.ts'
@@ -199,15 +199,14 @@ async function withoutFrozen(
   freezes: readonly FreezeRow[],
 ): Promise<readonly StartableRow[]> {
   if (freezes.length === 0) return rows
-  const until = (row: StartableRow) =>
-    freezes
-      .filter(({ of_schedule: schedule, claim_task: task, claim_group: group }) =>
-        isFrozenBy(
-          { scheduleId: schedule, task, group },
-          { ...row, scheduleId: row.periodic_task_id, group: row.group_ },
-        ),
+  const until = (row: StartableRow) => {
+    const job = toJob(row)
+    return freezes
+      .filter(({ of_schedule: scheduleId, claim_task: task, claim_group: group }) =>
+        isFrozenBy({ scheduleId, task, group }, job),
       )
       .reduce<string | null>((last, { until: end }) => (last === null || end > last ? end : last), null)
+  }
   for (const [end, frozen] of groupBy(rows, until))
     if (end !== null)
       await updateRows(
