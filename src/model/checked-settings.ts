@@ -9,7 +9,14 @@ import {
   shownInput,
   spanOption,
 } from './input.ts'
-import { isNullable, type OptionName, settingOf, type SettingValues, type TextSetting } from './settings.ts'
+import {
+  isNullable,
+  isUpTo,
+  type OptionName,
+  settingOf,
+  type SettingValues,
+  type TextSetting,
+} from './settings.ts'
 
 /**
  * The given settings, checked and in stored form.
@@ -61,7 +68,7 @@ export function checkedSetting(name: OptionName, value: unknown, otherwise?: str
 /** A name may be empty, which means none. */
 function checkedText(field: string, value: unknown, { most, isName }: TextSetting): unknown {
   if (isName === true && value !== '') return checkedName(field, value, most)
-  if (typeof value !== 'string' || value.length > most || !isStorable(value)) {
+  if (typeof value !== 'string' || !isUpTo(value, most) || !isStorable(value)) {
     throw new InvalidInputError(
       field,
       `a text of at most ${most} characters without NUL or lone surrogates is needed, not ${shownInput(value)}`,

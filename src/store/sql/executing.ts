@@ -72,7 +72,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
     },
 
     async orphans(limit, except = []) {
-      const others = exceptFor(except)
+      const others = exceptFor(except, dialect.jobId)
       const rows = await context.rows<JobRow & { worker: string }>(
         `SELECT ${jobColumns(dialect)} FROM ${tables.job}
          WHERE ${orphan(tables)} ${others.text}
@@ -127,7 +127,7 @@ async function promoteDue(
   [limit, setAside]: Parameters<ExecutingStore['promoteDue']>,
 ): Promise<number> {
   const { dialect, tables } = context
-  const except = exceptFor([...(setAside?.ids() ?? []), ...isolation.contention.ids()])
+  const except = exceptFor([...(setAside?.ids() ?? []), ...isolation.contention.ids()], dialect.jobId)
   const promoted = await isolated<{ id: string }, number>(isolation, setAside, {
     together: (report) =>
       context.transaction(async (tx) => {
@@ -237,7 +237,7 @@ async function lockTurns(
   },
 ): Promise<StartableRow[]> {
   const { dialect, tables } = tx
-  const except = exceptFor(of.except)
+  const except = exceptFor(of.except, dialect.jobId)
   const share = Math.ceil(of.limit / turns.length)
   const part = (turn: Turn) =>
     `SELECT ${startableColumns(dialect)}

@@ -815,7 +815,7 @@ export interface components {
              * @enum {string}
              */
             firstRun?: "next" | "now" | "if-due";
-            /** @description Of your choosing, 1 to 190 characters */
+            /** @description Of your choosing, 1 to 254 characters */
             id?: string;
         };
         ScheduleChanges: {
@@ -873,6 +873,7 @@ export interface components {
             ids: string[];
         };
         NewJob: {
+            /** @description 1 to 254 ASCII characters */
             id?: string;
             /** @description The name of the task to run */
             task: string;
@@ -901,7 +902,7 @@ export interface components {
                 task?: string;
                 group?: string;
                 submitter?: string;
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
@@ -1827,7 +1828,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -1913,7 +1914,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2039,7 +2040,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2132,7 +2133,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2249,7 +2250,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2344,7 +2345,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2439,7 +2440,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2534,7 +2535,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2654,7 +2655,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2743,7 +2744,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2831,7 +2832,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2919,7 +2920,7 @@ export interface operations {
                 task?: string;
                 group?: string;
                 submitter?: string;
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
@@ -3125,6 +3126,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description 1 to 254 ASCII characters */
                 id: string;
             };
             cookie?: never;
@@ -3210,6 +3212,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description 1 to 254 ASCII characters */
                 id: string;
             };
             cookie?: never;
@@ -3298,6 +3301,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description 1 to 254 ASCII characters */
                 id: string;
             };
             cookie?: never;
@@ -3383,6 +3387,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description 1 to 254 ASCII characters */
                 id: string;
             };
             cookie?: never;
@@ -3582,6 +3587,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description 1 to 254 ASCII characters */
                 id: string;
             };
             cookie?: never;
@@ -3865,7 +3871,7 @@ export interface operations {
                 task?: string;
                 group?: string;
                 submitter?: string;
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
@@ -3955,7 +3961,7 @@ export interface operations {
                 task?: string;
                 group?: string;
                 submitter?: string;
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
