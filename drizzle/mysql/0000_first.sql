@@ -1,5 +1,5 @@
 CREATE TABLE `{prefix}attempt` (
-	`job_id` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
+	`job_id` varchar(254) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 	`claim` int NOT NULL,
 	`attempt` int NOT NULL,
 	`worker` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
@@ -8,13 +8,14 @@ CREATE TABLE `{prefix}attempt` (
 	`outcome` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
 	`error` longtext CHARACTER SET utf8mb4 COLLATE {exact},
 	CONSTRAINT `{prefix}attempt_job_id_claim_pk` PRIMARY KEY(`job_id`,`claim`),
+	CONSTRAINT `{prefix}attempt_job_id` CHECK(`job_id` not like '% '),
 	CONSTRAINT `{prefix}attempt_claim` CHECK(`claim` between 0 and 2147483647),
 	CONSTRAINT `{prefix}attempt_attempt` CHECK(`attempt` between 0 and 2147483647),
 	CONSTRAINT `{prefix}attempt_outcome` CHECK(`outcome` in ('failed', 'timeout', 'cancelled', 'released', 'snoozed', 'lost'))
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}declared_set` (
-	`name` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
+	`name` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
 	`hash` varchar(64) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
 	`schedules` longtext CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
 	`first_seen` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
@@ -22,20 +23,20 @@ CREATE TABLE `{prefix}declared_set` (
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}job` (
-	`id` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT (lower(concat(left(lpad(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 12, _utf8mb4'0' collate {exact}), 8), '-', right(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 4), '-7', lpad(hex(floor(rand() * 4096)), 3, _utf8mb4'0' collate {exact}), '-8', lpad(hex(floor(rand() * 4096)), 3, _utf8mb4'0' collate {exact}), '-', left(uuid(), 8), right(uuid(), 4)))),
-	`periodic_task_id` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
+	`id` varchar(254) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT (lower(concat(left(lpad(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 12, _utf8mb4'0' collate {exact}), 8), '-', right(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 4), '-7', lpad(hex(floor(rand() * 4096)), 3, _utf8mb4'0' collate {exact}), '-8', lpad(hex(floor(rand() * 4096)), 3, _utf8mb4'0' collate {exact}), '-', left(uuid(), 8), right(uuid(), 4)))),
+	`periodic_task_id` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact},
 	`slot` datetime(3),
 	`missed` int NOT NULL DEFAULT 0,
 	`run` bigint,
-	`task` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
+	`task` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
 	`args` longtext CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT ('{}'),
 	`timeout` int,
 	`max_retries` int,
 	`retry_delay` int,
 	`retry_backoff` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact},
 	`priority` int NOT NULL DEFAULT 0,
-	`group_` varchar(100) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT '',
-	`submitter` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
+	`group_` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT '',
+	`submitter` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact},
 	`subject` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact},
 	`state` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT 'waiting',
 	`reason` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact},
@@ -52,9 +53,9 @@ CREATE TABLE `{prefix}job` (
 	`result` longtext CHARACTER SET utf8mb4 COLLATE {exact},
 	`error` longtext CHARACTER SET utf8mb4 COLLATE {exact},
 	`stop_requested` datetime(3),
-	`active_key` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `exclusive` = 1 and `state` in ('waiting', 'running') then `periodic_task_id` end) STORED,
-	`claim_group` varchar(100) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then `group_` end) STORED,
-	`claim_task` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then `task` end) STORED,
+	`active_key` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `exclusive` = 1 and `state` in ('waiting', 'running') then `periodic_task_id` end) STORED,
+	`claim_group` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then `group_` end) STORED,
+	`claim_task` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then `task` end) STORED,
 	`claim_rank` bigint GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then -`priority` end) STORED,
 	`due_at` datetime(3) GENERATED ALWAYS AS (case when `state` = 'waiting' then greatest(coalesce(`run_at`, `frozen_until`), coalesce(`frozen_until`, `run_at`)) end) STORED,
 	`held_by` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'running' then `worker` end) STORED,
@@ -62,6 +63,7 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT `{prefix}job_occurrence` UNIQUE(`periodic_task_id`,`slot`),
 	CONSTRAINT `{prefix}job_active` UNIQUE(`active_key`),
 	CONSTRAINT `{prefix}job_json` CHECK(json_valid(`args`)),
+	CONSTRAINT `{prefix}job_id` CHECK(`id` not like '% '),
 	CONSTRAINT `{prefix}job_missed` CHECK(`missed` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_run` CHECK(`run` between 0 and 9007199254740991),
 	CONSTRAINT `{prefix}job_timeout` CHECK(`timeout` between 1 and 2147483647),
@@ -81,17 +83,18 @@ CREATE TABLE `{prefix}job` (
 --> statement-breakpoint
 CREATE TABLE `{prefix}job_log` (
 	`id` bigint AUTO_INCREMENT NOT NULL,
-	`job_id` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
+	`job_id` varchar(254) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 	`at` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
 	`level` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT 'info',
 	`message` longtext CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
 	CONSTRAINT `{prefix}job_log_id` PRIMARY KEY(`id`),
+	CONSTRAINT `{prefix}job_log_job_id` CHECK(`job_id` not like '% '),
 	CONSTRAINT `{prefix}job_log_level` CHECK(`level` in ('debug', 'info', 'warn', 'error'))
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}periodic_task` (
-	`id` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
-	`task` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
+	`id` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
+	`task` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
 	`enabled` tinyint NOT NULL DEFAULT 1,
 	`timer` varchar(512) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
 	`args` longtext CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT ('{}'),
@@ -110,11 +113,11 @@ CREATE TABLE `{prefix}periodic_task` (
 	`on_exhausted` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT 'continue',
 	`after_done` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT 'keep',
 	`priority` int NOT NULL DEFAULT 0,
-	`group_` varchar(100) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT '',
-	`submitter` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
+	`group_` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT '',
+	`submitter` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact},
 	`subject` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact},
 	`nextrun` datetime(3),
-	`declared_by` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
+	`declared_by` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact},
 	`created` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
 	`worker` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact},
 	`marked` datetime(3),
@@ -126,7 +129,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	`failed_attempts` bigint NOT NULL DEFAULT 0,
 	`last_run` datetime(3),
 	`last_finished` datetime(3),
-	`last_job` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
+	`last_job` varchar(254) CHARACTER SET ascii COLLATE ascii_bin,
 	`last_error` longtext CHARACTER SET utf8mb4 COLLATE {exact},
 	`pause_reason` varchar(1000) CHARACTER SET utf8mb4 COLLATE {exact},
 	`frozen_until` datetime(3),
@@ -157,6 +160,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_nextrun_valid_date` CHECK(month(`nextrun`) > 0 and day(`nextrun`) between 1 and day(last_day(`nextrun`))),
 	CONSTRAINT `{prefix}periodic_task_created_valid_date` CHECK(month(`created`) > 0 and day(`created`) between 1 and day(last_day(`created`))),
 	CONSTRAINT `{prefix}periodic_task_idle` CHECK(`idle` in ('awaiting-finish', 'done', 'dead', 'invalid', 'retired')),
+	CONSTRAINT `{prefix}periodic_task_last_job` CHECK(`last_job` not like '% '),
 	CONSTRAINT `{prefix}periodic_task_run_count` CHECK(`run_count` between 0 and 9007199254740991),
 	CONSTRAINT `{prefix}periodic_task_error_count` CHECK(`error_count` between 0 and 9007199254740991),
 	CONSTRAINT `{prefix}periodic_task_failed_attempts` CHECK(`failed_attempts` between 0 and 9007199254740991),
@@ -165,10 +169,10 @@ CREATE TABLE `{prefix}periodic_task` (
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}schedule_freeze` (
-	`id` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT (lower(concat(left(lpad(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 12, _utf8mb4'0' collate {exact}), 8), '-', right(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 4), '-7', lpad(hex(floor(rand() * 4096)), 3, _utf8mb4'0' collate {exact}), '-8', lpad(hex(floor(rand() * 4096)), 3, _utf8mb4'0' collate {exact}), '-', left(uuid(), 8), right(uuid(), 4)))),
-	`schedule_id` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
-	`task` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
-	`group_` varchar(100) CHARACTER SET utf8mb4 COLLATE {exact},
+	`id` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT (lower(concat(left(lpad(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 12, _utf8mb4'0' collate {exact}), 8), '-', right(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 4), '-7', lpad(hex(floor(rand() * 4096)), 3, _utf8mb4'0' collate {exact}), '-8', lpad(hex(floor(rand() * 4096)), 3, _utf8mb4'0' collate {exact}), '-', left(uuid(), 8), right(uuid(), 4)))),
+	`schedule_id` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact},
+	`task` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact},
+	`group_` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact},
 	`until` datetime(3) NOT NULL,
 	`reason` varchar(1000) CHARACTER SET utf8mb4 COLLATE {exact},
 	`created` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),

@@ -23,6 +23,7 @@ import {
 } from 'drizzle-orm/mysql-core'
 import {
   JOB_SETTING_NAMES,
+  NAME_LIMIT,
   type ScheduleStatus,
   SETTING_NAMES,
   type SettingName,
@@ -57,6 +58,11 @@ const EXACT = 'CHARACTER SET utf8mb4 COLLATE {exact}'
 function text<Value extends string = string>(column: string, most: number) {
   return customType<{ data: Value }>({ dataType: () => `varchar(${most}) ${EXACT}` })(column)
 }
+/** Ids of jobs: small keys in each index. Servers pad ASCII with blanks when they compare, so CHECKs refuse a last one. */
+const jobId = (column: string) =>
+  customType<{ data: string }>({
+    dataType: () => `varchar(${NAME_LIMIT}) CHARACTER SET ascii COLLATE ascii_bin`,
+  })(column)
 function word<const Values extends readonly string[]>(column: string, _values: Values) {
   return text<Values[number]>(column, 16)
 }
@@ -179,6 +185,7 @@ const between =
 /** Depending on `sql_mode`, servers store zero, 0 as a month or a day, and 30 February, also in place of other text. */
 const validDate: Check = (column) =>
   `month(${column}) > 0 and day(${column}) between 1 and day(last_day(${column}))`
+const notPadded: Check = (column) => `${column} not like '% '`
 const OF_SETTINGS = { text: () => null, whole: between, instant: validDate, json: null }
 
 /** Databases report the name of a CHECK. It has at most 64 characters, and the prefix up to 32. */
@@ -204,10 +211,10 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
     periodicTask: table(
       name('periodic_task'),
       {
-        id: text('id', 190).primaryKey(),
+        id: text('id', NAME_LIMIT).primaryKey(),
         ...settings(SETTING_NAMES),
         nextRunAt: instant('nextrun'),
-        declaredBy: text('declared_by', 190),
+        declaredBy: text('declared_by', NAME_LIMIT),
         createdAt: instant('created').notNull().default(now),
         markedBy: text('worker', 255),
         markedAt: instant('marked'),
@@ -219,7 +226,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         failedAttempts: long('failed_attempts').notNull().default(0),
         lastRunAt: instant('last_run'),
         lastFinishedAt: instant('last_finished'),
-        lastJobId: text('last_job', 190),
+        lastJobId: jobId('last_job'),
         lastError: longText('last_error'),
         pauseReason: text('pause_reason', 1000),
         frozenUntil: instant('frozen_until'),
@@ -246,6 +253,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
           nextrun: validDate,
           created: validDate,
           idle: oneOf(IDLE),
+          last_job: notPadded,
           run_count: between(0, LARGE),
           error_count: between(0, LARGE),
           failed_attempts: between(0, LARGE),
@@ -257,8 +265,8 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
     job: table(
       name('job'),
       {
-        id: text('id', 190).primaryKey().default(uuidv7),
-        scheduleId: text('periodic_task_id', 190),
+        id: jobId('id').primaryKey().default(uuidv7),
+        scheduleId: text('periodic_task_id', NAME_LIMIT),
         slot: instant('slot'),
         missed: count('missed'),
         run: long('run'),
@@ -278,9 +286,9 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         result: json('result'),
         error: longText('error'),
         stopRequestedAt: instant('stop_requested'),
-        activeKey: text('active_key', 190).generatedAlwaysAs(sql.raw(ACTIVE_KEY), STORED),
-        claimGroup: text('claim_group', 100).generatedAlwaysAs(whenWaiting('`group_`'), STORED),
-        claimTask: text('claim_task', 190).generatedAlwaysAs(whenWaiting('`task`'), STORED),
+        activeKey: text('active_key', NAME_LIMIT).generatedAlwaysAs(sql.raw(ACTIVE_KEY), STORED),
+        claimGroup: text('claim_group', NAME_LIMIT).generatedAlwaysAs(whenWaiting('`group_`'), STORED),
+        claimTask: text('claim_task', NAME_LIMIT).generatedAlwaysAs(whenWaiting('`task`'), STORED),
         // Wider than the priority, so that its negative always fits.
         claimRank: long('claim_rank').generatedAlwaysAs(whenWaiting('-`priority`'), STORED),
         dueAt: instant('due_at').generatedAlwaysAs(
@@ -312,6 +320,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('job_open_submitter')).on(made.submitter, made.state),
         ...checks(name('job'), {
           json: validJson,
+          id: notPadded,
           missed: between(0, INT),
           run: between(0, LARGE),
           ...settingChecks(JOB_SETTING_NAMES, OF_SETTINGS),
@@ -330,7 +339,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
     attempt: table(
       name('attempt'),
       {
-        jobId: text('job_id', 190).notNull(),
+        jobId: jobId('job_id').notNull(),
         claim: int('claim').notNull(),
         attempt: int('attempt').notNull(),
         worker: text('worker', 255).notNull(),
@@ -342,6 +351,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       (made) => [
         primaryKey({ columns: [made.jobId, made.claim] }),
         ...checks(name('attempt'), {
+          job_id: notPadded,
           claim: between(0, INT),
           attempt: between(0, INT),
           outcome: oneOf(OUTCOMES),
@@ -352,14 +362,14 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       name('job_log'),
       {
         id: long('id').autoincrement().primaryKey(),
-        jobId: text('job_id', 190).notNull(),
+        jobId: jobId('job_id').notNull(),
         at: instant('at').notNull().default(now),
         level: word('level', LEVELS).notNull().default('info'),
         message: longText('message').notNull(),
       },
       (made) => [
         index(name('job_log_job')).on(made.jobId, made.id),
-        ...checks(name('job_log'), { level: oneOf(LEVELS) }),
+        ...checks(name('job_log'), { job_id: notPadded, level: oneOf(LEVELS) }),
       ],
     ),
     worker: table(name('worker'), {
@@ -374,10 +384,10 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
     }),
     /** What must not run until some time: a schedule, a task, a group, or everything if none of them is set. */
     scheduleFreeze: table(name('schedule_freeze'), {
-      id: text('id', 190).primaryKey().default(uuidv7),
-      scheduleId: text('schedule_id', 190),
-      task: text('task', 190),
-      group: text('group_', 100),
+      id: text('id', NAME_LIMIT).primaryKey().default(uuidv7),
+      scheduleId: text('schedule_id', NAME_LIMIT),
+      task: text('task', NAME_LIMIT),
+      group: text('group_', NAME_LIMIT),
       until: instant('until').notNull(),
       reason: text('reason', 1000),
       createdAt: instant('created').notNull().default(now),
@@ -386,7 +396,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
     declaredSet: table(
       name('declared_set'),
       {
-        name: text('name', 190).notNull(),
+        name: text('name', NAME_LIMIT).notNull(),
         hash: text('hash', 64).notNull(),
         /** The ids that this version declares. */
         schedules: json('schedules').notNull(),

@@ -22,6 +22,7 @@ import { toText } from '../model/instant.ts'
 
 import {
   JOB_SETTING_NAMES,
+  NAME_LIMIT,
   type ScheduleStatus,
   SETTING_NAMES,
   type SettingName,
@@ -207,7 +208,10 @@ function checks(table: string, conditions: Readonly<Record<string, Check | null>
 }
 
 const validJson: Check = () => 'json_valid(`args`)'
-const id = upTo(190)
+const id = upTo(NAME_LIMIT)
+/** ASCII without a blank at the end, as on servers. */
+const jobId: Check = (column) =>
+  `${id(column)} and length(cast(${column} as blob)) = length(${column}) and ${column} not like '% '`
 const workerId = upTo(255)
 
 /**
@@ -267,6 +271,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
           worker: workerId,
           idle: oneOf(IDLE),
           pause_reason: upTo(1000),
+          last_job: jobId,
           run_count: between(0, LARGE),
           error_count: between(0, LARGE),
           failed_attempts: between(0, LARGE),
@@ -324,7 +329,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         index(name('job_open_submitter')).on(table.submitter).where(IS_OPEN),
         ...checks(name('job'), {
           json: validJson,
-          id,
+          id: jobId,
           periodic_task_id: id,
           missed: between(0, INT),
           run: between(0, LARGE),
@@ -357,7 +362,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
       (table) => [
         primaryKey({ columns: [table.jobId, table.claim] }),
         ...checks(name('attempt'), {
-          job_id: id,
+          job_id: jobId,
           claim: between(0, INT),
           attempt: between(0, INT),
           worker: workerId,
@@ -376,7 +381,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
       },
       (table) => [
         index(name('job_log_job')).on(table.jobId, table.id),
-        ...checks(name('job_log'), { job_id: id, level: oneOf(LEVELS) }),
+        ...checks(name('job_log'), { job_id: jobId, level: oneOf(LEVELS) }),
       ],
     ),
     worker: sqliteTable(
@@ -410,7 +415,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
           id,
           schedule_id: id,
           task: id,
-          group_: upTo(100),
+          group_: id,
           until: time,
           reason: upTo(1000),
           created: sortedTime,

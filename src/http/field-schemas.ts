@@ -3,6 +3,8 @@ import { z } from 'zod'
 import {
   explained,
   isNullable,
+  isUpTo,
+  NAME_LIMIT,
   type Setting,
   type SettingName,
   settingOf,
@@ -30,10 +32,12 @@ export const text = (most: number, least = 0) =>
   z
     .string()
     .min(least, { error: least === 1 ? 'a text is needed, not an empty one' : undefined })
-    .max(most, { error: `at most ${most} characters can be stored` })
+    // Not max, which counts an emoji as two.
+    .refine((value) => isUpTo(value, most), { error: `at most ${most} characters can be stored` })
     .refine((value) => !value.includes('\0') && value.isWellFormed(), {
       error: 'a text without NUL and without lone surrogates is needed',
     })
+    .meta({ maxLength: most })
 
 /** A URL cannot contain these ids, because they have a special meaning in a path. */
 const addressable = (most: number) =>
@@ -41,8 +45,10 @@ const addressable = (most: number) =>
     error: 'an id that a URL can contain is needed, neither . nor ..',
   })
 
-export const scheduleId = addressable(190).meta({ description: 'Of your choosing, 1 to 190 characters' })
-export const jobId = addressable(190)
+export const scheduleId = addressable(NAME_LIMIT).meta({
+  description: `Of your choosing, 1 to ${NAME_LIMIT} characters`,
+})
+export const jobId = addressable(NAME_LIMIT).meta({ description: `1 to ${NAME_LIMIT} ASCII characters` })
 export const status = z.enum(STATUSES)
 export const state = z.enum(['waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped'])
 export const anyJson = z.unknown().meta({ description: 'Any JSON' })

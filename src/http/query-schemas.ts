@@ -1,6 +1,6 @@
 /** Parameters of paths and queries. */
 import { z } from 'zod'
-import { SETTINGS } from '../model/settings.ts'
+import { NAME_LIMIT, SETTINGS } from '../model/settings.ts'
 import { instantIn, jobId, scheduleId, state, status, text } from './field-schemas.ts'
 
 const owners = {
@@ -29,7 +29,8 @@ const whole = (least: number, most: number) => {
 const limit = whole(1, 1000)
 const paging = {
   limit,
-  after: text(250)
+  // An instant and an id.
+  after: text(NAME_LIMIT + 25)
     .optional()
     .meta({ description: '`next` of the previous page; in the order of ids, any id: only ids after it' }),
 }
@@ -40,8 +41,8 @@ export const JobParams = z.object({ id: jobId })
 const scheduleFilter = {
   status: status.optional(),
   ...owners,
-  declaredBy: text(190, 1).optional(),
-  text: text(190, 1)
+  declaredBy: text(NAME_LIMIT, 1).optional(),
+  text: text(NAME_LIMIT, 1)
     .optional()
     .meta({ description: 'Part of the id, summary, subject or task, in any case' }),
 }

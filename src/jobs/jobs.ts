@@ -10,7 +10,7 @@ import { checkedConditions, checkedInstant, checkedLimit, checkedWhole, spanOpti
 import { isFinal, type Job, type JobState, type JobId, type Stored } from '../model/job.ts'
 import { cancel, retry } from '../model/manual-runs.ts'
 import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
-import { newId, ownedSettings, prefixOf, requireOwnFields, shownId } from '../model/owner.ts'
+import { chosenJobId, ownedSettings, prefixOf, requireOwnFields, shownId } from '../model/owner.ts'
 import { defaultsOf, JOB_OPTION_NAMES, LONGEST_DELAY_MS, type OptionName } from '../model/settings.ts'
 import { checkedTask, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import type { JobStore, NewJob, Transaction, TransactionOption } from '../store/job-store.ts'
@@ -364,7 +364,7 @@ export class Jobs {
       typeof task === 'string' ? (taskNamed(task) ?? { name: task, schema: null }) : checkedTask(task)
     requireTask(authority, known.name)
     requireOwnFields(owner, options)
-    const id = options.id === undefined ? newJobId(now()) : newId(owner, options.id)
+    const id = options.id === undefined ? newJobId(now()) : chosenJobId(owner, options.id)
     if (isOccurrenceId(options.id ?? ''))
       throw new InvalidInputError(
         'id',

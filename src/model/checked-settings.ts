@@ -11,6 +11,7 @@ import {
 } from './input.ts'
 import {
   isNullable,
+  isUpTo,
   type OptionName,
   settingOf,
   SETTINGS,
@@ -79,7 +80,7 @@ function checkedText(
   { most, isName }: Pick<TextSetting, 'most' | 'isName'>,
 ): unknown {
   if (isName === true && value !== '') return checkedName(field, value, most)
-  if (typeof value !== 'string' || value.length > most || !isStorable(value)) {
+  if (typeof value !== 'string' || !isUpTo(value, most) || !isStorable(value)) {
     throw new InvalidInputError(
       field,
       `a text of at most ${most} characters without NUL or lone surrogates is needed, not ${shownInput(value)}`,

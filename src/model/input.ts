@@ -2,7 +2,7 @@
 import { InvalidInputError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { timeSpan } from '../timer/index.ts'
-import { wholeNeeded } from './settings.ts'
+import { isUpTo, wholeNeeded } from './settings.ts'
 
 /** The limit of the columns, and of a four-digit year. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
@@ -35,7 +35,7 @@ export function isName(value: unknown, limit: number): value is string {
   return (
     typeof value === 'string' &&
     value !== '' &&
-    value.length <= limit &&
+    isUpTo(value, limit) &&
     value === value.trim() &&
     value.isWellFormed() &&
     !/\p{Cc}/u.test(value) &&

@@ -2,11 +2,13 @@
  * Which rows a call can access, and the namespace of the ids that this owner chooses.
  *
  * A scope stores an id that its owner chose as `<owner>/<id>` and shows it without the prefix. So no owner can take, or
- * find out about, an id of another owner or of the application. Ids from the application's code contain no slash.
+ * find out about, an id of another owner or of the application. Ids from the application's code contain no slash. Ids of
+ * jobs are ASCII, so the name of an owner is percent-encoded.
  */
 import { createHash } from 'node:crypto'
 import { ForbiddenError, InvalidInputError } from '../errors.ts'
 import { checkedName, shownInput } from './input.ts'
+import { isUpTo, NAME_LIMIT } from './settings.ts'
 
 /** Restricts a call to the schedules and jobs with this group and this submitter. */
 export interface Owner {
@@ -18,10 +20,8 @@ export interface Owner {
 
 export const ANY_OWNER: Owner = { group: null, submitter: null }
 
-/** The longest id of a schedule or a job, in characters, including the owner's prefix. */
-export const ID_LIMIT = 190
-/** Longer prefixes are hashed, so that there is room for the id. */
-const LONGEST_PREFIX = 100
+/** Longer prefixes are hashed, so that every owner has at least this much room for its ids. */
+const LONGEST_PREFIX = NAME_LIMIT / 2
 
 /**
  * The prefix of the ids that an owner chooses: `<submitter>/`, `<group>:/` or `<group>:<submitter>/`; empty for any
@@ -29,14 +29,19 @@ const LONGEST_PREFIX = 100
  */
 export function prefixOf({ group, submitter }: Owner): string {
   if (group === null && submitter === null) return ''
-  const name = `${group === null ? '' : `${escaped(group)}:`}${escaped(submitter ?? '')}`
+  const name = `${group === null ? '' : `${encoded(group)}:`}${encoded(submitter ?? '')}`
   if (name.length < LONGEST_PREFIX) return `${name}/`
   return `~${createHash('sha256').update(name).digest('hex').slice(0, 32)}/`
 }
 
-/** Escapes the characters that separate the parts of a prefix, and the one that marks a hash. */
-function escaped(name: string): string {
-  return name.replaceAll(/[%/:~]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)
+/**
+ * Percent-encodes blanks, everything but ASCII, the characters that separate the parts of a prefix, and the one that
+ * marks a hash. decodeURIComponent returns the name.
+ */
+function encoded(name: string): string {
+  return name.replaceAll(/[^!-~]|[%/:~]/gu, (character) =>
+    character === '~' ? '%7E' : encodeURIComponent(character),
+  )
 }
 
 /**
@@ -80,14 +85,39 @@ export function storedIds(owner: Owner, shown: string): readonly string[] {
 }
 
 /**
- * The stored id of a new row whose id the caller chose.
+ * The stored id of a new schedule whose id the caller chose.
  *
  * @throws InvalidInputError when it is empty, too long, or contains an invalid character
  */
 export function newId(owner: Owner, id: string): string {
   const prefix = prefixOf(owner)
-  checkedName('id', id, ID_LIMIT - prefix.length)
+  checkedName('id', id, NAME_LIMIT)
   if (id.includes('/'))
     throw new InvalidInputError('id', `an id without '/' is needed, not ${shownInput(id)}`)
+  if (!isUpTo(id, NAME_LIMIT - prefix.length))
+    throw new InvalidInputError(
+      'id',
+      `an id of 1 to ${NAME_LIMIT - prefix.length} characters is needed, because the prefix of this scope takes ${prefix.length} of the ${NAME_LIMIT}, not ${shownInput(id)}`,
+    )
   return `${prefix}${id}`
+}
+
+/** Whether a job can have the id: every database stores ASCII, and none pads it with blanks. */
+export function isJobId(id: string): boolean {
+  return /^\p{ASCII}*$/u.test(id) && !id.endsWith(' ')
+}
+
+/**
+ * The stored id of a new job whose id the caller chose.
+ *
+ * @throws InvalidInputError as `newId`, and when it is not ASCII
+ */
+export function chosenJobId(owner: Owner, id: string): string {
+  const stored = newId(owner, id)
+  if (!isJobId(id))
+    throw new InvalidInputError(
+      'id',
+      `a job id of 1 to ${NAME_LIMIT} ASCII characters is needed, not ${shownInput(id)}`,
+    )
+  return stored
 }

@@ -82,6 +82,12 @@ export type Setting =
   | FlagSetting
   | JsonSetting
 
+/**
+ * Most characters of an id, and of the name of a task, a submitter, a group or a declared set. Characters are code
+ * points, as databases count them. Two such columns and some numbers fit into an index of InnoDB.
+ */
+export const NAME_LIMIT = 254
+
 /** The largest whole number of an INT column, which is also the longest delay of setTimeout: 24.8 days. */
 const INT = 2 ** 31 - 1
 
@@ -92,7 +98,7 @@ export const SETTINGS = {
     kind: 'text',
     column: 'task',
     isName: true,
-    most: 190,
+    most: NAME_LIMIT,
     isOfJobs: true,
     description: 'The name of the task to run',
   },
@@ -299,7 +305,7 @@ export const SETTINGS = {
     kind: 'text',
     column: 'group_',
     isName: true,
-    most: 100,
+    most: NAME_LIMIT,
     default: '',
     isOfJobs: true,
     description: 'Groups take turns in the queue',
@@ -309,7 +315,7 @@ export const SETTINGS = {
     kind: 'text',
     column: 'submitter',
     isName: true,
-    most: 190,
+    most: NAME_LIMIT,
     default: null,
     isOfJobs: true,
     description: 'The user that owns it',

@@ -1,7 +1,7 @@
 /** Everything that derives from the table of settings: names, and the types of values in rows and in input. */
 import { type Setting, SETTINGS } from './setting-table.ts'
 
-export { type Setting, SETTINGS, type TextSetting } from './setting-table.ts'
+export { NAME_LIMIT, type Setting, SETTINGS, type TextSetting } from './setting-table.ts'
 
 type Definitions = typeof SETTINGS
 export type SettingName = keyof Definitions
@@ -219,3 +219,9 @@ export const STATUSES: readonly ScheduleStatus[] = [
   'invalid',
   'retired',
 ]
+
+/** Whether a text has at most so many characters: code points, as databases count them. */
+export function isUpTo(text: string, most: number): boolean {
+  // A code point has one or two units. Only a text of medium length is counted.
+  return text.length <= most || (text.length <= 2 * most && Array.from(text).length <= most)
+}

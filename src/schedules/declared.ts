@@ -12,6 +12,7 @@ import { ANY_OWNER, newId } from '../model/owner.ts'
 import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
 import { changedSettings, type ScheduleSettings } from '../model/schedule.ts'
 import { checkedName } from '../model/input.ts'
+import { NAME_LIMIT } from '../model/settings.ts'
 import type { Task } from '../model/task.ts'
 import type { DeclaredStore, SetChanges, SetState } from '../store/declared-store.ts'
 import {
@@ -64,14 +65,12 @@ export interface SyncReport {
   readonly conflicts: readonly string[]
 }
 
-const SET_NAME_LIMIT = 190
-
 export class DeclaredSets {
   readonly #declared: { name: string; declarations: readonly AnyDeclaration[]; onRemoved: OnRemoved }[] = []
 
   /** @throws InvalidInputError when a set of this name is already declared */
   add(name: string, declarations: readonly AnyDeclaration[], onRemoved: OnRemoved): void {
-    checkedName('declare', name, SET_NAME_LIMIT)
+    checkedName('declare', name, NAME_LIMIT)
     if (this.#declared.some((set) => set.name === name))
       throw new InvalidInputError('declare', `the set '${name}' is already declared`)
     if (!Object.hasOwn(REMOVED, onRemoved))

@@ -30,7 +30,7 @@ export interface NewScheduleOptions {
 
 /** Options of `schedules.create`. */
 export interface CreateOptions {
-  /** 1 to 190 characters without a slash; default: a new UUID. */
+  /** 1 to 254 characters without a slash; default: a new UUID. */
   readonly id?: string | undefined
   /**
    * If a schedule has this id: `error` (default) is a ConflictError; `same` returns it if its settings are equal, for

@@ -100,7 +100,7 @@ export interface OpenOptions {
 }
 
 /** Column types of a batch that is passed as one JSON parameter. */
-export type BatchColumn = 'id' | 'text' | 'long text' | 'integer' | 'instant'
+export type BatchColumn = 'schedule id' | 'job id' | 'text' | 'long text' | 'integer' | 'instant'
 
 /** A group and a task with claimable jobs, and the lowest rank among these jobs: the columns of `Dialect.turns`. */
 export interface Turn {
@@ -135,6 +135,11 @@ export interface Dialect {
   /** Quotes the name of a table. If the tables have their own schema, its name comes first. */
   readonly table: (name: string) => string
 
+  /**
+   * The placeholder of an id of a job that is compared with one. Its column may have its own character set, and a value
+   * in another one could not use its index.
+   */
+  readonly jobId: string
   /** Expression: the database's clock. */
   readonly now: string
   /** Expression: the database's clock plus a number of ms. */

@@ -1,17 +1,18 @@
 import type { SqlValue } from './database.ts'
 
+/** What marks the placeholder of an id of a job on servers. */
+export const JOB_ID = '{job id}?'
+
+type TextLiteral = (value: string, isJobId: boolean) => string
+
 /** Replaces each `?` of a statement with its value. */
-export function withLiterals(
-  text: string,
-  params: readonly SqlValue[],
-  textLiteral: (value: string) => string,
-): string {
+export function withLiterals(text: string, params: readonly SqlValue[], textLiteral: TextLiteral): string {
   if (params.length === 0) return text
   let index = 0
-  const statement = text.replaceAll('?', () => {
+  const statement = text.replaceAll(/(?:\{job id\})?\?/g, (placeholder) => {
     if (index >= params.length)
       throw new RangeError(`More placeholders than the ${params.length} values: ${text}`)
-    return literal(params[index++] ?? null, textLiteral)
+    return literal(params[index++] ?? null, (value) => textLiteral(value, placeholder === JOB_ID))
   })
   if (index !== params.length)
     throw new RangeError(`${params.length} values for ${index} placeholders: ${text}`)

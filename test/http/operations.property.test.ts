@@ -24,7 +24,7 @@ const WEIRD = [
   '\ud800',
   '..',
   'a/b?c#d',
-  'x'.repeat(191),
+  'x'.repeat(255),
   'x'.repeat(5000),
   '-1',
   '0',

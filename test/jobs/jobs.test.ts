@@ -153,7 +153,7 @@ eachDatabase((under) => {
 
   it.each<[string, object]>([
     ['id', { id: '' }],
-    ['id', { id: 'i'.repeat(191) }],
+    ['id', { id: 'i'.repeat(255) }],
     ['id', { id: 'a/b' }],
     // The form of the ids of occurrences.
     ['id', { id: '019d2e4e-a87b-8ff7-8909-74f1365d34a0' }],
@@ -164,7 +164,7 @@ eachDatabase((under) => {
     ['runAt', { runAt: new Date(8.64e15) }],
     ['priority', { priority: 0.5 }],
     ['priority', { priority: 2 ** 31 }],
-    ['group', { group: 'g'.repeat(101) }],
+    ['group', { group: 'g'.repeat(255) }],
     ['subject', { subject: 's'.repeat(256) }],
     ['submitter', { submitter: 5 }],
     ['timeout', { timeout: 'soon' }],

@@ -51,7 +51,7 @@ describe('granted tasks', () => {
   it.each<[unknown, string]>([
     ['mail', 'a list of tasks or their names is needed, not "mail"'],
     [null, 'not null'],
-    [[''], 'a name of 1 to 190 characters'],
+    [[''], 'a name of 1 to 254 characters'],
     [[null], 'not null'],
     [['mail', 'kalends.prune'], "'kalends.prune' is a built-in task"],
     [[{ name: 'command' }], "'command' is a built-in task"],

@@ -12,6 +12,7 @@ import {
   shownInput,
   spanOption,
 } from '../../src/model/input.ts'
+import { isUpTo } from '../../src/model/settings.ts'
 
 const ofField = (field: string, ...parts: string[]) => {
   const messages = [`${field}: `, ...parts].map((part) => expect.stringContaining(part))
@@ -44,8 +45,21 @@ test.each([
   expect(isStorable(text)).toBe(expected)
 })
 
+test.each([
+  ['', true],
+  ['abc', true],
+  ['abcd', false],
+  ['👍👍👍', true],
+  ['a👍b', true],
+  ['👍👍👍👍', false],
+  // A letter and its accent are two characters for a database.
+  ['e\u0301e\u0301', false],
+])('%j has at most three characters, as databases count them: %s', (text, expected) => {
+  expect(isUpTo(text, 3)).toBe(expected)
+})
+
 describe('a name', () => {
-  test.each(['a', 'a b', 'ä🙂', 'x'.repeat(10)])('may be %j', (name) => {
+  test.each(['a', 'a b', 'ä🙂', 'x'.repeat(10), '🙂'.repeat(10)])('may be %j', (name) => {
     expect(isName(name, 10)).toBe(true)
     expect(checkedName('task', name, 10)).toBe(name)
   })
@@ -55,6 +69,7 @@ describe('a name', () => {
     ' a',
     'a ',
     'x'.repeat(11),
+    '🙂'.repeat(11),
     'half \ud83d',
     'a\tb',
     'a\u007fb',

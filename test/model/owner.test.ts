@@ -2,9 +2,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isName } from '../../src/model/input.ts'
+import { NAME_LIMIT } from '../../src/model/settings.ts'
 import {
   ANY_OWNER,
-  ID_LIMIT,
+  chosenJobId,
+  isJobId,
   newId,
   type Owner,
   ownedSettings,
@@ -18,7 +20,7 @@ const name = (maxLength: number) =>
   fc.option(
     fc.oneof(fc.string({ minLength: 1, maxLength, unit: 'grapheme' }), fc.stringMatching(/^[%/:~a]{1,9}$/)),
   )
-const owner: fc.Arbitrary<Owner> = fc.record({ group: name(100), submitter: name(190) })
+const owner: fc.Arbitrary<Owner> = fc.record({ group: name(NAME_LIMIT), submitter: name(NAME_LIMIT) })
 const id = fc
   .string({ minLength: 1, maxLength: 40 })
   .filter((text) => isName(text, 40) && !text.includes('/'))
@@ -28,8 +30,11 @@ describe('the ids of an owner', () => {
     [{ group: null, submitter: 'ann' }, 'ann/'],
     [{ group: 'acme', submitter: null }, 'acme:/'],
     [{ group: 'acme', submitter: 'ann' }, 'acme:ann/'],
-    [{ group: 'a/b:c', submitter: '~%' }, 'a%2fb%3ac:%7e%25/'],
-    [{ group: null, submitter: 'x'.repeat(100) }, expect.stringMatching(/^~[\da-f]{32}\/$/)],
+    [{ group: 'a/b:c', submitter: '~%' }, 'a%2Fb%3Ac:%7E%25/'],
+    [{ group: null, submitter: 'Zoë Ångström' }, 'Zo%C3%AB%20%C3%85ngstr%C3%B6m/'],
+    [{ group: 'ann@acme.org', submitter: '👍' }, 'ann@acme.org:%F0%9F%91%8D/'],
+    [{ group: null, submitter: 'x'.repeat(126) }, `${'x'.repeat(126)}/`],
+    [{ group: null, submitter: 'x'.repeat(127) }, expect.stringMatching(/^~[\da-f]{32}\/$/)],
     [ANY_OWNER, ''],
   ])('%j: %s', (of, prefix) => {
     expect(prefixOf(of)).toEqual(prefix)
@@ -45,18 +50,34 @@ describe('the ids of an owner', () => {
     )
   })
 
+  it('a prefix is ASCII, and gives back the names of the owner unless it is hashed', () => {
+    fc.assert(
+      fc.property(owner, (of) => {
+        const prefix = prefixOf(of)
+        expect(isJobId(prefix)).toBe(true)
+        expect(prefix.length).toBeLessThanOrEqual(NAME_LIMIT / 2)
+        if (prefix.startsWith('~') || prefix === '') return
+        const [submitter = '', group = null] = prefix.slice(0, -1).split(':').toReversed()
+        expect({
+          group: group && decodeURIComponent(group),
+          submitter: decodeURIComponent(submitter),
+        }).toEqual({ group: of.group, submitter: of.submitter ?? '' })
+      }),
+    )
+  })
+
   it('an owner sees the id that it chose, and can address the row with it', () => {
     fc.assert(
       fc.property(owner, id, (of, chosen) => {
         const stored = newId(of, chosen)
-        expect(stored.length).toBeLessThanOrEqual(ID_LIMIT)
+        expect(stored.length).toBeLessThanOrEqual(NAME_LIMIT)
         expect(shownId(of, stored)).toBe(chosen)
         expect(storedIds(of, chosen)[0]).toBe(stored)
       }),
     )
   })
 
-  it.each(['', ' ', 'a/b', 'nul\0', 'x'.repeat(191)])('%j is not a valid id', (wrong) => {
+  it.each(['', ' ', 'a/b', 'nul\0', 'x'.repeat(255), '👍'.repeat(255)])('%j is not a valid id', (wrong) => {
     expect(() => newId(ANY_OWNER, wrong)).toThrow(expect.objectContaining({ field: 'id' }))
   })
 
@@ -66,8 +87,33 @@ describe('the ids of an owner', () => {
 
   it('the prefix counts towards the length', () => {
     const ann = { group: null, submitter: 'ann' }
-    expect(newId(ann, 'x'.repeat(186))).toHaveLength(ID_LIMIT)
-    expect(() => newId(ann, 'x'.repeat(187))).toThrow('1 to 186 characters')
+    expect(newId(ann, 'x'.repeat(250))).toHaveLength(NAME_LIMIT)
+    expect(() => newId(ann, 'x'.repeat(251))).toThrow(
+      /^id: an id of 1 to 250 characters is needed, because the prefix of this scope takes 4 of the 254, not "xxx/,
+    )
+    expect(Array.from(newId(ann, '👍'.repeat(250)))).toHaveLength(NAME_LIMIT)
+    expect(() => newId(ann, '👍'.repeat(251))).toThrow('1 to 250 characters')
+    expect(() => newId(ann, 'x'.repeat(255))).toThrow('1 to 254 characters')
+  })
+
+  it('every owner has at least half of the length for its ids', () => {
+    for (const text of ['x'.repeat(127), '👍'.repeat(NAME_LIMIT), 'x'.repeat(126), 'ä'.repeat(21)]) {
+      const submitter = { group: null, submitter: text }
+      expect(newId(submitter, 'y'.repeat(127)).length).toBeLessThanOrEqual(NAME_LIMIT)
+      expect(newId({ group: text, submitter: text }, 'y'.repeat(127)).length).toBeLessThanOrEqual(NAME_LIMIT)
+    }
+  })
+
+  it('an id of a job is ASCII, also for an owner that is not', () => {
+    const zoe = { group: null, submitter: 'Zoë' }
+    expect(chosenJobId(zoe, 'a b')).toBe('Zo%C3%AB/a b')
+    expect(chosenJobId(ANY_OWNER, 'x'.repeat(NAME_LIMIT))).toHaveLength(NAME_LIMIT)
+    for (const text of ['ä', '👍', 'a\u00a0b', 'e\u0301'])
+      expect(() => chosenJobId(ANY_OWNER, text), text).toThrow(
+        `id: a job id of 1 to 254 ASCII characters is needed, not "${text}"`,
+      )
+    for (const text of ['', ' ', 'a ', 'a/b', 'a\tb', 'x'.repeat(NAME_LIMIT + 1)])
+      expect(() => chosenJobId(ANY_OWNER, text), text).toThrow(expect.objectContaining({ field: 'id' }))
   })
 })
 

@@ -113,7 +113,7 @@ describe('the value of a setting', () => {
     ['summary', 'x'.repeat(1001), 'at most 1000 characters'],
     ['summary', 'a\0', String.raw`not "a\u0000"`],
     ['summary', 5, 'not 5'],
-    ['group', ' acme', '1 to 100 characters'],
+    ['group', ' acme', '1 to 254 characters'],
     ['group', 'a\u200b', 'U+200B'],
   ] as const)('of %s: %j is refused, and the error names the setting', (name, value, why) => {
     expect(() => checkedSetting(name, value)).toThrow(

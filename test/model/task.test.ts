@@ -49,7 +49,7 @@ describe('a task', () => {
       )
   })
 
-  test.each(['', '  ', 'x'.repeat(191)])('cannot be named %j', (name) => {
+  test.each(['', '  ', 'x'.repeat(255)])('cannot be named %j', (name) => {
     expect(() => task(name)).toThrow(
       expect.objectContaining({ code: 'KALENDS_INVALID_INPUT', field: 'task' }),
     )

@@ -251,7 +251,7 @@ eachDatabase((under) => {
       { id: 'bad-zone', task: report, timer: 'daily Europe/Atlantis' },
       { id: 'twice', task: report, timer: 'daily' },
       { id: 'twice', task: report, timer: 'daily' },
-      { id: 'i'.repeat(191), task: report, timer: 'daily' },
+      { id: 'i'.repeat(255), task: report, timer: 'daily' },
       { id: 'unhandled', task: task('nobody-runs-this'), timer: 'daily' },
     ])
     kalends.declare('two', [
@@ -268,7 +268,7 @@ eachDatabase((under) => {
       expect.stringContaining(`${where('one', 'bad-timer')}priority: `),
       expect.stringMatching(/^set 'one', schedule 'bad-zone': .*Europe\/Atlantis/),
       `${where('one', 'twice')}the id is declared twice; give one of them another id`,
-      expect.stringContaining(`${where('one', 'i'.repeat(191))}id: a name of 1 to 190 characters`),
+      expect.stringContaining(`${where('one', 'i'.repeat(255))}id: a name of 1 to 254 characters`),
       `${where('one', 'unhandled')}no handler for the task 'nobody-runs-this'; call kalends.handle(…) before start`,
       `${where('two', 'good')}the id is also declared in the set 'one'`,
       expect.stringContaining(`${where('two', 'bad-args')}args: not what the task 'cleanup' takes: days`),

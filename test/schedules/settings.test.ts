@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { CalendarSyntaxError } from '../../src/calendar/index.ts'
 import { InvalidInputError, Kalends, task } from '../../src/index.ts'
+import { NAME_LIMIT } from '../../src/model/settings.ts'
 import { scene } from '../kalends/scene.ts'
 import { databases, eachDatabase } from '../support/databases.ts'
 
@@ -16,10 +17,10 @@ circular['self'] = circular
 const WRONG: readonly [field: string, value: unknown][] = [
   ['enabled', 'yes'],
   ['enabled', 0],
-  ['group', 'g'.repeat(101)],
+  ['group', 'g'.repeat(255)],
   ['group', 7],
   ['subject', 's'.repeat(256)],
-  ['submitter', 's'.repeat(191)],
+  ['submitter', 's'.repeat(255)],
   ['summary', 's'.repeat(1001)],
   ['priority', 1.5],
   ['priority', 2 ** 31],
@@ -77,7 +78,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     )
   })
 
-  it.each(['', '   ', 'i'.repeat(191)])('the id %j is rejected', async (id) => {
+  it.each(['', '   ', 'i'.repeat(255)])('the id %j is rejected', async (id) => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const input = { task: plain, timer: 'daily' }
     await expect(kalends.schedules.create({ id, ...input })).rejects.toMatchObject({ field: 'id' })
@@ -250,14 +251,14 @@ eachDatabase((under) => {
   it('the longest texts, the largest numbers and long args fit the columns', async () => {
     const { open } = await scene(under)
     const { schedules, jobs } = await open({ argsLimit: 1_000_000 })
-    // Characters, not bytes.
-    const text = (length: number) => 'ß'.repeat(length)
+    // Characters, not bytes, and not the two units that each has in JavaScript.
+    const text = (length: number) => '👍'.repeat(length)
     const input = {
-      task: 'ß'.repeat(190),
+      task: text(NAME_LIMIT),
       timer: 'daily',
-      group: text(100),
+      group: text(NAME_LIMIT),
       subject: text(255),
-      submitter: text(190),
+      submitter: text(NAME_LIMIT),
       summary: text(1000),
       priority: -(2 ** 31 - 1),
       catchUp: 1000,
@@ -266,7 +267,7 @@ eachDatabase((under) => {
       retryDelay: 2 ** 31 - 1,
       args: { text: '😀'.repeat(100_000) },
     }
-    const schedule = await schedules.create({ id: text(190), ...input })
+    const schedule = await schedules.create({ id: text(NAME_LIMIT), ...input })
     expect(schedule).toMatchObject({
       task: input.task,
       group: input.group,

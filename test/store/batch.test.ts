@@ -6,7 +6,7 @@ import { batchTable } from '../../src/store/sql/batch.ts'
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts'
 import { eachDatabase } from '../support/databases.ts'
 
-const COLUMNS = { id: 'id', text: 'long text', number: 'integer', at: 'instant' } as const
+const COLUMNS = { id: 'schedule id', text: 'long text', number: 'integer', at: 'instant' } as const
 type Row = Record<keyof typeof COLUMNS, SqlValue>
 
 const BATCHES: Record<string, readonly Row[]> = {

@@ -106,7 +106,7 @@ onEachStore((under) => {
     expect((await store.jobs.get(claimed?.id ?? ''))?.result).toEqual({ text: ODD })
     expect((await store.lists.scheduleCounts({ submitter: ODD })).counts).toEqual({})
     // What is too long is refused, not cut off.
-    if (server) await expect(store.jobs.submit([newJob('x'.repeat(191))])).rejects.toThrow()
+    if (server) await expect(store.jobs.submit([newJob('x'.repeat(255))])).rejects.toThrow()
     expect(await store.schedules.delete(ODD)).toMatchObject({ id: ODD })
   }
 

@@ -60,6 +60,6 @@ export function unfit(text: string): string[] {
     `${text}\ud800`,
     `\udc00${text}`,
     ...INVISIBLE.map((character) => `${text.slice(0, 1)}${character}${text.slice(1)}`),
-    text.padEnd(191, 'x'),
+    text.padEnd(255, 'x'),
   ]
 }

@@ -1,6 +1,6 @@
 /** `kalends jobs submit`. */
 import type { Kalends } from '../../index.ts'
-import { JOB_OPTION_NAMES } from '../../model/settings.ts'
+import { JOB_OPTION_NAMES, NAME_LIMIT } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { QuietFailure, UsageError } from '../failure.ts'
 import { harmlessText, print, printJson, say } from '../output.ts'
@@ -18,7 +18,7 @@ export function submitCommand(): AnyCommand {
     .argument('<task>', "the task; 'command' to run a command")
     .argument('[command...]', 'after --: the command')
     .option('--args <json>', 'the args of the task', jsonValue)
-    .option('--id <id>', 'up to 36 characters (default: a new UUID)')
+    .option('--id <id>', `1 to ${NAME_LIMIT} ASCII characters (default: a new UUID)`)
     .option('--run-at <time>', 'do not run it earlier')
     .option('--wait', 'wait for its end; fail if it fails')
     .addHelpText(

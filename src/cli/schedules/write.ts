@@ -1,6 +1,6 @@
 /** `kalends schedules add` and `kalends schedules edit`. */
 import type { ScheduleChanges } from '../../index.ts'
-import { OPTION_NAMES, SETTINGS } from '../../model/settings.ts'
+import { NAME_LIMIT, OPTION_NAMES, SETTINGS } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { UsageError } from '../failure.ts'
 import { say } from '../output.ts'
@@ -24,7 +24,7 @@ Settings that you leave out stay as they are. A new timer is planned from now an
 
 function writeCommand(name: string) {
   const command = new Command(name)
-    .argument('<id>', 'the id of the schedule, 1 to 190 characters')
+    .argument('<id>', `the id of the schedule, 1 to ${NAME_LIMIT} characters`)
     .option('--task <name>', 'the task to run')
     .option('--timer <timer>', helpOf(SETTINGS.timer))
     .option('--zone <zone>', "written into a timer that names none: an IANA name, or 'local' (default: UTC)")

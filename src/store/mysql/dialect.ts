@@ -1,6 +1,7 @@
 import { StoreUnavailableError } from '../../errors.ts'
+import { NAME_LIMIT } from '../../model/settings.ts'
 import type { BatchColumn, Dialect, SchemaDialect } from '../database.ts'
-import { integerLiteral, jsonPairs } from '../literals.ts'
+import { integerLiteral, JOB_ID, jsonPairs } from '../literals.ts'
 import { placeholders } from '../sql/tables.ts'
 import { withLiterals } from './literal.ts'
 import type { Server } from './session.ts'
@@ -8,8 +9,9 @@ import { checkTransaction, TRANSACTION_STATE, TRANSACTION_STATUS } from './sessi
 import { isAlreadyApplied, isDuplicate, isLockWait, isTransient } from './errors.ts'
 
 const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
-  // The collation of the keys, so that their indexes can be used.
-  id: 'VARCHAR(255) CHARACTER SET utf8mb4 COLLATE {exact}',
+  // The character sets and collations of the keys, so that their indexes can be used.
+  'schedule id': `VARCHAR(${integerLiteral(NAME_LIMIT)}) CHARACTER SET utf8mb4 COLLATE {exact}`,
+  'job id': `VARCHAR(${integerLiteral(NAME_LIMIT)}) CHARACTER SET ascii COLLATE ascii_bin`,
   text: 'VARCHAR(1000) CHARACTER SET utf8mb4 COLLATE {exact}',
   'long text': 'LONGTEXT CHARACTER SET utf8mb4 COLLATE {exact}',
   integer: 'BIGINT',
@@ -74,6 +76,7 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
   name: 'mysql',
   quoted,
   table: ownSchema === null ? quoted : (name) => `${quoted(ownSchema)}.${quoted(name)}`,
+  jobId: JOB_ID,
   // Not NOW(), which is in the zone of the session. That may be the application's.
   now: 'UTC_TIMESTAMP(3)',
   nowPlus: (ms) => `UTC_TIMESTAMP(3) + INTERVAL ${integerLiteral(Math.round(ms * 1000))} MICROSECOND`,

@@ -1,8 +1,13 @@
+import { NAME_LIMIT } from '../../model/settings.ts'
 import type { SqlValue } from '../database.ts'
 import { withLiterals as fill } from '../literals.ts'
 
 /** Text of these characters means the same in every character set and under every sql_mode. */
 const PLAIN = /^[\x20-\x26\x28-\x5b\x5d-\x7e]*$/
+
+const ASCII = /^\p{ASCII}*$/u
+/** Too long for the column, so no job has it. */
+const NO_JOB_ID = '~'.repeat(NAME_LIMIT + 1)
 
 /** Compares byte by byte and does not pad with blanks. Neither server has the other's collation. */
 export type ExactCollation = 'utf8mb4_nopad_bin' | 'utf8mb4_0900_bin'
@@ -20,11 +25,17 @@ export function exactCollation(version: string): ExactCollation {
  * Each literal names its collation. With that of the session, MariaDB does not treat a column that equals a literal as
  * constant. It then sorts, and so locks, all jobs of a group, although the index has them in order.
  *
+ * Ids of jobs are ASCII: converted to the character set of another literal, their column could not use its index.
+ *
  * @param exact  replaces `{exact}`, and is the collation of the literals
  */
 export function withLiterals(text: string, params: readonly SqlValue[], exact: ExactCollation): string {
-  return fill(text.replaceAll('{exact}', exact), params, (value) => {
-    const quoted = PLAIN.test(value) ? `'${value}'` : ` x'${Buffer.from(value, 'utf8').toString('hex')}'`
-    return `_utf8mb4${quoted} COLLATE ${exact}`
+  return fill(text.replaceAll('{exact}', exact), params, (value, isJobId) => {
+    if (isJobId) return `_ascii${quoted(ASCII.test(value) ? value : NO_JOB_ID)} COLLATE ascii_bin`
+    return `_utf8mb4${quoted(value)} COLLATE ${exact}`
   })
+}
+
+function quoted(text: string): string {
+  return PLAIN.test(text) ? `'${text}'` : ` x'${Buffer.from(text, 'utf8').toString('hex')}'`
 }

@@ -9,7 +9,7 @@ import { integerLiteral } from '../literals.ts'
 import type { EndedJob } from './ends.ts'
 import { scopeCondition } from './conditions.ts'
 import type { Context } from './context.ts'
-import { findOwn } from './own-ids.ts'
+import { findOwnId } from './own-ids.ts'
 import { textPreview, wholeLines } from './listed-rows.ts'
 
 /** Longer errors are shortened in the list. The last error is also in the job. */
@@ -66,7 +66,7 @@ async function insertAttempts(tx: Context, attempts: readonly AttemptOfRow[]): P
     // Only the statement was undone. The key exists if a job was deleted manually and submitted again with the same id,
     // or if its `claim` has reached the largest value. The newer attempt is kept.
     await tx.run(
-      `DELETE FROM ${tx.tables.attempt} WHERE ${rows.map(() => '(job_id = ? AND claim = ?)').join(' OR ')}`,
+      `DELETE FROM ${tx.tables.attempt} WHERE ${rows.map(() => `(job_id = ${tx.dialect.jobId} AND claim = ?)`).join(' OR ')}`,
       rows.flatMap(([job = null, claim = null]) => [job, claim]),
     )
     await insert()
@@ -103,13 +103,14 @@ export async function attemptsOf(
 ): Promise<Listed<Attempt>[] | null> {
   const { dialect, tables } = context
   const scope = scopeCondition(owner)
-  const stored = await findOwn(context, 'job', owner, [name])
+  const id = await findOwnId(context, 'job', owner, name)
+  if (id === null) return null
   const instants = (...columns: string[]) =>
     columns.map((column) => `${dialect.instant(column)} AS ${column}`).join(', ')
   const [job] = await context.rows<JobColumns>(
     `SELECT id, state, worker, attempt, claim, ${instants('started', 'finished')}
-     FROM ${tables.job} WHERE id = ?${scope.text}`,
-    [stored.get(name) ?? null, ...scope.params],
+     FROM ${tables.job} WHERE id = ${dialect.jobId}${scope.text}`,
+    [id, ...scope.params],
   )
   if (job === undefined) return null
   // The primary key filters and orders.
@@ -117,7 +118,7 @@ export async function attemptsOf(
     `SELECT claim, attempt, worker, outcome, ${instants('started', 'ended')},
        ${textPreview('error', MOST_ERROR_CHARACTERS).join(', ')}
      FROM ${tables.attempt}
-     WHERE job_id = ?
+     WHERE job_id = ${dialect.jobId}
      ORDER BY claim DESC
      LIMIT ${integerLiteral(limit)}`,
     [job.id],

@@ -36,7 +36,11 @@ export function batchTable<Of extends Columns>(
     Object.fromEntries(Object.entries(columns).filter(([name]) => others.includes(name))),
   )
   if (first === undefined || same.length === 0) return { table, params: [json] }
-  const selected = [...others.map((name) => `j.${name}`), ...same.map((name) => `? AS ${name}`)]
+  const placeholder = (name: string) => (columns[name] === 'job id' ? dialect.jobId : '?')
+  const selected = [
+    ...others.map((name) => `j.${name}`),
+    ...same.map((name) => `${placeholder(name)} AS ${name}`),
+  ]
   return {
     table: `(SELECT ${selected.join(', ')} FROM ${table} AS j)`,
     params: [...same.map((name) => first[name]), json],

@@ -1,7 +1,7 @@
 /** Locks and updates rows by their keys. Otherwise, rows are only locked through the index that selects them. */
 import type { SqlValue } from '../database.ts'
 import type { Context } from './context.ts'
-import { placeholders } from './tables.ts'
+import { keyOf, placeholders } from './tables.ts'
 
 export interface LockedRows {
   /** A quoted table name. */
@@ -23,10 +23,11 @@ export async function lockRows<Row>(
   { table, columns, ids, locked = 'skip', where, params = [] }: LockedRows,
 ): Promise<Row[]> {
   if (ids.length === 0) return []
+  const key = keyOf(context.tables, context.dialect, table)
   return await context.rows<Row>(
     `SELECT ${columns}
      FROM ${context.dialect.found(table, 'key')}
-     WHERE id IN (${placeholders(ids)})${where === undefined ? '' : ` AND ${where}`}
+     WHERE id IN (${placeholders(ids, key)})${where === undefined ? '' : ` AND ${where}`}
      ORDER BY id ${context.dialect.locked(locked)}`,
     [...ids, ...params],
   )
@@ -46,11 +47,12 @@ export async function updateRows(
   { params = [], where }: { readonly params?: readonly SqlValue[]; readonly where?: string } = {},
 ): Promise<number> {
   if (ids.length === 0) return 0
+  const key = keyOf(context.tables, context.dialect, table)
   const list = Object.entries(assignments).map(([column, value]) => `${column} = ${value}`)
   return await context.run(
     `UPDATE ${context.dialect.found(table, 'key')}
      SET ${list.join(', ')}
-     WHERE id IN (${placeholders(ids)})${where === undefined ? '' : ` AND ${where}`}`,
+     WHERE id IN (${placeholders(ids, key)})${where === undefined ? '' : ` AND ${where}`}`,
     [...params, ...ids],
   )
 }

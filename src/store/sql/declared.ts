@@ -145,7 +145,7 @@ async function retire(tx: Context, ids: readonly string[]): Promise<void> {
   await updateFromBatch(
     tx,
     schedule,
-    { id: 'id', planned_from: 'text' },
+    { id: 'schedule id', planned_from: 'text' },
     // As if it had been planned. Otherwise it would look edited, and would be planned.
     rows.map((row) => ({ id: row.id, planned_from: `${row.definition}|` })),
     { idle: "'retired'", nextrun: 'NULL', planned_from: 'b.planned_from' },

@@ -96,7 +96,7 @@ async function writeJobs(
 }
 
 const END_COLUMNS = {
-  id: 'id',
+  id: 'job id',
   stage: 'integer',
   state: 'text',
   reason: 'text',
@@ -163,7 +163,7 @@ const ifRetried = (column: string) => `CASE WHEN b.retried = 1 THEN b.${column} 
 const ifMoved = (column: string) => `CASE WHEN b.moved = 1 THEN b.${column} ELSE t.${column} END`
 
 const SCHEDULE_COLUMNS = {
-  id: 'id',
+  id: 'schedule id',
   runs: 'integer',
   errors: 'integer',
   failed_attempts: 'integer',
@@ -334,6 +334,7 @@ export async function nextInTurn(
   const schedules = [...new Set(final.flatMap(({ schedule }) => schedule ?? []))].toSorted()
   if (schedules.length === 0) return new Map()
   const ids = final.map(({ id }) => id)
+  const { jobId } = tx.dialect
   // Without the index, MySQL reads the history of each schedule.
   const { job, stateIndex: index } = tx.tables
   const rows = await tx.rows<{ id: string; schedule: string }>(
@@ -341,10 +342,10 @@ export async function nextInTurn(
      FROM ${tx.dialect.found(`${job} AS b`, { index })}
      WHERE state = 'blocked'
        AND periodic_task_id IN (${placeholders(schedules)})
-       AND id NOT IN (${placeholders(ids)})
+       AND id NOT IN (${placeholders(ids, jobId)})
        AND NOT EXISTS (
          SELECT 1 FROM ${tx.dialect.found(`${job} AS a`, { index })}
-         WHERE ${ACTIVE} AND a.periodic_task_id = b.periodic_task_id AND a.id NOT IN (${placeholders(ids)})
+         WHERE ${ACTIVE} AND a.periodic_task_id = b.periodic_task_id AND a.id NOT IN (${placeholders(ids, jobId)})
        )
      GROUP BY periodic_task_id`,
     [...schedules, ...ids, ...ids],

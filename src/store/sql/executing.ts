@@ -74,7 +74,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
     },
 
     async orphans(limit, except = []) {
-      const others = exceptFor(except)
+      const others = exceptFor(except, dialect.jobId)
       const rows = await context.rows<JobRow & { worker: string }>(
         `SELECT ${jobColumns(dialect)} FROM ${tables.job}
          WHERE ${orphan(tables)} ${others.text}
@@ -129,7 +129,7 @@ async function promoteDue(
   [limit, setAside]: Parameters<ExecutingStore['promoteDue']>,
 ): Promise<number> {
   const { dialect, tables } = context
-  const except = exceptFor([...(setAside?.ids() ?? []), ...isolation.contention.ids()])
+  const except = exceptFor([...(setAside?.ids() ?? []), ...isolation.contention.ids()], dialect.jobId)
   const promoted = await isolated<{ id: string }, number>(isolation, setAside, {
     together: (report) =>
       context.transaction(async (tx) => {
@@ -286,7 +286,7 @@ async function lockTurns(
   },
 ): Promise<StartableRow[]> {
   const { dialect, tables } = tx
-  const except = exceptFor(of.except)
+  const except = exceptFor(of.except, dialect.jobId)
   const share = Math.ceil(of.limit / turns.length)
   const part = (turn: Turn) =>
     `SELECT ${startableColumns(dialect)}

@@ -60,8 +60,9 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
 
     async logs(job, after, limit) {
       const id = await findOwnId(context, 'job', owner, job)
+      if (id === null) return null
       const [found] = await context.rows<{ id: string }>(
-        `SELECT id FROM ${tables.job} WHERE id = ?${scope.text}`,
+        `SELECT id FROM ${tables.job} WHERE id = ${dialect.jobId}${scope.text}`,
         [id, ...scope.params],
       )
       if (found === undefined) return null
@@ -69,7 +70,7 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
       const rows = await context.rows<{ id: number; at: string; level: LogLevel; message: string }>(
         `SELECT id, ${dialect.instant('at')} AS at, level, message
          FROM ${tables.log}
-         WHERE job_id = ? AND id > ?
+         WHERE job_id = ${dialect.jobId} AND id > ?
          ORDER BY id
          LIMIT ${integerLiteral(limit)}`,
         [found.id, after],

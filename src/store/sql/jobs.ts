@@ -105,10 +105,10 @@ function retryJob(
 }
 
 /** @param id  as it is stored */
-async function readJob(context: Context, owner: Owner, id: string): Promise<Job | null> {
+async function readJob({ rows, tables, dialect }: Context, owner: Owner, id: string): Promise<Job | null> {
   const scope = scopeCondition(owner)
-  const [row] = await context.rows<JobRow>(
-    `SELECT ${jobColumns(context.dialect)} FROM ${context.tables.job} WHERE id = ?${scope.text}`,
+  const [row] = await rows<JobRow>(
+    `SELECT ${jobColumns(dialect)} FROM ${tables.job} WHERE id = ${dialect.jobId}${scope.text}`,
     [id, ...scope.params],
   )
   return row === undefined ? null : shownJob(owner, toJob(row))
@@ -158,7 +158,7 @@ async function lockWithSchedule(
   if (id === null) return null
   const params = [id, ...scope.params]
   const [found] = await tx.rows<{ schedule: string | null }>(
-    `SELECT periodic_task_id AS schedule FROM ${tables.job} WHERE id = ?${scope.text}`,
+    `SELECT periodic_task_id AS schedule FROM ${tables.job} WHERE id = ${dialect.jobId}${scope.text}`,
     params,
   )
   if (found === undefined) return null
@@ -169,7 +169,7 @@ async function lockWithSchedule(
     locked: 'wait',
   })
   const [row] = await tx.rows<EndingRow>(
-    `SELECT ${endingColumns(dialect)} FROM ${tables.job} WHERE id = ?${scope.text} ${dialect.locked('wait')}`,
+    `SELECT ${endingColumns(dialect)} FROM ${tables.job} WHERE id = ${dialect.jobId}${scope.text} ${dialect.locked('wait')}`,
     params,
   )
   return row === undefined ? null : { row, schedules: new Map(schedules.map((of) => [of.id, of])) }

@@ -63,7 +63,7 @@ export function scheduleRange(
 const search = (column: string, value: string | undefined): Condition =>
   value === undefined ? NOTHING : and(contains(`COALESCE(${column}, '')`), value)
 
-export function jobRange({ tables }: Context, owner: Owner, conditions: JobConditions): Range {
+export function jobRange({ tables, dialect }: Context, owner: Owner, conditions: JobConditions): Range {
   const { id, state, scheduleId: schedule, finishedFrom, finishedTo } = conditions
   const isCommon = state === 'success' || state === 'skipped'
   const isOpen = state === 'waiting' || state === 'blocked' || state === 'running'
@@ -81,7 +81,7 @@ export function jobRange({ tables }: Context, owner: Owner, conditions: JobCondi
     // There are few of these, even if the owner or the schedule has a long history.
     ...choice(open, tables.stateIndex),
     ...choice(scope, ownerIndex(tables, 'job', owner)),
-    ...choice(id === undefined ? NOTHING : beginsWith(storedIds(owner, id)), null),
+    ...choice(id === undefined ? NOTHING : beginsWith(storedIds(owner, id), dialect), null),
     // Ids of occurrences start with their slot.
     ...equal('periodic_task_id', tables.occurrenceIndex, schedule, ['slot']),
     ...equal('held_by', tables.heldIndex, conditions.worker),
@@ -96,9 +96,14 @@ export function jobRange({ tables }: Context, owner: Owner, conditions: JobCondi
   return { table: tables.job, direction: 'DESC', ...rangeOf(choices, searches) }
 }
 
-function beginsWith(starts: readonly string[]): Condition {
+/** Ids of jobs that begin with one of these texts. DEL is the last character of ASCII. */
+function beginsWith(starts: readonly string[], { jobId }: Context['dialect']): Condition {
+  // Servers compare as if blanks followed, so a blank at the end of the start says nothing, and no id ends with one.
+  const conditions = starts.map(
+    (start) => `id ${start.endsWith(' ') ? '>' : '>='} ${jobId} AND id <= ${jobId}`,
+  )
   return and(
-    `(${starts.map(() => 'id >= ? AND id <= ?').join(' OR ')})`,
-    ...starts.flatMap((start) => [start, `${start}\u{10ffff}`]),
+    `(${conditions.join(' OR ')})`,
+    ...starts.flatMap((start) => [start.replace(/ +$/, ''), `${start}\u007f`]),
   )
 }

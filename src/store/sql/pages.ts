@@ -6,12 +6,12 @@
 import { InvalidInputError } from '../../errors.ts'
 import { shownInput } from '../../model/input.ts'
 import { fromText, toText } from '../../model/instant.ts'
-import { type Owner, shownId } from '../../model/owner.ts'
+import { isJobId, type Owner, shownId } from '../../model/owner.ts'
 import type { ListBounds, ListPage } from '../list-store.ts'
 import type { Context } from './context.ts'
 import { storedId } from './own-ids.ts'
 import { firstRows, instantOf, MOST_TOTAL, type Position, type Range, upTo } from './scan.ts'
-import { placeholders } from './tables.ts'
+import { keyOf, placeholders } from './tables.ts'
 
 interface PageOptions {
   readonly kind: 'schedule' | 'job'
@@ -29,6 +29,7 @@ export async function page<Row extends { readonly id: string }>(
   { kind, owner, limit, after, bounds, columns }: PageOptions,
 ): Promise<ListPage<Row>> {
   const start = after === undefined ? null : positionOf(range, after)
+  if (start !== null && kind === 'job' && !isJobId(start.id)) throw noPosition(after)
   const from = start && { ...start, id: await storedId(context, kind, owner, start.id) }
   const counted = await firstRows(context, range, MOST_TOTAL, bounds)
   const { rows, next } =
@@ -48,7 +49,11 @@ function positionOf(range: Range, after: string): Position {
   // Not 30 February, which a server rejects.
   const isInstant = date !== null && toText(date).startsWith(instant.slice(0, 19))
   if (id !== undefined && (instant === '' || isInstant)) return { instant: instant || null, id }
-  throw new InvalidInputError(
+  throw noPosition(after)
+}
+
+function noPosition(after: unknown): InvalidInputError {
+  return new InvalidInputError(
     'after',
     `\`next\` of the previous page in the same order is needed, not ${shownInput(after)}`,
   )
@@ -65,7 +70,7 @@ async function byKeys<Row extends { readonly id: string }>(
   const rows = await context.rows<Row>(
     `SELECT ${columns}
      FROM ${context.dialect.found(table, 'key')}
-     WHERE id IN (${placeholders(ids)})`,
+     WHERE id IN (${placeholders(ids, keyOf(context.tables, context.dialect, table))})`,
     ids,
   )
   const byId = new Map(rows.map((row) => [row.id, row]))

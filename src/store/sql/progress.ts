@@ -19,7 +19,7 @@ export async function saveProgress(
   await updateFromBatch(
     tx,
     tx.tables.job,
-    { id: 'id', progress: 'long text' },
+    { id: 'job id', progress: 'long text' },
     progress.filter(isMine).map(({ fence: { id }, json }) => ({ id, progress: json })),
     { progress: 'b.progress' },
   )

@@ -99,13 +99,14 @@ async function remove(context: TablesContext, rows: readonly { readonly id: stri
   if (rows.length === 0) return 0
   return await context.transaction(async (tx) => {
     const { job, log, attempt } = tx.tables
+    const { jobId } = tx.dialect
     const ids = rows.map((row) => row.id)
     // A job that is being retried, or was retried in the meantime, keeps its log and attempts.
     const final = await lockRows<{ id: string }>(tx, { table: job, columns: 'id', ids, where: FINAL })
     if (final.length === 0) return 0
     const found = final.map((row) => row.id)
     for (const table of [log, attempt])
-      await tx.run(`DELETE FROM ${table} WHERE job_id IN (${placeholders(found)})`, found)
-    return await tx.run(`DELETE FROM ${job} WHERE id IN (${placeholders(found)})`, found)
+      await tx.run(`DELETE FROM ${table} WHERE job_id IN (${placeholders(found, jobId)})`, found)
+    return await tx.run(`DELETE FROM ${job} WHERE id IN (${placeholders(found, jobId)})`, found)
   })
 }

@@ -13,6 +13,7 @@ import { type Counts, LIST_BOUNDS, type ListBounds } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { and, both, type Condition, NOTHING } from './conditions.ts'
 import type { Context } from './context.ts'
+import { keyOf } from './tables.ts'
 
 /** Rows of a table in the order of one index. */
 export interface Range {
@@ -108,7 +109,7 @@ function partsOf(range: Range, after: Position | null): Range[] {
 }
 
 function sliceOf(
-  { dialect }: Context,
+  { dialect, tables }: Context,
   range: Range,
   after: Position | null,
   limit: number,
@@ -118,7 +119,10 @@ function sliceOf(
   const by = instantOf(range)
   const rows = integerLiteral(limit)
   const names = Object.keys(columns)
-  const where = both(range.where, after === null ? NOTHING : beyond(range, after))
+  const where = both(
+    range.where,
+    after === null ? NOTHING : beyond(range, after, keyOf(tables, dialect, table)),
+  )
   const selected = [
     'id',
     `${by === null ? 'NULL' : `CAST(${table}.${by} AS CHAR)`} AS instant`,
@@ -148,11 +152,17 @@ function sliceOf(
 }
 
 /** Not a comparison of rows, for which servers do not use the index. */
-function beyond(range: Range, { instant, id }: Position): Condition {
+/** @param key  the placeholder of a key of the table */
+function beyond(range: Range, { instant, id }: Position, key: string): Condition {
   const by = instantOf(range)
   const comparison = range.direction === 'ASC' ? '>' : '<'
-  if (by === null) return and(`id ${comparison} ?`, id)
-  return and(`${by} ${comparison}= ? AND (${by} ${comparison} ? OR id ${comparison} ?)`, instant, instant, id)
+  if (by === null) return and(`id ${comparison} ${key}`, id)
+  return and(
+    `${by} ${comparison}= ? AND (${by} ${comparison} ? OR id ${comparison} ${key})`,
+    instant,
+    instant,
+    id,
+  )
 }
 
 function source(dialect: Context['dialect'], { table, index }: Range): string {

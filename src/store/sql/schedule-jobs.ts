@@ -117,7 +117,7 @@ async function stillOpen(tx: Context, jobs: readonly OpenJob[]): Promise<Readonl
   if (jobs.length === 0) return new Set()
   const rows = await tx.rows<{ schedule: string }>(
     `SELECT periodic_task_id AS schedule FROM ${tx.tables.job}
-     WHERE ${OPEN} AND id IN (${placeholders(jobs)})`,
+     WHERE ${OPEN} AND id IN (${placeholders(jobs, tx.dialect.jobId)})`,
     jobs.map(({ id }) => id),
   )
   return new Set(rows.map(({ schedule }) => schedule))
@@ -217,7 +217,7 @@ export async function foldSkips(tx: Context, planned: readonly Planned[]): Promi
   await updateFromBatch(
     tx,
     tx.tables.job,
-    { id: 'id', slot: 'instant', count: 'integer', finished: 'instant' },
+    { id: 'job id', slot: 'instant', count: 'integer', finished: 'instant' },
     folded.map(({ candidate, skip, into }) => ({
       id: into.id,
       slot: toText(skip.slot),
@@ -291,8 +291,8 @@ export interface ScheduleJob {
 }
 
 const SCHEDULE_JOB = {
-  id: 'id',
-  schedule: 'id',
+  id: 'job id',
+  schedule: 'schedule id',
   slot: 'instant',
   missed: 'integer',
   number: 'integer',
@@ -347,7 +347,7 @@ export async function startPlanned(
   const rows = await tx.rows<StartableRow>(
     `SELECT ${startableColumns(tx.dialect)}
      FROM ${tx.dialect.found(tx.tables.job, 'key')}
-     WHERE id IN (${placeholders(runs)})`,
+     WHERE id IN (${placeholders(runs, tx.dialect.jobId)})`,
     runs.map((run) => run.id),
   )
   return await startAttempts(tx, worker, rows, limits.tasks)

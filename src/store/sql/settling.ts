@@ -105,7 +105,7 @@ export async function runningAmong(tx: Context, ids: readonly string[]): Promise
   if (ids.length === 0) return new Set()
   const rows = await tx.rows<Fence>(
     `SELECT id, worker, claim FROM ${tx.tables.job}
-     WHERE id IN (${placeholders(ids)}) AND state = 'running' AND worker IS NOT NULL`,
+     WHERE id IN (${placeholders(ids, tx.dialect.jobId)}) AND state = 'running' AND worker IS NOT NULL`,
     ids,
   )
   return new Set(rows.map(fenceText))
@@ -123,7 +123,7 @@ async function lockSchedulesOf(
   const wanted = await tx.rows<{ id: string }>(
     `SELECT DISTINCT s.id AS id
      FROM ${job} AS j JOIN ${schedule} AS s ON s.id = j.periodic_task_id
-     WHERE j.id IN (${placeholders(jobIds)})`,
+     WHERE j.id IN (${placeholders(jobIds, tx.dialect.jobId)})`,
     jobIds,
   )
   const ids = wanted.map((row) => row.id)

@@ -284,12 +284,12 @@ async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
          CASE WHEN periodic_task_id = ? AND slot = ? THEN 1 ELSE 0 END AS own,
          CASE WHEN state = 'skipped' AND finished > ? THEN 1 ELSE 0 END AS early_skip
        FROM ${job}
-       WHERE (periodic_task_id = ? AND slot = ?) OR id = ?`,
+       WHERE (periodic_task_id = ? AND slot = ?) OR id = ${tx.dialect.jobId}`,
       [row.id, slot, row.clock, row.id, slot, id],
     )
     const existing = found.find(({ own }) => own === 1)
     if (existing?.early_skip === 1 && 'state' in one)
-      await tx.run(`DELETE FROM ${job} WHERE id = ?`, [existing.id])
+      await tx.run(`DELETE FROM ${job} WHERE id = ${tx.dialect.jobId}`, [existing.id])
     else if (existing !== undefined) decided.add(slot)
     else if (found.length > 0) otherIds.set(id, newJobId(one.slot))
   }
@@ -308,13 +308,13 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
     tx,
     tx.tables.schedule,
     {
-      id: 'id',
+      id: 'schedule id',
       nextrun: 'instant',
       idle: 'text',
       last_slot: 'instant',
       last_error: 'long text',
       last_run: 'instant',
-      last_job: 'text',
+      last_job: 'job id',
       planned_from: 'text',
       frozen_until: 'instant',
     },
@@ -353,7 +353,7 @@ async function noteNotDue(tx: Context, rows: readonly PlannableRow[]): Promise<v
   await updateFromBatch(
     tx,
     tx.tables.schedule,
-    { id: 'id', planned_from: 'text' },
+    { id: 'schedule id', planned_from: 'text' },
     rows.map((row) => ({ id: row.id, planned_from: plannedFrom(row.definition, toPlannable(row)) })),
     { planned_from: 'b.planned_from', ...UNMARKED },
   )

@@ -142,7 +142,7 @@ function unblock(context: TablesContext, id: string): Promise<boolean> {
   return context.transaction(async (tx) => {
     const { schedule, job } = tx.tables
     const [row] = await tx.rows<{ schedule: string }>(
-      `SELECT periodic_task_id AS schedule FROM ${job} WHERE id = ? AND state = 'blocked'`,
+      `SELECT periodic_task_id AS schedule FROM ${job} WHERE id = ${tx.dialect.jobId} AND state = 'blocked'`,
       [id],
     )
     if (row === undefined) return false

@@ -55,15 +55,23 @@ export function tables(prefix: string, { quoted, table }: Pick<Dialect, 'quoted'
   ) as Tables
 }
 
-/** Placeholders for a list of values: `?, ?, ?`. */
-export function placeholders({ length }: { readonly length: number }): string {
-  return Array.from({ length }, () => '?').join(', ')
+/** Placeholders for a list of values: `?, ?, ?`. @param one  of each; for ids of jobs, `Dialect.jobId` */
+export function placeholders({ length }: { readonly length: number }, one = '?'): string {
+  return Array.from({ length }, () => one).join(', ')
 }
 
-/** Appends a condition that leaves out the rows with these ids. */
-export function exceptFor(ids: readonly string[]): {
+/** The placeholder of a key of the table. */
+export function keyOf({ job }: Tables, { jobId }: Pick<Dialect, 'jobId'>, table: string): string {
+  return table === job ? jobId : '?'
+}
+
+/** Appends a condition that leaves out the rows with these ids. @param one  as in `placeholders` */
+export function exceptFor(
+  ids: readonly string[],
+  one = '?',
+): {
   readonly text: string
   readonly params: readonly string[]
 } {
-  return { text: ids.length === 0 ? '' : `AND id NOT IN (${placeholders(ids)})`, params: ids }
+  return { text: ids.length === 0 ? '' : `AND id NOT IN (${placeholders(ids, one)})`, params: ids }
 }

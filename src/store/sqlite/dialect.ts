@@ -45,6 +45,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   name: 'sqlite',
   quoted,
   table: quoted,
+  jobId: '?',
   get now() {
     return clock === null ? `strftime('${FORMAT}', 'now')` : `'${toText(clock())}'`
   },

@@ -874,7 +874,7 @@ export interface components {
              * @enum {string}
              */
             firstRun?: "next" | "now" | "if-due";
-            /** @description Of your choosing, 1 to 190 characters */
+            /** @description Of your choosing, 1 to 254 characters */
             id?: string;
         };
         ScheduleChanges: {
@@ -937,7 +937,7 @@ export interface components {
             reason?: string;
         };
         FreezeTarget: {
-            /** @description Of your choosing, 1 to 190 characters */
+            /** @description Of your choosing, 1 to 254 characters */
             scheduleId?: string;
             /** @description The name of the task to run */
             task?: string;
@@ -949,7 +949,7 @@ export interface components {
             until: string;
         };
         NewFreeze: {
-            /** @description Of your choosing, 1 to 190 characters */
+            /** @description Of your choosing, 1 to 254 characters */
             scheduleId?: string;
             /** @description The name of the task to run */
             task?: string;
@@ -965,6 +965,7 @@ export interface components {
             ids: string[];
         };
         NewJob: {
+            /** @description 1 to 254 ASCII characters */
             id?: string;
             /** @description The name of the task to run */
             task: string;
@@ -993,7 +994,7 @@ export interface components {
                 task?: string;
                 group?: string;
                 submitter?: string;
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
@@ -1967,7 +1968,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2053,7 +2054,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2179,7 +2180,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2272,7 +2273,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2389,7 +2390,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2506,7 +2507,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2601,7 +2602,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2696,7 +2697,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2816,7 +2817,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2905,7 +2906,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2993,7 +2994,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -3081,7 +3082,7 @@ export interface operations {
                 task?: string;
                 group?: string;
                 submitter?: string;
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
@@ -3287,6 +3288,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description 1 to 254 ASCII characters */
                 id: string;
             };
             cookie?: never;
@@ -3372,6 +3374,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description 1 to 254 ASCII characters */
                 id: string;
             };
             cookie?: never;
@@ -3460,6 +3463,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description 1 to 254 ASCII characters */
                 id: string;
             };
             cookie?: never;
@@ -3545,6 +3549,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description 1 to 254 ASCII characters */
                 id: string;
             };
             cookie?: never;
@@ -3744,6 +3749,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description 1 to 254 ASCII characters */
                 id: string;
             };
             cookie?: never;
@@ -4405,7 +4411,7 @@ export interface operations {
                 task?: string;
                 group?: string;
                 submitter?: string;
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
@@ -4495,7 +4501,7 @@ export interface operations {
                 task?: string;
                 group?: string;
                 submitter?: string;
-                /** @description Of your choosing, 1 to 190 characters */
+                /** @description Of your choosing, 1 to 254 characters */
                 scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
