@@ -66,11 +66,11 @@ export class Freezes {
   }
 
   /** @throws NotFoundError */
-  async remove(id: string): Promise<Freeze> {
-    const removed = await this.#store.remove(checkedName('id', id, SETTINGS.task.most))
-    if (removed === null) throw new NotFoundError('freeze', id)
+  async end(id: string): Promise<Freeze> {
+    const ended = await this.#store.end(checkedName('id', id, SETTINGS.task.most))
+    if (ended === null) throw new NotFoundError('freeze', id)
     this.#onThaw()
-    return removed
+    return ended
   }
 
   list(): Promise<Freeze[]> {

@@ -314,9 +314,9 @@ export class Kalends {
     return this.#freezes.add(options)
   }
 
-  /** Ends a freeze now. @throws NotFoundError */
+  /** Ends a freeze now. @throws NotFoundError when no such freeze is in force */
   thaw(id: string): Promise<Freeze> {
-    return this.#freezes.remove(id)
+    return this.#freezes.end(id)
   }
 
   /** The freezes that are in force. */

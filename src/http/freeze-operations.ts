@@ -48,8 +48,8 @@ export const freezeOperations: readonly Operation[] = [
       const { id } = call.params
       const found = (await freezes.list()).find((freeze) => freeze.id === id)
       if (found !== undefined) await permitted(call, found)
-      const freeze = await freezes.remove(id)
-      call.writes.freeze(id, freeze, null)
+      const freeze = await freezes.end(id)
+      call.writes.freeze(id, found ?? null, freeze)
       return ok(freeze)
     },
   }),

@@ -14,7 +14,17 @@ import type { Overlap, SettingValues } from './settings.ts'
 export interface Plannable
   extends Pick<
     SettingValues,
-    'enabled' | 'timer' | 'jitter' | 'starts' | 'ends' | 'overlap' | 'yields' | 'catchUp' | 'maxRuns'
+    | 'task'
+    | 'group'
+    | 'enabled'
+    | 'timer'
+    | 'jitter'
+    | 'starts'
+    | 'ends'
+    | 'overlap'
+    | 'yields'
+    | 'catchUp'
+    | 'maxRuns'
   > {
   readonly id: string
   /** The start of the slots of an `every` timer. */
@@ -101,8 +111,14 @@ export interface Circumstances {
   readonly open: OpenJobs
   /** A slot is on time while it is due for at most this long: lease + poll interval, in milliseconds. */
   readonly missedAfterMs: number
-  /** The end of the freeze that is in force; null: none is. */
-  readonly frozenUntil?: Date | null
+  /** Of all freezes that apply to it, the times since its next run; also those that have ended. */
+  readonly freezes?: readonly FrozenTime[]
+}
+
+/** `from` inclusive, `until` exclusive. */
+export interface FrozenTime {
+  readonly from: Date
+  readonly until: Date
 }
 
 /** A schedule with a valid timer. */
@@ -239,7 +255,8 @@ function isDue(schedule: Plannable, now: Date): boolean {
 /** After an edit of the definition or of nextRunAt: planned from now. The edit itself never causes a run. */
 function planEdited(readable: Readable, circumstances: Circumstances): Plan {
   const { schedule, event } = readable
-  const { now, frozenUntil = null } = circumstances
+  const { now } = circumstances
+  const frozenUntil = endOfFreeze(circumstances)
   if (!schedule.enabled) return { ...unchanged(schedule), nextRunAt: null, idle: null }
   if (!isSetByHand(schedule) || schedule.nextRunAt === null) return planFromNow(readable, circumstances)
   if (schedule.nextRunAt > now) return { ...withNextRun(schedule, schedule.nextRunAt), isByHand: true }
@@ -274,8 +291,9 @@ function passedUnseen(
 
 function planDue(readable: Readable, circumstances: Circumstances): Plan {
   const { schedule } = readable
-  const { now, frozenUntil = null } = circumstances
+  const { now } = circumstances
   const { lastSlot, isByHand } = schedule
+  const frozenUntil = endOfFreeze(circumstances)
   if (schedule.nextRunAt === null) return planFromNow(readable, circumstances)
   if (frozenUntil !== null) return { ...unchanged(schedule), isByHand, frozenUntil }
   // A run by hand may have passed this slot. One of a clock that was ahead does not count: it would hold back all slots
@@ -283,29 +301,88 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
   const decided = lastSlot !== null && schedule.nextRunAt <= lastSlot && !isAhead(lastSlot, now)
   const first = decided ? nowAfter(now, lastSlot) : slotOf(readable, schedule.nextRunAt)
   if (first === null || (!decided && first > now)) return withNextRun(schedule, first)
-  if (schedule.frozenUntil !== null && first < schedule.frozenUntil)
-    return planThawed(readable, first, schedule.frozenUntil, circumstances)
-  return planSlots(readable, first, circumstances)
+  const parts = partsOf(first, schedule.frozenUntil, circumstances)
+  return parts.some(({ isFrozen }) => isFrozen)
+    ? planThawed(readable, first, parts, circumstances)
+    : planSlots(readable, first, circumstances)
 }
 
-/** What became due during a freeze is skipped, except for a one-off and a run by hand. */
-function planThawed(readable: Readable, first: Date, frozenUntil: Date, circumstances: Circumstances): Plan {
+/** When the freeze that is in force ends; null: none is. */
+function endOfFreeze({ now, freezes = [] }: Circumstances): Date | null {
+  const ends = freezes.flatMap(({ from, until }) => (from <= now && until > now ? [until.getTime()] : []))
+  return ends.length === 0 ? null : new Date(Math.max(...ends))
+}
+
+/** A part of the time since the first slot that is due. */
+interface Part {
+  /** The last millisecond. */
+  readonly end: Date
+  readonly isFrozen: boolean
+}
+
+/** @param heldUntil  of a freeze that was deleted since, only the end of what it held is known */
+function partsOf(first: Date, heldUntil: Date | null, { now, freezes = [] }: Circumstances): Part[] {
+  const held = heldUntil === null ? [] : [{ from: first, until: heldUntil }]
+  const known = freezes.some(({ from, until }) => heldUntil !== null && from <= heldUntil && until > first)
+  const times = [...freezes, ...(known ? [] : held)].toSorted((a, b) => a.from.getTime() - b.from.getTime())
+  const parts: Part[] = []
+  let at = first
+  for (const { from, until } of times) {
+    if (until <= at || from > now) continue
+    if (from > at) parts.push({ end: justBefore(from), isFrozen: false })
+    at = until < now ? until : now
+    parts.push({ end: until > now ? now : justBefore(until), isFrozen: true })
+  }
+  return [...parts, { end: now, isFrozen: false }]
+}
+
+/**
+ * Slots in a freeze are skipped, except for a one-off and a run by hand. Those before and after it are decided as after
+ * a downtime.
+ */
+function planThawed(
+  readable: Readable,
+  first: Date,
+  parts: readonly Part[],
+  circumstances: Circumstances,
+): Plan {
   const { schedule, event, afterFinish } = readable
-  const { now } = circumstances
+  const { now, missedAfterMs } = circumstances
   const isOnly = event.next(first) === null && event.previous(justBefore(first)) === null
   if (schedule.isByHand || isOnly) {
     const due = { kept: [first], dropped: 0, newestDropped: null, since: first }
     const decided = { ...readable, schedule: { ...schedule, lastSlot: first } }
     return decide(decided, event.next(laterOf(now, first)), due, circumstances)
   }
-  const end = justBefore(frozenUntil < now ? frozenUntil : now)
-  const frozen = dueSlots(afterFinish ? NO_ELAPSES : event, first, end < first ? first : end, 1, Infinity)
-  const skip = { slot: frozen.last, reason: 'frozen', count: frozen.dropped + 1, error: null } as const
-  const thawed = { ...readable, schedule: { ...schedule, lastSlot: frozen.last } }
-  const next = event.next(afterFinish ? laterOf(now, frozen.last) : frozen.last)
-  const rest =
-    next === null || next > now ? withNextRun(thawed.schedule, next) : planSlots(thawed, next, circumstances)
-  return { ...rest, skips: [skip, ...rest.skips] }
+  const found: (DueSlots & { last: Date; isFrozen: boolean })[] = []
+  let slot: Date | null = first
+  for (const { end, isFrozen } of parts) {
+    if (slot === null || slot > end) continue
+    const most = isFrozen ? 1 : schedule.catchUp
+    const due = dueSlots(afterFinish ? NO_ELAPSES : event, slot, end, most, end < now ? -1 : missedAfterMs)
+    found.push({ ...due, isFrozen })
+    slot = afterFinish ? null : event.next(due.last)
+  }
+  const last = found.at(-1)?.last ?? first
+  // The newest slots, wherever they are.
+  const kept = found.flatMap((due) => (due.isFrozen ? [] : due.kept)).slice(-Math.max(1, schedule.catchUp))
+  const skips = found.flatMap((due) => {
+    const left = due.isFrozen ? due.kept : due.kept.filter((at) => !kept.includes(at))
+    const newest = left.at(-1) ?? due.newestDropped
+    const reason = due.isFrozen ? 'frozen' : 'missed'
+    return newest === null
+      ? []
+      : [{ slot: newest, reason, count: due.dropped + left.length, error: null } as const]
+  })
+  const dropped = skips.reduce((sum, { reason, count }) => sum + (reason === 'missed' ? count : 0), 0)
+  const thawed = { ...readable, schedule: { ...schedule, lastSlot: last } }
+  const next = event.next(afterFinish ? laterOf(now, last) : last)
+  const nextRunAt = next !== null && next <= now ? event.next(now) : next
+  const planned =
+    kept.length === 0
+      ? withNextRun(thawed.schedule, nextRunAt)
+      : decide(thawed, nextRunAt, { kept, dropped, newestDropped: null, since: first }, circumstances)
+  return { ...planned, skips: [...skips, ...planned.skips] }
 }
 
 /** Decides the slots from `first` to now. */

@@ -109,8 +109,8 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
     .map(({ item }) => item)
 }
 
-function planFor({ plannable, now, frozenUntil }: MarkedSchedule, missedAfterMs: number): Plan | null {
-  const decided = plan(plannable, { now, open: NO_OPEN_JOBS, missedAfterMs, frozenUntil })
+function planFor({ plannable, now, freezes }: MarkedSchedule, missedAfterMs: number): Plan | null {
+  const decided = plan(plannable, { now, open: NO_OPEN_JOBS, missedAfterMs, freezes })
   // The external queue does not report when a run ends: the next run is counted from now.
   if (decided?.idle !== 'awaiting-finish') return decided
   const nextRunAt = elapsesOf(plannable, now).next(now)

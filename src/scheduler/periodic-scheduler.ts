@@ -178,7 +178,7 @@ export class PeriodicScheduler {
     return store.submit(
       worker,
       marks,
-      (schedule, now, open, frozenUntil) => plan(schedule, { now, open, missedAfterMs, frozenUntil }),
+      (schedule, now, open, freezes) => plan(schedule, { now, open, missedAfterMs, freezes }),
       { startLimits },
     )
   }

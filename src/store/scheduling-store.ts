@@ -1,6 +1,6 @@
 import type { ClaimedJob } from '../model/job.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
-import type { OpenJobs, Plan, Plannable } from '../model/plan.ts'
+import type { FrozenTime, OpenJobs, Plan, Plannable } from '../model/plan.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
 
@@ -77,13 +77,13 @@ export interface SubmitResult {
 /**
  * The pure planner's decision about a locked row. Null: not due; `again`: mark and plan it again.
  *
- * @param frozenUntil  the end of the freeze that is in force; null: none is
+ * @param freezes  those that apply to it and have not ended before its next run
  */
 export type Decide = (
   schedule: Plannable,
   now: Date,
   open: OpenJobs,
-  frozenUntil: Date | null,
+  freezes: readonly FrozenTime[],
 ) => Plan | null | 'again'
 
 /** A marked schedule, read without a lock. */
@@ -92,8 +92,8 @@ export interface MarkedSchedule {
   readonly schedule: StoredSchedule
   /** The database's clock. */
   readonly now: Date
-  /** The end of the freeze that is in force; null: none is. */
-  readonly frozenUntil: Date | null
+  /** See `Decide`. */
+  readonly freezes: readonly FrozenTime[]
 }
 
 /** Finding what workers left behind reads an index range; checking everything reads whole tables. */

@@ -145,13 +145,15 @@ eachDatabase((under) => {
       body: { field: 'until' },
     })
     expect((await call('POST /api/v1/freezes', { body: { ...target, scheduleId: 'none' } })).status).toBe(404)
-    expect(await call(path)).toMatchObject({ status: 200, body: made.body })
+    const ended = await call(path)
+    expect(ended).toMatchObject({ status: 200, body: { id: made.body.id, task: 'mail' } })
+    expect(Date.parse(ended.body.until)).toBeLessThan(Date.parse(target.until))
     expect((await call(path)).status).toBe(404)
     expect(await kalends.freezes()).toEqual([])
     const audits = lines.flatMap(({ fields }) => ('audit' in fields ? [fields['audit']] : []))
     expect(audits.slice(-2)).toMatchObject([
       { action: 'freeze', freezeId: made.body.id, before: null },
-      { action: 'thaw', freezeId: made.body.id, after: null },
+      { action: 'thaw', freezeId: made.body.id, before: { task: 'mail' } },
     ])
   })
 

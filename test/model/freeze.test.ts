@@ -4,7 +4,9 @@ import { type Plannable, plan } from '../../src/model/plan.ts'
 import { applied, at, edited, schedule, shown } from './plannable.ts'
 
 const until = (text: string) => new Date(`2026-03-01T${text}Z`)
-const frozen = (now: string, end: string) => ({ ...at(`2026-03-01T${now}Z`), frozenUntil: until(end) })
+/** In a freeze since half past eight. */
+const frozen = (now: string, end: string) => ({ ...at(`2026-03-01T${now}Z`), freezes: [time('08:30', end)] })
+const time = (from: string, end: string) => ({ from: until(from), until: until(end) })
 const hourly = schedule({
   timer: 'hourly',
   nextRunAt: new Date('2026-03-01T09:00Z'),
@@ -13,7 +15,7 @@ const hourly = schedule({
 /** The row after it has been held since its next run. */
 function held(row: Plannable, end: string): Plannable {
   const now = row.nextRunAt ?? new Date()
-  const planned = plan(row, { ...at(now), frozenUntil: until(end) })
+  const planned = plan(row, { ...at(now), freezes: [time('00:00', end)] })
   if (planned === null) throw new Error('it is due')
   return { ...row, ...applied(row, planned) }
 }
@@ -148,6 +150,80 @@ describe('when a freeze has ended', () => {
     expect(shown(plan(held(often, '12:00'), at('2026-03-01T12:00Z')))).toMatchObject({
       skips: ['180 frozen to 2026-03-01 11:59'],
       runs: ['2026-03-01 12:00'],
+    })
+  })
+})
+
+describe('when no worker was there during the freeze', () => {
+  const after = (now: string, ...freezes: ReturnType<typeof time>[]) => ({
+    ...at(`2026-03-01T${now}Z`),
+    freezes,
+  })
+
+  test('the slots in it are skipped, and nothing is made up for them', () => {
+    expect(shown(plan({ ...hourly, catchUp: 10 }, after('12:10', time('08:30', '11:30'))))).toEqual({
+      runs: ['2026-03-01 12:00'],
+      skips: ['3 frozen to 2026-03-01 11:00'],
+      next: '2026-03-01 13:00',
+    })
+    expect(shown(plan(hourly, after('11:40', time('08:30', '11:30'))))).toEqual({
+      runs: [],
+      skips: ['3 frozen to 2026-03-01 11:00'],
+      next: '2026-03-01 12:00',
+    })
+  })
+
+  test('what was missed before it is made up', () => {
+    expect(shown(plan(hourly, after('13:40', time('10:30', '13:30'))))).toEqual({
+      runs: ['2026-03-01 10:00 after 1'],
+      skips: ['1 missed to 2026-03-01 09:00', '3 frozen to 2026-03-01 13:00'],
+      next: '2026-03-01 14:00',
+    })
+  })
+
+  test('the newest slots before and after it count together', () => {
+    expect(shown(plan({ ...hourly, catchUp: 2 }, after('14:10', time('10:30', '13:30'))))).toEqual({
+      runs: ['2026-03-01 10:00 after 1', '2026-03-01 14:00 blocked'],
+      skips: ['1 missed to 2026-03-01 09:00', '3 frozen to 2026-03-01 13:00'],
+      next: '2026-03-01 15:00',
+    })
+    expect(shown(plan(hourly, after('15:10', time('10:30', '13:30'))))).toEqual({
+      runs: ['2026-03-01 15:00 after 3'],
+      skips: ['2 missed to 2026-03-01 10:00', '3 frozen to 2026-03-01 13:00', '1 missed to 2026-03-01 14:00'],
+      next: '2026-03-01 16:00',
+    })
+  })
+
+  test('catch_up 0 makes up none', () => {
+    const none = { ...hourly, catchUp: 0 }
+    expect(shown(plan(none, after('13:40', time('10:30', '13:30'))))).toEqual({
+      runs: [],
+      skips: ['2 missed to 2026-03-01 10:00', '3 frozen to 2026-03-01 13:00'],
+      next: '2026-03-01 14:00',
+    })
+    expect(shown(plan(none, after('14:00', time('10:30', '13:30'))))).toMatchObject({
+      runs: ['2026-03-01 14:00 after 2'],
+    })
+  })
+
+  test('several freezes, which may overlap', () => {
+    const freezes = [time('10:30', '12:00'), time('08:30', '09:30'), time('11:30', '12:30')]
+    expect(shown(plan({ ...hourly, catchUp: 10 }, after('13:10', ...freezes)))).toEqual({
+      runs: ['2026-03-01 10:00', '2026-03-01 13:00 blocked'],
+      skips: ['1 frozen to 2026-03-01 09:00', '1 frozen to 2026-03-01 11:00', '1 frozen to 2026-03-01 12:00'],
+      next: '2026-03-01 14:00',
+    })
+  })
+
+  test('one that has ended before the next run, or begins later, changes nothing', () => {
+    for (const other of [time('07:00', '08:30'), time('23:00', '23:30')])
+      expect(plan(hourly, after('09:10', other))).toEqual(plan(hourly, at('2026-03-01T09:10Z')))
+  })
+
+  test('a one-off runs late, also if it was missed', () => {
+    const once = schedule({ timer: '2026-03-01 09:00', nextRunAt: new Date('2026-03-01T09:00Z') })
+    expect(shown(plan(once, after('12:00', time('10:00', '11:00'))))).toMatchObject({
+      runs: ['2026-03-01 09:00'],
     })
   })
 })

@@ -21,6 +21,8 @@ export function schedule(given: Partial<Plannable> & { readonly timer: string })
     ends: null,
     overlap: 'skip',
     yields: false,
+    task: 'report',
+    group: '',
     frozenUntil: null,
     maxRuns: null,
     successes: 0,

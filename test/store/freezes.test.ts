@@ -19,8 +19,7 @@ import {
   WORKER,
 } from './conformance.ts'
 
-const decide: Decide = (row, now, open, frozenUntil) =>
-  plan(row, { now, open, missedAfterMs: LEASE_MS, frozenUntil })
+const decide: Decide = (row, now, open, freezes) => plan(row, { now, open, missedAfterMs: LEASE_MS, freezes })
 const TARGET: Omit<NewFreeze, 'until'> = { scheduleId: null, task: null, group: null, reason: null }
 
 onEachStore((under) => {
@@ -64,8 +63,8 @@ onEachStore((under) => {
       ['task', null],
       [null, 's'],
     ])
-    expect(await under.store.freezes.remove(added.id)).toEqual(added)
-    expect(await under.store.freezes.remove(added.id)).toBeNull()
+    expect(await under.store.freezes.end(added.id)).toEqual({ ...added, until: expect.any(Date) })
+    expect(await under.store.freezes.end(added.id)).toBeNull()
     expect(await under.store.freezes.inForce()).toHaveLength(1)
     expect(await under.store.freezes.add({ ...TARGET, until: new Date(0) })).toBeNull()
   })
@@ -118,9 +117,11 @@ onEachStore((under) => {
       await due('other', { task: 'other' })
       const { id } = await freeze({ task: 'task' })
       await freeze({ task: 'other' })
+      // They began before the slots.
+      await under.query('UPDATE schedule_freeze SET created = ?', [toText(await until(-MINUTE))])
       await pass()
       const before = (await under.store.scheduling.look([])).freezes
-      await under.store.freezes.remove(id)
+      await under.store.freezes.end(id)
       expect((await under.store.scheduling.look([])).freezes).not.toBe(before)
       await pass()
       const rows = await under.query(
@@ -140,7 +141,7 @@ onEachStore((under) => {
       const { until: sooner } = await freeze({})
       await pass()
       expect(fromText(String((await schedule(under, 's'))['frozen_until']))).toEqual(longer.until)
-      await under.store.freezes.remove(longer.id)
+      await under.store.freezes.end(longer.id)
       await pass()
       expect(fromText(String((await schedule(under, 's'))['frozen_until']))).toEqual(sooner)
     })
@@ -233,7 +234,7 @@ onEachStore((under) => {
       const { id } = await freeze({})
       await freeze({ task: 'other' })
       expect(await claimed()).toEqual([])
-      await under.store.freezes.remove(id)
+      await under.store.freezes.end(id)
       expect(await claimed()).toEqual(['one'])
       await under.query('DELETE FROM schedule_freeze')
       await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')

@@ -244,9 +244,13 @@ eachDatabase(({ kind, bare }) => {
       const marks = await recorded.store.scheduling.markDue(WORKER, 100, LEASE_MS)
       const statements = await statementsOf(() => recorded.store.scheduling.submit(WORKER, marks, submitDue))
       await readsBy(found(statements, /^SELECT id, task, idle/), primary)
-      const jobs = await explain(found(statements, /AS schedule, state, attempt, NULL AS number FROM/))
+      const jobs = await explain(
+        found(statements, /AS schedule, state, attempt, NULL AS number, NULL AS freezes FROM/),
+      )
       expect(jobs.map((step) => step.key)).toContain('job_state_schedule')
-      expect(jobs.some((step) => /^(ALL|index)$/.test(step.access))).toBe(false)
+      // The table of freezes is tiny, and mostly empty.
+      const tables = jobs.filter((step) => step.table !== 'f')
+      expect(tables.some((step) => /^(ALL|index)$/.test(step.access))).toBe(false)
       const advance = await explain(found(statements, /^UPDATE/))
       expect(advance.some((step) => primary.test(step.key))).toBe(true)
       expect(advance.some((step) => step.table === 't' && step.access === 'ALL')).toBe(false)

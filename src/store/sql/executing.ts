@@ -10,6 +10,7 @@ import { lockRows, updateRows } from './by-key.ts'
 import { orphan } from './conditions.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
+import { inForce } from './freezes.ts'
 import { groupBy } from './group-by.ts'
 import { type Isolation, isolated } from './isolated.ts'
 import { saveProgress } from './progress.ts'
@@ -258,7 +259,7 @@ async function findTurns(
   const freezes = `SELECT group_ AS claim_group, task AS claim_task, 0 AS claim_rank, 'freeze' AS part,
       schedule_id AS of_schedule, ${dialect.instant('until')} AS until
     FROM ${tables.freeze}
-    WHERE ${dialect.instant('until')} > ${dialect.now}`
+    WHERE ${inForce(dialect)}`
   const found = await rows<(Turn & { part: '>' | '>=' }) | (FreezeRow & { part: 'freeze' })>(
     dialect.union([...parts, freezes]),
     [afterGroup, ...tasks, '', ...tasks],

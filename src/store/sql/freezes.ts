@@ -1,13 +1,21 @@
 /** Freezes: what must not run until some time. The table is tiny, and mostly empty. */
-import type { Freeze } from '../../model/freeze.ts'
+import { type Freeze, isFrozenBy } from '../../model/freeze.ts'
 import { fromStored, toText } from '../../model/instant.ts'
 import { newJobId } from '../../model/occurrence.ts'
+import type { FrozenTime, Plannable } from '../../model/plan.ts'
+import type { Dialect } from '../database.ts'
 import type { FreezeStore } from '../freeze-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockRows, updateRows } from './by-key.ts'
+import type { PlannableRow } from './rows.ts'
 import { type Context, readClock, type TablesContext } from './context.ts'
 
 const AT_ONCE = 500
+
+/** Condition for schedule_freeze. */
+export function inForce({ instant, now }: Dialect): string {
+  return `${instant('until')} > ${now} AND ${instant('created')} <= ${now}`
+}
 
 /** Expression: when the last freeze in force ends that applies to a row; NULL: none does. @param of  its columns */
 function frozenUntil(
@@ -15,18 +23,18 @@ function frozenUntil(
   of: { readonly schedule: string; readonly task: string; readonly group: string },
 ): string {
   return `(SELECT MAX(${dialect.instant('f.until')}) FROM ${tables.freeze} AS f
-    WHERE ${dialect.instant('f.until')} > ${dialect.now}
+    WHERE ${inForce(dialect)}
       AND (f.schedule_id IS NULL OR f.schedule_id = ${of.schedule})
       AND (f.task IS NULL OR f.task = ${of.task})
       AND (f.group_ IS NULL OR f.group_ = ${of.group}))`
 }
 
-export function frozenSchedule(context: Context): string {
+function frozenSchedule(context: Context): string {
   const { schedule: of } = context.tables
   return frozenUntil(context, { schedule: `${of}.id`, task: `${of}.task`, group: `${of}.group_` })
 }
 
-export function frozenJob(context: Context): string {
+function frozenJob(context: Context): string {
   const { job: of } = context.tables
   return frozenUntil(context, {
     schedule: `${of}.periodic_task_id`,
@@ -45,28 +53,48 @@ interface FreezeRow {
   created: string
 }
 
+/** Reads the freezes that matter for these schedules. @returns those that apply to one of them, also ended ones */
+export async function freezesFor(
+  context: Context,
+  rows: readonly Pick<PlannableRow, 'nextrun'>[],
+): Promise<(schedule: Pick<Plannable, 'id' | 'task' | 'group'>) => FrozenTime[]> {
+  const [oldest] = rows.flatMap(({ nextrun }) => nextrun ?? []).toSorted()
+  const freezes =
+    oldest === undefined
+      ? []
+      : await readFreezes(context, `${context.dialect.instant('until')} > ?`, [oldest])
+  return ({ id: scheduleId, task, group }) =>
+    freezes
+      .filter((freeze) => isFrozenBy(freeze, { scheduleId, task, group }))
+      .map(({ createdAt, until }) => ({ from: createdAt, until }))
+}
+
+async function readFreezes(
+  { rows, dialect, tables }: Context,
+  condition: string,
+  params: readonly string[] = [],
+): Promise<Freeze[]> {
+  const found = await rows<FreezeRow>(
+    `SELECT id, schedule_id, task, group_ AS in_group, reason,
+       ${dialect.instant('until')} AS until, ${dialect.instant('created')} AS created
+     FROM ${tables.freeze}
+     WHERE ${condition}
+     ORDER BY id`,
+    params,
+  )
+  return found.map((row) => ({
+    id: row.id,
+    scheduleId: row.schedule_id,
+    task: row.task,
+    group: row.in_group,
+    until: fromStored(row.until),
+    reason: row.reason,
+    createdAt: fromStored(row.created),
+  }))
+}
+
 export function freezeStore(context: TablesContext): FreezeStore {
   const { dialect, tables } = context
-  const list = async (condition: string, params: readonly string[]): Promise<Freeze[]> => {
-    const rows = await context.rows<FreezeRow>(
-      `SELECT id, schedule_id, task, group_ AS in_group, reason,
-         ${dialect.instant('until')} AS until, ${dialect.instant('created')} AS created
-       FROM ${tables.freeze}
-       WHERE ${condition}
-       ORDER BY id`,
-      params,
-    )
-    return rows.map((row) => ({
-      id: row.id,
-      scheduleId: row.schedule_id,
-      task: row.task,
-      group: row.in_group,
-      until: fromStored(row.until),
-      reason: row.reason,
-      createdAt: fromStored(row.created),
-    }))
-  }
-
   return {
     async add(freeze) {
       const { scheduleId, task, group, until, reason } = freeze
@@ -81,15 +109,18 @@ export function freezeStore(context: TablesContext): FreezeStore {
       return { ...freeze, id, createdAt }
     },
 
-    async remove(id) {
-      const [removed] = await list('id = ?', [id])
-      if (removed === undefined) return null
-      await context.run(`DELETE FROM ${tables.freeze} WHERE id = ?`, [id])
+    async end(id) {
+      const found = await context.run(
+        `UPDATE ${tables.freeze} SET until = ${dialect.now} WHERE id = ? AND ${inForce(dialect)}`,
+        [id],
+      )
+      if (found === 0) return null
       await thaw(context)
-      return removed
+      const [ended] = await readFreezes(context, 'id = ?', [id])
+      return ended ?? null
     },
 
-    inForce: () => list(`${dialect.instant('until')} > ${dialect.now}`, []),
+    inForce: () => readFreezes(context, inForce(dialect)),
 
     thaw: () => thaw(context),
   }

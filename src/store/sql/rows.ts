@@ -29,6 +29,7 @@ const PLANNING = [
   'ends',
   'maxRuns',
   'onExhausted',
+  'group',
 ] as const satisfies readonly SettingName[]
 
 /** The columns of a schedule that planning reads. args stay in the database because they may be large. */
@@ -46,6 +47,7 @@ export interface PlannableRow
     | 'ends'
     | 'max_runs'
     | 'on_exhausted'
+    | 'group_'
   > {
   id: string
   nextrun: string | null
@@ -236,6 +238,7 @@ export function toPlannable(row: PlannableRow): Finishing {
   return {
     ...planningSettings(row),
     id: row.id,
+    task: row.task,
     createdAt: fromStored(row.created),
     successes: numberOr(row.run_count, 0) - numberOr(row.error_count, 0),
     nextRunAt: fromText(row.nextrun),

@@ -46,6 +46,8 @@ export interface JobsBefore {
   readonly jobs: readonly OpenJob[]
   readonly open: OpenJobs
   readonly latestRun: number
+  /** Whether there are freezes that have not ended before its next run. */
+  readonly hasFreezes: boolean
 }
 
 /**
@@ -60,14 +62,17 @@ export async function jobsBefore(
 ): Promise<ReadonlyMap<string, JobsBefore>> {
   if (rows.length === 0) return new Map()
   const { dialect, tables } = tx
-  const { job, schedule, stateIndex } = tables
+  const { job, schedule, freeze, stateIndex } = tables
   const ids = rows.map((row) => row.id)
-  const found = await tx.rows<OpenJob | { id: null; schedule: string; number: number | null }>(
-    `SELECT id, periodic_task_id AS schedule, state, attempt, NULL AS number
+  const found = await tx.rows<
+    OpenJob | { id: null; schedule: string; number: number | null; freezes: number }
+  >(
+    `SELECT id, periodic_task_id AS schedule, state, attempt, NULL AS number, NULL AS freezes
      FROM ${dialect.found(job, { index: stateIndex })}
      WHERE ${OPEN} AND periodic_task_id IN (${placeholders(ids)})
      UNION ALL
-     SELECT NULL, s.id, NULL, NULL, ${latestRun(tables)}
+     SELECT NULL, s.id, NULL, NULL, ${latestRun(tables)},
+       (SELECT COUNT(*) FROM ${freeze} AS f WHERE ${dialect.instant('f.until')} > ${dialect.instant('s.nextrun')})
      FROM ${dialect.found(`${schedule} AS s`, 'key')}
      WHERE s.id IN (${placeholders(ids)})`,
     [...ids, ...ids],
@@ -94,7 +99,8 @@ export async function jobsBefore(
     found.flatMap((one) => {
       if (one.id !== null || held.has(one.schedule)) return []
       const of = jobs.get(one.schedule) ?? []
-      return [[one.schedule, { jobs: of, open: countStates(of), latestRun: one.number ?? 0 }]]
+      const hasFreezes = one.freezes > 0
+      return [[one.schedule, { jobs: of, open: countStates(of), latestRun: one.number ?? 0, hasFreezes }]]
     }),
   )
 }

@@ -6,7 +6,7 @@ import type { Mark, SchedulingStore } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
-import { frozenSchedule } from './freezes.ts'
+import { freezesFor } from './freezes.ts'
 import { furthest } from './furthest.ts'
 import { type Isolation, isolated } from './isolated.ts'
 import { scheduleColumns, type ScheduleRow, toPlannable, toSchedule } from './rows.ts'
@@ -73,19 +73,19 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
 
     async readMarked(worker, marks) {
       if (marks.length === 0) return []
-      const rows = await context.rows<ScheduleRow & { frozen: string | null }>(
-        `SELECT ${scheduleColumns(dialect)}, ${frozenSchedule(context)} AS frozen
+      const rows = await context.rows<ScheduleRow>(
+        `SELECT ${scheduleColumns(dialect)}
          FROM ${tables.schedule}
          WHERE worker = ? AND id IN (${placeholders(marks)})
          ORDER BY id`,
         [worker, ...marks.map((one) => one.id)],
       )
-      return rows.map((row) => ({
-        plannable: toPlannable(row),
-        schedule: toSchedule(row),
-        now: fromStored(row.clock),
-        frozenUntil: fromText(row.frozen),
-      }))
+      const freezesOf = await freezesFor(context, rows)
+      return rows.map((row) => {
+        const plannable = toPlannable(row)
+        const freezes = freezesOf(plannable)
+        return { plannable, schedule: toSchedule(row), now: fromStored(row.clock), freezes }
+      })
     },
 
     clearStaleMarks: (worker, leaseMs) => clearStaleMarks(context, worker, leaseMs),

@@ -18,7 +18,7 @@ import { lockRows, updateRows } from './by-key.ts'
 import { NO_RETRY, UNMARKED } from './conditions.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
-import { frozenSchedule } from './freezes.ts'
+import { freezesFor } from './freezes.ts'
 import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
 import {
   foldSkips,
@@ -196,9 +196,9 @@ async function submitAll(
 ): Promise<SubmitResult> {
   // Locks schedules first, in key order, and jobs after them: the only order in which locks are taken. Rows that an
   // administrator's open transaction has locked are skipped; otherwise they would block the whole batch.
-  const rows = await lockRows<PlannableRow & { frozen: string | null }>(tx, {
+  const rows = await lockRows<PlannableRow>(tx, {
     table: tx.tables.schedule,
-    columns: `${plannableColumns(tx.dialect)}, ${frozenSchedule(tx)} AS frozen`,
+    columns: plannableColumns(tx.dialect),
     ids: marks.map((mark) => mark.id).toSorted(),
   })
   const markedAt = new Map(marks.map((mark) => [mark.id, mark.marked.getTime()]))
@@ -206,6 +206,10 @@ async function submitAll(
     (row) => row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id),
   )
   const before = await jobsBefore(tx, marked)
+  const freezesOf = await freezesFor(
+    tx,
+    marked.filter(({ id }) => before.get(id)?.hasFreezes === true),
+  )
   const held = new Set<string>()
   const planned: Planned[] = []
   const notDue: PlannableRow[] = []
@@ -224,7 +228,8 @@ async function submitAll(
       continue
     }
     const { open, latestRun } = of
-    const plan = decide(toPlannable(row), fromStored(row.clock), open, fromText(row.frozen))
+    const plannable = toPlannable(row)
+    const plan = decide(plannable, fromStored(row.clock), open, freezesOf(plannable))
     if (plan === null) notDue.push(row)
     else if (plan === 'again') again.push(row.id)
     else {
