@@ -1,0 +1,72 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { elapsesOf, type FrozenTime, plan } from '../../src/model/plan.ts'
+import { runs } from '../support/runs.ts'
+import { at, schedule } from './plannable.ts'
+
+const MINUTE = 60_000
+const START = Date.parse('2026-03-01T09:00:00Z')
+
+const freezes = fc.array(
+  fc.tuple(fc.integer({ min: -120, max: 600 }), fc.integer({ min: 1, max: 240 })).map(
+    ([from, minutes]): FrozenTime => ({
+      from: new Date(START + from * MINUTE),
+      until: new Date(START + (from + minutes) * MINUTE),
+    }),
+  ),
+  { maxLength: 4 },
+)
+const away = fc.record({
+  timer: fc.constantFrom('*:0/7', 'hourly', 'every 25min', '*:0,1,2'),
+  catchUp: fc.constantFrom(0, 1, 2, 5, 1000),
+  minutes: fc.integer({ min: 0, max: 700 }),
+  freezes,
+})
+
+test('every slot is decided once, and none in a freeze runs', () => {
+  fc.assert(
+    fc.property(away, ({ timer, catchUp, minutes, freezes: times }) => {
+      const row = schedule({
+        timer,
+        catchUp,
+        overlap: 'allow',
+        nextRunAt: elapsesOf(schedule({ timer }), new Date(START)).next(new Date(START - 1)),
+        lastSlot: new Date(START - 1),
+      })
+      const now = new Date(START + minutes * MINUTE)
+      const planned = plan(row, { ...at(now), freezes: times })
+      if (planned === null) return
+      if (planned.frozenUntil !== null) {
+        // Held: nothing is decided.
+        expect(planned).toMatchObject({
+          runs: [],
+          skips: [],
+          nextRunAt: row.nextRunAt,
+          lastSlot: row.lastSlot,
+        })
+        expect(times.some(({ from, until }) => from <= now && until > now)).toBe(true)
+        return
+      }
+      expect(times.every(({ from, until }) => from > now || until <= now)).toBe(true)
+      const isFrozen = (slot: Date) => times.some(({ from, until }) => slot >= from && slot < until)
+      const slots: Date[] = []
+      const event = elapsesOf(row, now)
+      for (let slot = row.nextRunAt; slot !== null && slot <= now; slot = event.next(slot)) slots.push(slot)
+      const free = slots.filter((slot) => !isFrozen(slot))
+      const newest = planned.runs.map(({ slot }) => slot.getTime())
+      expect(newest).toEqual(free.slice(free.length - newest.length).map((slot) => slot.getTime()))
+      if (catchUp > 0) expect(newest).toHaveLength(Math.min(catchUp, free.length))
+      else expect(newest.length).toBeLessThanOrEqual(1)
+      const counted = (reason: string) =>
+        planned.skips.filter((skip) => skip.reason === reason).reduce((sum, { count }) => sum + count, 0)
+      expect(counted('frozen')).toBe(slots.length - free.length)
+      expect(counted('missed')).toBe(free.length - newest.length)
+      for (const { slot, reason } of planned.skips) expect(isFrozen(slot)).toBe(reason === 'frozen')
+      const skipped = planned.skips.map(({ slot }) => slot.getTime())
+      expect(new Set([...skipped, ...newest]).size).toBe(skipped.length + newest.length)
+      expect(planned.lastSlot).toEqual(slots.at(-1))
+      expect(planned.nextRunAt).toEqual(event.next(now))
+    }),
+    runs(2000),
+  )
+})
