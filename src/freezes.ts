@@ -62,7 +62,7 @@ export class Freezes {
     const reason = checkedReason(options.reason)
     const added = await this.#store.add({ scheduleId, task, group, until, reason })
     if (added !== null) return added
-    throw new InvalidInputError('until', `an instant in the future is needed, not ${until.toISOString()}`)
+    throw notInFuture(until)
   }
 
   /** @throws NotFoundError */
@@ -81,19 +81,28 @@ export class Freezes {
     checkKeys(target, Object.keys(TARGET))
     const { until, scheduleId, task, group } = await this.#checked(target)
     const { views, jobs } = this.#scope
-    const range = { from: this.#now(), to: until, limit: MOST_SLOTS }
+    const from = this.#now()
+    if (until <= from) throw notInFuture(until)
+    const range = { from, to: until, limit: MOST_SLOTS }
     const { items, complete } =
       scheduleId === undefined
         ? await views.upcoming({ ...range, task, group })
-        : await this.#slotsOf(scheduleId, until)
+        : await this.#slotsOf(scheduleId, { until, task, group })
     const { total } = await jobs.list({ state: 'waiting', scheduleId, task, group, limit: 1 })
     return { slots: items, isComplete: complete, jobs: total }
   }
 
-  async #slotsOf(scheduleId: string, until: Date): Promise<{ items: Upcoming[]; complete: boolean }> {
+  async #slotsOf(
+    scheduleId: string,
+    { until, task, group }: FreezeTarget,
+  ): Promise<{ items: Upcoming[]; complete: boolean }> {
     const { schedules } = this.#scope
     const schedule = await schedules.get(scheduleId)
-    if (schedule === null || !isGoingOn(schedule.status)) return { items: [], complete: true }
+    const isOther =
+      schedule === null ||
+      (task !== undefined && schedule.task !== task) ||
+      (group !== undefined && schedule.group !== group)
+    if (isOther || !isGoingOn(schedule.status)) return { items: [], complete: true }
     const elapses = await schedules.elapses(scheduleId, { limit: MOST_SLOTS })
     const before = elapses.filter((at) => at < until)
     return {
@@ -120,4 +129,8 @@ export class Freezes {
       throw new NotFoundError('schedule', scheduleId)
     return target
   }
+}
+
+function notInFuture(until: Date): InvalidInputError {
+  return new InvalidInputError('until', `an instant in the future is needed, not ${until.toISOString()}`)
 }

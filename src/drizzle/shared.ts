@@ -53,7 +53,7 @@ export const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 /** `status` of a schedule. */
 export const STATUS =
-  "case when `enabled` = 0 then 'paused' when `idle` in ('dead', 'invalid', 'retired') then `idle` when `frozen_until` is not null then 'frozen' when `retry_at` is not null then 'retrying' when `idle` = 'done' then 'done' else 'active' end"
+  "case when `enabled` = 0 then 'paused' when `idle` in ('dead', 'invalid', 'retired') then `idle` when `frozen_until` is not null and coalesce(`idle`, '') <> 'done' then 'frozen' when `retry_at` is not null then 'retrying' when `idle` = 'done' then 'done' else 'active' end"
 
 /** `active_key` of a job: unique, so that runs of a schedule exclude each other. */
 export const ACTIVE_KEY =

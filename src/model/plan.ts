@@ -290,7 +290,7 @@ function passedUnseen(
 }
 
 function planDue(readable: Readable, circumstances: Circumstances): Plan {
-  const { schedule } = readable
+  const { schedule, event } = readable
   const { now } = circumstances
   const { lastSlot, isByHand } = schedule
   const frozenUntil = endOfFreeze(circumstances)
@@ -299,12 +299,21 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
   // A run by hand may have passed this slot. One of a clock that was ahead does not count: it would hold back all slots
   // until then.
   const decided = lastSlot !== null && schedule.nextRunAt <= lastSlot && !isAhead(lastSlot, now)
-  const first = decided ? nowAfter(now, lastSlot) : slotOf(readable, schedule.nextRunAt)
-  if (first === null || (!decided && first > now)) return withNextRun(schedule, first)
+  const passed = decided && !isByHand && wasFrozen(schedule, circumstances)
+  const given = decided ? nowAfter(now, lastSlot) : slotOf(readable, schedule.nextRunAt)
+  // A slot in a freeze is not made up.
+  const first = passed ? event.next(lastSlot) : given
+  if (first === null || ((passed || !decided) && first > now)) return withNextRun(schedule, first)
   const parts = partsOf(first, schedule.frozenUntil, circumstances)
   return parts.some(({ isFrozen }) => isFrozen)
     ? planThawed(readable, first, parts, circumstances)
     : planSlots(readable, first, circumstances)
+}
+
+/** Whether its next run was in a freeze. */
+function wasFrozen({ frozenUntil, nextRunAt }: Plannable, { freezes = [] }: Circumstances): boolean {
+  const at = nextRunAt ?? new Date(0)
+  return frozenUntil !== null || freezes.some(({ from, until }) => from <= at && at < until)
 }
 
 /** When the freeze that is in force ends; null: none is. */
@@ -430,7 +439,7 @@ function decide(
   const { schedule, afterFinish } = readable
   const slots = due.kept
   const yields = mayYield(schedule, openBefore)
-  const open = yields ? NO_OPEN_JOBS : openBefore
+  const open = yields ? afterYield(openBefore) : openBefore
   const chosen = choose(schedule.overlap, slots, open)
   const runs = chosen.runs.slice(0, runsLeft(schedule, open, chosen.replaces))
   const skips = [
@@ -450,14 +459,19 @@ function decide(
     runs: runs.map((run, index) => ({ ...run, missed: index === 0 ? due.dropped : 0 })),
     skips,
     replaces: chosen.replaces && runs.length > 0,
-    yields: yields && runs.length > 0,
+    yields: yields && (runs.length > 0 || openBefore.blocked > 0),
   }
 }
 
 /** Whether all that is in the way of a new job waits for a retry and gives way. */
 function mayYield({ yields, overlap }: Plannable, open: OpenJobs): boolean {
   const isExclusive = overlap === 'skip' || overlap === 'queue-one'
-  return yields && isExclusive && open.retrying > 0 && open.retrying === countOf(open)
+  return yields && isExclusive && open.retrying > 0 && open.retrying === open.waiting && open.running === 0
+}
+
+/** The first job behind them takes their place. */
+function afterYield({ blocked }: OpenJobs): OpenJobs {
+  return { ...NO_OPEN_JOBS, waiting: Math.min(1, blocked), blocked: Math.max(0, blocked - 1) }
 }
 
 /** What the overlap policy allows: the newest slots, each blocked by the one before it. */

@@ -95,9 +95,9 @@ export function stateOf({
   if (!enabled) return { status: 'paused', waitingFor: null }
   const isPlanned = idle === null || idle === 'awaiting-finish'
   const status = isPlanned ? 'active' : idle
-  const more = frozenUntil !== null ? 'frozen' : retryAt !== null ? 'retrying' : status
+  const isRetried = retryAt !== null && (isPlanned || idle === 'done')
   return {
-    status: isPlanned || idle === 'done' ? more : status,
+    status: frozenUntil !== null && isPlanned ? 'frozen' : isRetried ? 'retrying' : status,
     waitingFor: idle === 'awaiting-finish' ? 'finish' : null,
   }
 }

@@ -54,11 +54,14 @@ export function startOfMinute(at: Date): Date {
 const MINUTE_MS = 60_000
 
 function aboutFreezes({ freezes, schedule }: Evidence): string[] {
-  return freezes.map(({ until, reason }) =>
+  const last = freezes.toSorted((a, b) => b.until.getTime() - a.until.getTime())[0]
+  if (last === undefined) return []
+  const { until, reason } = last
+  return [
     sentence(
       `It is frozen until ${shown(until, schedule)}: its jobs wait, and its slots are skipped${reason === null ? '' : `. The reason: ${reason}`}`,
     ),
-  )
+  ]
 }
 
 function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): string[] {
@@ -152,6 +155,10 @@ function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evid
         `The job ${job.id} will be retried at ${shown(job.runAt, schedule)}; attempt ${job.attempt}${most} failed: ${firstLine(job.error)}`,
       )
     }
+    if (job.frozenUntil !== null && job.frozenUntil > now)
+      return `The job ${job.id} is held by a freeze until ${shown(job.frozenUntil, schedule)}.`
+    if (job.runAt !== null && job.runAt > now)
+      return `The job ${job.id} waits until ${shown(job.runAt, schedule)}, as its submitter or its handler asked.`
     if (!handledTasks.has(job.task))
       return `The job ${job.id} waits because no live worker handles the task '${job.task}'.`
     return `The job ${job.id} has been waiting since ${shown(job.submittedAt, schedule)} for a worker with free capacity.`

@@ -81,8 +81,8 @@ export class Watch {
     const changes = this.#options.serverChanges()
     if (changes !== this.#serverChanges) this.#options.onServerChange()
     this.#serverChanges = changes
-    // A thaw in this process lets go at once; this is for deletions and changes in SQL.
-    if (this.#freezes !== null && look.freezes !== this.#freezes) await this.#options.onFreezesChanged()
+    // A thaw in this process lets go at once; this is for deletions and changes in SQL, also while no worker ran.
+    if (look.freezes !== this.#freezes) await this.#options.onFreezesChanged()
     this.#freezes = look.freezes
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }

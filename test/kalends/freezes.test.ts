@@ -95,6 +95,41 @@ test('waiting jobs, retries and runs by hand wait; a running job goes on', async
   expect(runs.map((run) => run.slice(0, 5)).slice(1, 4)).toEqual(['12:00', '12:00', '12:00'])
 })
 
+test('after a run by hand during a freeze, the slots in it are not made up', async () => {
+  await using on = await life((kalends) =>
+    kalends.schedules.create({ id: 's', task: work, timer: 'hourly', overlap: 'allow' }),
+  )
+  const { app, kalends, runs } = on
+  await kalends.freeze({ all: true, until: at('12:15') })
+  await app.advance('90min')
+  await kalends.schedules.runNow('s')
+  await app.advance('150min')
+  expect(runs.map((run) => run.slice(0, 5))).toEqual(['12:15', '13:00'])
+})
+
+test('a job that is cancelled while a freeze holds it is held by nothing', async () => {
+  await using on = await life()
+  const { app, kalends } = on
+  await kalends.freeze({ all: true, until: at('12:15') })
+  const id = await kalends.jobs.submit(work)
+  await app.drain()
+  expect(await kalends.jobs.get(id)).toMatchObject({ frozenUntil: at('12:15') })
+  await kalends.jobs.cancel(id)
+  expect(await kalends.jobs.get(id)).toMatchObject({ state: 'cancelled', frozenUntil: null })
+})
+
+test('of several freezes, explain names the one that ends last', async () => {
+  await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
+  const { kalends } = on
+  await kalends.freeze({ all: true, until: at('12:00'), reason: 'short' })
+  await kalends.freeze({ task: 'work', until: at('18:00'), reason: 'long' })
+  await kalends.freeze({ scheduleId: 's', until: at('11:00'), reason: 'shortest' })
+  const { reasons } = await kalends.schedules.explain('s')
+  expect(reasons.filter((reason) => reason.includes('frozen'))).toEqual([
+    'It is frozen until Mon 2026-03-02 18:00:00 +00:00 (UTC): its jobs wait, and its slots are skipped. The reason: long.',
+  ])
+})
+
 test('a schedule that is paused or edited during a freeze does not run for it', async () => {
   await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
   const { app, kalends, runs } = on
@@ -147,6 +182,19 @@ describe('a preview', () => {
       jobs: 1,
     })
     expect(await kalends.freezes()).toEqual([])
+  })
+
+  test('of a schedule with another task or group has no slots, and needs a time in the future', async () => {
+    await using on = await life((kalends) =>
+      kalends.schedules.create({ id: 's', task: work, timer: 'hourly', group: 'a' }),
+    )
+    const { kalends } = on
+    const shown = async (target: object) =>
+      (await kalends.previewFreeze({ scheduleId: 's', until: at('12:00'), ...target })).slots.length
+    expect(await shown({ task: 'work', group: 'a' })).toBe(2)
+    expect(await shown({ task: 'other' })).toBe(0)
+    expect(await shown({ group: 'b' })).toBe(0)
+    await expect(shown({ until: at('09:00') })).rejects.toThrow('until: an instant in the future is needed')
   })
 })
 

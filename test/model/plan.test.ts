@@ -291,6 +291,7 @@ describe('yields', () => {
     ['a running job', row, { running: 1 }],
     ['a job that waits for its first attempt', row, { waiting: 1 }],
     ['a retry beside a running job', row, { ...retrying, running: 1 }],
+    ['a retry beside another waiting job', row, { waiting: 2, retrying: 1 }],
   ])('%s: nothing gives way', (_, schedule, open) => {
     expect(plan(schedule, at('2026-03-01T09:00Z', open))).toMatchObject({ runs: [], yields: false })
   })
@@ -298,6 +299,14 @@ describe('yields', () => {
   test.each(['replace', 'allow'] as const)('%s is as without it', (overlap) => {
     const circumstances = at('2026-03-01T09:00Z', retrying)
     expect(plan({ ...row, overlap }, circumstances)).toEqual(plan({ ...hourly, overlap }, circumstances))
+  })
+
+  test('a job that is blocked behind a retry takes its place', () => {
+    const open = { ...retrying, blocked: 1 }
+    const queued = plan({ ...row, overlap: 'queue-one' }, at('2026-03-01T09:00Z', open))
+    expect(queued).toMatchObject({ runs: [{ state: 'blocked' }], skips: [], yields: true })
+    const skipped = plan(row, at('2026-03-01T09:00Z', open))
+    expect(skipped).toMatchObject({ runs: [], skips: [{ reason: 'overlap' }], yields: true })
   })
 
   test('nothing gives way to a slot that max_runs skips, or that cannot be submitted', () => {

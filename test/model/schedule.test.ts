@@ -56,7 +56,7 @@ test.each<[boolean, Idle | null, string, string, string | null]>([
       waitingFor,
     })
     expect(stateOf({ enabled, idle, retryAt: new Date(), frozenUntil: new Date() })).toEqual({
-      status: withRetry === 'retrying' ? 'frozen' : withRetry,
+      status: status === 'active' ? 'frozen' : withRetry,
       waitingFor,
     })
   },

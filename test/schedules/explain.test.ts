@@ -220,6 +220,20 @@ eachDatabase((under) => {
       /^The job the-job will be retried at Thu 2099-01-01 00:00:00 \+00:00 \(UTC\); attempt 1 of 4 failed: Error: no\.$/,
     ],
     [
+      'snoozed before any failure',
+      'waiting',
+      { run_at: '2099-01-01 00:00:00.000' },
+      ['work'],
+      /^The job the-job waits until Thu 2099-01-01 00:00:00 \+00:00 \(UTC\), as its submitter or its handler asked\.$/,
+    ],
+    [
+      'held by a freeze',
+      'waiting',
+      { frozen_until: '2099-01-01 00:00:00.000' },
+      ['work'],
+      /^The job the-job is held by a freeze until Thu 2099-01-01 00:00:00 \+00:00 \(UTC\)\.$/,
+    ],
+    [
       'waiting for a task that no worker handles',
       'waiting',
       {},

@@ -32,6 +32,24 @@ eachDatabase((under) => {
     expect(() => kalends.scope(options)).toThrow('scope.submiter: unknown; did you mean scope.submitter?')
   })
 
+  it('a pause cancels the queued jobs of this owner, and of an earlier owner none', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(work, () => {})
+    const [anna, ben] = [
+      kalends.scope({ submitter: 'anna', tasks }),
+      kalends.scope({ submitter: 'ben', tasks }),
+    ]
+    await kalends.schedules.create({ id: 's', task: work, timer: 'yearly', submitter: 'anna' })
+    const id = await kalends.schedules.runNow('s')
+    await kalends.schedules.update('s', { submitter: 'ben' })
+    await ben.schedules.pause('s', { jobs: 'cancel' })
+    expect(await anna.jobs.get(id)).toMatchObject({ state: 'waiting' })
+    await kalends.schedules.resume('s')
+    await kalends.schedules.pause('s', { jobs: 'cancel' })
+    expect(await anna.jobs.get(id)).toMatchObject({ state: 'cancelled' })
+  })
+
   it('group and submitter are set by the scope, for any input', async () => {
     const { open } = await scene(under)
     const kalends = await open()

@@ -2,12 +2,15 @@
 import { describe, expect, it } from 'vitest'
 import type { NewFreeze } from '../../src/model/freeze.ts'
 import { fromText, toText } from '../../src/model/instant.ts'
+import { END_RULES } from '../../src/model/end-rules.ts'
 import { plan } from '../../src/model/plan.ts'
+import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type { Decide } from '../../src/store/scheduling-store.ts'
 import {
   after,
   clock,
   insert,
+  insertAll,
   job,
   jobRow,
   LEASE_MS,
@@ -146,6 +149,23 @@ onEachStore((under) => {
       expect(fromText(String((await schedule(under, 's'))['frozen_until']))).toEqual(sooner)
     })
 
+    it('that is done while it is held is done, and held by nothing', async () => {
+      await due('s', { max_runs: 1, overlap: 'allow' })
+      const { definition, nextrun } = await schedule(under, 's')
+      await under.query('UPDATE periodic_task SET planned_from = ?', [
+        `${String(definition)}|${String(nextrun)}`,
+      ])
+      const running = { state: 'running', worker: WORKER, attempt: 1, claim: 1 }
+      await job(under, 'run', { ...running, periodic_task_id: 's', exclusive: 0 })
+      await freeze({})
+      await pass()
+      expect(await schedule(under, 's')).toMatchObject({ status: 'frozen' })
+      const fence = { id: 'run', worker: WORKER, claim: 1 }
+      const end = { kind: 'success', result: null } as const
+      await under.store.executing.settle([{ fence, end, policy: DEFAULT_POLICY }], END_RULES)
+      expect(await schedule(under, 's')).toMatchObject({ status: 'done', frozen_until: null })
+    })
+
     it('that is edited or paused while it is held is planned again, without a run', async () => {
       await due('s')
       await due('t')
@@ -236,23 +256,26 @@ onEachStore((under) => {
       expect(await claimed()).toEqual([])
       await under.store.freezes.end(id)
       expect(await claimed()).toEqual(['one'])
-      await under.query('DELETE FROM schedule_freeze')
+      await under.query("UPDATE schedule_freeze SET task = 'third'")
       await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')
       expect(await claimed()).toEqual(['two'])
     })
 
     it('of a long queue behind a freeze does not keep others from being claimed', async () => {
-      for (let index = 0; index < 30; index += 1) await job(under, `held ${index}`, { priority: 5 })
-      await job(under, 'free', { task: 'other' })
-      await freeze({ task: 'task' })
-      const found: string[] = []
-      for (let round = 0; round < 10; round += 1)
-        found.push(
-          ...(await under.store.executing.claim(WORKER, policies('task', 'other'), 4, '')).map(
-            ({ id }) => id,
-          ),
-        )
-      expect(found).toEqual(['free'])
+      const queue = Array.from({ length: 1200 }, (_, index) => ({
+        id: `held ${index}`,
+        task: 'task',
+        periodic_task_id: 's',
+        exclusive: 0,
+        priority: 5,
+        slot: toText(new Date(index)),
+      }))
+      await insertAll(under, 'job', queue)
+      await job(under, 'free')
+      await freeze({ scheduleId: 's' })
+      expect(await under.store.executing.claim(WORKER, policies('task'), 1, '')).toMatchObject([
+        { id: 'free' },
+      ])
       expect(await under.query('SELECT id FROM job WHERE frozen_until IS NULL')).toEqual([{ id: 'free' }])
     })
 

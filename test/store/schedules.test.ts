@@ -9,6 +9,7 @@ import {
   after,
   clock,
   ids,
+  insertAll,
   instant,
   job,
   jobRow,
@@ -192,6 +193,20 @@ onEachStore((under) => {
     }
     expect(await jobRow(under, 'of another')).toMatchObject({ state: 'waiting' })
     expect(await schedules.pause('none', { jobs: 'leave', reason: null })).toBeNull()
+  })
+
+  it('a pause cancels a long queue', async () => {
+    await planned(under, 's', null, { overlap: 'allow' })
+    const queue = Array.from({ length: 1001 }, (_, index) => ({
+      id: `job ${index}`,
+      task: 'task',
+      periodic_task_id: 's',
+      exclusive: 0,
+      slot: toText(new Date(index)),
+    }))
+    await insertAll(under, 'job', queue)
+    await under.store.schedules.pause('s', { jobs: 'cancel', reason: null }, undefined, planEdit)
+    expect(await under.query('SELECT DISTINCT state FROM job')).toEqual([{ state: 'cancelled' }])
   })
 
   it('to resume plans from now, also what was due when it was paused', async () => {

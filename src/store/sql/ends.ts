@@ -39,6 +39,9 @@ const isFinal = ({ outcome }: EndedJob) => outcome.state !== 'waiting'
 /** Whether the attempt failed and the job will be retried. */
 const hasFailed = ({ outcome }: EndedJob) => outcome.state === 'waiting' && outcome.why === 'failed'
 
+/** Whether its attempt was a retry, or it waited for one. */
+const wasRetried = ({ row: { state, attempt } }: EndedJob) => attempt > Number(state === 'running')
+
 /** Whether the attempt failed. */
 const isFailure = (end: EndedJob) =>
   hasFailed(end) || (end.outcome.state === 'failed' && end.outcome.error !== null)
@@ -121,6 +124,7 @@ const END_ASSIGNMENTS = {
   error: "CASE WHEN b.state = 'success' THEN NULL ELSE COALESCE(b.error, t.error) END",
   // A final job keeps its worker, so that the history shows who ran it.
   worker: "CASE WHEN b.state = 'waiting' THEN NULL ELSE t.worker END",
+  frozen_until: 'NULL',
 }
 
 const compare = (one: string, other: string) => (one < other ? -1 : Number(one > other))
@@ -193,6 +197,7 @@ const SCHEDULE_ASSIGNMENTS = {
   planned_from: ifMoved('planned_from'),
   nextrun: ifMoved('nextrun'),
   idle: ifMoved('idle'),
+  frozen_until: 'CASE WHEN b.moved = 1 THEN NULL ELSE t.frozen_until END',
 }
 
 /** Writes the counters, and the next run if the ends change it. */
@@ -214,7 +219,9 @@ async function writeSchedules(
     tx,
     schedules.filter(({ row }) => row.idle === 'awaiting-finish').map(({ row }) => row.id),
   )
-  const retried = schedules.filter(({ row, ends }) => row.retry_at !== null || ends.some(hasFailed))
+  // The others have nothing to do with retries, and finding those may take long.
+  const retried = schedules.filter(({ ends }) => ends.some((end) => hasFailed(end) || wasRetried(end)))
+  const isRetried = new Set(retried.map(({ row }) => row.id))
   const retries = await nextRetries(
     tx,
     retried.map(({ row }) => row.id),
@@ -222,7 +229,7 @@ async function writeSchedules(
   const batch = schedules.map(({ row, ends }) => ({
     ...scheduleAfter(row, ends, open.get(row.id) ?? 0, ofSchedule),
     ...(retries.get(row.id) ?? {
-      retried: Number(row.retry_at !== null),
+      retried: Number(isRetried.has(row.id)),
       retry_at: null,
       retry: null,
       retry_limit: null,

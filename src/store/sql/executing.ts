@@ -24,6 +24,8 @@ import { writeHeartbeat } from './workers.ts'
 const LONGEST_SETTLE_BACK_OFF_MS = 4000
 /** The most selections in one statement; SQLite allows 500. */
 const MOST_TURNS = 250
+/** How many jobs a claim looks at while freezes are in force. */
+const LOOKED_AT = 500
 
 export function executingStore(context: TablesContext): ExecutingStore {
   const { dialect, tables } = context
@@ -155,27 +157,45 @@ async function promoteDue(
   return promoted.reduce((sum, count) => sum + count, 0)
 }
 
+/** Claims again while it finds only jobs that a freeze holds, because others may be behind them. */
 async function claim(
   context: TablesContext,
   isolation: Isolation,
-  [worker, tasks, limit, afterGroup, taskLimits = new Map(), setAside]: Parameters<ExecutingStore['claim']>,
+  of: Parameters<ExecutingStore['claim']>,
 ): Promise<ClaimedJob[]> {
+  for (;;) {
+    const { claimed, held } = await claimOnce(context, isolation, of)
+    if (claimed.length > 0 || held === 0) return claimed
+  }
+}
+
+async function claimOnce(
+  context: TablesContext,
+  isolation: Isolation,
+  [worker, tasks, limit, afterGroup, taskLimits = new Map(), setAside]: Parameters<ExecutingStore['claim']>,
+): Promise<{ readonly claimed: ClaimedJob[]; readonly held: number }> {
   const { dialect, tables } = context
   const names = [...tasks.keys()]
-  if (names.length === 0 || limit <= 0) return []
+  if (names.length === 0 || limit <= 0) return { claimed: [], held: 0 }
   const except = [...(setAside?.ids() ?? []), ...isolation.contention.ids()]
   // One more turn for each job that is set aside, because it may be the only one of its group.
   const most = Math.min(limit + except.length, MOST_TURNS)
   const { turns, freezes } = await findTurns(context, names, most, afterGroup)
-  if (turns.length === 0) return []
-  return await isolated<StartableRow, ClaimedJob>(isolation, setAside, {
+  if (turns.length === 0) return { claimed: [], held: 0 }
+  const locked =
+    freezes.length === 0
+      ? { limit, taskLimits }
+      : { limit: Math.max(limit, LOOKED_AT), taskLimits: new Map() }
+  let held = 0
+  const free = async (tx: Context, rows: readonly StartableRow[]) => {
+    const others = await withoutFrozen(tx, rows, freezes)
+    held = rows.length - others.length
+    return others
+  }
+  const claimed = await isolated<StartableRow, ClaimedJob>(isolation, setAside, {
     together: (report) =>
       context.transaction(async (tx) => {
-        const rows = await withoutFrozen(
-          tx,
-          await lockTurns(tx, turns, { limit, taskLimits, except }),
-          freezes,
-        )
+        const rows = await free(tx, await lockTurns(tx, turns, { ...locked, except }))
         const found = withinTaskLimits(rows, taskLimits).slice(0, limit)
         report(found)
         return await startAttempts(tx, worker, found, tasks)
@@ -188,9 +208,10 @@ async function claim(
           ids: jobs.map(({ id }) => id),
           where: 'claim_task IS NOT NULL',
         })
-        return await startAttempts(tx, worker, await withoutFrozen(tx, rows, freezes), tasks)
+        return await startAttempts(tx, worker, await free(tx, rows), tasks)
       }),
   })
+  return { claimed, held }
 }
 
 /** Holds the jobs to which a freeze applies until it ends. @returns the others */

@@ -140,6 +140,11 @@ export function heldForNothing(context: Context): [schedules: string, jobs: stri
   ]
 }
 
+/** Whether `heldForNothing` needs to be asked: while there is no freeze, it would read all jobs that are due later. */
+export function anyFreeze({ tables }: Context): string {
+  return `EXISTS (SELECT 1 FROM ${tables.freeze})`
+}
+
 /** Lets go of these. What another freeze still holds is held again when it is looked at. */
 export async function thaw(context: TablesContext): Promise<void> {
   const { tables, dialect } = context

@@ -7,13 +7,16 @@ import { integerLiteral } from '../literals.ts'
 import type { StartLimits } from '../scheduling-store.ts'
 import { batchTable, updateFromBatch } from './batch.ts'
 import { lockRows, updateRows } from './by-key.ts'
-import { OPEN } from './conditions.ts'
+import { type Condition, OPEN } from './conditions.ts'
 import type { Context } from './context.ts'
 import { endJobs, endingColumns, type EndingRow } from './ends.ts'
 import { groupBy } from './group-by.ts'
 import { plannableColumns, type PlannableRow } from './rows.ts'
 import { type StartableRow, startableColumns, startAttempts } from './start-attempts.ts'
 import { placeholders, type Tables } from './tables.ts'
+
+/** A statement has a limited number of parameters. */
+const AT_ONCE = 500
 
 /** A planned schedule, with everything needed to write its jobs. */
 export interface Planned {
@@ -134,37 +137,39 @@ export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promis
   const { now } = tx.dialect
   const running = jobs.filter((job) => job.state === 'running').map((job) => job.id)
   const others = jobs.filter((job) => job.state !== 'running').map((job) => job.id)
-  const cancelled = { state: "'cancelled'", reason: "'replaced'", finished: now }
+  const cancelled = { state: "'cancelled'", reason: "'replaced'", finished: now, frozen_until: 'NULL' }
   await updateRows(tx, tx.tables.job, cancelled, others)
   await updateRows(tx, tx.tables.job, { stop_requested: `COALESCE(stop_requested, ${now})` }, running)
 }
 
-/** Cancels the waiting and blocked jobs of a schedule, whose row is locked. */
-export async function cancelQueued(tx: Context, schedule: string): Promise<void> {
+/** Cancels the waiting and blocked jobs of a schedule, whose row is locked. @param scope  its owner's jobs only */
+export async function cancelQueued(tx: Context, schedule: string, scope: Condition): Promise<void> {
   const { dialect, tables } = tx
   const queued = "state IN ('waiting', 'blocked')"
   const found = await tx.rows<{ id: string }>(
     `SELECT id FROM ${dialect.found(tables.job, { index: tables.stateIndex })}
-     WHERE ${queued} AND periodic_task_id = ?
+     WHERE ${queued} AND periodic_task_id = ?${scope.text}
      ORDER BY id`,
-    [schedule],
+    [schedule, ...scope.params],
   )
-  const rows = await lockRows<EndingRow>(tx, {
-    table: tables.job,
-    columns: endingColumns(dialect),
-    ids: found.map(({ id }) => id),
-    locked: 'wait',
-    where: queued,
-  })
   const columns = plannableColumns(dialect)
-  const [of] = await lockRows<PlannableRow>(tx, { table: tables.schedule, columns, ids: [schedule] })
   const outcome = { state: 'cancelled', reason: null, error: null, result: null } as const
-  await endJobs(
-    tx,
-    rows.map((row) => ({ row, outcome })),
-    new Map(of === undefined ? [] : [[schedule, of]]),
-    () => null,
-  )
+  for (let start = 0; start < found.length; start += AT_ONCE) {
+    const rows = await lockRows<EndingRow>(tx, {
+      table: tables.job,
+      columns: endingColumns(dialect),
+      ids: found.slice(start, start + AT_ONCE).map(({ id }) => id),
+      locked: 'wait',
+      where: queued,
+    })
+    const of = await lockRows<PlannableRow>(tx, { table: tables.schedule, columns, ids: [schedule] })
+    await endJobs(
+      tx,
+      rows.map((row) => ({ row, outcome })),
+      new Map(of.map((row) => [row.id, row])),
+      () => null,
+    )
+  }
 }
 
 /** Ends the jobs of these schedules, which all wait for a retry: their runs have failed. */
@@ -173,7 +178,9 @@ export async function yieldRetries(
   rows: readonly PlannableRow[],
   before: ReadonlyMap<string, JobsBefore>,
 ): Promise<void> {
-  const ids = rows.flatMap((row) => before.get(row.id)?.jobs.map(({ id }) => id) ?? [])
+  const ids = rows.flatMap(({ id: schedule }) =>
+    (before.get(schedule)?.jobs ?? []).flatMap(({ id, state }) => (state === 'waiting' ? [id] : [])),
+  )
   const columns = endingColumns(tx.dialect)
   const jobs = await lockRows<EndingRow>(tx, { table: tx.tables.job, columns, ids: ids.toSorted() })
   const outcome = { state: 'failed', reason: 'yielded', error: null, result: null } as const

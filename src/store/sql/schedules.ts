@@ -89,7 +89,7 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
       changing(name, check, async (tx, { id }) => {
         const paused = { enabled: '0', pause_reason: '?' }
         await updateRows(tx, tables.schedule, paused, [id], { params: [reason] })
-        if (jobs === 'cancel') await cancelQueued(tx, id)
+        if (jobs === 'cancel') await cancelQueued(tx, id, scope)
         const after = await readSchedule(tx, ANY_OWNER, id)
         if (after === null) throw new Error(`the schedule ${id} was locked but cannot be found`)
         return planned(tx, after, plan)
