@@ -44,6 +44,7 @@ CREATE TABLE `{prefix}job` (
 	`worker` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact},
 	`attempt` int NOT NULL DEFAULT 0,
 	`claim` int NOT NULL DEFAULT 0,
+	`releases` int NOT NULL DEFAULT 0,
 	`submitted` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
 	`run_at` datetime(3),
 	`frozen_until` datetime(3),
@@ -76,6 +77,7 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT `{prefix}job_exclusive` CHECK(`exclusive` between 0 and 1),
 	CONSTRAINT `{prefix}job_attempt` CHECK(`attempt` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_claim` CHECK(`claim` between 0 and 2147483647),
+	CONSTRAINT `{prefix}job_releases` CHECK(`releases` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_run_at_valid_date` CHECK(month(`run_at`) > 0 and day(`run_at`) between 1 and day(last_day(`run_at`))),
 	CONSTRAINT `{prefix}job_finished_valid_date` CHECK(month(`finished`) > 0 and day(`finished`) between 1 and day(last_day(`finished`))),
 	CONSTRAINT `{prefix}job_stop_requested_valid_date` CHECK(month(`stop_requested`) > 0 and day(`stop_requested`) between 1 and day(last_day(`stop_requested`)))

@@ -47,6 +47,7 @@ CREATE TABLE `{prefix}job` (
 	`worker` text,
 	`attempt` integer DEFAULT 0 NOT NULL,
 	`claim` integer DEFAULT 0 NOT NULL,
+	`releases` integer DEFAULT 0 NOT NULL,
 	`submitted` text DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')) NOT NULL,
 	`run_at` text,
 	`frozen_until` text,
@@ -83,6 +84,7 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT "{prefix}job_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255),
 	CONSTRAINT "{prefix}job_attempt" CHECK(typeof(`attempt`) in ('integer', 'null') and `attempt` between 0 and 2147483647),
 	CONSTRAINT "{prefix}job_claim" CHECK(typeof(`claim`) in ('integer', 'null') and `claim` between 0 and 2147483647),
+	CONSTRAINT "{prefix}job_releases" CHECK(typeof(`releases`) in ('integer', 'null') and `releases` between 0 and 2147483647),
 	CONSTRAINT "{prefix}job_run_at: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`run_at` is null or `run_at` between '0001' and ':' and (`run_at` is strftime('%Y-%m-%d %H:%M:%f', `run_at`, '+0 days') or replace(substr(`run_at`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`run_at`, 1, 19), '+0 days') and strftime('%s', `run_at`) is not null and substr(`run_at`, 20) not glob '*[^-+.:Z0-9]*' and `run_at` not glob '*.[0-9][0-9][0-9][0-9]*' and instr(`run_at`, char(0)) = 0)),
 	CONSTRAINT "{prefix}job_finished: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`finished` is null or `finished` between '0001' and ':' and (`finished` is strftime('%Y-%m-%d %H:%M:%f', `finished`, '+0 days') or replace(substr(`finished`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`finished`, 1, 19), '+0 days') and strftime('%s', `finished`) is not null and substr(`finished`, 20) not glob '*[^-+.:Z0-9]*' and `finished` not glob '*.[0-9][0-9][0-9][0-9]*' and substr(`finished`, 11) not glob '*[-+TZ]*' and instr(`finished`, char(0)) = 0)),
 	CONSTRAINT "{prefix}job_stop_requested: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`stop_requested` is null or `stop_requested` between '0001' and ':' and (`stop_requested` is strftime('%Y-%m-%d %H:%M:%f', `stop_requested`, '+0 days') or replace(substr(`stop_requested`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`stop_requested`, 1, 19), '+0 days') and strftime('%s', `stop_requested`) is not null and substr(`stop_requested`, 20) not glob '*[^-+.:Z0-9]*' and `stop_requested` not glob '*.[0-9][0-9][0-9][0-9]*' and instr(`stop_requested`, char(0)) = 0))

@@ -198,8 +198,8 @@ export class AttemptRunner {
 }
 
 /** An attempt of a job that was released too often counts, because its handler may be what cuts its workers off. */
-function releasedEnd({ claim, attempt }: ClaimedJob, reason: unknown): AttemptEnd {
-  const isTooOften = isA(reason, LeaseLostError) && claim - attempt >= MOST_RELEASES
+function releasedEnd({ releases }: ClaimedJob, reason: unknown): AttemptEnd {
+  const isTooOften = isA(reason, LeaseLostError) && releases >= MOST_RELEASES
   return isTooOften ? { kind: 'lost', error: messageOf(reason) } : { kind: 'released' }
 }
 

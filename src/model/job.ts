@@ -72,6 +72,8 @@ export interface ClaimedJob extends Job {
   readonly startedAt: Date
   /** The number of the claim. It only increases; attempts that do not count have one too. */
   readonly claim: number
+  /** How many times in a row workers have given it back. */
+  readonly releases: number
   /** JSON text, as stored. */
   readonly argsText: string
   /** The policy in force: the job's own, else the task's. */

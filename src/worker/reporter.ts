@@ -162,7 +162,7 @@ function submittedEvent({ id, task, timer, plan, jobs }: Submission): SubmittedE
 }
 
 function startedEvent(claimed: ClaimedJob, redaction: Redaction): Job {
-  const { claim: _, argsText: __, policy: ___, ...job } = claimed
+  const { claim: _, releases: __, argsText: ___, policy: ____, ...job } = claimed
   return { ...job, args: redaction.redacted('args', job.args) }
 }
 

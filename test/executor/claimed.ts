@@ -23,6 +23,7 @@ export function claimed(id: string): ClaimedJob {
     worker: 'w/1',
     attempt: 1,
     claim: 1,
+    releases: 0,
     submittedAt: new Date(0),
     runAt: null,
     frozenUntil: null,

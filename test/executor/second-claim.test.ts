@@ -60,9 +60,9 @@ function running() {
     onError: () => {},
   })
   onTestFinished(() => executor.stop(0))
-  const claim = (number: number, attempt = number) => {
+  const claim = (number: number, { attempt = number, releases = 0 } = {}) => {
     reasons.set(attempt, gate<unknown>())
-    queue.push({ ...claimed('j'), attempt, claim: number })
+    queue.push({ ...claimed('j'), attempt, claim: number, releases })
     executor.wake()
   }
   executor.start()
@@ -134,14 +134,22 @@ it('a worker that is cut off fires all signals, and releases its jobs when it ca
   expect(executor.attempts.count()).toBe(0)
 })
 
-it('a job that was released ten times before is lost with a worker that is cut off, because it may be the cause', async () => {
+it.each([
+  [
+    'was released ten times before is lost',
+    10,
+    { kind: 'lost', error: expect.stringContaining('no connection') },
+  ],
+  // It has been snoozed or retried manually.
+  ['was claimed as often is released', 0, { kind: 'released' }],
+])('a job that %s with a worker that is cut off, because it may be the cause', async (_, releases, end) => {
   const { executor, claim, settled, stop } = running()
   stop.answer.open([])
-  claim(11, 1)
+  claim(11, { attempt: 1, releases })
   await settledDown()
   executor.attempts.cutOff()
   await settledDown()
-  expect(settled).toMatchObject([{ end: { kind: 'lost', error: expect.stringContaining('no connection') } }])
+  expect(settled).toMatchObject([{ end }])
 })
 
 it('a worker that was cut off after a cancellation still writes the cancellation', async () => {

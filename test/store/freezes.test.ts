@@ -62,10 +62,8 @@ onEachStore((under) => {
     await insert(under, 'schedule_freeze', { schedule_id: 's', until: toText(await until()) })
     await under.query("UPDATE schedule_freeze SET until = '2020-01-01 00:00:00' WHERE group_ = 'a'")
     const listed = await under.store.freezes.inForce()
-    expect(listed.map(({ task, scheduleId }) => [task, scheduleId])).toEqual([
-      ['task', null],
-      [null, 's'],
-    ])
+    // In any order: they may have been created in the same millisecond.
+    expect(new Set(listed.map(({ task, scheduleId }) => task ?? scheduleId))).toEqual(new Set(['s', 'task']))
     expect(await under.store.freezes.end(added.id)).toEqual({ ...added, until: expect.any(Date) })
     expect(await under.store.freezes.end(added.id)).toBeNull()
     expect(await under.store.freezes.inForce()).toHaveLength(1)

@@ -168,6 +168,26 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 1 }])
     })
 
+    it('has a count of releases in a row, which any other end, and a manual retry, sets to 0', async () => {
+      await job(under, 'j')
+      const after = async (end: AttemptEnd) => {
+        const [of] = await claim()
+        await settle(attempt('j', end, { claim: of?.claim ?? 0 }))
+        await under.query('UPDATE job SET run_at = NULL')
+        return (await jobRow(under, 'j'))['releases']
+      }
+      expect(await after({ kind: 'released' })).toBe(1)
+      expect(await after({ kind: 'released' })).toBe(2)
+      expect(await claim()).toMatchObject([{ attempt: 1, claim: 3, releases: 2 }])
+      await settle(attempt('j', { kind: 'snoozed', delayMs: 1 }, { claim: 3 }))
+      expect(await jobRow(under, 'j')).toMatchObject({ attempt: 0, claim: 3, releases: 0 })
+      await under.query('UPDATE job SET run_at = NULL, releases = 5')
+      expect(await after(passing)).toBe(0)
+      await under.query("UPDATE job SET state = 'failed', releases = 5")
+      await under.store.jobs.retry('j', () => ({ exclusive: true }))
+      expect(await jobRow(under, 'j')).toMatchObject({ attempt: 0, releases: 0 })
+    })
+
     it('was cancelled is final', async () => {
       await running('j')
       await settle(attempt('j', { kind: 'cancelled', error: null }))

@@ -11,6 +11,7 @@ import { ACTIVE, OPEN, RETRYING } from './conditions.ts'
 import type { Context } from './context.ts'
 import { groupBy } from './group-by.ts'
 import { type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
+import { nextOf } from './start-attempts.ts'
 import { placeholders } from './tables.ts'
 
 /** The columns that are read of a job that ends. */
@@ -104,6 +105,7 @@ const END_COLUMNS = {
   state: 'text',
   reason: 'text',
   attempt: 'integer',
+  released: 'integer',
   run_at: 'instant',
   finished: 'instant',
   result: 'long text',
@@ -118,6 +120,7 @@ const END_ASSIGNMENTS = {
   state: "CASE WHEN b.stage = 1 AND t.state <> 'blocked' THEN t.state ELSE b.state END",
   reason: 'COALESCE(b.reason, t.reason)',
   attempt: ifEnded('attempt'),
+  releases: `CASE WHEN b.released = 0 THEN 0 ELSE ${nextOf('t.releases')} END`,
   run_at: ifEnded('run_at'),
   finished: ifEnded('finished'),
   result: ifEnded('result'),
@@ -134,6 +137,7 @@ const WAITING = {
   state: 'waiting',
   reason: null,
   attempt: 0,
+  released: 0,
   run_at: null,
   finished: null,
   result: null,
@@ -144,7 +148,7 @@ function endRow({ row, outcome }: EndedJob) {
   const { id, attempt, clock } = row
   if (outcome.state !== 'waiting') {
     const { state, reason, result, error } = outcome
-    return { id, stage: 0, state, reason, attempt, run_at: null, finished: clock, result, error }
+    return { id, stage: 0, state, reason, attempt, released: 0, run_at: null, finished: clock, result, error }
   }
   const { delayMs, why, error } = outcome
   return {
@@ -152,6 +156,7 @@ function endRow({ row, outcome }: EndedJob) {
     id,
     stage: 0,
     attempt: why === 'failed' ? attempt : Math.max(0, attempt - 1),
+    released: Number(why === 'released'),
     run_at:
       delayMs === 0 ? null : toText(new Date(Math.min(fromStored(clock).getTime() + delayMs, LAST_INSTANT))),
     error,

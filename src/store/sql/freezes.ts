@@ -79,7 +79,7 @@ async function readFreezes(
        ${dialect.instant('until')} AS until, ${dialect.instant('created')} AS created
      FROM ${tables.freeze}
      WHERE ${condition}
-     ORDER BY id`,
+     ORDER BY created, id`,
     params,
   )
   return found.map((row) => ({

@@ -180,6 +180,7 @@ const AGAIN = {
   state: "'waiting'",
   reason: "CASE WHEN reason = 'run-now' THEN reason END",
   attempt: '0',
+  releases: '0',
   run_at: 'NULL',
   frozen_until: 'NULL',
   started: 'NULL',

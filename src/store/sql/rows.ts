@@ -88,6 +88,7 @@ export interface JobRow extends JobSettingRow {
   worker: string | null
   attempt: number
   claim: number
+  releases: number
   submitted: string
   run_at: string | null
   frozen_until: string | null
@@ -183,6 +184,7 @@ export function jobExpressions(dialect: Dialect): string[] {
     'worker',
     'attempt',
     'claim',
+    'releases',
     'progress',
     'result',
     'error',

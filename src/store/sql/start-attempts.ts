@@ -16,7 +16,8 @@ export interface StartableRow extends JobRow {
 /** Numbers stop here, so that a manually written number does not prevent other jobs from starting. */
 const LARGEST = 2_147_483_647
 const next = (number: number) => Math.min(number + 1, LARGEST)
-const nextOf = (column: 'attempt' | 'claim') =>
+/** Expression: a count of this table, plus one. */
+export const nextOf = (column: string) =>
   `CASE WHEN ${column} >= ${integerLiteral(LARGEST)} THEN ${column} ELSE ${column} + 1 END`
 
 export function startableColumns(dialect: Dialect): string {
@@ -64,6 +65,7 @@ export async function startAttempts(
       worker,
       attempt: next(before.attempt),
       claim: next(row.claim),
+      releases: row.releases,
       startedAt: fromStored(first.clock),
       progress: null,
       argsText: row.args,
