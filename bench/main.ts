@@ -21,6 +21,7 @@ import { claimsSuite } from './suites/claims.ts'
 import { idleSuite } from './suites/idle.ts'
 import { latenessSuite } from './suites/lateness.ts'
 import { locksSuite } from './suites/locks.ts'
+import { pickupSuite } from './suites/pickup.ts'
 import { queueSuite } from './suites/queue.ts'
 import { sizeSuite } from './suites/size.ts'
 import { startSuite } from './suites/start.ts'
@@ -35,6 +36,7 @@ const SUITES: readonly Suite[] = [
   blocksSuite,
   queueSuite,
   latenessSuite,
+  pickupSuite,
   locksSuite,
   claimsSuite,
   workersSuite,
