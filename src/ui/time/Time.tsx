@@ -35,7 +35,8 @@ export function At({ at, own }: { readonly at: string | null; readonly own?: str
   const date = new Date(at)
   return (
     <time dateTime={at} title={title(date, zone.value, own)}>
-      {exact(date, own ?? zone.value)} <span class="quiet beside">{relativeTime(date, now.value)}</span>
+      <span>{exact(date, own ?? zone.value)}</span>{' '}
+      <span class="quiet beside">{relativeTime(date, now.value)}</span>
     </time>
   )
 }
