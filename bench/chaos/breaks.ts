@@ -52,7 +52,7 @@ const ANY_MARK: Mutation = {
 /** The planner takes what is not due for due. */
 const PLANS_EARLY: Mutation = {
   file: 'model/plan.js',
-  find: 'if (first === null || (!decided && first > now))',
+  find: 'if (first === null || ((isOver || !decided) && first > now))',
   put: 'if (first === null)',
 }
 /** Whoever is stopped has marked something, as a rule. */

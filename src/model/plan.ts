@@ -299,21 +299,33 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
   // A run by hand may have passed this slot. One of a clock that was ahead does not count: it would hold back all slots
   // until then.
   const decided = lastSlot !== null && schedule.nextRunAt <= lastSlot && !isAhead(lastSlot, now)
-  const passed = decided && !isByHand && wasFrozen(schedule, circumstances)
+  const isOver = decided && !isByHand && wereFrozen(readable, lastSlot, circumstances)
   const given = decided ? nowAfter(now, lastSlot) : slotOf(readable, schedule.nextRunAt)
-  // A slot in a freeze is not made up.
-  const first = passed ? event.next(lastSlot) : given
-  if (first === null || ((passed || !decided) && first > now)) return withNextRun(schedule, first)
+  const first = isOver ? event.next(lastSlot) : given
+  if (first === null || ((isOver || !decided) && first > now)) return withNextRun(schedule, first)
   const parts = partsOf(first, schedule.frozenUntil, circumstances)
   return parts.some(({ isFrozen }) => isFrozen)
     ? planThawed(readable, first, parts, circumstances)
     : planSlots(readable, first, circumstances)
 }
 
-/** Whether its next run was in a freeze. */
-function wasFrozen({ frozenUntil, nextRunAt }: Plannable, { freezes = [] }: Circumstances): boolean {
-  const at = nextRunAt ?? new Date(0)
-  return frozenUntil !== null || freezes.some(({ from, until }) => from <= at && at < until)
+/** Whether all slots that a run by hand has passed came during freezes, so that it stands for none. */
+function wereFrozen(
+  { schedule: { nextRunAt, frozenUntil }, event, afterFinish }: Readable,
+  lastSlot: Date,
+  circumstances: Circumstances,
+): boolean {
+  // A one-off, too, is not skipped.
+  if (nextRunAt === null || afterFinish || event.next(lastSlot) === null) return false
+  const parts = partsOf(nextRunAt, frozenUntil, circumstances)
+  let before = justBefore(nextRunAt)
+  for (const { end, isFrozen } of parts) {
+    const slot = event.next(before)
+    if (slot === null || slot > lastSlot) break
+    if (!isFrozen && slot <= end) return false
+    before = laterOf(before, end)
+  }
+  return parts.some(({ isFrozen }) => isFrozen)
 }
 
 /** When the freeze that is in force ends; null: none is. */

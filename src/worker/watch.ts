@@ -82,8 +82,7 @@ export class Watch {
     if (changes !== this.#serverChanges) this.#options.onServerChange()
     this.#serverChanges = changes
     // A thaw in this process lets go at once; this is for deletions and changes in SQL, also while no worker ran.
-    if (look.freezes !== this.#freezes) await this.#options.onFreezesChanged()
-    this.#freezes = look.freezes
+    if (look.freezes !== this.#freezes) await this.#thaw(look.freezes)
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }
     // The executor is woken for jobs of this process. One that was already claimable may be impossible to start.
@@ -101,6 +100,16 @@ export class Watch {
     if (onJobDue !== null && look.dueAt !== null) waits.push(notifyWhenDue(look.dueAt, look.now, onJobDue))
     if (onJobDue !== null && look.claimable) waits.push(notifyWhenDue(look.now, look.now, onJobDue))
     return Math.min(...waits)
+  }
+
+  /** An error does not keep what is due waiting; the next look tries again. */
+  async #thaw(freezes: string): Promise<void> {
+    try {
+      await this.#options.onFreezesChanged()
+      this.#freezes = freezes
+    } catch (error) {
+      this.#options.onError(error, 'watch')
+    }
   }
 }
 

@@ -107,6 +107,18 @@ test('after a run by hand during a freeze, the slots in it are not made up', asy
   expect(runs.map((run) => run.slice(0, 5))).toEqual(['12:15', '13:00'])
 })
 
+test('a run by hand during a freeze does not take the place of a one-off', async () => {
+  await using on = await life((kalends) =>
+    kalends.schedules.create({ id: 's', task: work, timer: '2026-03-02 10:00', overlap: 'allow' }),
+  )
+  const { app, kalends, runs } = on
+  await kalends.freeze({ all: true, until: at('12:00') })
+  await app.advance('2h')
+  await kalends.jobs.cancel(await kalends.schedules.runNow('s'))
+  await app.advance('2h')
+  expect(runs.map((run) => run.slice(0, 5))).toEqual(['12:00'])
+})
+
 test('a job that is cancelled while a freeze holds it is held by nothing', async () => {
   await using on = await life()
   const { app, kalends } = on

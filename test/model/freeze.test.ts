@@ -58,6 +58,39 @@ describe('during a freeze', () => {
   })
 })
 
+describe('after a run by hand during a freeze', () => {
+  const passed = (freeze: [string, string], nextRun: string, lastSlot: string, now: string) =>
+    shown(
+      plan(
+        { ...hourly, overlap: 'allow', nextRunAt: until(nextRun), lastSlot: until(lastSlot) },
+        { ...at(`2026-03-01T${now}Z`), freezes: [time(...freeze)] },
+      ),
+    )
+
+  test('slots that all came during the freeze are not made up', () => {
+    expect(passed(['08:30', '12:15'], '09:00', '10:30', '12:15')).toMatchObject({
+      runs: [],
+      skips: ['2 frozen to 2026-03-01 12:00'],
+      next: '2026-03-01 13:00',
+    })
+    expect(passed(['08:30', '09:45'], '09:00', '09:30', '09:45')).toMatchObject({
+      runs: [],
+      skips: [],
+      next: '2026-03-01 10:00',
+    })
+  })
+
+  test.each([
+    ['before', ['09:30', '12:15'], ['09:00', '10:30', '12:15']],
+    ['after', ['08:30', '09:45'], ['09:00', '12:30', '12:40']],
+  ] as const)(
+    'a run takes the place of slots that were missed %s it',
+    (_, [from, end], [nextRun, lastSlot, now]) => {
+      expect(passed([from, end], nextRun, lastSlot, now)).toMatchObject({ runs: [expect.any(String)] })
+    },
+  )
+})
+
 describe('when a freeze has ended', () => {
   test('the slots in it are skipped as frozen, and those after it are decided as usual', () => {
     const row = held(hourly, '12:00')

@@ -277,6 +277,19 @@ onEachStore((under) => {
       expect(await under.query('SELECT id FROM job WHERE frozen_until IS NULL')).toEqual([{ id: 'free' }])
     })
 
+    it('has its share of a claim also while a freeze of others is in force', async () => {
+      const queue = Array.from({ length: 30 }, (_, index) => ({
+        id: `a ${index}`,
+        task: 'task',
+        group_: 'a',
+      }))
+      await insertAll(under, 'job', queue)
+      await job(under, 'b', { group_: 'b' })
+      await freeze({ scheduleId: 'of others' })
+      const found = await under.store.executing.claim(WORKER, policies('task'), 10, '')
+      expect(found.map(({ id }) => id)).toContain('b')
+    })
+
     it('that runs goes on', async () => {
       await job(under, 'running', { state: 'running', worker: WORKER, attempt: 1, claim: 1 })
       await freeze({})

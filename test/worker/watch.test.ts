@@ -43,7 +43,7 @@ function watching(answers: readonly Partial<Look>[], onJobDue: (() => void) | nu
     sweep: unused,
     furthest: unused,
   }
-  const changes = { count: 0, freezes: [] as number[] }
+  const changes = { count: 0, freezes: [] as number[], fails: 0 }
   const watch = new Watch({
     store,
     pollIntervalMs: POLL_MS,
@@ -53,9 +53,14 @@ function watching(answers: readonly Partial<Look>[], onJobDue: (() => void) | nu
     onJobDue,
     serverChanges: () => changes.count,
     onServerChange: () => told.push('another server'),
-    onFreezesChanged: () => Promise.resolve(void changes.freezes.push(told.length)),
+    onFreezesChanged: () => {
+      changes.fails -= 1
+      if (changes.fails >= 0) return Promise.reject(new Error('thaw failed'))
+      return Promise.resolve(void changes.freezes.push(told.length))
+    },
     onError: (error) => {
-      throw error
+      if (!(error instanceof Error) || error.message !== 'thaw failed') throw error
+      told.push(error.message)
     },
   })
   return { watch, told, changes }
@@ -131,6 +136,15 @@ it('it does not look more often for jobs of this process, or for one that nobody
   // Four a second, because another worker may be about to start it.
   expect(stuck.told.length - looks).toBeLessThanOrEqual(41)
   await stuck.watch.loop.stop()
+})
+
+it('an error in letting go of what was frozen does not keep what is due waiting, and it is tried again', async () => {
+  const due = { wakeAt: START, freezes: 'one' }
+  const { watch, told, changes } = watching([due, due, due])
+  changes.fails = 1
+  for (let pass = 0; pass < 3; pass += 1) await watch.pass()
+  expect(told).toEqual(['look', 'thaw failed', 'due', 'look', 'due', 'look', 'due'])
+  expect(changes.freezes).toHaveLength(1)
 })
 
 it('freezes are reported when they change, and by the first look, because they may have changed before', async () => {

@@ -24,8 +24,9 @@ import { writeHeartbeat } from './workers.ts'
 const LONGEST_SETTLE_BACK_OFF_MS = 4000
 /** The most selections in one statement; SQLite allows 500. */
 const MOST_TURNS = 250
-/** How many jobs a claim looks at while freezes are in force. */
-const LOOKED_AT = 500
+/** How many jobs one transaction holds because of a freeze, and how often a claim does that: others wait for it. */
+const HELD_AT_ONCE = 500
+const MOST_ROUNDS = 20
 
 export function executingStore(context: TablesContext): ExecutingStore {
   const { dialect, tables } = context
@@ -157,61 +158,64 @@ async function promoteDue(
   return promoted.reduce((sum, count) => sum + count, 0)
 }
 
-/** Claims again while it finds only jobs that a freeze holds, because others may be behind them. */
 async function claim(
   context: TablesContext,
   isolation: Isolation,
-  of: Parameters<ExecutingStore['claim']>,
-): Promise<ClaimedJob[]> {
-  for (;;) {
-    const { claimed, held } = await claimOnce(context, isolation, of)
-    if (claimed.length > 0 || held === 0) return claimed
-  }
-}
-
-async function claimOnce(
-  context: TablesContext,
-  isolation: Isolation,
   [worker, tasks, limit, afterGroup, taskLimits = new Map(), setAside]: Parameters<ExecutingStore['claim']>,
-): Promise<{ readonly claimed: ClaimedJob[]; readonly held: number }> {
+): Promise<ClaimedJob[]> {
   const { dialect, tables } = context
   const names = [...tasks.keys()]
-  if (names.length === 0 || limit <= 0) return { claimed: [], held: 0 }
-  const except = [...(setAside?.ids() ?? []), ...isolation.contention.ids()]
-  // One more turn for each job that is set aside, because it may be the only one of its group.
-  const most = Math.min(limit + except.length, MOST_TURNS)
-  const { turns, freezes } = await findTurns(context, names, most, afterGroup)
-  if (turns.length === 0) return { claimed: [], held: 0 }
-  const locked =
-    freezes.length === 0
-      ? { limit, taskLimits }
-      : { limit: Math.max(limit, LOOKED_AT), taskLimits: new Map() }
-  let held = 0
-  const free = async (tx: Context, rows: readonly StartableRow[]) => {
-    const others = await withoutFrozen(tx, rows, freezes)
-    held = rows.length - others.length
-    return others
+  if (names.length === 0 || limit <= 0) return []
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    const except = [...(setAside?.ids() ?? []), ...isolation.contention.ids()]
+    // One more turn for each job that is set aside, because it may be the only one of its group.
+    const most = Math.min(limit + except.length, MOST_TURNS)
+    const { turns, freezes } = await findTurns(context, names, most, afterGroup)
+    if (turns.length === 0) return []
+    let isHeld = false
+    const start = async (tx: Context, rows: readonly StartableRow[]) => {
+      const free = await withoutFrozen(tx, rows, freezes)
+      isHeld = free.length < rows.length
+      return free
+    }
+    const claimed = await isolated<StartableRow, ClaimedJob>(isolation, setAside, {
+      together: (report) =>
+        context.transaction(async (tx) => {
+          const columns = startableColumns(dialect)
+          const rows = await lockTurns<StartableRow>(tx, turns, { columns, limit, taskLimits, except })
+          const found = withinTaskLimits(await start(tx, rows), taskLimits).slice(0, limit)
+          report(found)
+          return await startAttempts(tx, worker, found, tasks)
+        }),
+      some: (jobs) =>
+        context.transaction(async (tx) => {
+          const rows = await lockRows<StartableRow>(tx, {
+            table: tables.job,
+            columns: startableColumns(dialect),
+            ids: jobs.map(({ id }) => id),
+            where: 'claim_task IS NOT NULL',
+          })
+          return await startAttempts(tx, worker, await start(tx, rows), tasks)
+        }),
+    })
+    if (claimed.length > 0 || !isHeld) return claimed
+    // Others may be behind the held ones.
+    await context.transaction((tx) => hold(tx, turns, freezes, except))
   }
-  const claimed = await isolated<StartableRow, ClaimedJob>(isolation, setAside, {
-    together: (report) =>
-      context.transaction(async (tx) => {
-        const rows = await free(tx, await lockTurns(tx, turns, { ...locked, except }))
-        const found = withinTaskLimits(rows, taskLimits).slice(0, limit)
-        report(found)
-        return await startAttempts(tx, worker, found, tasks)
-      }),
-    some: (jobs) =>
-      context.transaction(async (tx) => {
-        const rows = await lockRows<StartableRow>(tx, {
-          table: tables.job,
-          columns: startableColumns(dialect),
-          ids: jobs.map(({ id }) => id),
-          where: 'claim_task IS NOT NULL',
-        })
-        return await startAttempts(tx, worker, await free(tx, rows), tasks)
-      }),
-  })
-  return { claimed, held }
+  return []
+}
+
+/** Holds the next jobs of these turns to which a freeze applies. */
+async function hold(
+  tx: Context,
+  turns: readonly Turn[],
+  freezes: readonly FreezeRow[],
+  except: readonly string[],
+): Promise<void> {
+  const columns = 'id, task, group_ AS in_group, periodic_task_id AS schedule'
+  const of = { columns, limit: HELD_AT_ONCE, taskLimits: new Map<string, number>(), except }
+  const rows = await lockTurns<FreezableRow>(tx, turns, of)
+  await holdFrozen(tx, rows, freezes)
 }
 
 /** Holds the jobs to which a freeze applies until it ends. @returns the others */
@@ -221,24 +225,45 @@ async function withoutFrozen(
   freezes: readonly FreezeRow[],
 ): Promise<readonly StartableRow[]> {
   if (freezes.length === 0) return rows
-  const until = (row: StartableRow) => {
-    const job = toJob(row)
-    return freezes
-      .filter(({ of_schedule: scheduleId, claim_task: task, claim_group: group }) =>
-        isFrozenBy({ scheduleId, task, group }, job),
+  const of = rows.map((row) => {
+    const { id, task, group, scheduleId } = toJob(row)
+    return { id, task, in_group: group, schedule: scheduleId }
+  })
+  const held = await holdFrozen(tx, of, freezes)
+  return rows.filter(({ id }) => !held.has(id))
+}
+
+/** What of a job decides whether a freeze applies to it. */
+interface FreezableRow {
+  readonly id: string
+  readonly task: string
+  readonly in_group: string
+  readonly schedule: string | null
+}
+
+/** @returns the ids of those that are held */
+async function holdFrozen(
+  tx: Context,
+  rows: readonly FreezableRow[],
+  freezes: readonly FreezeRow[],
+): Promise<ReadonlySet<string>> {
+  const until = ({ task, in_group: group, schedule: scheduleId }: FreezableRow) =>
+    freezes
+      .filter((freeze) =>
+        isFrozenBy(
+          { scheduleId: freeze.of_schedule, task: freeze.claim_task, group: freeze.claim_group },
+          { scheduleId, task, group },
+        ),
       )
       .reduce<string | null>((last, { until: end }) => (last === null || end > last ? end : last), null)
+  const held = new Set<string>()
+  for (const [end, frozen] of groupBy(rows, until)) {
+    if (end === null) continue
+    const ids = frozen.map(({ id }) => id)
+    await updateRows(tx, tx.tables.job, { frozen_until: '?' }, ids, { params: [end] })
+    for (const id of ids) held.add(id)
   }
-  for (const [end, frozen] of groupBy(rows, until))
-    if (end !== null)
-      await updateRows(
-        tx,
-        tx.tables.job,
-        { frozen_until: '?' },
-        frozen.map(({ id }) => id),
-        { params: [end] },
-      )
-  return rows.filter((row) => until(row) === null)
+  return held
 }
 
 /** @returns how many were still due, as a list that is empty if there were none */
@@ -298,25 +323,26 @@ async function findTurns(
 const named = ({ claim_group, claim_task }: Turn) => JSON.stringify([claim_group, claim_task])
 
 /** Locks an equal share of the claimable jobs of each turn, found by the claim index: no other rows are locked. */
-async function lockTurns(
+async function lockTurns<Row>(
   tx: Context,
   turns: readonly Turn[],
   of: {
+    readonly columns: string
     readonly limit: number
     readonly taskLimits: ReadonlyMap<string, number>
     readonly except: readonly string[]
   },
-): Promise<StartableRow[]> {
+): Promise<Row[]> {
   const { dialect, tables } = tx
   const except = exceptFor(of.except, dialect.jobId)
   const share = Math.ceil(of.limit / turns.length)
   const part = (turn: Turn) =>
-    `SELECT ${startableColumns(dialect)}
+    `SELECT ${of.columns}
      FROM ${dialect.found(tables.job, { index: tables.claimIndex })}
      WHERE claim_group = ? AND claim_task = ? ${except.text}
      ORDER BY claim_group, claim_task, claim_rank, id
      LIMIT ${integerLiteral(Math.min(share, of.taskLimits.get(turn.claim_task) ?? share))} ${dialect.locked('skip')}`
-  return await tx.rows<StartableRow>(
+  return await tx.rows<Row>(
     dialect.union(turns.map(part)),
     turns.flatMap((turn) => [turn.claim_group, turn.claim_task, ...except.params]),
   )
