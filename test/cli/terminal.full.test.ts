@@ -72,8 +72,9 @@ describe.runIf(hasScript)('at a terminal', () => {
       return lines
     }
     expect((await shown(200))[0]).toMatch(/^NEXT +LEFT +LAST +PASSED +SCHEDULE +STATE$/)
-    expect((await shown(56)).join('\n')).toMatch(/SCHEDULE[^]*a-rather-long-na\S*…/)
-    expect((await shown(30))[0]).toMatch(/^NEXT +LEFT +SCHEDULE +STATE$/)
+    expect((await shown(39)).join('\n')).toMatch(/SCHEDULE[^]*a-rather-long-na\S*…/)
+    // How wide the times are depends on the time of day.
+    expect((await shown(30))[0]).toMatch(/SCHEDULE +STATE$/)
   })
 
   test('destructive commands ask, and accept only yes', async () => {

@@ -66,8 +66,8 @@ eachDatabase(({ fresh }) => {
       },
     })
     const path = String(made.location)
-    // The web process has planned nothing; that is a worker's work.
-    expect(made.body['next']).toBeNull()
+    // Planned with the write, before any worker runs.
+    expect(made.body['next']).toMatchObject({ local: expect.stringMatching(/ 10:00:00 /) })
     const worker = start('examples/dist/express-reminders/worker.js', [database.url], {
       cwd: await temporaryFolder(),
     })
