@@ -95,7 +95,7 @@ export class WallClock {
     if (day < 0 || day >= DAYS) return NONE
     const own = monthOf(day)
     const inMonth = day - monthStart(own)
-    // Of its own month, only the days from this one on count.
+    // In the month of `day` itself, the days behind it are left out.
     const mask = direction === 1 ? -1 << inMonth : (2 << inMonth) - 1
     let month = this.#months.nearest(own, direction)
     for (; month !== NONE; month = this.#months.nearest(month + direction, direction)) {

@@ -6,6 +6,7 @@ import * as errors from '../../src/errors.ts'
 import * as timerErrors from '../../src/timer/error.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { Kalends } from '../../src/index.ts'
+import { TABLE_NAMES } from '../../src/store/sql/tables.ts'
 import { pages, root } from './markdown.ts'
 
 /** The formatter pads the cells of tables. */
@@ -57,15 +58,7 @@ eachDatabase(({ kind, fresh }) => {
     const database = await fresh()
     await Kalends.migrate(database.url)
     const page = read('docs/tables.md')
-    for (const table of [
-      'periodic_task',
-      'job',
-      'job_log',
-      'attempt',
-      'worker',
-      'declared_set',
-      'schedule_freeze',
-    ]) {
+    for (const table of TABLE_NAMES) {
       const [, text = ''] =
         new RegExp(`^## ${table}: [^\\n]*\\n([^]*?)(?=^## |$(?![^]))`, 'm').exec(page) ?? []
       const rows =

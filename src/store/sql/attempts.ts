@@ -65,8 +65,9 @@ async function insertAttempts(tx: Context, attempts: readonly AttemptOfRow[]): P
     if (!tx.dialect.isDuplicate(error)) throw error
     // Only the statement was undone. The key exists if a job was deleted manually and submitted again with the same id,
     // or if its `claim` has reached the largest value. The newer attempt is kept.
+    const key = `(job_id = ${tx.dialect.jobId} AND claim = ?)`
     await tx.run(
-      `DELETE FROM ${tx.tables.attempt} WHERE ${rows.map(() => `(job_id = ${tx.dialect.jobId} AND claim = ?)`).join(' OR ')}`,
+      `DELETE FROM ${tx.tables.attempt} WHERE ${rows.map(() => key).join(' OR ')}`,
       rows.flatMap(([job = null, claim = null]) => [job, claim]),
     )
     await insert()

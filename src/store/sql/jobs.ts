@@ -169,7 +169,9 @@ async function lockWithSchedule(
     locked: 'wait',
   })
   const [row] = await tx.rows<EndingRow>(
-    `SELECT ${endingColumns(dialect)} FROM ${tables.job} WHERE id = ${dialect.jobId}${scope.text} ${dialect.locked('wait')}`,
+    `SELECT ${endingColumns(dialect)}
+     FROM ${tables.job}
+     WHERE id = ${dialect.jobId}${scope.text} ${dialect.locked('wait')}`,
     params,
   )
   return row === undefined ? null : { row, schedules: new Map(schedules.map((of) => [of.id, of])) }
