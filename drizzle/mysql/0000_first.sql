@@ -59,7 +59,7 @@ CREATE TABLE `{prefix}job` (
 	`claim_task` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then `task` end) STORED,
 	`claim_rank` bigint GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then -`priority` end) STORED,
 	`due_at` datetime(3) GENERATED ALWAYS AS (case when `state` = 'waiting' then greatest(coalesce(`run_at`, `frozen_until`), coalesce(`frozen_until`, `run_at`)) end) STORED,
-	`held_by` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'running' then `worker` end) STORED,
+	`held_by` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'running' then `worker` when `state` = 'waiting' and `frozen_until` is not null then '' end) STORED,
 	CONSTRAINT `{prefix}job_id` PRIMARY KEY(`id`),
 	CONSTRAINT `{prefix}job_occurrence` UNIQUE(`periodic_task_id`,`slot`),
 	CONSTRAINT `{prefix}job_active` UNIQUE(`active_key`),

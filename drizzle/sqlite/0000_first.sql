@@ -62,7 +62,7 @@ CREATE TABLE `{prefix}job` (
 	`claim_task` text GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null and typeof(`id`) = 'text' then `task` end) VIRTUAL,
 	`claim_rank` integer GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null and typeof(`id`) = 'text' then -`priority` end) VIRTUAL,
 	`due_at` text GENERATED ALWAYS AS (case when `state` = 'waiting' and typeof(`id`) = 'text' then max(coalesce(strftime('%Y-%m-%d %H:%M:%f', `run_at`), strftime('%Y-%m-%d %H:%M:%f', `run_at`), strftime('%Y-%m-%d %H:%M:%f', `frozen_until`)), coalesce(strftime('%Y-%m-%d %H:%M:%f', `frozen_until`), strftime('%Y-%m-%d %H:%M:%f', `run_at`), strftime('%Y-%m-%d %H:%M:%f', `frozen_until`))) end) VIRTUAL,
-	`held_by` text GENERATED ALWAYS AS (case when `state` = 'running' then `worker` end) VIRTUAL,
+	`held_by` text GENERATED ALWAYS AS (case when `state` = 'running' then `worker` when `state` = 'waiting' and `frozen_until` is not null then '' end) VIRTUAL,
 	CONSTRAINT "{prefix}job_json" CHECK(json_valid(`args`)),
 	CONSTRAINT "{prefix}job_id" CHECK(typeof(`id`) in ('text', 'null') and instr(`id`, char(0)) = 0 and length(`id`) <= 254 and length(cast(`id` as blob)) = length(`id`) and `id` not like '% '),
 	CONSTRAINT "{prefix}job_periodic_task_id" CHECK(typeof(`periodic_task_id`) in ('text', 'null') and instr(`periodic_task_id`, char(0)) = 0 and length(`periodic_task_id`) <= 254),

@@ -35,6 +35,7 @@ import {
   ACTIVE_KEY,
   type Check,
   DEFINITION_PARTS,
+  HELD_BY,
   IDLE,
   INT,
   LARGE,
@@ -296,10 +297,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
           sql`case when \`state\` = 'waiting' then greatest(coalesce(\`run_at\`, \`frozen_until\`), coalesce(\`frozen_until\`, \`run_at\`)) end`,
           STORED,
         ),
-        heldBy: text('held_by', 255).generatedAlwaysAs(
-          sql`case when \`state\` = 'running' then \`worker\` end`,
-          STORED,
-        ),
+        heldBy: text('held_by', 255).generatedAlwaysAs(sql.raw(HELD_BY), STORED),
       },
       (made) => [
         uniqueIndex(name('job_occurrence')).on(made.scheduleId, made.slot),

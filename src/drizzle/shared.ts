@@ -59,6 +59,10 @@ export const STATUS =
 export const ACTIVE_KEY =
   "case when `exclusive` = 1 and `state` in ('waiting', 'running') then `periodic_task_id` end"
 
+/** `held_by` of a job: the worker that runs it; empty: a freeze. */
+export const HELD_BY =
+  "case when `state` = 'running' then `worker` when `state` = 'waiting' and `frozen_until` is not null then '' end"
+
 /** The settings that decide the next run, as SQL that is never null. */
 export const DEFINITION_PARTS: readonly string[] = SETTING_NAMES.map((name) => settingOf(name))
   .filter(({ replans }) => replans === true)

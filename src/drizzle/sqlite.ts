@@ -33,6 +33,7 @@ import {
   ACTIVE_KEY,
   type Check,
   DEFINITION_PARTS,
+  HELD_BY,
   IDLE,
   INT,
   LARGE,
@@ -310,7 +311,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         claimTask: text('claim_task').generatedAlwaysAs(whenWaiting('`task`')),
         claimRank: integer('claim_rank').generatedAlwaysAs(whenWaiting('-`priority`')),
         dueAt: instant('due_at').generatedAlwaysAs(sql.raw(DUE_AT)),
-        heldBy: text('held_by').generatedAlwaysAs(sql`case when \`state\` = 'running' then \`worker\` end`),
+        heldBy: text('held_by').generatedAlwaysAs(sql.raw(HELD_BY)),
       },
       (table) => [
         uniqueIndex(name('job_occurrence')).on(table.scheduleId, table.slot),

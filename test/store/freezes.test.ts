@@ -259,6 +259,29 @@ onEachStore((under) => {
       expect(await claimed()).toEqual(['two'])
     })
 
+    it('is let go by a sweep if nothing let go of it when the last freeze was deleted', async () => {
+      await due('s')
+      await job(under, 'held')
+      await freeze({})
+      await pass()
+      expect(await claimed()).toEqual([])
+      // As after a claim that has read the freezes before the deletion, or if the rows were locked then.
+      await under.query('DELETE FROM schedule_freeze')
+      await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')
+      expect(await claimed()).toEqual(['held'])
+      await pass()
+      expect(await schedule(under, 's')).toMatchObject({ status: 'active', frozen_until: null })
+    })
+
+    it('that is held belongs to no worker', async () => {
+      await job(under, 'held')
+      await job(under, 'running', { state: 'running', worker: WORKER, attempt: 1, claim: 1 })
+      await freeze({})
+      await claim()
+      expect(await under.store.workers.running()).toEqual(new Map([[WORKER, 1]]))
+      expect((await under.store.executing.orphans(10)).map(({ fence }) => fence.id)).toEqual(['running'])
+    })
+
     it('of a long queue behind a freeze does not keep others from being claimed', async () => {
       const queue = Array.from({ length: 1200 }, (_, index) => ({
         id: `held ${index}`,

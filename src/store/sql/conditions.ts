@@ -38,9 +38,9 @@ export const ACTIVE = "state IN ('waiting', 'running')"
 /** For job. */
 export const FINAL = "state IN ('success', 'failed', 'cancelled', 'skipped')"
 
-/** For job: running, but its worker is not registered. `held_by` is NULL unless a job runs, so its index is short. */
+/** For job: running, but its worker is not registered. `held_by` is only set for the few jobs that are held. */
 export const orphan = ({ worker }: Tables): string =>
-  `held_by >= '' AND held_by NOT IN (SELECT id FROM ${worker})`
+  `held_by > '' AND held_by NOT IN (SELECT id FROM ${worker})`
 
 /** For job AS b: blocked, although no other job of its schedule blocks it. */
 export const blockedByNothing = ({ job }: Tables): string =>

@@ -129,20 +129,15 @@ export function freezeStore(context: TablesContext): FreezeStore {
 /** Schedules, then jobs, that no freeze holds as long: ` FROM … WHERE …`. */
 export function heldForNothing(context: Context): [schedules: string, jobs: string] {
   const { tables, dialect } = context
-  const { schedule, scheduleStatusIndex, job, dueIndex } = tables
+  const { schedule, scheduleStatusIndex, job, heldIndex } = tables
   const held = `frozen_until > ${dialect.now}`
   const tooLong = (still: string) => `COALESCE(${still}, '') < ${dialect.instant('frozen_until')}`
   return [
     `FROM ${dialect.found(schedule, { index: scheduleStatusIndex })}
      WHERE status = 'frozen' AND ${held} AND ${tooLong(frozenSchedule(context))}`,
-    `FROM ${dialect.found(job, { index: dueIndex })}
-     WHERE due_at > ${dialect.now} AND ${held} AND ${tooLong(frozenJob(context))}`,
+    `FROM ${dialect.found(job, { index: heldIndex })}
+     WHERE held_by = '' AND ${held} AND ${tooLong(frozenJob(context))}`,
   ]
-}
-
-/** Whether `heldForNothing` needs to be asked: while there is no freeze, it would read all jobs that are due later. */
-export function anyFreeze({ tables }: Context): string {
-  return `EXISTS (SELECT 1 FROM ${tables.freeze})`
 }
 
 /** Lets go of these. What another freeze still holds is held again when it is looked at. */

@@ -13,7 +13,7 @@ import {
 } from './conditions.ts'
 import type { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
-import { anyFreeze, heldForNothing, thaw } from './freezes.ts'
+import { heldForNothing, thaw } from './freezes.ts'
 import { groupBy } from './group-by.ts'
 
 /** A row that the sweep has found. */
@@ -115,9 +115,7 @@ function anyOrphan({ tables }: Context): string {
 function broken(context: Context, leaseMs: number): string[] {
   const { tables, dialect } = context
   return [
-    ...heldForNothing(context).map(
-      (found) => `SELECT 'held' AS kind, id, ${NO_MARK} ${found} AND ${anyFreeze(context)} LIMIT 1`,
-    ),
+    ...heldForNothing(context).map((found) => `SELECT 'held' AS kind, id, ${NO_MARK} ${found} LIMIT 1`),
     // If a manual edit or a clock moved a mark far ahead, it would hold the row until then.
     `SELECT 'far mark' AS kind, id, worker, ${dialect.instant('marked')} AS marked
      FROM ${tables.schedule}

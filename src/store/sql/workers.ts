@@ -57,11 +57,11 @@ export function workerStore(context: TablesContext): WorkerStore {
     lowestVersion: () => lowestVersion(context, tables),
 
     async running() {
-      // Reads only the index on held_by, which is NULL unless a job runs.
+      // Reads only the index on held_by.
       const rows = await context.rows<{ worker: string; amount: number }>(
         `SELECT held_by AS worker, COUNT(*) AS amount
          FROM ${tables.job}
-         WHERE held_by IS NOT NULL
+         WHERE held_by > ''
          GROUP BY held_by`,
       )
       return new Map(rows.map(({ worker, amount }) => [worker, amount]))
