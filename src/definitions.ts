@@ -8,7 +8,7 @@ import {
   pruneTask,
   type RetentionOptions,
 } from './jobs/retention.ts'
-import type { Task } from './model/task.ts'
+import { isBuiltIn, type Task } from './model/task.ts'
 import { type AnyDeclaration, type DeclaredSet, DeclaredSets, type OnRemoved } from './schedules/declared.ts'
 import type { SettingsContext } from './schedules/settings.ts'
 import type { RetentionStore } from './store/retention-store.ts'
@@ -18,6 +18,8 @@ export class Definitions {
   readonly handlers = new Map<string, HandledTask>()
   readonly #declared = new DeclaredSets()
   readonly #housekeeping: DeclaredSets | null
+  /** See `checkExternal`. */
+  #external: readonly string[] | null | undefined
 
   /** @param retention  false: no jobs are pruned */
   constructor(retention: RetentionOptions | false) {
@@ -48,6 +50,25 @@ export class Definitions {
     this.#declared.add(set, declarations, onRemoved)
   }
 
+  /**
+   * @param tasks  those of the external queue; null: all; undefined: there is none
+   * @throws InvalidInputError when one of them has a handler, which would never be called
+   */
+  checkExternal(tasks: readonly string[] | null | undefined): void {
+    this.#external = tasks
+    for (const task of this.handlers.keys())
+      if (this.#isExternal(task))
+        throw new InvalidInputError(
+          'handle',
+          `the task '${task}' goes to the external queue, so its handler would never be called; remove it, or leave the task out of externalQueue.tasks`,
+        )
+  }
+
+  #isExternal(task: string): boolean {
+    if (this.#external === undefined || isBuiltIn(task)) return false
+    return this.#external === null || this.#external.includes(task)
+  }
+
   /** Adds the handler of the built-in task, unless the application has its own. */
   handleHousekeeping(retention: RetentionStore): void {
     if (this.#housekeeping !== null && !this.handlers.has(pruneTask.name))
@@ -59,7 +80,7 @@ export class Definitions {
    * @throws DeclarationError with all problems
    */
   async sets(context: SettingsContext, runsJobs: boolean): Promise<DeclaredSet[]> {
-    const isHandled = (task: string) => !runsJobs || this.handlers.has(task)
+    const isHandled = (task: string) => !runsJobs || this.#isExternal(task) || this.handlers.has(task)
     // Kalends' own set comes first, because everything relies on it.
     const own = runsJobs ? await this.#housekeeping?.check(context, () => true) : undefined
     return [...(own ?? []), ...(await this.#declared.check(context, isHandled))]

@@ -185,6 +185,22 @@ export function errorText(thrown: unknown, causes = MOST_CAUSES): string {
   return cause === undefined || causes === 0 ? own : `${own}\nCaused by: ${errorText(cause, causes - 1)}`
 }
 
+/** Cuts a text that is longer than `limit` bytes. Returns a copy, because a part of a text keeps all of it in memory. */
+export function shortened(text: string, limit: number): string {
+  const bytes = Buffer.from(text)
+  if (bytes.length <= limit) return bytes.toString()
+  const note = `… (cut, of ${bytes.length} bytes)`
+  const start = bytes.subarray(0, Math.max(0, limit - Buffer.byteLength(note)))
+  // The last character may have been cut in half.
+  return `${start.toString().replace(/\ufffd$/, '')}${note}`
+}
+
+/** An error, what caused it, and so on. */
+export function withCauses(error: unknown, most = MOST_CAUSES): unknown[] {
+  if (error === undefined || most === 0) return []
+  return [error, ...withCauses(error instanceof Error ? error.cause : undefined, most - 1)]
+}
+
 /** The message of anything that was thrown. Never throws. */
 export function messageOf(thrown: unknown): string {
   return isA(thrown, Error) ? (textIn(thrown, 'message') ?? '(no readable message)') : valueText(thrown)

@@ -86,8 +86,16 @@ export {
   task,
   type TaskOptions,
 } from './model/task.ts'
-export type { KalendsOptions, ScopeOptions, StartOptions, StopOptions } from './options.ts'
-export type { ExternalJob, SubmitToQueue } from './scheduler/external-queue.ts'
+export type {
+  ExternalQueueOptions,
+  KalendsOptions,
+  ScopeOptions,
+  StartOptions,
+  StopOptions,
+} from './options.ts'
+export type { ExternalSubmit, HandOverContext } from './executor/hand-over.ts'
+export type { ExternalJobs, FinishOptions } from './jobs/external.ts'
+export { PeriodicScheduler, type PeriodicSchedulerOptions } from './periodic-scheduler.ts'
 export type { ListenOptions } from './events.ts'
 export type { Declaration, OnRemoved } from './schedules/declared.ts'
 export type { HistoryQuery, IfVersion, PauseOptions, WriteOptions } from './schedules/context.ts'

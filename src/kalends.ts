@@ -3,6 +3,7 @@ import { Definitions } from './definitions.ts'
 import { InvalidInputError } from './errors.ts'
 import { Emitter, type ListenOptions } from './events.ts'
 import type { Handler } from './executor/handler.ts'
+import { ExternalJobs } from './jobs/external.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import { checkedRetention, prune, type RetentionOptions } from './jobs/retention.ts'
 import { type FreezeOptions, type FreezePreview, Freezes, type FreezeTarget } from './freezes.ts'
@@ -44,7 +45,7 @@ import {
 import type { Store, Stores } from './store/store.ts'
 import type { Views } from './views/views.ts'
 import type { Health } from './worker/health.ts'
-import type { KalendsEvents } from './worker/reporter.ts'
+import { type KalendsEvents, reporterOf } from './worker/reporter.ts'
 import { type WorkerStatus, workerStatuses } from './worker/worker-status.ts'
 
 /** Options of `Kalends.prune`. */
@@ -82,6 +83,8 @@ export class Kalends {
   readonly jobs: Jobs
   /** Lists and counts for user interfaces. Their cost is bounded, however large the tables are. */
   readonly views: Views
+  /** Reports about jobs in the external queue. */
+  readonly external: ExternalJobs
   /**
    * For `kalends/http`: the same with limits, on connections that no loop waits for.
    *
@@ -117,6 +120,14 @@ export class Kalends {
     this.schedules = schedules
     this.jobs = jobs
     this.views = views
+    const reporter = reporterOf(options.logger, this.#events, options.redaction)
+    this.external = new ExternalJobs(stores.calls.jobs, {
+      ...options,
+      onSettled: (settled) => {
+        reporter.settled({ settled: [settled], lost: [], locked: [] })
+        this.#lifecycle.wakeForJobs()
+      },
+    })
     const all = this.#scopeOf(FULL_AUTHORITY, stores.api)
     this.api = {
       ...all,

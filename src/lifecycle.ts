@@ -39,7 +39,7 @@ export class Lifecycle {
     this.#options = options
     this.#definitions = definitions
     this.#events = events
-    this.#started = checkedStart({})
+    this.#started = checkedStart({}, options.externalQueue)
   }
 
   /** @throws ConflictError after the start */
@@ -57,7 +57,7 @@ export class Lifecycle {
 
   async start(options: StartOptions): Promise<void> {
     this.#mustNotBeStarted('start')
-    this.#started = checkedStart(options)
+    this.#started = checkedStart(options, this.#options.externalQueue)
     this.#starting = this.#start(this.#started).catch((error: unknown) => {
       this.#starting = null
       throw error
@@ -119,8 +119,9 @@ export class Lifecycle {
     this.#removeSignalHandlers = stopOnSignals({ stop: () => this.stop({}) }, this.#options.logger)
   }
 
-  async #build({ concurrency, externalQueue, schedules }: CheckedStart): Promise<Worker> {
+  async #build({ concurrency, schedules }: CheckedStart): Promise<Worker> {
     const runsJobs = concurrency > 0
+    this.#definitions.checkExternal(this.#options.externalQueue?.tasks)
     if (runsJobs) this.#definitions.handleHousekeeping(this.#stores.loops.retention)
     return new Worker({
       ...this.#options,
@@ -130,7 +131,6 @@ export class Lifecycle {
       handlers: this.#definitions.handlers,
       sets: await this.sets(runsJobs),
       schedules,
-      externalQueue,
       concurrency,
       events: this.#events,
     })

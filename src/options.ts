@@ -1,6 +1,7 @@
 /** The options of `Kalends.open`, `start`, `stop` and `scope`, with their defaults. */
 import { hostname } from 'node:os'
 import { InvalidInputError } from './errors.ts'
+import type { ExternalQueue, ExternalSubmit } from './executor/hand-over.ts'
 import type { Middleware } from './executor/handler.ts'
 import type { RetentionOptions } from './jobs/retention.ts'
 import { checkKeys, namesOf } from './keys.ts'
@@ -10,8 +11,7 @@ import { checkedSettings } from './model/checked-settings.ts'
 import { checkedFunction, checkedName, checkedWhole, shownInput, spanOption } from './model/input.ts'
 import { Redaction } from './model/redaction.ts'
 import { spreadFactor } from './model/settle.ts'
-import { DEFAULT_ARGS_LIMIT } from './model/task.ts'
-import type { SubmitToQueue } from './scheduler/external-queue.ts'
+import { checkedTask, checkedTaskName, DEFAULT_ARGS_LIMIT, isBuiltIn, type Task } from './model/task.ts'
 import type { StoreOptions } from './store/open.ts'
 import { checkedZone } from './timer/index.ts'
 
@@ -45,16 +45,36 @@ export interface KalendsOptions extends StoreOptions {
    * messages. Set it in every process.
    */
   readonly redact?: readonly string[] | undefined
+  /** Hands jobs over to a queue of the application, instead of running them. */
+  readonly externalQueue?: ExternalQueueOptions | undefined
+}
+
+/** A queue of the application: a table of its own, BullMQ or another one. */
+export interface ExternalQueueOptions extends ExternalSubmit {
+  /**
+   * The tasks, or their names, whose jobs go to it. Default: all tasks. The database stores it, so that all workers
+   * agree, also those without this option; jobs that exist already stay where they are.
+   */
+  readonly tasks?: readonly (string | Pick<Task, 'name'>)[] | undefined
+  /**
+   * Whether the application reports the end of each job with `kalends.external.finish`; default true. Without reports,
+   * the hand-over is the end of a job: it is a success.
+   */
+  readonly reports?: boolean | undefined
+  /**
+   * A job whose end is not reported within this time has failed, unless the job or its schedule has a `timeout`:
+   * milliseconds or a time span; default `1d`.
+   */
+  readonly timeout?: number | string | undefined
+  /** Its name in the database, if there are several; default `external`. */
+  readonly name?: string | undefined
 }
 
 /** Which parts of a worker run in this process. */
 export interface StartOptions {
-  /**
-   * Whether this worker submits due schedules; default true. With `submit`, the jobs go to another queue, and this
-   * worker runs none.
-   */
-  readonly scheduler?: boolean | { readonly submit: SubmitToQueue } | undefined
-  /** How many jobs this worker runs at the same time; default 10. 0: it only submits. */
+  /** Whether this worker submits due schedules; default true. */
+  readonly scheduler?: boolean | undefined
+  /** How many jobs this worker runs at the same time; default 10. 0: it runs none. */
   readonly concurrency?: number | undefined
   /**
    * Whether SIGTERM and SIGINT stop the worker; default false. After the stop, the signal takes its course: it ends the
@@ -95,17 +115,20 @@ export interface CheckedOptions {
   readonly delayFactor: () => number
   /** The machine's clock, or a test's. */
   readonly now: () => Date
+  /** null: there is none. */
+  readonly externalQueue: ExternalQueue | null
 }
 
 /** The limit of the columns: a LONGTEXT, sent as hexadecimal in a packet of at most 1 GB. */
 const LARGEST_ARGS_LIMIT = 2 ** 28
 const WORKER_NAME_LIMIT = 190
+const QUEUE_NAME_LIMIT = 190
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 const DEFAULT_LEASE_MS = 60_000
 const DEFAULT_POLL_INTERVAL_MS = 1000
 const DEFAULT_CONCURRENCY = 10
 
-const OPEN_OPTIONS = namesOf<KalendsOptions>({
+export const OPEN_OPTIONS = namesOf<KalendsOptions>({
   tablePrefix: true,
   schema: true,
   migrate: true,
@@ -120,6 +143,7 @@ const OPEN_OPTIONS = namesOf<KalendsOptions>({
   argsLimit: true,
   middleware: true,
   redact: true,
+  externalQueue: true,
 })
 
 /** @throws InvalidInputError naming the option */
@@ -142,7 +166,56 @@ export function checkedOptions(options: KalendsOptions): CheckedOptions {
     argsLimit: checkedWhole('argsLimit', options.argsLimit, 2, LARGEST_ARGS_LIMIT) ?? DEFAULT_ARGS_LIMIT,
     delayFactor: options.clock === undefined ? () => spreadFactor(Math.random()) : () => 1,
     now: options.clock ?? (() => new Date()),
+    externalQueue: options.externalQueue === undefined ? null : checkedQueue(options.externalQueue),
   }
+}
+
+const DEFAULT_REPORT_MS = 86_400_000
+const QUEUE_OPTIONS = namesOf<ExternalQueueOptions>({
+  submit: true,
+  tasks: true,
+  reports: true,
+  timeout: true,
+  name: true,
+})
+
+function checkedQueue(options: ExternalQueueOptions): ExternalQueue {
+  checkKeys(options, QUEUE_OPTIONS, 'externalQueue.')
+  const { tasks, reports = true, timeout, name = 'external' } = options
+  checkedFunction('externalQueue.submit', Reflect.get(options, 'submit'))
+  if (typeof reports !== 'boolean')
+    throw new InvalidInputError(
+      'externalQueue.reports',
+      `true or false is needed, not ${shownInput(reports)}`,
+    )
+  return {
+    submit: (jobs, context) => options.submit(jobs, context),
+    tasks: tasks === undefined ? null : checkedTasks(tasks),
+    reports,
+    timeoutMs: spanOption('externalQueue.timeout', timeout, DEFAULT_REPORT_MS, {
+      least: 1,
+      most: 2_147_483_647,
+    }),
+    name: checkedName('externalQueue.name', name, QUEUE_NAME_LIMIT),
+  }
+}
+
+function checkedTasks(tasks: readonly unknown[]): string[] {
+  if (!Array.isArray(tasks) || tasks.length === 0)
+    throw new InvalidInputError(
+      'externalQueue.tasks',
+      `a list of tasks or their names is needed, not ${shownInput(tasks)}; leave it out for all tasks`,
+    )
+  const names = tasks.map((task: unknown) =>
+    checkedTaskName(typeof task === 'string' ? task : checkedTask(task).name),
+  )
+  const builtIn = names.find(isBuiltIn)
+  if (builtIn !== undefined)
+    throw new InvalidInputError(
+      'externalQueue.tasks',
+      `'${builtIn}' is a built-in task, which Kalends runs itself; leave it out`,
+    )
+  return [...new Set(names)]
 }
 
 function checkedLogger(logger: Logger): Logger {
@@ -182,47 +255,43 @@ const DEFAULT_GRACE_MS = 30_000
 /** The options of `Kalends.start`, checked. */
 export interface CheckedStart {
   readonly schedules: boolean
-  readonly externalQueue: SubmitToQueue | null
   /** 0: it runs no jobs. */
   readonly concurrency: number
   readonly signals: boolean
   readonly graceMs: number
 }
 
-/** @throws InvalidInputError naming the option */
-export function checkedStart(options: StartOptions): CheckedStart {
+/**
+ * @param queue  of this process; null: none
+ * @throws InvalidInputError naming the option
+ */
+export function checkedStart(
+  options: StartOptions,
+  queue: Pick<ExternalQueue, 'tasks'> | null,
+): CheckedStart {
   checkKeys(options, START_OPTIONS)
   const { scheduler = true, signals = false } = options
-  if (typeof signals !== 'boolean')
-    throw new InvalidInputError('signals', `true or false is needed, not ${shownInput(signals)}`)
-  const externalQueue = typeof scheduler === 'boolean' ? null : queueOf(scheduler)
+  for (const [name, value] of [
+    ['scheduler', scheduler],
+    ['signals', signals],
+  ] as const)
+    if (typeof value !== 'boolean')
+      throw new InvalidInputError(name, `true or false is needed, not ${shownInput(value)}`)
   const concurrency = checkedWhole('concurrency', options.concurrency, 0, 10_000)
-  if (externalQueue !== null && (concurrency ?? 0) > 0)
-    throw new InvalidInputError('concurrency', 'with another queue, this worker runs no jobs; leave it out')
-  if (scheduler === false && concurrency === 0)
+  if (queue?.tasks === null && (concurrency ?? 0) > 0)
+    throw new InvalidInputError('concurrency', 'all jobs go to the external queue; leave it out')
+  if (!scheduler && concurrency === 0 && queue === null)
     throw new InvalidInputError(
       'concurrency',
       'with scheduler: false and concurrency: 0, this worker does nothing',
     )
   return {
-    schedules: scheduler !== false,
-    externalQueue,
-    concurrency: externalQueue === null ? (concurrency ?? DEFAULT_CONCURRENCY) : 0,
+    schedules: scheduler,
+    // With an external queue for all tasks, only built-in tasks are left.
+    concurrency: concurrency ?? (queue?.tasks === null ? 1 : DEFAULT_CONCURRENCY),
     signals,
     graceMs: graceOf(options.grace, DEFAULT_GRACE_MS),
   }
-}
-
-function queueOf(scheduler: unknown): SubmitToQueue {
-  if (typeof scheduler !== 'object' || scheduler === null)
-    throw new InvalidInputError(
-      'scheduler',
-      `true, false or { submit } is needed, not ${shownInput(scheduler)}`,
-    )
-  checkKeys(scheduler, ['submit'], 'scheduler.')
-  const submit = checkedFunction('scheduler.submit', Reflect.get(scheduler, 'submit'))
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what it returns is checked when it is called
-  return submit as SubmitToQueue
 }
 
 /** @param otherwise  if `stop` gives none: as for `start`, in milliseconds */

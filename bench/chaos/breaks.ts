@@ -57,7 +57,7 @@ const PLANS_EARLY: Mutation = {
 }
 /** Whoever is stopped has marked something, as a rule. */
 const SLOW_SUBMIT: Mutation = {
-  file: 'scheduler/periodic-scheduler.js',
+  file: 'scheduler/scheduler.js',
   find: 'const marks = await store.markDue(id, most, leaseMs, this.#notMarked);',
   put: `const marks = await store.markDue(id, most, leaseMs, this.#notMarked); if (marks.length > 0) ${pause(800)}`,
 }
@@ -113,7 +113,7 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'store/sql/settling.js',
-        find: "row?.state !== 'running' || row.worker !== fence.worker || row.claim !== fence.claim",
+        find: '!hasStarted(row) || row.worker !== fence.worker || row.claim !== fence.claim',
         put: 'row === undefined',
       },
       {
@@ -188,8 +188,8 @@ export const BREAKS: readonly Break[] = [
       },
       {
         file: 'store/sql/submitting.js',
-        find: 'await insertScheduleJobs(tx, plannedJobs(careful ? planned : await foldSkips(tx, planned), where));',
-        put: 'globalThis.later = plannedJobs(await foldSkips(tx, planned), where);',
+        find: 'await insertScheduleJobs(tx, plannedJobs(careful ? planned : await foldSkips(tx, planned)));',
+        put: 'globalThis.later = plannedJobs(await foldSkips(tx, planned));',
       },
     ],
     sql: [],

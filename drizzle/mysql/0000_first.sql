@@ -40,6 +40,7 @@ CREATE TABLE `{prefix}job` (
 	`subject` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact},
 	`state` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT 'waiting',
 	`reason` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact},
+	`queue` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
 	`exclusive` tinyint NOT NULL DEFAULT 1,
 	`worker` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact},
 	`attempt` int NOT NULL DEFAULT 0,
@@ -54,12 +55,12 @@ CREATE TABLE `{prefix}job` (
 	`result` longtext CHARACTER SET utf8mb4 COLLATE {exact},
 	`error` longtext CHARACTER SET utf8mb4 COLLATE {exact},
 	`stop_requested` datetime(3),
-	`active_key` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `exclusive` = 1 and `state` in ('waiting', 'running') then `periodic_task_id` end) STORED,
+	`active_key` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `exclusive` = 1 and `state` in ('waiting', 'running', 'external') then `periodic_task_id` end) STORED,
 	`claim_group` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then `group_` end) STORED,
-	`claim_task` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then `task` end) STORED,
+	`claim_task` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then coalesce(concat(' ', `queue`), `task`) end) STORED,
 	`claim_rank` bigint GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then -`priority` end) STORED,
 	`due_at` datetime(3) GENERATED ALWAYS AS (case when `state` = 'waiting' then greatest(coalesce(`run_at`, `frozen_until`), coalesce(`frozen_until`, `run_at`)) end) STORED,
-	`held_by` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'running' then `worker` when `state` = 'waiting' and `frozen_until` is not null then '' end) STORED,
+	`held_by` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case `state` when 'running' then `worker` when 'external' then concat(' ', `started` + interval (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 0) end * 1000) microsecond) when 'waiting' then case when `frozen_until` is not null then '' end end) STORED,
 	CONSTRAINT `{prefix}job_id` PRIMARY KEY(`id`),
 	CONSTRAINT `{prefix}job_occurrence` UNIQUE(`periodic_task_id`,`slot`),
 	CONSTRAINT `{prefix}job_active` UNIQUE(`active_key`),
@@ -72,8 +73,8 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT `{prefix}job_retry_delay` CHECK(`retry_delay` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_retry_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed')),
 	CONSTRAINT `{prefix}job_priority` CHECK(`priority` between -2147483647 and 2147483647),
-	CONSTRAINT `{prefix}job_state` CHECK(`state` in ('waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped')),
-	CONSTRAINT `{prefix}job_reason` CHECK(`reason` in ('overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'replaced', 'run-now')),
+	CONSTRAINT `{prefix}job_state` CHECK(`state` in ('waiting', 'blocked', 'running', 'external', 'success', 'failed', 'cancelled', 'skipped')),
+	CONSTRAINT `{prefix}job_reason` CHECK(`reason` in ('overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'unreported', 'replaced', 'run-now', 'handed-over')),
 	CONSTRAINT `{prefix}job_exclusive` CHECK(`exclusive` between 0 and 1),
 	CONSTRAINT `{prefix}job_attempt` CHECK(`attempt` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_claim` CHECK(`claim` between 0 and 2147483647),
@@ -179,6 +180,12 @@ CREATE TABLE `{prefix}schedule_freeze` (
 	`reason` varchar(1000) CHARACTER SET utf8mb4 COLLATE {exact},
 	`created` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
 	CONSTRAINT `{prefix}schedule_freeze_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `{prefix}task_queue` (
+	`task` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
+	`queue` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
+	CONSTRAINT `{prefix}task_queue_task` PRIMARY KEY(`task`)
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}worker` (

@@ -43,6 +43,7 @@ CREATE TABLE `{prefix}job` (
 	`subject` text,
 	`state` text DEFAULT 'waiting' NOT NULL,
 	`reason` text,
+	`queue` text,
 	`exclusive` integer DEFAULT 1 NOT NULL,
 	`worker` text,
 	`attempt` integer DEFAULT 0 NOT NULL,
@@ -57,12 +58,12 @@ CREATE TABLE `{prefix}job` (
 	`result` text,
 	`error` text,
 	`stop_requested` text,
-	`active_key` text GENERATED ALWAYS AS (case when `exclusive` = 1 and `state` in ('waiting', 'running') then `periodic_task_id` end) VIRTUAL,
+	`active_key` text GENERATED ALWAYS AS (case when `exclusive` = 1 and `state` in ('waiting', 'running', 'external') then `periodic_task_id` end) VIRTUAL,
 	`claim_group` text GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null and typeof(`id`) = 'text' then `group_` end) VIRTUAL,
-	`claim_task` text GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null and typeof(`id`) = 'text' then `task` end) VIRTUAL,
+	`claim_task` text GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null and typeof(`id`) = 'text' then coalesce(' ' || `queue`, `task`) end) VIRTUAL,
 	`claim_rank` integer GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null and typeof(`id`) = 'text' then -`priority` end) VIRTUAL,
 	`due_at` text GENERATED ALWAYS AS (case when `state` = 'waiting' and typeof(`id`) = 'text' then max(coalesce(strftime('%Y-%m-%d %H:%M:%f', `run_at`), strftime('%Y-%m-%d %H:%M:%f', `run_at`), strftime('%Y-%m-%d %H:%M:%f', `frozen_until`)), coalesce(strftime('%Y-%m-%d %H:%M:%f', `frozen_until`), strftime('%Y-%m-%d %H:%M:%f', `run_at`), strftime('%Y-%m-%d %H:%M:%f', `frozen_until`))) end) VIRTUAL,
-	`held_by` text GENERATED ALWAYS AS (case when `state` = 'running' then `worker` when `state` = 'waiting' and `frozen_until` is not null then '' end) VIRTUAL,
+	`held_by` text GENERATED ALWAYS AS (case `state` when 'running' then `worker` when 'external' then ' ' || strftime('%Y-%m-%d %H:%M:%f', `started`, (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 0) end / 1000.0) || ' seconds') when 'waiting' then case when `frozen_until` is not null then '' end end) VIRTUAL,
 	CONSTRAINT "{prefix}job_json" CHECK(json_valid(`args`)),
 	CONSTRAINT "{prefix}job_id" CHECK(typeof(`id`) in ('text', 'null') and instr(`id`, char(0)) = 0 and length(`id`) <= 254 and length(cast(`id` as blob)) = length(`id`) and `id` not like '% '),
 	CONSTRAINT "{prefix}job_periodic_task_id" CHECK(typeof(`periodic_task_id`) in ('text', 'null') and instr(`periodic_task_id`, char(0)) = 0 and length(`periodic_task_id`) <= 254),
@@ -78,8 +79,9 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT "{prefix}job_group_" CHECK(typeof(`group_`) in ('text', 'null') and instr(`group_`, char(0)) = 0 and length(`group_`) <= 254),
 	CONSTRAINT "{prefix}job_submitter" CHECK(typeof(`submitter`) in ('text', 'null') and instr(`submitter`, char(0)) = 0 and length(`submitter`) <= 254),
 	CONSTRAINT "{prefix}job_subject" CHECK(typeof(`subject`) in ('text', 'null') and instr(`subject`, char(0)) = 0 and length(`subject`) <= 255),
-	CONSTRAINT "{prefix}job_state" CHECK(`state` in ('waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped')),
-	CONSTRAINT "{prefix}job_reason" CHECK(`reason` in ('overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'replaced', 'run-now')),
+	CONSTRAINT "{prefix}job_state" CHECK(`state` in ('waiting', 'blocked', 'running', 'external', 'success', 'failed', 'cancelled', 'skipped')),
+	CONSTRAINT "{prefix}job_reason" CHECK(`reason` in ('overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'unreported', 'replaced', 'run-now', 'handed-over')),
+	CONSTRAINT "{prefix}job_queue" CHECK(typeof(`queue`) in ('text', 'null') and instr(`queue`, char(0)) = 0 and length(`queue`) <= 190),
 	CONSTRAINT "{prefix}job_exclusive" CHECK(typeof(`exclusive`) in ('integer', 'null') and `exclusive` between 0 and 1),
 	CONSTRAINT "{prefix}job_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255),
 	CONSTRAINT "{prefix}job_attempt" CHECK(typeof(`attempt`) in ('integer', 'null') and `attempt` between 0 and 2147483647),
@@ -101,8 +103,8 @@ CREATE INDEX `{prefix}job_state` ON `{prefix}job` (`state`,`id`);--> statement-b
 CREATE INDEX `{prefix}job_task` ON `{prefix}job` (`task`,`id`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_group` ON `{prefix}job` (`group_`,`id`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_submitter` ON `{prefix}job` (`submitter`,`id`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_open_group` ON `{prefix}job` (`group_`) WHERE `state` in ('waiting', 'blocked', 'running');--> statement-breakpoint
-CREATE INDEX `{prefix}job_open_submitter` ON `{prefix}job` (`submitter`) WHERE `state` in ('waiting', 'blocked', 'running');--> statement-breakpoint
+CREATE INDEX `{prefix}job_open_group` ON `{prefix}job` (`group_`) WHERE `state` in ('waiting', 'blocked', 'running', 'external');--> statement-breakpoint
+CREATE INDEX `{prefix}job_open_submitter` ON `{prefix}job` (`submitter`) WHERE `state` in ('waiting', 'blocked', 'running', 'external');--> statement-breakpoint
 CREATE TABLE `{prefix}job_log` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`job_id` text NOT NULL,
@@ -222,6 +224,13 @@ CREATE TABLE `{prefix}schedule_freeze` (
 	CONSTRAINT "{prefix}schedule_freeze_until: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`until` is null or `until` between '0001' and ':' and (`until` is strftime('%Y-%m-%d %H:%M:%f', `until`, '+0 days') or replace(substr(`until`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`until`, 1, 19), '+0 days') and strftime('%s', `until`) is not null and substr(`until`, 20) not glob '*[^-+.:Z0-9]*' and `until` not glob '*.[0-9][0-9][0-9][0-9]*' and instr(`until`, char(0)) = 0)),
 	CONSTRAINT "{prefix}schedule_freeze_reason" CHECK(typeof(`reason`) in ('text', 'null') and instr(`reason`, char(0)) = 0 and length(`reason`) <= 1000),
 	CONSTRAINT "{prefix}schedule_freeze_created: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`created` is null or `created` between '0001' and ':' and (`created` is strftime('%Y-%m-%d %H:%M:%f', `created`, '+0 days') or replace(substr(`created`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`created`, 1, 19), '+0 days') and strftime('%s', `created`) is not null and substr(`created`, 20) not glob '*[^-+.:Z0-9]*' and `created` not glob '*.[0-9][0-9][0-9][0-9]*' and substr(`created`, 11) not glob '*[-+TZ]*' and instr(`created`, char(0)) = 0))
+);
+--> statement-breakpoint
+CREATE TABLE `{prefix}task_queue` (
+	`task` text PRIMARY KEY NOT NULL,
+	`queue` text NOT NULL,
+	CONSTRAINT "{prefix}task_queue_task" CHECK(typeof(`task`) in ('text', 'null') and instr(`task`, char(0)) = 0 and length(`task`) <= 254),
+	CONSTRAINT "{prefix}task_queue_queue" CHECK(typeof(`queue`) in ('text', 'null') and instr(`queue`, char(0)) = 0 and length(`queue`) <= 190)
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}worker` (

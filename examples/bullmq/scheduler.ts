@@ -4,12 +4,12 @@
  *     node examples/dist/bullmq/scheduler.js [database] [--redis redis://127.0.0.1:6379] [--crash]
  *     node examples/dist/bullmq/worker.js
  *
- * Any number of either. There is no transaction across both: the jobs are added first, then the schedules are moved on.
- * `--crash` ends the process in between; start it once more, and the same jobs are added again, with the same ids,
- * which BullMQ has already.
+ * Start any number of each. No transaction covers both: a job is added to BullMQ, then its hand-over is committed.
+ * `--crash` kills the process (as `kill -9` does) in between. Start it once more: the same jobs are added again, with
+ * the same ids, which BullMQ has already.
  */
-import { Queue } from 'bullmq'
-import { type ExternalJob, Kalends, task } from 'kalends'
+import { Queue, QueueEvents } from 'bullmq'
+import { type FinishOptions, type Job, NotFoundError, PeriodicScheduler, task } from 'kalends'
 import { connection, database, type Occurrence, options } from './queue.ts'
 
 const queue = new Queue<Occurrence>(options.queue, {
@@ -23,29 +23,52 @@ const queue = new Queue<Occurrence>(options.queue, {
   },
 })
 
-/** A UUID, so without the ':' that BullMQ forbids in ids; the same each time for one occurrence. */
-async function submit(jobs: readonly ExternalJob[]): Promise<void> {
+/** The id is a UUID, without the ':' that BullMQ forbids. */
+async function submit(jobs: readonly Job[]): Promise<void> {
   await queue.addBulk(
     jobs.map(({ id, task, scheduleId: schedule, args, slot, missed }) => ({
       name: task,
-      data: { schedule, args, slot: slot.toISOString(), missed },
+      data: { schedule: schedule ?? '', args, slot: slot?.toISOString() ?? '', missed },
       opts: { jobId: id },
     })),
   )
   for (const { id, task } of jobs) console.log(`queued ${task} ${id}`)
-  if (options.crash) process.exit(1)
+  if (options.crash) process.kill(process.pid, 'SIGKILL')
 }
 
-const kalends = await Kalends.open(database, { worker: options.worker, lease: options.lease })
-kalends.declare('bullmq', [
+const scheduler = await PeriodicScheduler.open(database, {
+  worker: options.worker,
+  lease: options.lease,
+  submit,
+})
+scheduler.declare('bullmq', [
   { task: task('measure'), timer: '*:*:0/2', catchUp: 100, args: { of: 'load' } },
   { task: task('report'), timer: '*:*:0/5', catchUp: 100, args: { to: 'x@example.com' } },
 ])
-await kalends.start({ scheduler: { submit } })
+await scheduler.start()
+
+// From the oldest event that Redis keeps, so that ends are reported that came while no scheduler ran. Only the first
+// report of a job counts.
+const events = new QueueEvents(options.queue, { connection, lastEventId: '0-0' })
+events.on('completed', ({ jobId }) => void report(jobId, { state: 'success' }))
+events.on('failed', ({ jobId, failedReason }) => void report(jobId, { state: 'failed', error: failedReason }))
+await events.waitUntilReady()
 console.log('ready')
+
+async function report(id: string, end: FinishOptions): Promise<void> {
+  try {
+    await scheduler.finish(id, end)
+  } catch (error) {
+    // It was removed as too old.
+    if (!(error instanceof NotFoundError)) console.error(error)
+  }
+}
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
-    void kalends.stop().then(() => queue.close())
+    void events
+      .close()
+      .then(() => scheduler.stop())
+      .then(() => queue.close())
   })
 }

@@ -1,17 +1,16 @@
 /**
- * Kalends as scheduler alone: the jobs go into the application's own table, in its own transaction.
+ * An application that has a table of jobs and workers of its own: Kalends only decides what is due, and inserts it there.
  *
  *     node examples/dist/own-queue/main.js [database] [--worker name] [--lease 60s] [--crash]
  *
- * `--crash` ends the process right after the first items are in the table, before Kalends has moved the schedules on.
- * Start it once more: the same items are submitted again, with the same ids, and none is there twice.
+ * Start any number of these processes. `--crash` kills the process (as `kill -9` does) right after the first items were
+ * inserted, before they are committed. Start it once more: nothing is lost, and nothing is there twice.
  */
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { Kalends, task } from 'kalends'
-import { openDatabase } from './database.ts'
-import { OwnQueue } from './queue.ts'
+import { PeriodicScheduler, task } from 'kalends'
+import { openQueue } from './queue.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -23,39 +22,44 @@ const { values, positionals } = parseArgs({
 })
 const url = positionals[0] ?? 'sqlite:./own-queue.db'
 
-const database = openDatabase(url)
-const queue = await OwnQueue.open(database)
+const queue = await openQueue(url)
 await queue.release(values.worker)
-const kalends = await Kalends.open(url, { worker: values.worker, lease: values.lease })
-
-// No handlers: who runs the jobs is the other queue's affair. It has no overlap policy but its own: of slots that are
-// made up together, it takes the first and refuses the others.
-kalends.declare('own-queue', [
+const scheduler = await PeriodicScheduler.open(url, {
+  worker: values.worker,
+  lease: values.lease,
+  async submit(jobs, { tx }) {
+    // What is inserted here is committed together with the hand-over, or not at all.
+    await queue.insert(jobs, tx)
+    for (const { id, task } of jobs) console.log(`queued ${task} ${id}`)
+    if (values.crash) process.kill(process.pid, 'SIGKILL')
+  },
+})
+scheduler.declare('own-queue', [
   { task: task('measure'), timer: '*:*:0/2', catchUp: 100, args: { of: 'load' } },
   { task: task('report'), timer: '*:*:0/5', catchUp: 100, args: { to: 'x@example.com' } },
 ])
-await kalends.start({
-  scheduler: {
-    submit: async (jobs) => {
-      const refused = await queue.submit(jobs)
-      for (const { id, task, slot } of jobs)
-        console.log(`${refused.includes(id) ? 'refused' : 'queued '} ${task} of ${slot.toISOString()} ${id}`)
-      if (values.crash) process.exit(1)
-      return refused
-    },
-  },
-})
+await scheduler.start()
+// What was done, but not reported when a process died. A second report changes nothing.
+for (const id of await queue.done()) await report(id)
 console.log('ready')
 
+/** The workers of the application. */
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort())
 while (!stopping.signal.aborted) {
   const item = await queue.take(values.worker)
-  if (item === null) await pause(100, undefined, { signal: stopping.signal }).catch(() => {})
-  else {
-    console.log(`done    ${item.task} of ${new Date(item.slot).toISOString()} ${item.args}`)
-    await queue.done(item.id)
+  if (item === null) {
+    await pause(100, undefined, { signal: stopping.signal }).catch(() => {})
+    continue
   }
+  console.log(`done ${item.task} of ${new Date(item.slot).toISOString()} ${item.args}`)
+  await queue.set(item.id, 'done')
+  await report(item.id)
 }
-await kalends.stop()
-await database.close()
+await scheduler.stop()
+await queue.close()
+
+async function report(id: string): Promise<void> {
+  await scheduler.finish(id, { state: 'success' })
+  await queue.set(id, 'reported')
+}

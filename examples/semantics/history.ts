@@ -2,10 +2,9 @@
  * Once, interval and cron schedules with a history, in several schedulers.
  *
  * The design: each process has a scheduler. One of them takes a schedule that is due, writes the run into the history,
- * and moves the schedule on; the two are not one transaction. When the process dies in between, another takes the
- * schedule over when the lease has ended, and writes the same run, with the same id: the history has it already.
+ * and moves the schedule on. When the process dies in between, another takes over: no run is missing, or there twice.
  *
- * In Kalends: `start({ scheduler: { submit } })`, whose `job.id` is the same each time for one occurrence.
+ * In Kalends: `PeriodicScheduler`, whose `submit` writes in the transaction of the hand-over.
  *
  *     node examples/dist/semantics/history.js [sqlite:./history.db | mysql://…]
  *
@@ -14,9 +13,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type ExternalJob, Kalends } from 'kalends'
+import { type Job, Kalends, PeriodicScheduler } from 'kalends'
 import { at } from 'kalends/timer'
-import { type AppDatabase, openDatabase } from '../own-queue/database.ts'
+import { openDatabase, type Rows, rowsOn } from './database.ts'
 
 const LEASE = '3s'
 
@@ -27,50 +26,36 @@ interface HistoryRow {
   readonly scheduler: string
 }
 
-/** The runs of one pass, in one transaction; what is there already stays. */
-async function write(
-  database: AppDatabase,
-  scheduler: string,
-  jobs: readonly ExternalJob[],
-): Promise<number> {
-  return database.transaction(async (rows) => {
-    let written = 0
-    for (const { id, scheduleId: schedule, slot } of jobs) {
-      const known = await rows('SELECT id FROM run_history WHERE id = ?', [id])
-      if (known.length > 0) continue
-      await rows('INSERT INTO run_history (id, schedule, slot, scheduler) VALUES (?, ?, ?, ?)', [
-        id,
-        schedule,
-        slot.getTime(),
-        scheduler,
-      ])
-      written += 1
-    }
-    return written
-  })
+/** Writes the runs of a hand-over in its transaction. */
+async function write(rows: Rows, scheduler: string, jobs: readonly Job[]): Promise<void> {
+  for (const { id, scheduleId: schedule, slot } of jobs)
+    await rows('INSERT INTO run_history (id, schedule, slot, scheduler) VALUES (?, ?, ?, ?)', [
+      id,
+      schedule,
+      slot?.getTime() ?? null,
+      scheduler,
+    ])
 }
 
-/** One of the processes. @param diesAt  the schedule between whose insert and advance it dies; empty: it lives */
+/** One of the processes. @param diesAt  the schedule after whose insert it dies, before the COMMIT; empty: it lives */
 async function scheduler(url: string, name: string, diesAt: string): Promise<void> {
-  const database = openDatabase(url)
-  const kalends = await Kalends.open(url, { worker: name, lease: LEASE })
-  await kalends.start({
-    scheduler: {
-      submit: async (jobs) => {
-        const written = await write(database, name, jobs)
-        if (written < jobs.length)
-          console.log(`${name}: ${jobs.length - written} were in the history already`)
-        if (jobs.some(({ scheduleId: schedule }) => schedule === diesAt)) {
-          console.log(`${name}: dies after the insert of ${names(jobs)}`)
-          process.exit(1)
-        }
-      },
+  const scheduler = await PeriodicScheduler.open(url, {
+    worker: name,
+    lease: LEASE,
+    // The history is all that there is: nobody reports an end.
+    reports: false,
+    async submit(jobs, { tx }) {
+      await write(rowsOn(tx), name, jobs)
+      if (!jobs.some(({ scheduleId: schedule }) => schedule === diesAt)) return
+      console.log(`${name}: dies after the insert of ${names(jobs)}`)
+      process.exit(1)
     },
   })
+  await scheduler.start()
   process.send?.('ready')
   process.on('disconnect', () => process.exit())
   process.on('message', () => {
-    void kalends.stop().then(() => database.close().then(() => process.exit()))
+    void scheduler.stop().then(() => process.exit())
   })
 }
 
@@ -118,9 +103,9 @@ function start(url: string, name: string, diesAt = ''): ChildProcess {
   return fork(import.meta.filename, ['scheduler', url, name, diesAt])
 }
 
-function names(jobs: readonly ExternalJob[]): string {
+function names(jobs: readonly Job[]): string {
   return jobs
-    .map(({ scheduleId: schedule }) => schedule)
+    .map(({ scheduleId: schedule }) => schedule ?? '')
     .toSorted((one, other) => one.localeCompare(other))
     .join(', ')
 }

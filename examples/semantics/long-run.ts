@@ -11,7 +11,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Job, Kalends, task } from 'kalends'
-import { openDatabase } from '../own-queue/database.ts'
+import { openDatabase } from './database.ts'
 
 const TIMER = '*:*:*'
 const RUN_MS = 1400

@@ -35,12 +35,14 @@ import {
   ACTIVE_KEY,
   type Check,
   DEFINITION_PARTS,
-  HELD_BY,
+  CLAIM_TASK,
+  heldBy,
   IDLE,
   INT,
   LARGE,
   LEVELS,
   OUTCOMES,
+  QUEUE_LIMIT,
   oneOf,
   REASONS,
   settingChecks,
@@ -116,6 +118,9 @@ const WAKE_AT = [
   `then ${EPOCH} when \`enabled\` = 0 or \`idle\` is not null then null`,
   `else greatest(coalesce(\`nextrun\`, ${EPOCH}), coalesce(\`frozen_until\`, ${EPOCH})) end`,
 ].join(' ')
+const HELD_BY = heldBy(
+  "concat(' ', `started` + interval (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 0) end * 1000) microsecond)",
+)
 const whenWaiting = (value: string) =>
   sql.raw(
     `case when \`state\` = 'waiting' and \`run_at\` is null and \`frozen_until\` is null then ${value} end`,
@@ -274,6 +279,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         ...settings(JOB_SETTING_NAMES),
         state: word('state', STATES).notNull().default('waiting'),
         reason: word('reason', REASONS),
+        queue: text('queue', QUEUE_LIMIT),
         exclusive: flag('exclusive').notNull().default(sql`1`),
         worker: text('worker', 255),
         attempt: count('attempt'),
@@ -290,7 +296,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         stopRequestedAt: instant('stop_requested'),
         activeKey: text('active_key', NAME_LIMIT).generatedAlwaysAs(sql.raw(ACTIVE_KEY), STORED),
         claimGroup: text('claim_group', NAME_LIMIT).generatedAlwaysAs(whenWaiting('`group_`'), STORED),
-        claimTask: text('claim_task', NAME_LIMIT).generatedAlwaysAs(whenWaiting('`task`'), STORED),
+        claimTask: text('claim_task', NAME_LIMIT).generatedAlwaysAs(whenWaiting(CLAIM_TASK.mysql), STORED),
         // Wider than the priority, so that its negative always fits.
         claimRank: long('claim_rank').generatedAlwaysAs(whenWaiting('-`priority`'), STORED),
         dueAt: instant('due_at').generatedAlwaysAs(
@@ -391,6 +397,11 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       until: instant('until').notNull(),
       reason: text('reason', 1000),
       createdAt: instant('created').notNull().default(now),
+    }),
+    /** The tasks whose jobs go to an external queue; `*`: all others. */
+    taskQueue: table(name('task_queue'), {
+      task: text('task', NAME_LIMIT).primaryKey(),
+      queue: text('queue', QUEUE_LIMIT).notNull(),
     }),
     /** Every version of a declared set that was ever seen. The one that was first seen last is the newest. */
     declaredSet: table(

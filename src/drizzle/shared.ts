@@ -13,7 +13,9 @@ export interface TablesOptions {
 export const INT = 2_147_483_647
 export const LARGE = Number.MAX_SAFE_INTEGER
 
-export const OPEN = ['waiting', 'blocked', 'running'] as const satisfies readonly JobState[]
+export const OPEN = ['waiting', 'blocked', 'running', 'external'] as const satisfies readonly JobState[]
+/** The most characters of the name of an external queue. */
+export const QUEUE_LIMIT = 190
 export const STATES = [
   ...OPEN,
   'success',
@@ -22,13 +24,14 @@ export const STATES = [
   'skipped',
 ] as const satisfies readonly JobState[]
 
-/** Of skipped, failed and cancelled jobs, and of those that a person asked for. */
+/** Of skipped, failed and cancelled jobs, of those that a person asked for, and of those whose end nobody reports. */
 // biome-ignore format: by state
 export const REASONS = [
   'overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable',
-  'exhausted', 'permanent', 'lost', 'yielded',
+  'exhausted', 'permanent', 'lost', 'yielded', 'unreported',
   'replaced',
   'run-now',
+  'handed-over',
 ] as const
 
 export const IDLE = [
@@ -57,11 +60,20 @@ export const STATUS =
 
 /** `active_key` of a job: unique, so that runs of a schedule exclude each other. */
 export const ACTIVE_KEY =
-  "case when `exclusive` = 1 and `state` in ('waiting', 'running') then `periodic_task_id` end"
+  "case when `exclusive` = 1 and `state` in ('waiting', 'running', 'external') then `periodic_task_id` end"
 
-/** `held_by` of a job: the worker that runs it; empty: a freeze. */
-export const HELD_BY =
-  "case when `state` = 'running' then `worker` when `state` = 'waiting' and `frozen_until` is not null then '' end"
+/** `claim_task` of a job that can be claimed. No task has such a name as those of queues here. */
+export const CLAIM_TASK = {
+  mysql: "coalesce(concat(' ', `queue`), `task`)",
+  sqlite: "coalesce(' ' || `queue`, `task`)",
+} as const
+
+/**
+ * `held_by` of a job: the worker that runs it; empty: a freeze; with a blank before it: until when the external queue
+ * must report its end. No worker has such a name.
+ */
+export const heldBy = (reportBy: string) =>
+  `case \`state\` when 'running' then \`worker\` when 'external' then ${reportBy} when 'waiting' then case when \`frozen_until\` is not null then '' end end`
 
 /** The settings that decide the next run, as SQL that is never null. */
 export const DEFINITION_PARTS: readonly string[] = SETTING_NAMES.map((name) => settingOf(name))

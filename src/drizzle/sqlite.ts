@@ -33,13 +33,15 @@ import {
   ACTIVE_KEY,
   type Check,
   DEFINITION_PARTS,
-  HELD_BY,
+  CLAIM_TASK,
+  heldBy,
   IDLE,
   INT,
   LARGE,
   LEVELS,
   OPEN,
   OUTCOMES,
+  QUEUE_LIMIT,
   oneOf,
   REASONS,
   settingChecks,
@@ -108,6 +110,9 @@ const LATER = ['run_at', 'frozen_until'].map(
   (column) => `coalesce(${normalised(column)}, ${normalised('run_at')}, ${normalised('frozen_until')})`,
 )
 const DUE_AT = `case when \`state\` = 'waiting' and ${FINDABLE} then max(${LATER.join(', ')}) end`
+const HELD_BY = heldBy(
+  "' ' || strftime('%Y-%m-%d %H:%M:%f', `started`, (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 0) end / 1000.0) || ' seconds')",
+)
 
 type Builder<Data> = SQLiteCustomColumnBuilder<{
   name: string
@@ -292,6 +297,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         ...settings(JOB_SETTING_NAMES),
         state: word('state', STATES).notNull().default('waiting'),
         reason: word('reason', REASONS),
+        queue: text('queue'),
         exclusive: flag('exclusive').notNull().default(sql`1`),
         worker: text('worker'),
         attempt: count('attempt'),
@@ -308,7 +314,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         stopRequestedAt: instant('stop_requested'),
         activeKey: text('active_key').generatedAlwaysAs(sql.raw(ACTIVE_KEY)),
         claimGroup: text('claim_group').generatedAlwaysAs(whenWaiting('`group_`')),
-        claimTask: text('claim_task').generatedAlwaysAs(whenWaiting('`task`')),
+        claimTask: text('claim_task').generatedAlwaysAs(whenWaiting(CLAIM_TASK.sqlite)),
         claimRank: integer('claim_rank').generatedAlwaysAs(whenWaiting('-`priority`')),
         dueAt: instant('due_at').generatedAlwaysAs(sql.raw(DUE_AT)),
         heldBy: text('held_by').generatedAlwaysAs(sql.raw(HELD_BY)),
@@ -338,6 +344,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
           ...settingChecks(JOB_SETTING_NAMES, OF_SETTINGS),
           state: oneOf(STATES),
           reason: oneOf(REASONS),
+          queue: upTo(QUEUE_LIMIT),
           exclusive: between(0, 1),
           worker: workerId,
           attempt: between(0, INT),
@@ -423,6 +430,15 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
           reason: upTo(1000),
           created: sortedTime,
         }),
+    ),
+    /** The tasks whose jobs go to an external queue; `*`: all others. */
+    taskQueue: sqliteTable(
+      name('task_queue'),
+      {
+        task: text('task').primaryKey().notNull(),
+        queue: text('queue').notNull(),
+      },
+      () => checks(name('task_queue'), { task: id, queue: upTo(QUEUE_LIMIT) }),
     ),
     /** Every version of a declared set that was ever seen. The one that was first seen last is the newest. */
     declaredSet: sqliteTable(

@@ -1,3 +1,4 @@
+import { shortened } from '../errors.ts'
 import type { ClaimedJob } from '../model/job.ts'
 import type { Secrets } from '../model/redaction.ts'
 import type { LogLevel } from '../store/executing-store.ts'
@@ -51,7 +52,7 @@ export class AttemptLog {
 
   /** The text without the secrets of the args, cut to `limit` bytes, and well-formed, so that it can be stored. */
   shown(text: string, limit: number): string {
-    return cut(this.#secrets.hiddenInText(text).toWellFormed(), limit)
+    return shortened(this.#secrets.hiddenInText(text).toWellFormed(), limit)
   }
 
   #logOfHandler(level: LogLevel, message: string): void {
@@ -68,14 +69,4 @@ export class AttemptLog {
     this.#lines += 1
     this.#bytes += this.write(level, message)
   }
-}
-
-/** Cuts a text that is longer than `limit` bytes. Returns a copy, because a part of a text keeps all of it in memory. */
-function cut(text: string, limit: number): string {
-  const bytes = Buffer.from(text)
-  if (bytes.length <= limit) return bytes.toString()
-  const note = `… (cut, of ${bytes.length} bytes)`
-  const start = bytes.subarray(0, Math.max(0, limit - Buffer.byteLength(note)))
-  // The last character may have been cut in half.
-  return `${start.toString().replace(/\ufffd$/, '')}${note}`
 }

@@ -49,6 +49,7 @@ function withoutTexts(end: AttemptEnd, rejection: unknown): AttemptEnd {
     case 'timeout':
     case 'lost':
     case 'cancelled':
+    case 'unreported':
       return { ...end, error: `The error of the run could not be stored: ${reason}` }
     case 'released':
     case 'snoozed':

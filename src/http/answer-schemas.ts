@@ -75,6 +75,9 @@ export const Job = z.strictObject({
   ...settingsOut(JOB_SETTING_NAMES),
   state,
   reason: orNull(z.string()),
+  queue: orNull(z.string()).meta({
+    description: 'The external queue that it goes to; null: Kalends runs it',
+  }),
   worker: orNull(z.string()),
   attempt: z.int(),
   submittedAt: instant,

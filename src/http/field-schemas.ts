@@ -50,7 +50,16 @@ export const scheduleId = addressable(NAME_LIMIT).meta({
 })
 export const jobId = addressable(NAME_LIMIT).meta({ description: `1 to ${NAME_LIMIT} ASCII characters` })
 export const status = z.enum(STATUSES)
-export const state = z.enum(['waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped'])
+export const state = z.enum([
+  'waiting',
+  'blocked',
+  'running',
+  'external',
+  'success',
+  'failed',
+  'cancelled',
+  'skipped',
+])
 export const anyJson = z.unknown().meta({ description: 'Any JSON' })
 
 /** The settings that a caller sends. The types of task and args are not known here. */

@@ -14,7 +14,7 @@ export type JobAction = 'cancel' | 'retry'
  * would make one of them claimable.
  */
 const ACTION_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
-  cancel: ['blocked', 'waiting', 'running'],
+  cancel: ['blocked', 'waiting', 'running', 'external'],
   retry: ['failed', 'cancelled'],
 }
 /** Used if the filter has no state. */

@@ -1,6 +1,7 @@
 /** Finds tasks that no worker is known to handle. Usually their names are misspelt. */
 import type { Logger } from '../logger.ts'
 import { nearest } from '../nearest.ts'
+import { EVERY_TASK } from '../store/executing-store.ts'
 import type { ListStore } from '../store/list-store.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
 
@@ -59,7 +60,7 @@ export class UnhandledTasks {
 
   async #lookUp(task: string, { workers, lists }: TaskStores): Promise<UnhandledTask | null> {
     const known = new Set((await workers.list()).flatMap(({ tasks }) => tasks))
-    if (known.has(task) || (await lists.hasRun(task))) {
+    if (known.has(task) || known.has(EVERY_TASK) || (await lists.hasRun(task))) {
       this.#handled.add(task)
       this.#others.delete(task)
       return null

@@ -45,6 +45,8 @@ export function storedEnd(
     case 'cancelled':
     case 'lost':
       return { outcome: end.kind, error: end.error }
+    case 'unreported':
+      return { outcome: 'lost', error: end.error }
     default:
       return end satisfies never
   }

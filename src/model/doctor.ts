@@ -34,6 +34,8 @@ export interface DoctorInput {
   readonly blocked: readonly { readonly id: string; readonly schedule: string }[]
   /** Schedules that wait for the end of a run whose job was deleted. */
   readonly endless: readonly { readonly id: string }[]
+  /** Jobs in an external queue for longer than an hour. */
+  readonly unreported: readonly { readonly id: string }[]
   /** Running jobs whose worker is not registered. */
   readonly orphans: readonly { readonly id: string; readonly worker: string }[]
 }
@@ -77,6 +79,7 @@ export interface Finding {
     | 'invalid-schedule'
     | 'dead-schedule'
     | 'retrying-schedule'
+    | 'unreported-job'
     | 'late-schedule'
     | 'cannot-keep-up'
     | 'slot-in-the-future'
@@ -158,6 +161,7 @@ export function doctorFindings(seen: DoctorInput, leaseMs: number): Finding[] {
     ...slotsInFuture(seen),
     ...unhandledTasks(seen, new Set(alive.flatMap(({ tasks }) => tasks))),
     ...unclaimedJobs(seen, alive),
+    ...unreportedJobs(seen),
     ...orphanedJobs(seen, alive.length),
     ...blockedJobs(seen),
     ...endlessSchedules(seen),
@@ -310,12 +314,29 @@ function slotsInFuture({ furthest, now }: DoctorInput): Finding[] {
 }
 
 function unhandledTasks({ waiting, now }: DoctorInput, handled: ReadonlySet<string>): Finding[] {
-  return waiting.flatMap(({ task, count, since }) =>
-    findings('unhandled-task', handled.has(task) ? [] : [task], {
-      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'has' : 'have'} been waiting for ${durationText(now.getTime() - since.getTime())}, and no live worker handles it`,
-      fix: `start a worker whose module handles '${task}', or cancel: \`kalends jobs cancel --task ${quoted(task)} --state waiting\``,
-    }),
-  )
+  return waiting.flatMap(({ task, count, since }) => {
+    const name = nameOf(task)
+    const queue = name === `the task '${task}'` ? null : task.trim()
+    return findings('unhandled-task', handled.has(task) ? [] : [queue === null ? task : name], {
+      problem: `${counted(count, 'job', 'jobs')} of ${name} ${count === 1 ? 'has' : 'have'} been waiting for ${durationText(now.getTime() - since.getTime())}, and no live worker ${queue === null ? 'handles it' : 'hands jobs over to it'}`,
+      fix:
+        queue === null
+          ? `start a worker whose module handles '${task}', or cancel: \`kalends jobs cancel --task ${quoted(task)} --state waiting\``
+          : `start a worker with this \`externalQueue\`. If it is gone: \`DELETE FROM task_queue WHERE queue = '${queue}'\` for new jobs, and \`UPDATE job SET queue = NULL WHERE queue = '${queue}' AND state = 'waiting'\``,
+    })
+  })
+}
+
+/** Jobs of an external queue are claimed under its name, with a blank before it. */
+function nameOf(claimed: string): string {
+  return claimed.startsWith(' ') ? `the external queue '${claimed.trim()}'` : `the task '${claimed}'`
+}
+
+function unreportedJobs({ unreported }: DoctorInput): Finding[] {
+  return findings('unreported-job', idsOf(unreported), {
+    problem: `${counted(unreported.length, 'job has', 'jobs have')} been in an external queue for more than an hour, and ${unreported.length === 1 ? 'its end has' : 'their ends have'} not been reported`,
+    fix: 'look for them in that queue; report each end with `kalends.external.finish`, or cancel those that are lost: `kalends jobs cancel ID`. At its time limit, a job has failed',
+  })
 }
 
 /** A worker that runs something may be full; one that runs nothing has no reason to leave jobs unclaimed. */
@@ -325,7 +346,7 @@ function unclaimedJobs({ waiting, now }: DoctorInput, alive: DoctorInput['worker
     const waitedMs = now.getTime() - since.getTime()
     if (able.length === 0 || waitedMs <= LATE_MS || able.some(({ running }) => running > 0)) return []
     return findings('unclaimed-job', [task], {
-      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'has' : 'have'} been waiting for ${durationText(waitedMs)}, although ${idsOf(able).join(', ')} could run ${count === 1 ? 'it' : 'them'} and runs nothing`,
+      problem: `${counted(count, 'job', 'jobs')} of ${nameOf(task)} ${count === 1 ? 'has' : 'have'} been waiting for ${durationText(waitedMs)}, although ${idsOf(able).join(', ')} could run ${count === 1 ? 'it' : 'them'} and runs nothing`,
       fix: 'look at `/health` and the log of that worker; look for an open transaction that locks the rows; restart the worker',
     })
   })

@@ -1,12 +1,20 @@
 import type { JobSettingValues } from './settings.ts'
 import type { RunPolicy } from './task.ts'
 
-/** waiting, blocked and running are not final. A retry is waiting with attempt > 0. */
-export type JobState = 'waiting' | 'blocked' | 'running' | FinalState
+/**
+ * waiting, blocked, running and external are not final. A retry is waiting with attempt > 0; external: it was handed
+ * over to an external queue, whose report ends it.
+ */
+export type JobState = 'waiting' | 'blocked' | 'running' | 'external' | FinalState
 /** How a job ended. skipped: the slot did not become a run. */
 export type FinalState = 'success' | 'failed' | 'cancelled' | 'skipped'
 
-export const OPEN_STATES = ['waiting', 'blocked', 'running'] as const satisfies readonly JobState[]
+export const OPEN_STATES = [
+  'waiting',
+  'blocked',
+  'running',
+  'external',
+] as const satisfies readonly JobState[]
 export const FINAL_STATES = [
   'success',
   'failed',
@@ -15,7 +23,7 @@ export const FINAL_STATES = [
 ] as const satisfies readonly FinalState[]
 
 export function isFinal(state: JobState): state is FinalState {
-  return state !== 'waiting' && state !== 'blocked' && state !== 'running'
+  return !OPEN_STATES.some((open) => open === state)
 }
 
 /** Why a slot did not become a run. */
@@ -49,6 +57,8 @@ export interface Job<Result = unknown> extends JobSettingValues {
   readonly args: unknown
   readonly state: JobState
   readonly reason: string | null
+  /** The external queue that it is handed over to; null: Kalends runs it. */
+  readonly queue: string | null
   readonly worker: string | null
   /** The number of the attempt, from 1; 0 before the first. */
   readonly attempt: number
@@ -78,6 +88,11 @@ export interface ClaimedJob extends Job {
   readonly argsText: string
   /** The policy in force: the job's own, else the task's. */
   readonly policy: RunPolicy
+}
+
+export function withoutClaim(claimed: ClaimedJob): Job {
+  const { claim: _, releases: __, argsText: ___, policy: ____, ...job } = claimed
+  return job
 }
 
 /** The condition of each write about a run: the job is still running, by this worker, in this claim. */

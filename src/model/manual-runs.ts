@@ -53,7 +53,7 @@ export function nextRunNumber(number: number): number {
 }
 
 /** A locked job that should run again. */
-export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'scheduleId'> {
+export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'queue' | 'scheduleId'> {
   /** The overlap policy of its schedule; null: no schedule, or it was deleted. */
   readonly overlap: Overlap | null
   /** Another job of its schedule; null also where runs may overlap. */
@@ -66,9 +66,13 @@ export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'schedul
  * @throws ConflictError when it is neither failed nor cancelled, or another job of its schedule is not final
  */
 export function retry(job: JobToRetry): { readonly exclusive: boolean } {
-  const { id, state, scheduleId, overlap, open } = job
+  const { id, state, queue, scheduleId, overlap, open } = job
   if (state !== 'failed' && state !== 'cancelled')
     throw new ConflictError(`The job ${id} is ${state}; only one that failed or was cancelled can be retried`)
+  if (queue !== null)
+    throw new ConflictError(
+      `The job ${id} belongs to the external queue '${queue}', which knows its id already: submit it again there, or ${scheduleId === null ? 'submit another job' : `run the schedule '${scheduleId}' now`}`,
+    )
   const exclusive = overlap !== 'allow'
   if (exclusive && open !== null)
     throw openJobConflict(`The job ${id} of the schedule '${scheduleId}' cannot run again now`, open)

@@ -58,6 +58,7 @@ export interface TimedSchedule
 export interface OpenJobs {
   readonly waiting: number
   readonly blocked: number
+  /** Also those in an external queue. */
   readonly running: number
   /** How many of the waiting ones wait for a retry. */
   readonly retrying: number

@@ -25,6 +25,8 @@ export type AttemptEnd =
   /** Another worker took over the job: a failed attempt that is retried at once. */
   | { readonly kind: 'lost'; readonly error: string }
   | { readonly kind: 'cancelled'; readonly error: string | null }
+  /** The external queue did not report the end of the job in time. */
+  | { readonly kind: 'unreported'; readonly error: string }
   /** Given back by a stopping worker; the attempt does not count. */
   | { readonly kind: 'released' }
   /** The handler asked to run again later; the attempt does not count. */
@@ -75,6 +77,8 @@ export function settle(
             why: end.kind,
             error: null,
           }
+    case 'unreported':
+      return { state: 'failed', reason: 'unreported', error: end.error, result: null }
     case 'lost':
     case 'timeout':
     case 'error':

@@ -81,6 +81,9 @@ export function task<Input = AnyArgs, Args = Input, Result = unknown>(
   }
 }
 
+/** Whether Kalends itself handles the task. */
+export const isBuiltIn = (task: string): boolean => task.startsWith('kalends.')
+
 /** What plain JavaScript passes as a task. @throws InvalidInputError */
 export function checkedTask(given: unknown): Task {
   if (typeof given === 'object' && given !== null && 'name' in given && 'schema' in given)

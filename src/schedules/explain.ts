@@ -3,6 +3,7 @@ import { slotInFuture } from '../model/future-slots.ts'
 import type { Freeze } from '../model/freeze.ts'
 import type { Job } from '../model/job.ts'
 import { elapsesOf } from '../model/plan.ts'
+import { claimedAs, EVERY_TASK } from '../store/executing-store.ts'
 import type { Schedule } from '../model/schedule.ts'
 import { inWords, localText, timer } from '../timer/index.ts'
 
@@ -23,7 +24,7 @@ export interface Evidence {
   /** Its jobs and skips from the minute in question, oldest first. */
   readonly around: readonly Job[]
   readonly liveWorkers: number
-  /** The tasks that live workers run. */
+  /** The tasks that live workers run or hand over, or `EVERY_TASK`; also their external queues, as they are claimed. */
   readonly handledTasks: ReadonlySet<string>
   /** Whether the reader may see the ids of workers. */
   readonly namesWorkers: boolean
@@ -144,8 +145,10 @@ function aboutFutureSlot(schedule: Schedule, nextRunAt: Date, now: Date): string
 
 function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evidence): string[] {
   return open.map((job): string => {
+    const asked = job.stopRequestedAt === null ? '' : '; it was asked to stop'
+    if (job.state === 'external')
+      return `The job ${job.id} has been in the external queue '${job.queue}' since ${shown(job.startedAt ?? now, schedule)}, and its end has not been reported${asked}.`
     if (job.state === 'running') {
-      const asked = job.stopRequestedAt === null ? '' : '; it was asked to stop'
       return `The job ${job.id} has been running since ${shown(job.startedAt ?? now, schedule)} on ${(namesWorkers ? job.worker : null) ?? 'a worker'}, in its ${ordinal(job.attempt)} attempt${asked}.`
     }
     if (job.state === 'blocked') return `The job ${job.id} waits for the end of the previous job.`
@@ -159,7 +162,9 @@ function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evid
       return `The job ${job.id} is held by a freeze until ${shown(job.frozenUntil, schedule)}.`
     if (job.runAt !== null && job.runAt > now)
       return `The job ${job.id} waits until ${shown(job.runAt, schedule)}, as its submitter or its handler asked.`
-    if (!handledTasks.has(job.task))
+    if (job.queue !== null && !handledTasks.has(claimedAs(job.queue)))
+      return `The job ${job.id} waits because no live worker hands jobs over to the external queue '${job.queue}'.`
+    if (job.queue === null && !handledTasks.has(job.task))
       return `The job ${job.id} waits because no live worker handles the task '${job.task}'.`
     return `The job ${job.id} has been waiting since ${shown(job.submittedAt, schedule)} for a worker with free capacity.`
   })
@@ -168,7 +173,7 @@ function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evid
 /** Warns before a waiting job reveals it. Workers without any task have another queue. */
 function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
   if (schedule.status !== 'active' || open.length > 0) return []
-  if (handledTasks.size === 0 || handledTasks.has(schedule.task)) return []
+  if (handledTasks.size === 0 || handledTasks.has(schedule.task) || handledTasks.has(EVERY_TASK)) return []
   return [`No live worker handles the task '${schedule.task}': its jobs will wait.`]
 }
 

@@ -57,6 +57,17 @@ export interface Sql {
   run(text: string, params?: readonly SqlValue[]): Promise<number>
 }
 
+/**
+ * Lends the connection of an open transaction to code of the application.
+ *
+ * @param use  gets the connection of the driver, and a signal that is aborted when the time is over
+ * @throws CallbackError, CallbackTooSlowError, TransactionEndedError, and errors after which the transaction is tried again
+ */
+export type Lend = <Result>(
+  use: (connection: object, signal: AbortSignal) => Promise<Result>,
+  timeoutMs: number,
+) => Promise<Result>
+
 export interface Database extends Sql {
   readonly dialect: Dialect
   /**
@@ -65,7 +76,7 @@ export interface Database extends Sql {
    *
    * @throws StoreUnavailableError when the database cannot be reached
    */
-  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
+  transaction<Result>(work: (sql: Sql, lend: Lend) => Promise<Result>): Promise<Result>
   /** Runs the work while no other process runs work under the same name. */
   exclusively<Result>(name: string, work: (sql: Sql) => Promise<Result>): Promise<Result>
   /** The most rows that one transaction should write; Infinity: no limit. */

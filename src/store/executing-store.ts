@@ -1,8 +1,23 @@
+import { StoreUnavailableError } from '../errors.ts'
 import type { EndRules } from '../model/end-rules.ts'
 import type { ClaimedJob, Fence } from '../model/job.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { AttemptEnd, JobOutcome } from '../model/settle.ts'
+
+/** A callback of the application threw; what it wrote with the connection that it got was undone. */
+export class CallbackError extends Error {
+  override readonly name = 'CallbackError'
+}
+
+/** A callback took too long. Whatever it still does with the connection that it got fails. */
+export class CallbackTooSlowError extends StoreUnavailableError {}
+
+/**
+ * A callback has ended the transaction of the connection that it got: by a COMMIT, a ROLLBACK, a statement that commits,
+ * such as DDL, or by ignoring a deadlock. What was written before may be committed.
+ */
+export class TransactionEndedError extends StoreUnavailableError {}
 
 /** A line that a handler has logged. */
 export interface NewLogLine {
@@ -27,6 +42,23 @@ export interface EndedAttempt {
   readonly fence: Fence
   readonly end: AttemptEnd
   readonly policy: RunPolicy
+}
+
+/** Instead of the name of a task: all tasks that are not named, except for the built-in ones. */
+export const EVERY_TASK = '*'
+
+/** The name under which jobs of an external queue are claimed, in `claim_task`. No task has such a name. */
+export const claimedAs = (queue: string): string => ` ${queue}`
+
+/** An external queue, as far as the store knows it. */
+export interface HandOverQueue {
+  readonly name: string
+  /** Whether it reports the end of a job; otherwise, the hand-over is the end. */
+  readonly reports: boolean
+  /** Within this time after the hand-over, it reports the end of a job that does not set its own `timeout`. */
+  readonly timeoutMs: number
+  /** How long `submit` may take. */
+  readonly deadlineMs: number
 }
 
 /** An attempt that has ended, and what became of its job. */
@@ -80,6 +112,30 @@ export interface ExecutingStore {
   ): Promise<ClaimedJob[]>
 
   /**
+   * Claims jobs of an external queue, for `submit` to insert them there: all of it is committed together. If `submit`
+   * throws, the jobs are tried in halves, and those that are rejected are set aside.
+   *
+   * @param submit  gets the connection of the open transaction, and a signal that is aborted at the deadline. It may be
+   *   called again with the same jobs
+   * @returns the jobs that were handed over
+   * @throws CallbackTooSlowError, TransactionEndedError
+   */
+  handOver(
+    worker: string,
+    queue: HandOverQueue,
+    limit: number,
+    afterGroup: string,
+    submit: (jobs: readonly ClaimedJob[], connection: object, signal: AbortSignal) => Promise<void>,
+    setAside?: SetAside,
+  ): Promise<ClaimedJob[]>
+
+  /** From now on, new jobs of these tasks, and of no others, go to this external queue. @param tasks  or `EVERY_TASK` */
+  route(queue: string, tasks: readonly string[]): Promise<void>
+
+  /** Which of these claims of a worker are committed, and in the external queue. */
+  handedOver(worker: string, claims: readonly Fence[]): Promise<Fence[]>
+
+  /**
    * Writes the ends of attempts whose jobs are still held by their worker.
    *
    * @param rules  decide what the ends mean for the locked jobs and for their schedules
@@ -101,6 +157,10 @@ export interface ExecutingStore {
   /** The running jobs of this worker, as attempts that end as released. */
   held(worker: string): Promise<EndedAttempt[]>
 
-  /** Running jobs whose worker is no longer registered. @param except  jobs to leave out */
+  /**
+   * Running jobs whose worker is no longer registered, and jobs whose external queue should have reported their end.
+   *
+   * @param except  jobs to leave out
+   */
   orphans(limit: number, except?: readonly string[]): Promise<EndedAttempt[]>
 }

@@ -1,3 +1,4 @@
+import type { SettledAttempt } from './executing-store.ts'
 import type { EndRules } from '../model/end-rules.ts'
 import type { Job } from '../model/job.ts'
 import type { JobToRetry } from '../model/manual-runs.ts'
@@ -37,6 +38,14 @@ export interface TransactionOption {
 }
 
 /** The operations on jobs that users and application code can run. */
+/** How a run in an external queue ended. */
+export interface FinishedRun {
+  readonly state: 'success' | 'failed' | 'cancelled'
+  readonly error: string | null
+  /** JSON text */
+  readonly result: string | null
+}
+
 export interface JobStore {
   /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
   ownedBy(owner: Owner): JobStore
@@ -63,6 +72,19 @@ export interface JobStore {
     decide: (job: Pick<Job, 'task' | 'state'>) => 'cancel' | 'request stop' | null,
     ofSchedule: EndRules['ofSchedule'],
   ): Promise<Job | null>
+  /**
+   * Ends a job of an external queue.
+   *
+   * @param decide  receives the locked job; null leaves it unchanged. If it throws, nothing is written.
+   * @param times  of the run, as the queue knows them; null: the hand-over, and now
+   * @returns the job afterwards, and its end if this call has written it; null when there is no such job
+   */
+  finish(
+    id: string,
+    decide: (job: Pick<Job, 'state' | 'queue'>) => FinishedRun | null,
+    times: { readonly startedAt: Date | null; readonly finishedAt: Date | null },
+    ofSchedule: EndRules['ofSchedule'],
+  ): Promise<{ readonly job: Job; readonly settled: SettledAttempt | null } | null>
   /**
    * Runs a final job again, from its first attempt.
    *

@@ -1,5 +1,4 @@
 import type { ClaimedJob } from '../model/job.ts'
-import type { StoredSchedule } from '../model/schedule.ts'
 import type { FrozenTime, OpenJobs, Plan, Plannable } from '../model/plan.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
@@ -53,8 +52,6 @@ export interface Reservation extends StartLimits {
 }
 
 export interface SubmitOptions {
-  /** `external`: an external queue already has the jobs, so only skips are written here. Default: `here`. */
-  readonly where?: 'here' | 'external'
   /**
    * Jobs within these limits start in the same transaction, without a claim. If there are more, none starts, because
    * the queue decides the order. Default: no job starts.
@@ -75,7 +72,7 @@ export interface SubmitResult {
 }
 
 /**
- * The pure planner's decision about a locked row. Null: not due; `again`: mark and plan it again.
+ * The pure planner's decision about a locked row. Null: not due.
  *
  * @param freezes  those that apply to it and have not ended before its next run
  */
@@ -84,17 +81,7 @@ export type Decide = (
   now: Date,
   open: OpenJobs,
   freezes: readonly FrozenTime[],
-) => Plan | null | 'again'
-
-/** A marked schedule, read without a lock. */
-export interface MarkedSchedule {
-  readonly plannable: Plannable
-  readonly schedule: StoredSchedule
-  /** The database's clock. */
-  readonly now: Date
-  /** See `Decide`. */
-  readonly freezes: readonly FrozenTime[]
-}
+) => Plan | null
 
 /** Finding what workers left behind reads an index range; checking everything reads whole tables. */
 export type SweepExtent = 'left by workers' | 'everything'
@@ -102,7 +89,7 @@ export type SweepExtent = 'left by workers' | 'everything'
 export interface Swept {
   /** What was repaired, as texts to log. */
   readonly healed: readonly string[]
-  /** Whether jobs run under the id of a worker that is not registered. */
+  /** Whether jobs run under the id of a worker that is not registered, or an external queue has not reported an end. */
   readonly orphans: boolean
 }
 
@@ -147,9 +134,6 @@ export interface SchedulingStore {
     decide: Decide,
     options?: SubmitOptions,
   ): Promise<SubmitResult>
-
-  /** Reads the schedules that this worker has marked, for an external queue. */
-  readMarked(worker: string, marks: readonly Mark[]): Promise<MarkedSchedule[]>
 
   /** Ends the marks of this worker's earlier incarnations and of unregistered workers. @returns how many */
   clearStaleMarks(worker: string, leaseMs: number): Promise<number>

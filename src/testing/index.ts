@@ -46,6 +46,7 @@ const OPTIONS = namesOf<TestOptions>({
   argsLimit: true,
   middleware: true,
   redact: true,
+  externalQueue: true,
 })
 
 /** How many rounds of work may be due at the same instant before the test fails. */

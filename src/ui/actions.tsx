@@ -93,8 +93,12 @@ export function removeSchedules(ids: readonly string[], declaredBy: string | nul
   )
 }
 
+const BODIES: Readonly<Partial<Record<Job['state'], string>>> = {
+  running: 'Its handler is asked to stop. Work already done is kept.',
+  external: 'It is over for its schedule. The external queue may still run it.',
+}
+
 export function cancelJob({ id, state }: Job): Promise<boolean> {
-  const isRunning = state === 'running'
   return perform(
     async () => {
       const job = await contentOf(api.POST('/api/v1/jobs/{id}/cancel', { params: { path: { id } } }))
@@ -102,7 +106,7 @@ export function cancelJob({ id, state }: Job): Promise<boolean> {
     },
     {
       title: 'Cancel this job?',
-      body: isRunning ? 'Its handler is asked to stop. Work already done is kept.' : 'It will not run.',
+      body: BODIES[state] ?? 'It will not run.',
       action: 'Cancel the job',
       dismiss: 'Go back',
       isDangerous: true,

@@ -1,6 +1,13 @@
 import type { Emitter } from '../events.ts'
 import type { Logger } from '../logger.ts'
-import { type ClaimedJob, type FinalState, isFinal, type Job, type SkipReason } from '../model/job.ts'
+import {
+  type ClaimedJob,
+  type FinalState,
+  isFinal,
+  type Job,
+  type SkipReason,
+  withoutClaim,
+} from '../model/job.ts'
 import type { Redaction } from '../model/redaction.ts'
 import type { EndedAttempt, SettledAttempt, SettleResult } from '../store/executing-store.ts'
 import type { Submission } from '../store/scheduling-store.ts'
@@ -162,8 +169,7 @@ function submittedEvent({ id, task, timer, plan, jobs }: Submission): SubmittedE
 }
 
 function startedEvent(claimed: ClaimedJob, redaction: Redaction): Job {
-  const { claim: _, releases: __, argsText: ___, policy: ____, ...job } = claimed
-  return { ...job, args: redaction.redacted('args', job.args) }
+  return { ...withoutClaim(claimed), args: redaction.redacted('args', claimed.args) }
 }
 
 function settledEvent(settled: SettledAttempt, redaction: Redaction): SettledEvent {

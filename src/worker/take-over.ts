@@ -147,7 +147,7 @@ export class TakeOver {
       // However many orphans there are, sweeps get their turn.
       if (!this.#mayHaveOrphans || monotonicNow() - started > beatMs) return
       const id = worker()
-      if (id === null || orphans.some(({ fence }) => fence.worker === id)) {
+      if (id === null || orphans.some(({ fence, end }) => end.kind === 'lost' && fence.worker === id)) {
         // Its handlers must be aborted before others get their jobs.
         onEvicted()
         return

@@ -6,17 +6,17 @@
  */
 import type { Emitter } from '../events.ts'
 import type { Middleware, HandledTask } from '../executor/handler.ts'
+import { type ExternalQueue, HandOver } from '../executor/hand-over.ts'
 import { JobExecutor } from '../executor/job-executor.ts'
 import type { Logger } from '../logger.ts'
 import { Loop } from '../loop.ts'
 import { isFinal } from '../model/job.ts'
 import type { Redaction } from '../model/redaction.ts'
 import { VERSION } from '../generated/version.ts'
-import type { SubmitToQueue } from '../scheduler/external-queue.ts'
-import { PeriodicScheduler } from '../scheduler/periodic-scheduler.ts'
+import { Scheduler } from '../scheduler/scheduler.ts'
 import { type DeclaredSet, syncSet } from '../schedules/declared.ts'
 import type { DeclaredStore } from '../store/declared-store.ts'
-import type { SettledAttempt, SettleResult } from '../store/executing-store.ts'
+import { claimedAs, EVERY_TASK, type SettledAttempt, type SettleResult } from '../store/executing-store.ts'
 import type { Store } from '../store/store.ts'
 import { EventLoopStall } from './event-loop-stall.ts'
 import { type Health, judge } from './health.ts'
@@ -35,8 +35,8 @@ export interface WorkerOptions {
   readonly sets: readonly DeclaredSet[]
   /** Whether it submits due schedules. */
   readonly schedules: boolean
-  /** Submits jobs to an external queue; null: jobs go to the queue in this database. */
-  readonly externalQueue: SubmitToQueue | null
+  /** The queue that this worker hands jobs over to; null: none. */
+  readonly externalQueue: ExternalQueue | null
   /** The most concurrent jobs; 0: it runs no jobs. */
   readonly concurrency: number
   readonly middleware: Middleware | null
@@ -60,13 +60,16 @@ export class Worker {
   readonly #reporter: Reporter
   readonly #membership: Membership
   readonly #watch: Watch
-  readonly #scheduler: PeriodicScheduler | null
+  readonly #scheduler: Scheduler | null
   readonly #executor: JobExecutor | null
+  readonly #handOver: HandOver | null
   /** Restores declared schedules that others changed, and notices when workers with newer code are gone. */
   readonly #declared: Loop
   readonly #stall = new EventLoopStall()
   readonly #retries = new Retries()
   #isByHand = false
+  /** How many jobs were handed over. */
+  #handedOver = 0
   readonly #onError: (error: unknown, loop: string) => void
 
   constructor(options: WorkerOptions) {
@@ -76,7 +79,8 @@ export class Worker {
     this.#membership = this.#buildMembership()
     this.#scheduler = options.schedules ? this.#buildScheduler() : null
     this.#executor = options.concurrency > 0 ? this.#buildExecutor() : null
-    this.#watch = this.#buildWatch(this.#scheduler, this.#executor)
+    this.#handOver = options.externalQueue === null ? null : this.#buildHandOver(options.externalQueue)
+    this.#watch = this.#buildWatch(this.#scheduler)
     this.#declared = new Loop({
       name: 'declared sets',
       pass: async () => {
@@ -94,6 +98,7 @@ export class Worker {
     this.#stall.start()
     this.#scheduler?.loop.start()
     this.#executor?.start()
+    this.#handOver?.loop.start()
     this.#watch.loop.start()
     this.#declared.start()
     const { handlers, logger } = this.#options
@@ -109,6 +114,7 @@ export class Worker {
         await this.#membership.beat()
         await this.#membership.takeOver.pass()
       }
+      await this.#route()
       await this.#sync(true)
     } catch (error) {
       await this.#leave()
@@ -124,14 +130,22 @@ export class Worker {
     })
     await this.#scheduler?.pass()
     unsubscribe()
+    this.#handOver?.wakeForTime()
+    const before = this.#handedOver
+    await this.#handOver?.pass()
     const attempts = (await this.#executor?.runDue()) ?? 0
-    return submitted + attempts > 0
+    return submitted + attempts + this.#handedOver - before > 0
   }
 
   /** Stops the parts in the order of their dependencies: the heartbeat comes last. */
   async stop(graceMs: number): Promise<void> {
     // All at the same time: from now on, nothing is claimed.
-    await Promise.all([this.#scheduler?.loop.stop(), this.#executor?.stop(graceMs), this.#declared.stop()])
+    await Promise.all([
+      this.#scheduler?.loop.stop(),
+      this.#handOver?.loop.stop(),
+      this.#executor?.stop(graceMs),
+      this.#declared.stop(),
+    ])
     await this.#watch.loop.stop()
     this.#stall.stop()
     await this.#leave()
@@ -146,14 +160,21 @@ export class Worker {
 
   /** Jobs were written. If this made a schedule due, the next look of the watch notices it. */
   wakeForJobs(): void {
-    this.#executor?.wake()
+    this.#wakeQueues()
     this.#watch.wakeForJobs()
+  }
+
+  /** Jobs may be claimable. */
+  #wakeQueues(): void {
+    this.#executor?.wake()
+    this.#handOver?.loop.wake()
   }
 
   health(): Health {
     const loops = [this.#watch.loop, this.#membership.loop, this.#membership.takeOver.loop, this.#declared]
     if (this.#scheduler !== null) loops.push(this.#scheduler.loop)
     if (this.#executor !== null) loops.push(...this.#executor.loops())
+    if (this.#handOver !== null) loops.push(this.#handOver.loop)
     const unwritten = this.#executor?.settler.unwritten()
     return judge({
       leaseMs: this.#options.leaseMs,
@@ -169,7 +190,8 @@ export class Worker {
       setAside:
         this.#membership.takeOver.setAside() +
         (this.#scheduler?.setAside() ?? 0) +
-        (this.#executor?.setAside() ?? 0),
+        (this.#executor?.setAside() ?? 0) +
+        (this.#handOver?.setAside() ?? 0),
       behind: this.#scheduler?.behind() ?? [],
       retries: this.#retries.waiting(this.#options.now()),
       isRowLocked: this.#membership.isLocked(),
@@ -194,19 +216,30 @@ export class Worker {
     }
   }
 
+  /** Before the first schedule is submitted, so that its jobs go to the right queue. */
+  async #route(): Promise<void> {
+    const { store, externalQueue: queue } = this.#options
+    if (queue !== null) await store.executing.route(queue.name, queue.tasks ?? [EVERY_TASK])
+  }
+
   async #leave(): Promise<void> {
     await this.#membership.stop().catch((error: unknown) => this.#reporter.failed('lease', error))
   }
 
   #buildMembership(): Membership {
-    const { store, name, leaseMs, handlers, concurrency, sets } = this.#options
+    const { store, name, leaseMs, handlers, concurrency, sets, externalQueue } = this.#options
     const reporter = this.#reporter
     return new Membership({
       workers: store.workers,
       executing: store.executing,
       scheduling: store.scheduling,
       name,
-      tasks: () => (concurrency > 0 ? [...handlers.keys()] : []),
+      tasks: () => [
+        ...(concurrency > 0 ? handlers.keys() : []),
+        ...(externalQueue === null
+          ? []
+          : [claimedAs(externalQueue.name), ...(externalQueue.tasks ?? [EVERY_TASK])]),
+      ],
       sets: Object.fromEntries(sets.map((set) => [set.name, set.hash])),
       leaseMs,
       version: VERSION,
@@ -230,21 +263,20 @@ export class Worker {
     })
   }
 
-  #buildScheduler(): PeriodicScheduler {
-    const { store, leaseMs, pollIntervalMs, externalQueue } = this.#options
-    return new PeriodicScheduler({
+  #buildScheduler(): Scheduler {
+    const { store, leaseMs, pollIntervalMs } = this.#options
+    return new Scheduler({
       store: store.scheduling,
       worker: () => this.#membership.id(),
       leaseMs,
       missedAfterMs: leaseMs + pollIntervalMs,
-      externalQueue,
       batch: () => Math.min(BATCH, store.scheduling.mostAtOnce()),
       reserve: (worker, most) => this.#executor?.reserve(worker, most) ?? null,
       onSubmitted: (submissions) => {
         for (const submission of submissions) this.#reporter.submitted(submission)
       },
       onProgress: (queued) => {
-        if (queued) this.#executor?.wake()
+        if (queued) this.#wakeQueues()
         this.#watch.wakeForJobs()
       },
       onUnsubmittable: (schedule, error) => this.#reporter.notSubmitted(schedule, error),
@@ -267,15 +299,41 @@ export class Worker {
     })
   }
 
-  #buildWatch(scheduler: PeriodicScheduler | null, executor: JobExecutor | null): Watch {
-    const { store, pollIntervalMs, now } = this.#options
+  #buildHandOver(queue: ExternalQueue): HandOver {
+    const reporter = this.#reporter
+    return new HandOver({
+      ...this.#options,
+      store: this.#options.store.executing,
+      queue,
+      worker: () => this.#membership.id(),
+      onHandedOver: (job) => {
+        this.#handedOver += 1
+        reporter.started(job)
+      },
+      onSettled: (result) => this.#settled(result),
+      onRefused: (job, error) => reporter.notStarted(job, error),
+      onError: this.#onError,
+    })
+  }
+
+  #buildWatch(scheduler: Scheduler | null): Watch {
+    const { store, pollIntervalMs, now, externalQueue } = this.#options
+    const executor = this.#executor
+    const handOver = this.#handOver
+    const queues = externalQueue === null ? [] : [claimedAs(externalQueue.name)]
     return new Watch({
       store: store.scheduling,
       pollIntervalMs,
       now,
-      claimableTasks: () => executor?.claimableTasks() ?? [],
+      claimableTasks: () => [...(executor?.claimableTasks() ?? []), ...queues],
       onScheduleDue: scheduler === null ? null : () => scheduler.loop.wake(),
-      onJobDue: executor === null ? null : () => executor.wakeForTime(),
+      onJobDue:
+        executor === null && handOver === null
+          ? null
+          : () => {
+              executor?.wakeForTime()
+              handOver?.wakeForTime()
+            },
       serverChanges: () => store.serverChanges(),
       onServerChange: () => executor?.recheckRunning(),
       onFreezesChanged: () => store.freezes.thaw(),
@@ -287,7 +345,7 @@ export class Worker {
     this.#reporter.settled(result)
     this.#retries.settled(result)
     // A blocked job may have become claimable, and jobs that were taken over wait.
-    this.#executor?.wake()
+    this.#wakeQueues()
     // Other ends set no time that a look could find, and a busy worker would look hundreds of times per second.
     if (result.settled.some(setsATime)) this.#watch.wakeForJobs()
   }

@@ -24,6 +24,9 @@ async function seed(database: TestDatabase): Promise<void> {
   await database.query(
     "INSERT INTO periodic_task (id, task, timer, idle, last_slot, planned_from) VALUES ('early', 'load', 'daily', 'done', '2098-01-01 00:00:00', '1|daily|0||||')",
   )
+  await database.query(
+    "INSERT INTO job (id, task, state, queue) VALUES ('019a0000-0000-7000-8000-000000000004', 'mail', 'waiting', 'external'), ('019a0000-0000-7000-8000-000000000005', 'mail', 'external', 'external')",
+  )
   for (const [number, state] of ['waiting', 'running', 'failed'].entries()) {
     const id = `019a0000-0000-7000-8000-00000000000${number + 1}`
     await database.query('INSERT INTO job (id, task, state) VALUES (?, ?, ?)', [id, 'mail', state])

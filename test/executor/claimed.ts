@@ -20,6 +20,7 @@ export function claimed(id: string): ClaimedJob {
     priority: 0,
     state: 'running',
     reason: null,
+    queue: null,
     worker: 'w/1',
     attempt: 1,
     claim: 1,
@@ -45,6 +46,9 @@ export function claimed(id: string): ClaimedJob {
 export const executingStore: ExecutingStore = {
   promoteDue: () => Promise.resolve(0),
   claim: () => Promise.resolve([]),
+  handOver: () => Promise.resolve([]),
+  handedOver: () => Promise.resolve([]),
+  route: () => Promise.resolve(),
   settle: () => Promise.resolve({ settled: [], lost: [], locked: [] }),
   stopRequests: () => Promise.resolve([]),
   saveProgress: () => Promise.resolve([]),

@@ -24,6 +24,9 @@ function storeWith(parts: Partial<ExecutingStore>): ExecutingStore {
   return {
     promoteDue: unused,
     claim: unused,
+    handOver: unused,
+    handedOver: unused,
+    route: unused,
     held: unused,
     settle: unused,
     stopRequests: unused,

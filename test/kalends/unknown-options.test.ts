@@ -27,10 +27,10 @@ const CALLS: [string, (kalends: Kalends) => unknown, string, string?][] = [
   ['start', (kalends) => kalends.start(plain({ concurency: 3 })), 'concurency', 'concurrency'],
   ['start', (kalends) => kalends.start(plain({ executor: false })), 'executor'],
   [
-    'start',
-    (kalends) => kalends.start(plain({ scheduler: { sumbit: () => {} } })),
-    'scheduler.sumbit',
-    'scheduler.submit',
+    'open',
+    () => Kalends.open('sqlite::memory:', plain({ externalQueue: { sumbit: () => {} } })),
+    'externalQueue.sumbit',
+    'externalQueue.submit',
   ],
   ['stop', (kalends) => kalends.stop(plain({ grce: 0 })), 'grce', 'grace'],
   ['scope', (kalends) => kalends.scope(plain({ submiter: 'ann' })), 'scope.submiter', 'scope.submitter'],
@@ -132,11 +132,11 @@ test('options that cancel each other are errors', async () => {
   const kalends = await opened()
   const { schedules, jobs } = kalends
   const submit = async () => undefined
-  await expect(kalends.start({ scheduler: { submit }, concurrency: 3 })).rejects.toThrow(
-    /^concurrency: .*another queue/,
-  )
+  const external = await Kalends.open('sqlite::memory:', { externalQueue: { submit } })
+  onTestFinished(() => external.stop({ grace: 0 }))
+  await expect(external.start({ concurrency: 3 })).rejects.toThrow(/^concurrency: .*external queue/)
   await expect(kalends.start({ scheduler: false, concurrency: 0 })).rejects.toThrow(/^concurrency: .*nothing/)
-  await expect(kalends.start({ scheduler: plain({}) })).rejects.toThrow(/^scheduler\.submit: /)
+  await expect(kalends.start(plain({ scheduler: { submit } }))).rejects.toThrow(/^scheduler: true or false/)
   await expect(jobs.submit(mail, {}, { delay: 5000, runAt: new Date() })).rejects.toThrow(/^delay: /)
   const paris = { task: mail, timer: 'daily Europe/Paris', zone: 'Europe/Berlin' }
   await expect(schedules.create(paris)).rejects.toThrow(/^zone: .*its own, Europe\/Paris/)

@@ -24,6 +24,7 @@ const healthy: DoctorInput = {
   furthest: [],
   waiting: [],
   orphans: [],
+  unreported: [],
   behind: [],
   blocked: [],
   endless: [],
@@ -407,6 +408,17 @@ describe('a problem is found:', () => {
         fix: expect.stringContaining('kalends start'),
       },
     ])
+  })
+
+  test('jobs of an external queue that nobody hands over, or whose end is not reported', () => {
+    expect(findings({ unreported: [{ id: 'j' }] })).toMatchObject([
+      { code: 'unreported-job', problem: expect.stringContaining('1 job has been in an external queue') },
+    ])
+    expect(
+      findings({ waiting: [{ task: ' q', count: 2, since: ago(90_000) }] }).filter(
+        ({ code }) => code === 'unhandled-task',
+      ),
+    ).toMatchObject([{ subjects: ["the external queue 'q'"] }])
   })
 
   test('a thousand of a kind, reported as ten with their number', () => {

@@ -51,6 +51,7 @@ describe('a retry', () => {
     id: 'j',
     task: 'task',
     state: 'failed',
+    queue: null,
     scheduleId: 's',
     overlap: 'skip',
     open: null,
@@ -60,6 +61,11 @@ describe('a retry', () => {
     expect(retry(job)).toEqual({ exclusive: true })
     expect(retry({ ...job, overlap: 'allow', open: OPEN })).toEqual({ exclusive: false })
     expect(retry({ ...job, scheduleId: null, overlap: null })).toEqual({ exclusive: true })
+  })
+
+  it('is rejected in an external queue, which has the id already', () => {
+    expect(() => retry({ ...job, queue: 'q' })).toThrow("run the schedule 's' now")
+    expect(() => retry({ ...job, queue: 'q', scheduleId: null })).toThrow('submit another job')
   })
 
   it('is rejected while another job of the schedule is open', () => {

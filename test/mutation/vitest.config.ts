@@ -19,7 +19,7 @@ const tests: Readonly<Record<string, readonly string[]>> = {
     'test/schedules/{declared,explain,history,schedules,scope,settings}.test.ts',
     'test/executor/concurrency.test.ts',
     'test/kalends/policies.test.ts',
-    'test/scheduler/external-queue.test.ts',
+    'test/kalends/external-queue.test.ts',
     'test/views/*.test.ts',
   ],
 }

@@ -1,8 +1,7 @@
 /** A burst: how many batches are under way at the same time, and what becomes of one that fails. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Mark, SchedulingStore, SubmitResult } from '../../src/store/scheduling-store.ts'
-import type { SubmitToQueue } from '../../src/scheduler/external-queue.ts'
-import { PeriodicScheduler } from '../../src/scheduler/periodic-scheduler.ts'
+import { Scheduler } from '../../src/scheduler/scheduler.ts'
 import { type Gate, gate } from '../kalends/scene.ts'
 
 const BATCH = 10
@@ -25,13 +24,7 @@ const written = (locked: readonly Mark[] = []): SubmitResult => ({
 })
 
 /** A store with so many due schedules, whose submissions wait until the test lets them go on. */
-function burst(
-  due: number,
-  {
-    externalQueue = null,
-    inParallel = true,
-  }: { externalQueue?: SubmitToQueue | null; inParallel?: boolean } = {},
-) {
+function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}) {
   let next = 0
   const underWay: { readonly ids: readonly string[]; readonly end: Gate<SubmitResult | Error> }[] = []
   const watched = { most: 0, begun: gate() }
@@ -42,7 +35,6 @@ function burst(
     clearStaleMarks: unused,
     sweep: unused,
     furthest: unused,
-    readMarked: () => Promise.resolve([]),
     markDue: (_worker, limit) => {
       const ids = Array.from({ length: Math.min(limit, due - next) }, (_, index) => `s${next + index}`)
       next += ids.length
@@ -59,12 +51,11 @@ function burst(
       return end
     },
   }
-  const scheduler = new PeriodicScheduler({
+  const scheduler = new Scheduler({
     store,
     worker: () => 'w/1',
     leaseMs: 60_000,
     missedAfterMs: 61_000,
-    externalQueue,
     batch: () => BATCH,
     reserve: () => null,
     onSubmitted: nothing,
@@ -109,13 +100,6 @@ it('a single batch is submitted on its own', async () => {
   const { scheduler, watched, letAll } = burst(BATCH - 1)
   expect(await letAll(scheduler.pass(), () => written())).toHaveLength(1)
   expect(watched.most).toBe(1)
-})
-
-it('an external queue gets one batch at a time', async () => {
-  const { scheduler, watched, letAll } = burst(3 * BATCH, { externalQueue: () => Promise.resolve() })
-  const batches = await letAll(scheduler.pass(), () => written())
-  expect(watched.most).toBe(1)
-  expect(batches.flat()).toHaveLength(3 * BATCH)
 })
 
 it('a database with one writer at a time gets one batch at a time', async () => {

@@ -72,7 +72,15 @@ export function onEachStore(suite: (under: StoreUnderTest) => void, options: Sto
     })
     beforeEach(async () => {
       const prefix = options.tablePrefix ?? ''
-      for (const table of ['periodic_task', 'job', 'job_log', 'attempt', 'worker', 'schedule_freeze'])
+      for (const table of [
+        'periodic_task',
+        'job',
+        'job_log',
+        'attempt',
+        'worker',
+        'schedule_freeze',
+        'task_queue',
+      ])
         await database.query(`DELETE FROM ${prefix}${table}`)
     })
     afterEach(async () => {

@@ -122,7 +122,9 @@ onEachStore((under) => {
     expect((await executing.stopRequests('w/1')).map(({ id }) => id)).toEqual(['j0'])
     expect((await executing.held('w/1')).map(({ fence }) => fence.id)).toEqual(['j0'])
     const orphans = await executing.orphans(100)
-    expect(sorted(orphans.map(({ fence }) => fence.worker))).toEqual(sorted(lookalikes('w/1')))
+    // No name of a worker begins with a blank.
+    const possible = lookalikes('w/1').filter((worker) => !worker.startsWith(' '))
+    expect(sorted(orphans.map(({ fence }) => fence.worker))).toEqual(sorted(possible))
     expect((await scheduling.sweep('w/1', 60_000, 'everything')).orphans).toBe(true)
     const { lost } = await write(under.store).settle(
       lookalikes('w/1').map((_, index) => ({

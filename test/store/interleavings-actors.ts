@@ -238,10 +238,10 @@ export class Actor {
     const transaction: Database['transaction'] = async (work) => {
       if (!isServer) await this.step('write', 'a transaction')
       if (this.#standing === 'crashed') throw new Crash()
-      return inner.transaction(async (sql) => {
+      return inner.transaction(async (sql, lend) => {
         this.#transaction = true
         try {
-          const result = await work(within(sql))
+          const result = await work(within(sql), lend)
           if (isServer) await this.step('commit', 'COMMIT')
           if (this.#crashAtCommit) {
             this.#stand('crashed')

@@ -3,7 +3,7 @@
  */
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type { ClaimedJob } from '../../src/model/job.ts'
-import { PeriodicScheduler } from '../../src/scheduler/periodic-scheduler.ts'
+import { Scheduler } from '../../src/scheduler/scheduler.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import type { EndedAttempt } from '../../src/store/executing-store.ts'
 import type { StartLimits } from '../../src/store/scheduling-store.ts'
@@ -160,12 +160,11 @@ async function schedulerPass(
   limits: StartLimits | null = null,
 ): Promise<ClaimedJob[]> {
   const running: ClaimedJob[] = []
-  const scheduler = new PeriodicScheduler({
+  const scheduler = new Scheduler({
     store: actor.store.scheduling,
     worker: () => worker,
     leaseMs: LEASE_MS,
     missedAfterMs: LEASE_MS + POLL_INTERVAL_MS,
-    externalQueue: null,
     batch: () => 100,
     reserve: () =>
       limits === null ? null : { ...limits, commit: (jobs) => void running.push(...jobs), abandon: () => {} },

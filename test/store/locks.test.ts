@@ -459,7 +459,6 @@ onEachStore((under) => {
           () => scheduling.look(['task']),
           () => scheduling.markDue(WORKER, 10, LEASE_MS),
           () => scheduling.submit(WORKER, marks, submitDue),
-          () => scheduling.readMarked(WORKER, marks),
           () => scheduling.clearStaleMarks(WORKER, LEASE_MS),
           () => scheduling.sweep(WORKER, LEASE_MS, 'everything'),
           () => executing.promoteDue(10),

@@ -29,6 +29,7 @@ const OURS = [
   'kalends_migration',
   'periodic_task',
   'schedule_freeze',
+  'task_queue',
   'worker',
 ]
 

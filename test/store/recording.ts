@@ -49,7 +49,7 @@ function recorded(
     dialect: database.dialect,
     transaction: async (work) => {
       await before(START)
-      return await database.transaction((sql) => work(recordedSql(sql)))
+      return await database.transaction((sql, lend) => work(recordedSql(sql), lend))
     },
     exclusively: (name, work) => database.exclusively(name, (sql) => work(recordedSql(sql))),
     mostAtOnce: () => database.mostAtOnce(),

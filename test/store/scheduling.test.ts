@@ -61,19 +61,6 @@ onEachStore((under) => {
       tasks: [],
     })
 
-  describe('what is marked', () => {
-    it('is read by the worker that marked it, and only what it asks for', async () => {
-      for (const id of ['a', 'b', 'c']) await planned(under, id, await ago(MINUTE))
-      const marks = await mark()
-      const read = async (some: readonly Mark[], worker = WORKER) =>
-        (await under.store.scheduling.readMarked(worker, some)).map(({ plannable }) => plannable.id)
-      expect(await read(marks)).toEqual(['a', 'b', 'c'])
-      expect(await read(marks.slice(1, 2))).toEqual(['b'])
-      expect(await read([])).toEqual([])
-      expect(await read(marks, 'w/2')).toEqual([])
-    })
-  })
-
   describe('a poll', () => {
     it('of empty tables returns the time and nothing else', async () => {
       expect(await under.store.scheduling.look(['task'])).toMatchObject({
@@ -140,15 +127,6 @@ onEachStore((under) => {
       const { left, submissions } = await submit(await mark(), missed)
       expect(ids(submissions)).toEqual(['a', 'b'])
       expect(ids(left)).toEqual(['c', 'd'])
-    })
-
-    it('are left alone in an external queue, which already has their jobs', async () => {
-      for (const id of ['a', 'b', 'c']) await planned(under, id, await ago(SLOTS * 1000))
-      const { left, submissions } = await under.store.scheduling.submit(WORKER, await mark(), catchUp, {
-        where: 'external',
-      })
-      expect(left).toEqual([])
-      expect(ids(submissions)).toEqual(['a', 'b', 'c'])
     })
   })
 

@@ -9,7 +9,16 @@ import { withDatabase } from './databases-run.ts'
 import { eachDatabase, type Row, type TestDatabase } from './databases.ts'
 import { until } from './worker-process.ts'
 
-const FILLED = ['attempt', 'declared_set', 'job', 'job_log', 'periodic_task', 'schedule_freeze', 'worker']
+const FILLED = [
+  'attempt',
+  'declared_set',
+  'job',
+  'job_log',
+  'periodic_task',
+  'schedule_freeze',
+  'task_queue',
+  'worker',
+]
 
 type Written = Pick<TestDatabase, 'query'>
 

@@ -20,6 +20,7 @@ const FILLED = [
   'job_log',
   'periodic_task',
   'schedule_freeze',
+  'task_queue',
   'worker',
 ] as const
 const TABLES = [...FILLED, 'kalends_migration'] as const

@@ -38,7 +38,6 @@ function watching(answers: readonly Partial<Look>[], onJobDue: (() => void) | nu
     },
     markDue: unused,
     submit: unused,
-    readMarked: unused,
     clearStaleMarks: unused,
     sweep: unused,
     furthest: unused,

@@ -17,7 +17,7 @@ export function cancelCommand(): AnyCommand {
         'Name the jobs by their ids or by a filter.',
     )
     .addHelpText('after', examples('jobs cancel 0193…', 'jobs cancel --task mail --state waiting --yes'))
-  return changeCommand(command, ['waiting', 'blocked', 'running'], {
+  return changeCommand(command, ['waiting', 'blocked', 'running', 'external'], {
     verb: 'Cancel',
     done: 'Cancelled',
     change: ({ jobs }, which, options) => jobs.cancelMany(which, options),

@@ -20,6 +20,7 @@ const STATES: readonly JobState[] = [
   'waiting',
   'blocked',
   'running',
+  'external',
   'success',
   'failed',
   'cancelled',
@@ -29,6 +30,7 @@ const STATES: readonly JobState[] = [
 export const STATE_STYLES: Readonly<Partial<Record<JobState, Style>>> = {
   success: 'green',
   running: 'cyan',
+  external: 'cyan',
   failed: 'red',
   cancelled: 'yellow',
   skipped: 'dim',

@@ -89,6 +89,7 @@ function pageOf(job: Job): string {
     ['Started', time(job.startedAt)],
     ['Finished', time(job.finishedAt)],
     ['Took', job.startedAt && job.finishedAt && took(job, null)],
+    ['External queue', job.queue],
     ['Worker', job.worker],
     ['Progress', json(job.progress)],
     ['Result', json(job.result)],

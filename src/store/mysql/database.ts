@@ -7,16 +7,25 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import mysql from 'mysql2/promise'
 import { ConflictError, messageOf, StoreUnavailableError, TooSlowError } from '../../errors.ts'
-import { CLOSED, type Database, type Dialect, type Sql, type SqlValue } from '../database.ts'
+import { CLOSED, type Database, type Dialect, type Lend, type Sql, type SqlValue } from '../database.ts'
+import { lender } from '../lend.ts'
 import type { CreatePool } from './application-pool.ts'
 import { Connections, type Host, SeenServers } from './connections.ts'
 import { mysqlDialect } from './dialect.ts'
-import { advice, isLockWait, isRefusedByGroup, isTooSlow, isTransient, isUnavailable } from './errors.ts'
+import {
+  advice,
+  isLockWait,
+  isNoSavepoint,
+  isRefusedByGroup,
+  isTooSlow,
+  isTransient,
+  isUnavailable,
+} from './errors.ts'
 import { NotInGroupError } from './group.ts'
 import { connectTimeoutOf, groupOf, hostsOf } from './hosts.ts'
 import { examine, type Server, session } from './session.ts'
 import { limitStatements, OWN_SESSION } from './session-variables.ts'
-import { withTimeout } from './timeout.ts'
+import { abandon, withTimeout } from './timeout.ts'
 
 /** How often work is tried after deadlocks. */
 const MOST_TRIES = 10
@@ -139,7 +148,7 @@ export class MysqlDatabase implements Database {
     return this.#withRetries((sql) => sql.run(text, params))
   }
 
-  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+  transaction<Result>(work: (sql: Sql, lend: Lend) => Promise<Result>): Promise<Result> {
     return this.#withRetries((sql, connection) => this.#inTransaction(sql, connection, work))
   }
 
@@ -196,11 +205,17 @@ export class MysqlDatabase implements Database {
   async #inTransaction<Result>(
     sql: Sql,
     connection: mysql.PoolConnection,
-    work: (sql: Sql) => Promise<Result>,
+    work: (sql: Sql, lend: Lend) => Promise<Result>,
   ): Promise<Result> {
     await connection.query('START TRANSACTION')
+    const lend = lender(sql, {
+      connection,
+      isNoSavepoint,
+      isTransient,
+      abandon: () => abandon(connection, new Error('The transaction took too long')),
+    })
     try {
-      const result = await work(sql)
+      const result = await work(sql, lend)
       await connection.query('COMMIT')
       return result
     } catch (error) {

@@ -142,6 +142,11 @@ function isFileError(error: unknown): boolean {
   return cause !== undefined && Number(cause) < FIRST_OF_ENGINE
 }
 
+/** Whether there is no such savepoint, because its transaction has ended. */
+export function isNoSavepoint(error: unknown): boolean {
+  return errorNumber(error) === 1305
+}
+
 export function isDuplicate(error: unknown): boolean {
   return errorNumber(error) === DUPLICATE
 }

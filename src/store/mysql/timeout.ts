@@ -19,17 +19,19 @@ export async function withTimeout<Result>(
   const reason = Object.assign(new Error(`The connection did not finish its work within ${timeoutMs} ms`), {
     code: SILENT,
   })
-  const timer = setTimeout(() => {
-    // Not the connection's own destroy(), which leaves pending queries waiting.
-    const driver: object = connection.connection
-    if ('stream' in driver && driver.stream instanceof Duplex) driver.stream.destroy(reason)
-    else connection.destroy()
-  }, timeoutMs)
+  const timer = setTimeout(() => abandon(connection, reason), timeoutMs)
   try {
     return await work()
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Ends a connection that may be busy. Not with its own destroy(), which leaves pending queries waiting. */
+export function abandon(connection: mysql.PoolConnection, reason: Error): void {
+  const driver: object = connection.connection
+  if ('stream' in driver && driver.stream instanceof Duplex) driver.stream.destroy(reason)
+  else connection.destroy()
 }
 
 /** Whether the connection was destroyed because the server did not respond. */

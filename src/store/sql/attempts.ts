@@ -131,7 +131,7 @@ export async function attemptsOf(
 
 /** The attempt that is running or succeeded, which has no row. */
 function attemptInJob({ state, worker, attempt, started, finished }: JobColumns): Attempt[] {
-  if (started === null || (state !== 'running' && state !== 'success')) return []
+  if (started === null || (state !== 'running' && state !== 'external' && state !== 'success')) return []
   return [
     {
       attempt,

@@ -1,6 +1,6 @@
 /** Named conditions and assignments of statements. A condition reads the columns of the innermost table. */
 import type { Owner } from '../../model/owner.ts'
-import type { SqlValue } from '../database.ts'
+import type { Dialect, SqlValue } from '../database.ts'
 import type { Tables } from './tables.ts'
 
 /** A condition with its values, appended to a WHERE: ` AND …`. */
@@ -32,15 +32,22 @@ export function scopeCondition({ group, submitter }: Owner): Condition {
 }
 
 /** For job: not final. Must match the condition of the partial indexes on SQLite word for word. */
-export const OPEN = "state IN ('waiting', 'blocked', 'running')"
+export const OPEN = "state IN ('waiting', 'blocked', 'running', 'external')"
 /** For job: the jobs that block others of their schedule. */
-export const ACTIVE = "state IN ('waiting', 'running')"
+export const ACTIVE = "state IN ('waiting', 'running', 'external')"
 /** For job. */
 export const FINAL = "state IN ('success', 'failed', 'cancelled', 'skipped')"
 
-/** For job: running, but its worker is not registered. `held_by` is only set for the few jobs that are held. */
+/** For job: a worker runs it. `held_by` is only set for the few jobs that are held. */
+export const HELD_BY_WORKER = "held_by >= '!'"
+
+/** For job: running, but its worker is not registered. */
 export const orphan = ({ worker }: Tables): string =>
-  `held_by > '' AND held_by NOT IN (SELECT id FROM ${worker})`
+  `${HELD_BY_WORKER} AND held_by NOT IN (SELECT id FROM ${worker})`
+
+/** For job: the external queue should have reported its end by now. */
+export const unreported = ({ now }: Pick<Dialect, 'now'>): string =>
+  `held_by BETWEEN ' ' AND CONCAT(' ', ${now})`
 
 /** For job AS b: blocked, although no other job of its schedule blocks it. */
 export const blockedByNothing = ({ job }: Tables): string =>

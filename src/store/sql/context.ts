@@ -1,5 +1,5 @@
 import { callerTransaction, inTurn, wholly } from '../caller-transaction.ts'
-import type { Database, Dialect, Sql } from '../database.ts'
+import type { Database, Dialect, Lend, Sql } from '../database.ts'
 import type { Transaction } from '../job-store.ts'
 import { fromStored } from '../../model/instant.ts'
 import { type Tables, tables } from './tables.ts'
@@ -23,6 +23,8 @@ export interface TablesContext extends Context {
   readonly database: Database
   /** See `Database.transaction`. */
   readonly transaction: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
+  /** The same; the work may lend the connection to code of the application. */
+  readonly lendingTransaction: <Result>(work: (tx: Context, lend: Lend) => Promise<Result>) => Promise<Result>
   /** A transaction that runs again after a unique key conflict. By then, it reads the row that has the key. */
   readonly transactionOnKeys: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
 }
@@ -41,7 +43,13 @@ export function tablesContext(database: Database, prefix: string): TablesContext
   const names = tables(prefix, dialect)
   const transaction = <Result>(work: (tx: Context) => Promise<Result>) =>
     database.transaction((sql) => work(on(sql)))
-  return { ...on(database), database, transaction, transactionOnKeys: onKeys(dialect, transaction) }
+  return {
+    ...on(database),
+    database,
+    transaction,
+    lendingTransaction: (work) => database.transaction((sql, lend) => work(on(sql), lend)),
+    transactionOnKeys: onKeys(dialect, transaction),
+  }
 }
 
 /** The same tables in a transaction of the application. @throws InvalidInputError when it cannot run statements */

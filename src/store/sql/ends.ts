@@ -20,6 +20,7 @@ export interface EndingRow {
   schedule: string | null
   task: string
   state: JobState
+  queue: string | null
   worker: string | null
   attempt: number
   claim: number
@@ -41,7 +42,8 @@ const isFinal = ({ outcome }: EndedJob) => outcome.state !== 'waiting'
 const hasFailed = ({ outcome }: EndedJob) => outcome.state === 'waiting' && outcome.why === 'failed'
 
 /** Whether its attempt was a retry, or it waited for one. */
-const wasRetried = ({ row: { state, attempt } }: EndedJob) => attempt > Number(state === 'running')
+const wasRetried = ({ row: { state, attempt } }: EndedJob) =>
+  attempt > Number(state === 'running' || state === 'external')
 
 /** Whether the attempt failed. */
 const isFailure = (end: EndedJob) =>
@@ -51,7 +53,7 @@ const isFailure = (end: EndedJob) =>
 const isExhausted = ({ outcome }: EndedJob) => outcome.state === 'failed' && outcome.reason !== 'yielded'
 
 export function endingColumns({ instant, now }: Dialect): string {
-  return `id, periodic_task_id AS schedule, task, state, worker, attempt, claim,
+  return `id, periodic_task_id AS schedule, task, state, queue, worker, attempt, claim,
     ${instant('started')} AS started, stop_requested, ${now} AS clock`
 }
 

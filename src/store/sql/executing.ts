@@ -1,23 +1,33 @@
 import { AttemptsLocked, writeAttempts } from './attempts.ts'
 import { isFrozenBy } from '../../model/freeze.ts'
 import { Halving } from '../../model/halves.ts'
-import { type ClaimedJob, type Fence, fenceOf } from '../../model/job.ts'
-import type { Turn } from '../database.ts'
-import type { EndedAttempt, ExecutingStore, SettleResult } from '../executing-store.ts'
+import { type ClaimedJob, type Fence, fenceOf, fenceText } from '../../model/job.ts'
+import type { SetAside } from '../../model/set-aside.ts'
+import type { AttemptEnd } from '../../model/settle.ts'
+import { spanWords } from '../../duration.ts'
+import type { Lend, Turn } from '../database.ts'
+import { claimedAs, type EndedAttempt, type ExecutingStore, type SettleResult } from '../executing-store.ts'
 import { toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockRows, updateRows } from './by-key.ts'
-import { orphan } from './conditions.ts'
+import { orphan, unreported } from './conditions.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { inForce } from './freezes.ts'
 import { groupBy } from './group-by.ts'
 import { type Isolation, isolated } from './isolated.ts'
 import { saveProgress } from './progress.ts'
+import { route } from './queues.ts'
 import { jobColumns, type JobRow, policyOf, toJob } from './rows.ts'
 import { settleAll } from './settling.ts'
-import { startableColumns, type StartableRow, startAttempts } from './start-attempts.ts'
-import { exceptFor } from './tables.ts'
+import {
+  HANDED_OVER,
+  handOverAttempts,
+  startableColumns,
+  type StartableRow,
+  startAttempts,
+} from './start-attempts.ts'
+import { exceptFor, placeholders } from './tables.ts'
 import { writeHeartbeat } from './workers.ts'
 
 /** Short, because a worker that stops tries for some seconds to write the ends of its runs. */
@@ -33,12 +43,27 @@ export function executingStore(context: TablesContext): ExecutingStore {
   const { isLockWait } = dialect
   const promoting = { halving: new Halving(), contention: new Contention({ isLockWait }) }
   const claiming = { halving: new Halving(), contention: new Contention({ isLockWait }) }
+  const handingOver = { halving: new Halving(), contention: new Contention({ isLockWait }) }
   const settling = new Contention({ isLockWait, longestBackOffMs: LONGEST_SETTLE_BACK_OFF_MS })
 
   return {
     promoteDue: (...of) => promoteDue(context, promoting, of),
 
     claim: (...of) => claim(context, claiming, of),
+
+    handOver: (...of) => handOver(context, handingOver, of),
+
+    route: (queue, tasks) => route(context, queue, tasks),
+
+    async handedOver(worker, claims) {
+      const rows = await context.rows<{ id: string; claim: number }>(
+        `SELECT id, claim FROM ${tables.job}
+         WHERE id IN (${placeholders(claims, dialect.jobId)}) AND state = 'external' AND worker = ?`,
+        [...claims.map(({ id }) => id), worker],
+      )
+      const there = new Set(rows.map(({ id, claim: number }) => fenceText({ id, worker, claim: number })))
+      return claims.filter((one) => there.has(fenceText(one)))
+    },
 
     settle: (...of) => settle(context, settling, of),
 
@@ -79,21 +104,27 @@ export function executingStore(context: TablesContext): ExecutingStore {
 
     async orphans(limit, except = []) {
       const others = exceptFor(except, dialect.jobId)
-      const rows = await context.rows<JobRow & { worker: string }>(
+      const found = (condition: string) =>
         `SELECT ${jobColumns(dialect)} FROM ${tables.job}
-         WHERE ${orphan(tables)} ${others.text}
-         LIMIT ${integerLiteral(limit)}`,
-        others.params,
+         WHERE ${condition} ${others.text}
+         LIMIT ${integerLiteral(limit)}`
+      const rows = await context.rows<JobRow & { worker: string }>(
+        dialect.union([found(orphan(tables)), found(unreported(dialect))]),
+        [...others.params, ...others.params],
       )
-      return rows.map((row) => ({
-        fence: fenceOf(row),
-        end: {
-          kind: 'lost',
-          error: `The worker ${row.worker} was lost during attempt ${String(row.attempt)}`,
-        },
-        policy: policyOf(row),
-      }))
+      return rows.map((row) => ({ fence: fenceOf(row), end: endOfOrphan(row), policy: policyOf(row) }))
     },
+  }
+}
+
+function endOfOrphan({ state, reason, worker, attempt, queue, timeout }: JobRow): AttemptEnd {
+  if (state === 'running')
+    return { kind: 'lost', error: `The worker ${worker ?? ''} was lost during attempt ${String(attempt)}` }
+  // A worker died between the hand-over and its end.
+  if (reason === HANDED_OVER) return { kind: 'success', result: null }
+  return {
+    kind: 'unreported',
+    error: `The queue '${queue ?? ''}' did not report the end of this job within ${spanWords(timeout ?? 0)} of the hand-over`,
   }
 }
 
@@ -158,13 +189,49 @@ async function promoteDue(
   return promoted.reduce((sum, count) => sum + count, 0)
 }
 
-async function claim(
+function claim(
   context: TablesContext,
   isolation: Isolation,
   [worker, tasks, limit, afterGroup, taskLimits = new Map(), setAside]: Parameters<ExecutingStore['claim']>,
 ): Promise<ClaimedJob[]> {
+  const which = { names: [...tasks.keys()], limit, afterGroup, taskLimits, setAside }
+  return claimTurns(context, isolation, which, (tx, rows) => startAttempts(tx, worker, rows, tasks))
+}
+
+function handOver(
+  context: TablesContext,
+  isolation: Isolation,
+  [worker, queue, limit, afterGroup, submit, setAside]: Parameters<ExecutingStore['handOver']>,
+): Promise<ClaimedJob[]> {
+  const names = [claimedAs(queue.name)]
+  const which = { names, limit, afterGroup, taskLimits: new Map<string, number>(), setAside }
+  return claimTurns(context, isolation, which, async (tx, rows, lend) => {
+    const jobs = await handOverAttempts(tx, worker, rows, queue)
+    // Written first: if the callback ends the transaction, what it wrote is never there without this.
+    if (jobs.length > 0)
+      await lend((connection, signal) => submit(jobs, connection, signal), queue.deadlineMs)
+    return jobs
+  })
+}
+
+/** Which jobs are claimed. */
+interface Claims {
+  /** Names of tasks or of queues, as in `claim_task`. */
+  readonly names: readonly string[]
+  readonly limit: number
+  readonly afterGroup: string
+  readonly taskLimits: ReadonlyMap<string, number>
+  readonly setAside: SetAside | undefined
+}
+
+/** @param begin  what happens to the locked rows */
+async function claimTurns(
+  context: TablesContext,
+  isolation: Isolation,
+  { names, limit, afterGroup, taskLimits, setAside }: Claims,
+  begin: (tx: Context, rows: readonly StartableRow[], lend: Lend) => Promise<ClaimedJob[]>,
+): Promise<ClaimedJob[]> {
   const { dialect, tables } = context
-  const names = [...tasks.keys()]
   if (names.length === 0 || limit <= 0) return []
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const except = [...(setAside?.ids() ?? []), ...isolation.contention.ids()]
@@ -173,29 +240,29 @@ async function claim(
     const { turns, freezes } = await findTurns(context, names, most, afterGroup)
     if (turns.length === 0) return []
     let isHeld = false
-    const start = async (tx: Context, rows: readonly StartableRow[]) => {
-      const free = await withoutFrozen(tx, rows, freezes)
-      isHeld = free.length < rows.length
-      return free
+    const free = async (tx: Context, rows: readonly StartableRow[]) => {
+      const found = await withoutFrozen(tx, rows, freezes)
+      isHeld = found.length < rows.length
+      return found
     }
     const claimed = await isolated<StartableRow, ClaimedJob>(isolation, setAside, {
       together: (report) =>
-        context.transaction(async (tx) => {
+        context.lendingTransaction(async (tx, lend) => {
           const columns = startableColumns(dialect)
           const rows = await lockTurns<StartableRow>(tx, turns, { columns, limit, taskLimits, except })
-          const found = withinTaskLimits(await start(tx, rows), taskLimits).slice(0, limit)
+          const found = withinTaskLimits(await free(tx, rows), taskLimits).slice(0, limit)
           report(found)
-          return await startAttempts(tx, worker, found, tasks)
+          return await begin(tx, found, lend)
         }),
       some: (jobs) =>
-        context.transaction(async (tx) => {
+        context.lendingTransaction(async (tx, lend) => {
           const rows = await lockRows<StartableRow>(tx, {
             table: tables.job,
             columns: startableColumns(dialect),
             ids: jobs.map(({ id }) => id),
             where: 'claim_task IS NOT NULL',
           })
-          return await startAttempts(tx, worker, await start(tx, rows), tasks)
+          return await begin(tx, await free(tx, rows), lend)
         }),
     })
     if (claimed.length > 0 || !isHeld) return claimed

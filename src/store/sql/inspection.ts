@@ -21,6 +21,8 @@ const MOST_FREQUENT = 100
 const LAST_SLOTS = 10
 const TOO_MANY = 3
 const RECENT_MS = 60_000
+/** A job that has been in an external queue for longer may be lost there. */
+const UNREPORTED_MS = 3_600_000
 
 interface ScheduleRow {
   id: string
@@ -56,7 +58,7 @@ export function inspectionStore(context: TablesContext, prefix: string): Inspect
         behind: await behind(context, active, clock.now),
         furthest: (await furthest(context, MOST_FURTHEST)).schedules,
         waiting,
-        ...(await broken(context)),
+        ...(await broken(context, clock.now)),
       }
     },
   }
@@ -156,14 +158,19 @@ async function waitingJobs({ rows, tables }: Context): Promise<DoctorInput['wait
 }
 
 /** Rows that the sweep repairs. */
-async function broken({
-  rows,
-  tables,
-}: Context): Promise<Pick<DoctorInput, 'orphans' | 'blocked' | 'endless'>> {
+async function broken(
+  { rows, tables }: Context,
+  now: Date,
+): Promise<Pick<DoctorInput, 'orphans' | 'unreported' | 'blocked' | 'endless'>> {
   const first = `ORDER BY id LIMIT ${integerLiteral(MOST)}`
   return {
     orphans: await rows<{ id: string; worker: string }>(
       `SELECT id, held_by AS worker FROM ${tables.job} WHERE ${orphan(tables)} ${first}`,
+    ),
+    unreported: await rows<{ id: string }>(
+      `SELECT id FROM ${tables.job}
+       WHERE held_by BETWEEN ' ' AND ' ~' AND started < ? ${first}`,
+      [toText(new Date(now.getTime() - UNREPORTED_MS))],
     ),
     blocked: await rows<{ id: string; schedule: string }>(
       `SELECT MIN(id) AS id, periodic_task_id AS schedule

@@ -3,14 +3,17 @@ import type { Job } from '../../model/job.ts'
 import { ANY_OWNER, type Owner, shownId } from '../../model/owner.ts'
 import { JOB_SETTING_NAMES, settingOf } from '../../model/settings.ts'
 import type { SqlValue } from '../database.ts'
-import { toText } from '../../model/instant.ts'
+import { fromStored, toText } from '../../model/instant.ts'
+import type { SettledAttempt } from '../executing-store.ts'
 import type { JobStore, NewJob } from '../job-store.ts'
+import { AttemptsLocked, writeAttempts } from './attempts.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { and, both, OPEN, scopeCondition } from './conditions.ts'
 import { type Context, inTransactionOf, type TablesContext } from './context.ts'
-import { endJobs, endingColumns, type EndingRow, touchSchedules } from './ends.ts'
+import { endJobs, endingColumns, type EndingRow, nextInTurn, touchSchedules, writeEnds } from './ends.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
 import { jobColumns, type JobRow, plannableColumns, type PlannableRow, settingValue, toJob } from './rows.ts'
+import { queueOfTask } from './queues.ts'
 import { countUpTo } from './scan.ts'
 import { placeholders } from './tables.ts'
 
@@ -64,6 +67,8 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
         return readJob(tx, owner, row.id)
       }),
 
+    finish: (...of) => finishJob(context, owner, of),
+
     retry: (...of) => retryJob(context, owner, of),
 
     countOpen(most) {
@@ -74,6 +79,65 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
       return countUpTo(context, dialect.found(job, { index }), both(and(OPEN), scope), most)
     },
   }
+}
+
+async function finishJob(
+  context: TablesContext,
+  owner: Owner,
+  of: Parameters<JobStore['finish']>,
+): ReturnType<JobStore['finish']> {
+  const finish = (record: typeof writeAttempts | null) =>
+    context.transactionOnKeys((tx) => finishLocked(tx, owner, of, record))
+  try {
+    return await finish(writeAttempts)
+  } catch (error) {
+    if (error instanceof AttemptsLocked) return await finish(null)
+    throw error
+  }
+}
+
+async function finishLocked(
+  tx: Context,
+  owner: Owner,
+  [name, decide, { startedAt, finishedAt }, ofSchedule]: Parameters<JobStore['finish']>,
+  record: typeof writeAttempts | null,
+): ReturnType<JobStore['finish']> {
+  const locked = await lockWithSchedule(tx, owner, name)
+  if (locked === null) return null
+  const { schedules } = locked
+  const run = decide(locked.row)
+  let settled: SettledAttempt | null = null
+  if (run !== null) {
+    // The queue may be faster than the COMMIT of the hand-over, or that may have failed.
+    const row = { ...locked.row, attempt: Math.max(1, locked.row.attempt) }
+    const outcome = { ...run, reason: null }
+    const turns = await nextInTurn(tx, [{ row, outcome }])
+    await writeEnds(tx, [{ row, outcome }], turns, schedules, ofSchedule)
+    if (row.worker !== null)
+      await record?.(tx, [{ row, outcome, end: { kind: 'error', error: run.error ?? '', permanent: true } }])
+    const finished = earlierOf(finishedAt, fromStored(row.clock))
+    const started = earlierOf(startedAt ?? (row.started === null ? null : fromStored(row.started)), finished)
+    await updateRows(tx, tx.tables.job, { started: '?', finished: '?' }, [row.id], {
+      params: [toText(started), toText(finished)],
+    })
+    settled = {
+      id: row.id,
+      task: row.task,
+      scheduleId: row.schedule,
+      attempt: row.attempt,
+      outcome,
+      startedAt: started,
+      endedAt: finished,
+      promoted: (row.schedule !== null && turns.get(row.schedule)) || null,
+    }
+  }
+  const job = await readJob(tx, owner, locked.row.id)
+  return job && { job, settled }
+}
+
+/** A queue's clock may be ahead of the database's. */
+function earlierOf(time: Date | null, limit: Date): Date {
+  return time !== null && time < limit ? time : limit
 }
 
 function retryJob(
@@ -92,6 +156,7 @@ function retryJob(
       id: shownId(owner, row.id),
       task: row.task,
       state: row.state,
+      queue: row.queue,
       scheduleId: schedule && shownId(owner, schedule),
       overlap,
       // Submissions of the schedule wait for its row, which is locked here.
@@ -135,13 +200,20 @@ async function insertJobs({ run, tables, dialect }: Context, jobs: readonly NewJ
     job.id,
     ...(job.delayMs === null ? [job.runAt && toText(job.runAt)] : []),
     ...JOB_SETTING_NAMES.map((name) => settingValue(name, job[name])),
+    ...queueOfTask(tables, job.task).params,
   ])
-  const columns = ['id', 'run_at', ...JOB_SETTING_NAMES.map((name) => settingOf(name).column), 'submitted']
+  const columns = [
+    'id',
+    'run_at',
+    ...JOB_SETTING_NAMES.map((name) => settingOf(name).column),
+    'queue',
+    'submitted',
+  ]
   const settings = placeholders(JOB_SETTING_NAMES)
   const runAt = ({ delayMs }: NewJob) => (delayMs === null ? '?' : dialect.nowPlus(delayMs))
   await run(
     `INSERT INTO ${tables.job} (${columns.join(', ')})
-     VALUES ${jobs.map((job) => `(?, ${runAt(job)}, ${settings}, ${dialect.now})`).join(', ')}`,
+     VALUES ${jobs.map((job) => `(?, ${runAt(job)}, ${settings}, ${queueOfTask(tables, job.task).text}, ${dialect.now})`).join(', ')}`,
     values.flat(),
   )
 }

@@ -1,5 +1,6 @@
 /** Chooses the index that serves a list, and the conditions that remain as a filter. */
 import { type Owner, prefixOf, storedIds } from '../../model/owner.ts'
+import { isFinal } from '../../model/job.ts'
 import { toText } from '../../model/instant.ts'
 import type { JobConditions, ScheduleConditions, ScheduleQuery } from '../list-store.ts'
 import { and, both, type Condition, NOTHING, scopeCondition } from './conditions.ts'
@@ -66,7 +67,7 @@ const search = (column: string, value: string | undefined): Condition =>
 export function jobRange({ tables, dialect }: Context, owner: Owner, conditions: JobConditions): Range {
   const { id, state, scheduleId: schedule, finishedFrom, finishedTo } = conditions
   const isCommon = state === 'success' || state === 'skipped'
-  const isOpen = state === 'waiting' || state === 'blocked' || state === 'running'
+  const isOpen = state !== undefined && !isFinal(state)
   const scope = scopeCondition(owner)
   const open =
     schedule !== undefined && isOpen

@@ -85,6 +85,7 @@ export interface JobRow extends JobSettingRow {
   run: number | null
   state: JobState
   reason: string | null
+  queue: string | null
   worker: string | null
   attempt: number
   claim: number
@@ -181,6 +182,7 @@ export function jobExpressions(dialect: Dialect): string[] {
     'run',
     'state',
     'reason',
+    'queue',
     'worker',
     'attempt',
     'claim',
@@ -308,6 +310,7 @@ export function toJob(row: JobRow): Job {
     run: numberOr(row.run, null),
     state: row.state,
     reason: row.reason,
+    queue: row.queue,
     worker: row.worker,
     attempt: numberOr(row.attempt, 0),
     submittedAt: fromStored(row.submitted),

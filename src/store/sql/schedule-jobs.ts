@@ -11,6 +11,7 @@ import { type Condition, OPEN } from './conditions.ts'
 import type { Context } from './context.ts'
 import { endJobs, endingColumns, type EndingRow } from './ends.ts'
 import { groupBy } from './group-by.ts'
+import { queueOfSchedule } from './queues.ts'
 import { plannableColumns, type PlannableRow } from './rows.ts'
 import { type StartableRow, startableColumns, startAttempts } from './start-attempts.ts'
 import { placeholders, type Tables } from './tables.ts'
@@ -39,7 +40,7 @@ export function idOf({ row, otherIds }: Planned, { slot }: { readonly slot: Date
 export interface OpenJob {
   readonly id: string
   readonly schedule: string
-  readonly state: 'waiting' | 'blocked' | 'running'
+  readonly state: 'waiting' | 'blocked' | 'running' | 'external'
   readonly attempt: number
 }
 
@@ -132,14 +133,21 @@ async function stillOpen(tx: Context, jobs: readonly OpenJob[]): Promise<Readonl
   return new Set(rows.map(({ schedule }) => schedule))
 }
 
-/** Cancels waiting jobs, and asks running ones to stop. */
+const hasStarted = ({ state }: OpenJob) => state === 'running' || state === 'external'
+
+/** Cancels waiting jobs, and asks running ones and those in an external queue to stop. */
 export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promise<void> {
   const { now } = tx.dialect
-  const running = jobs.filter((job) => job.state === 'running').map((job) => job.id)
-  const others = jobs.filter((job) => job.state !== 'running').map((job) => job.id)
+  const started = jobs.filter(hasStarted)
+  const others = jobs.filter((job) => !hasStarted(job)).map((job) => job.id)
   const cancelled = { state: "'cancelled'", reason: "'replaced'", finished: now, frozen_until: 'NULL' }
   await updateRows(tx, tx.tables.job, cancelled, others)
-  await updateRows(tx, tx.tables.job, { stop_requested: `COALESCE(stop_requested, ${now})` }, running)
+  await updateRows(
+    tx,
+    tx.tables.job,
+    { stop_requested: `COALESCE(stop_requested, ${now})` },
+    started.map(({ id }) => id),
+  )
 }
 
 /** Cancels the waiting and blocked jobs of a schedule, whose row is locked. @param scope  its owner's jobs only */
@@ -255,8 +263,8 @@ export async function foldSkips(tx: Context, planned: readonly Planned[]): Promi
   })
 }
 
-/** The jobs and skips of planned schedules. @param where  `external`: an external queue already has the jobs */
-export function plannedJobs(planned: readonly Planned[], where: 'here' | 'external'): ScheduleJob[] {
+/** The jobs and skips of planned schedules. */
+export function plannedJobs(planned: readonly Planned[]): ScheduleJob[] {
   return planned.flatMap((one) => {
     const { row, plan, open, latestRun: latest } = one
     const common = { schedule: row.id, args: null }
@@ -272,7 +280,7 @@ export function plannedJobs(planned: readonly Planned[], where: 'here' | 'extern
         error: skip.error,
         finished: row.clock,
       })),
-      ...(where === 'external' ? [] : plan.runs).map((run, index) => ({
+      ...plan.runs.map((run, index) => ({
         ...common,
         id: idOf(one, run),
         slot: toText(run.slot),
@@ -327,12 +335,13 @@ export async function insertScheduleJobs(tx: Context, jobs: readonly ScheduleJob
   await tx.run(
     `INSERT INTO ${tables.job} (
        id, periodic_task_id, slot, missed, run, task, group_, args,
-       subject, submitter, priority, state, exclusive,
+       subject, submitter, priority, state, exclusive, queue,
        reason, error, finished, submitted, timeout, max_retries, retry_delay, retry_backoff
      )
      SELECT b.id, s.id, b.slot, b.missed, b.number, s.task, s.group_,
        CASE WHEN b.state = 'skipped' THEN '{}' ELSE COALESCE(b.args, s.args) END,
        s.subject, s.submitter, s.priority, b.state, CASE WHEN s.overlap = 'allow' THEN 0 ELSE 1 END,
+       CASE WHEN b.state = 'skipped' THEN NULL ELSE ${queueOfSchedule(tables)} END,
        b.reason, b.error, b.finished, ${dialect.now}, s.timeout, s.max_retries, s.retry_delay, s.retry_backoff
      FROM ${dialect.joinedByKey(`${table} AS b`, tables.schedule, 's', 'b.schedule')}
      ORDER BY s.id, b.slot`,
@@ -360,7 +369,7 @@ export async function startPlanned(
   const rows = await tx.rows<StartableRow>(
     `SELECT ${startableColumns(tx.dialect)}
      FROM ${tx.dialect.found(tx.tables.job, 'key')}
-     WHERE id IN (${placeholders(runs, tx.dialect.jobId)})`,
+     WHERE id IN (${placeholders(runs, tx.dialect.jobId)}) AND queue IS NULL`,
     runs.map((run) => run.id),
   )
   return await startAttempts(tx, worker, rows, limits.tasks)
@@ -377,7 +386,7 @@ function goingOn({ waiting, blocked, running }: OpenJobs, { replaces }: Plan): n
 function countStates(jobs: readonly Pick<OpenJob, 'state' | 'attempt'>[]): OpenJobs {
   const counts = { ...NO_OPEN_JOBS }
   for (const { state, attempt } of jobs) {
-    counts[state] += 1
+    counts[state === 'external' ? 'running' : state] += 1
     counts.retrying += Number(state === 'waiting' && attempt > 0)
   }
   return counts

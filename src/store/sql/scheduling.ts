@@ -6,13 +6,11 @@ import type { Mark, SchedulingStore } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
-import { freezesFor } from './freezes.ts'
 import { furthest } from './furthest.ts'
 import { type Isolation, isolated } from './isolated.ts'
-import { scheduleColumns, type ScheduleRow, toPlannable, toSchedule } from './rows.ts'
 import { Submitting } from './submitting.ts'
 import { clearStaleMarks, sweep } from './sweeping.ts'
-import { exceptFor, placeholders } from './tables.ts'
+import { exceptFor } from './tables.ts'
 
 /** A schedule that is due, and the database's clock. */
 interface DueRow {
@@ -70,23 +68,6 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
     markDue: (...of) => markDue(context, marking, of),
 
     submit: (...of) => submitting.submit(...of),
-
-    async readMarked(worker, marks) {
-      if (marks.length === 0) return []
-      const rows = await context.rows<ScheduleRow>(
-        `SELECT ${scheduleColumns(dialect)}
-         FROM ${tables.schedule}
-         WHERE worker = ? AND id IN (${placeholders(marks)})
-         ORDER BY id`,
-        [worker, ...marks.map((one) => one.id)],
-      )
-      const freezesOf = await freezesFor(context, rows)
-      return rows.map((row) => {
-        const plannable = toPlannable(row)
-        const freezes = freezesOf(plannable)
-        return { plannable, schedule: toSchedule(row), now: fromStored(row.clock), freezes }
-      })
-    },
 
     clearStaleMarks: (worker, leaseMs) => clearStaleMarks(context, worker, leaseMs),
 

@@ -38,8 +38,7 @@ export async function settleAll(
     const { fence } = attempt
     const row = running.get(fence.id)
     if (passedOver.has(fenceText(fence))) locked.push(attempt)
-    else if (row?.state !== 'running' || row.worker !== fence.worker || row.claim !== fence.claim)
-      lost.push(attempt)
+    else if (!hasStarted(row) || row.worker !== fence.worker || row.claim !== fence.claim) lost.push(attempt)
     else if (row.schedule !== null && schedules.locked.has(row.schedule)) locked.push(attempt)
     else
       ended.push({
@@ -79,6 +78,10 @@ export async function settleAll(
   return { settled, lost: lost.map((attempt) => attempt.fence), locked }
 }
 
+function hasStarted(row: EndingRow | undefined): row is EndingRow {
+  return row?.state === 'running' || row?.state === 'external'
+}
+
 /** @returns those of these schedules that have a blocked job */
 async function yieldingTo(tx: Context, schedules: readonly string[]): Promise<ReadonlySet<string>> {
   if (schedules.length === 0) return new Set()
@@ -105,7 +108,7 @@ export async function runningAmong(tx: Context, ids: readonly string[]): Promise
   if (ids.length === 0) return new Set()
   const rows = await tx.rows<Fence>(
     `SELECT id, worker, claim FROM ${tx.tables.job}
-     WHERE id IN (${placeholders(ids, tx.dialect.jobId)}) AND state = 'running' AND worker IS NOT NULL`,
+     WHERE id IN (${placeholders(ids, tx.dialect.jobId)}) AND state IN ('running', 'external') AND worker IS NOT NULL`,
     ids,
   )
   return new Set(rows.map(fenceText))

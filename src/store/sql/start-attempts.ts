@@ -3,6 +3,7 @@ import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Dialect } from '../database.ts'
 import { fromStored } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
+import type { HandOverQueue } from '../executing-store.ts'
 import { updateRows } from './by-key.ts'
 import type { Context } from './context.ts'
 import { groupBy } from './group-by.ts'
@@ -57,19 +58,62 @@ export async function startAttempts(
       { params: [worker, first.clock, timeout, settingValue('retries', retries), retryDelay, retryBackoff] },
     )
   }
-  return rows.map((row): ClaimedJob => {
-    const before = toJob(row)
-    return {
-      ...before,
-      state: 'running',
+  return rows.map((row) =>
+    started(row, first.clock, { worker, state: 'running', policy: policyOf(row, tasks.get(row.task)) }),
+  )
+}
+
+/** The reason of jobs whose hand-over is their end. */
+export const HANDED_OVER = 'handed-over'
+
+/** The same for jobs that are handed over to an external queue. */
+export async function handOverAttempts(
+  tx: Context,
+  worker: string,
+  rows: readonly StartableRow[],
+  { reports, timeoutMs }: Pick<HandOverQueue, 'reports' | 'timeoutMs'>,
+): Promise<ClaimedJob[]> {
+  const [first] = rows
+  if (first === undefined) return []
+  await updateRows(
+    tx,
+    tx.tables.job,
+    {
+      state: "'external'",
+      reason: reports ? 'reason' : `'${HANDED_OVER}'`,
+      worker: '?',
+      attempt: nextOf('attempt'),
+      claim: nextOf('claim'),
+      started: '?',
+      progress: 'NULL',
+      timeout: 'COALESCE(timeout, ?)',
+    },
+    rows.map((row) => row.id),
+    { params: [worker, first.clock, timeoutMs] },
+  )
+  return rows.map((row) =>
+    started(row, first.clock, {
       worker,
-      attempt: next(before.attempt),
-      claim: next(row.claim),
-      releases: row.releases,
-      startedAt: fromStored(first.clock),
-      progress: null,
-      argsText: row.args,
-      policy: policyOf(row, tasks.get(row.task)),
-    }
-  })
+      state: 'external',
+      policy: { ...policyOf(row), timeout: row.timeout ?? timeoutMs },
+    }),
+  )
+}
+
+function started(
+  row: StartableRow,
+  clock: string,
+  of: Pick<ClaimedJob, 'worker' | 'state' | 'policy'>,
+): ClaimedJob {
+  const before = toJob(row)
+  return {
+    ...before,
+    ...of,
+    attempt: next(before.attempt),
+    claim: next(row.claim),
+    releases: row.releases,
+    startedAt: fromStored(clock),
+    progress: null,
+    argsText: row.args,
+  }
 }

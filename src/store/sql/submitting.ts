@@ -36,7 +36,6 @@ import { placeholders } from './tables.ts'
 /** How to submit marked schedules. */
 interface How {
   readonly decide: Decide
-  readonly where: 'here' | 'external'
   /** null: no job starts in this transaction. */
   readonly startLimits: StartLimits | null
   /** Whether to check that the jobs do not exist yet, instead of relying on the unique keys. */
@@ -96,12 +95,11 @@ export class Submitting {
     worker: string,
     marks: readonly Mark[],
     decide: Decide,
-    { where = 'here', startLimits = null }: SubmitOptions = {},
+    { startLimits = null }: SubmitOptions = {},
   ): Promise<SubmitResult> {
-    const how = { decide, where, startLimits: null, careful: false }
-    const alone = (mark: Mark) => this.#submitAlone(worker, mark, decide, where)
-    const unsubmittable = (mark: Mark, error: unknown) =>
-      this.#unsubmittable(worker, mark, decide, where, error)
+    const how = { decide, startLimits: null, careful: false }
+    const alone = (mark: Mark) => this.#submitAlone(worker, mark, decide)
+    const unsubmittable = (mark: Mark, error: unknown) => this.#unsubmittable(worker, mark, decide, error)
     const aloneOrSkipped = (mark: Mark) =>
       alone(mark).catch((error: unknown) => {
         if (error instanceof StoreUnavailableError) throw error
@@ -109,7 +107,7 @@ export class Submitting {
       })
     const suspects = marks.filter(({ id }) => this.#failed.has(id))
     // The limits are for one transaction: two together could start more jobs.
-    let first = where === 'here' ? startLimits : null
+    let first = startLimits
     const others = marks.filter((mark) => !suspects.includes(mark))
     const results = await this.#halving.run<Mark, SubmitResult>(others, {
       work: async (some) => {
@@ -149,9 +147,9 @@ export class Submitting {
   }
 
   /** Submits one schedule on its own. @throws when the database rejects it */
-  async #submitAlone(worker: string, mark: Mark, decide: Decide, where: How['where']): Promise<SubmitResult> {
+  async #submitAlone(worker: string, mark: Mark, decide: Decide): Promise<SubmitResult> {
     try {
-      const how = { decide, where, startLimits: null, careful: true }
+      const how = { decide, startLimits: null, careful: true }
       const { results, left } = await this.#contention.run([mark], (marked) =>
         this.#context.transaction((tx) => submitAll(tx, worker, marked, how)),
       )
@@ -165,20 +163,14 @@ export class Submitting {
   }
 
   /** Skips a slot that the database permanently rejects, as unsubmittable. */
-  async #unsubmittable(
-    worker: string,
-    mark: Mark,
-    decide: Decide,
-    where: How['where'],
-    error: unknown,
-  ): Promise<SubmitResult> {
+  async #unsubmittable(worker: string, mark: Mark, decide: Decide, error: unknown): Promise<SubmitResult> {
     this.#failed.add(mark.id, error)
     const skip: Decide = (...of) => {
       const plan = decide(...of)
-      return plan === null || plan === 'again' ? plan : planUnsubmittable(plan, messageOf(error))
+      return plan === null ? null : planUnsubmittable(plan, messageOf(error))
     }
     try {
-      const how = { decide: skip, where, startLimits: null, careful: true }
+      const how = { decide: skip, startLimits: null, careful: true }
       const result = await this.#context.transaction((tx) => submitAll(tx, worker, [mark], how))
       return { ...result, failed: [{ id: mark.id, error }] }
     } catch (again) {
@@ -192,7 +184,7 @@ async function submitAll(
   tx: Context,
   worker: string,
   marks: readonly Mark[],
-  { decide, where, startLimits, careful }: How,
+  { decide, startLimits, careful }: How,
 ): Promise<SubmitResult> {
   // Locks schedules first, in key order, and jobs after them: the only order in which locks are taken. Rows that an
   // administrator's open transaction has locked are skipped; otherwise they would block the whole batch.
@@ -213,12 +205,11 @@ async function submitAll(
   const held = new Set<string>()
   const planned: Planned[] = []
   const notDue: PlannableRow[] = []
-  const again: string[] = []
   const left = new Set<string>()
   let jobs = 0
   let slots = 0
   for (const row of marked) {
-    if (where === 'here' && (jobs >= MOST_JOBS || slots >= MOST_SLOTS)) {
+    if (jobs >= MOST_JOBS || slots >= MOST_SLOTS) {
       left.add(row.id)
       continue
     }
@@ -231,7 +222,6 @@ async function submitAll(
     const plannable = toPlannable(row)
     const plan = decide(plannable, fromStored(row.clock), open, freezesOf(plannable))
     if (plan === null) notDue.push(row)
-    else if (plan === 'again') again.push(row.id)
     else {
       const one = { row, plan, open, latestRun, otherIds: NO_OTHERS }
       planned.push(careful ? await withoutDecided(tx, one) : one)
@@ -251,11 +241,10 @@ async function submitAll(
   )
   const given = replacing.filter((row) => row.retry_at !== null).map(({ id }) => id)
   await updateRows(tx, tx.tables.schedule, NO_RETRY, given)
-  await insertScheduleJobs(tx, plannedJobs(careful ? planned : await foldSkips(tx, planned), where))
+  await insertScheduleJobs(tx, plannedJobs(careful ? planned : await foldSkips(tx, planned)))
   const started = startLimits === null ? [] : await startPlanned(tx, worker, planned, startLimits)
   await advance(tx, planned)
   await noteNotDue(tx, notDue)
-  await updateRows(tx, tx.tables.schedule, UNMARKED, again)
   return {
     submissions: planned.map((one) => ({
       id: one.row.id,

@@ -9,6 +9,7 @@ import {
   orphan,
   retriesNothing,
   UNMARKED,
+  unreported,
   waitsForNothing,
 } from './conditions.ts'
 import type { Contention } from './contention.ts'
@@ -51,7 +52,7 @@ export async function sweep(
   extent: SweepExtent,
 ): Promise<Swept> {
   const { text, params } = stale(context, worker, leaseMs)
-  const parts = [text, anyOrphan(context), ...(extent === 'everything' ? broken(context, leaseMs) : [])]
+  const parts = [text, ...anyOrphan(context), ...(extent === 'everything' ? broken(context, leaseMs) : [])]
   const found = groupBy(await context.rows<Found>(context.dialect.union(parts), params), (row) => row.kind)
   const of = (kind: Found['kind']) => found.get(kind) ?? []
   await endMarks(context, of('stale mark'))
@@ -107,9 +108,11 @@ function stale(context: Context, worker: string, leaseMs: number): { text: strin
   }
 }
 
-/** At most one orphan: whether there is any. */
-function anyOrphan({ tables }: Context): string {
-  return `SELECT 'orphan' AS kind, id, ${NO_MARK} FROM ${tables.job} WHERE ${orphan(tables)} LIMIT 1`
+/** At most one of each: whether there is any. */
+function anyOrphan({ tables, dialect }: Context): string[] {
+  return [orphan(tables), unreported(dialect)].map(
+    (condition) => `SELECT 'orphan' AS kind, id, ${NO_MARK} FROM ${tables.job} WHERE ${condition} LIMIT 1`,
+  )
 }
 
 function broken(context: Context, leaseMs: number): string[] {

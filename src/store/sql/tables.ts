@@ -9,6 +9,7 @@ const NAMES = {
   worker: 'worker',
   declaredSet: 'declared_set',
   freeze: 'schedule_freeze',
+  taskQueue: 'task_queue',
   /** Which migrations have been applied. */
   migration: 'kalends_migration',
   wakeIndex: 'periodic_task_wake_at',
@@ -40,6 +41,7 @@ export const TABLE_NAMES = [
   'worker',
   'declared_set',
   'schedule_freeze',
+  'task_queue',
 ] as const
 
 /** Quoted names with the application's prefix; those of tables also with their schema. */

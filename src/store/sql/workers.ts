@@ -1,6 +1,7 @@
 import { fromStored, toText } from '../../model/instant.ts'
 import type { WorkerStore } from '../worker-store.ts'
 import { lockRows } from './by-key.ts'
+import { HELD_BY_WORKER } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { lowestVersion } from './lowest-version.ts'
 import { instants } from './rows.ts'
@@ -61,7 +62,7 @@ export function workerStore(context: TablesContext): WorkerStore {
       const rows = await context.rows<{ worker: string; amount: number }>(
         `SELECT held_by AS worker, COUNT(*) AS amount
          FROM ${tables.job}
-         WHERE held_by > ''
+         WHERE ${HELD_BY_WORKER}
          GROUP BY held_by`,
       )
       return new Map(rows.map(({ worker, amount }) => [worker, amount]))

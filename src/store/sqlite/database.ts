@@ -8,9 +8,18 @@ import { setTimeout as delay } from 'node:timers/promises'
 import Libsql from 'libsql'
 import { ConflictError, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { betweenParts } from '../../event-loop.ts'
-import { CLOSED, type Database, type Dialect, type Sql, type SqlValue, type Use } from '../database.ts'
+import {
+  CLOSED,
+  type Database,
+  type Dialect,
+  type Lend,
+  type Sql,
+  type SqlValue,
+  type Use,
+} from '../database.ts'
+import { lender, type LenderOptions } from '../lend.ts'
 import { sqliteDialect } from './dialect.ts'
-import { isBusy, isUnavailable } from './errors.ts'
+import { isBusy, isNoSavepoint, isUnavailable } from './errors.ts'
 import { DatabaseFile, makePrivate } from './file.ts'
 import { Turns } from './turns.ts'
 
@@ -30,6 +39,7 @@ export class SqliteDatabase implements Database {
   readonly #use: Use
   readonly #file: DatabaseFile | null
   readonly #direct: Sql
+  readonly #lending: LenderOptions
   readonly #beside: (use: Use) => SqliteDatabase
 
   constructor(
@@ -47,6 +57,7 @@ export class SqliteDatabase implements Database {
     this.#use = use
     this.#file = file
     this.#beside = (other) => new SqliteDatabase(connection, clock, { turns, use: other, file })
+    this.#lending = { connection, isNoSavepoint, isTransient: () => false, abandon: () => {} }
     this.#direct = {
       rows: async <Row>(text: string, params: readonly SqlValue[] = []) => {
         const rows = this.#prepared(text).all(...bindable(params))
@@ -109,12 +120,13 @@ export class SqliteDatabase implements Database {
     return this.transaction((sql) => sql.run(text, params))
   }
 
-  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+  transaction<Result>(work: (sql: Sql, lend: Lend) => Promise<Result>): Promise<Result> {
     return this.#inTurn(async () => {
       this.#file?.mustBeThere()
       await this.#retryWhileBusy(async () => this.#connection.exec('BEGIN IMMEDIATE'))
       try {
-        const result = await work(this.#inParts())
+        const sql = this.#inParts()
+        const result = await work(sql, lender(sql, this.#lending))
         this.#file?.mustBeThere()
         await this.#retryWhileBusy(async () => this.#connection.exec('COMMIT'))
         return result

@@ -29,6 +29,11 @@ export function isDuplicate(error: unknown): boolean {
   )
 }
 
+/** Whether there is no such savepoint, because its transaction has ended. */
+export function isNoSavepoint(error: unknown): boolean {
+  return message(error).includes('no such savepoint')
+}
+
 export function isAlreadyApplied(error: unknown): boolean {
   return /already exists|duplicate column name/.test(message(error))
 }

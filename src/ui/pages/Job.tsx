@@ -57,7 +57,7 @@ export function JobPage({ id }: { readonly id: string }) {
 }
 
 function Head({ job }: { readonly job: Job }) {
-  const { id, state, task, stopRequestedAt: stopRequested } = job
+  const { id, state, task, queue, finishedAt, stopRequestedAt: stopRequested } = job
   return (
     <PageHead
       title={task}
@@ -65,15 +65,17 @@ function Head({ job }: { readonly job: Job }) {
       beside={
         <>
           <JobState job={job} />
-          {stopRequested !== null && state === 'running' && <span class="quiet">asked to stop</span>}
+          {stopRequested !== null && (state === 'running' || state === 'external') && (
+            <span class="quiet">asked to stop</span>
+          )}
         </>
       }
       below={<p class="lead mono">{id}</p>}
     >
-      {mayOperate.value && (state === 'failed' || state === 'cancelled') && (
+      {mayOperate.value && queue === null && (state === 'failed' || state === 'cancelled') && (
         <Button label="Retry" icon="reset" kind="primary" onClick={() => retryJob(id)} />
       )}
-      {mayOperate.value && (state === 'running' || state === 'waiting' || state === 'blocked') && (
+      {mayOperate.value && finishedAt === null && (
         <Button
           label="Cancel"
           icon="stop"
@@ -109,7 +111,7 @@ function ErrorText({ text }: { readonly text: string }) {
 }
 
 function Facts({ job }: { readonly job: Job }) {
-  const { scheduleId, slot, run, missed, task, worker, group, subject, submitter, priority } = job
+  const { scheduleId, slot, run, missed, task, queue, worker, group, subject, submitter, priority } = job
   const { attempt, retries, timeout } = job
   return (
     <Section title="Facts">
@@ -128,6 +130,7 @@ function Facts({ job }: { readonly job: Job }) {
         <Fact name="Run" value={run !== null && count(run)} />
         <Fact name="Missed slots" value={missed > 0 && `${count(missed)} before it`} />
         <Fact name="Task" value={<a href={link(['jobs'], { task })}>{task}</a>} />
+        <Fact name="External queue" value={queue} />
         <Fact name="Worker" value={worker !== null && <a href={link(['workers'])}>{worker}</a>} />
         <Fact name="Took" value={<JobTook job={job} />} />
         <Fact

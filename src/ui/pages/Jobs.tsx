@@ -17,7 +17,16 @@ import { count, exact } from '../time/format.ts'
 import { Errors } from './Errors.tsx'
 import { attemptColumn, outcomeColumn, stateColumn, tookColumn } from './job-columns.tsx'
 
-const STATES = ['running', 'waiting', 'blocked', 'failed', 'success', 'skipped', 'cancelled'] as const
+const STATES = [
+  'running',
+  'external',
+  'waiting',
+  'blocked',
+  'failed',
+  'success',
+  'skipped',
+  'cancelled',
+] as const
 
 /** The fields that can be searched, one at a time: each needs its own index or search. */
 const SEARCHED = { id: 'id (its beginning)', error: 'error', args: 'args' } as const
@@ -152,6 +161,7 @@ const MATCHING_ACTIONS: Readonly<Partial<Record<Job['state'], BulkJobAction>>> =
   waiting: 'cancel',
   blocked: 'cancel',
   running: 'cancel',
+  external: 'cancel',
 }
 
 /** A button that retries or cancels all jobs of the filter. */

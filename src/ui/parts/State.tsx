@@ -15,6 +15,7 @@ const MEANINGS: Readonly<Record<AnyState, string>> = {
   invalid: 'Its timer cannot be read; edit the timer to continue',
   retired: 'No longer declared in code',
   running: 'A worker is running it',
+  external: 'It is in an external queue, which reports its end',
   waiting: 'Waiting for a free worker, or for its time',
   blocked: 'Starts when the job before it has finished',
   success: 'Its handler succeeded',

@@ -990,7 +990,7 @@ export interface components {
             ids?: string[];
             filter?: {
                 /** @enum {string} */
-                state?: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
+                state?: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
                 task?: string;
                 group?: string;
                 submitter?: string;
@@ -1071,7 +1071,7 @@ export interface components {
         RecentRun: {
             id: string;
             /** @enum {string} */
-            state: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
+            state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
             slot: string | null;
             startedAt: string | null;
             finishedAt: string | null;
@@ -1163,8 +1163,10 @@ export interface components {
             submitter: string | null;
             subject: string | null;
             /** @enum {string} */
-            state: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
+            state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
             reason: string | null;
+            /** @description The external queue that it goes to; null: Kalends runs it */
+            queue: string | null;
             worker: string | null;
             attempt: number;
             /**
@@ -1201,8 +1203,10 @@ export interface components {
             submitter: string | null;
             subject: string | null;
             /** @enum {string} */
-            state: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
+            state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
             reason: string | null;
+            /** @description The external queue that it goes to; null: Kalends runs it */
+            queue: string | null;
             worker: string | null;
             attempt: number;
             /**
@@ -1241,8 +1245,10 @@ export interface components {
             submitter: string | null;
             subject: string | null;
             /** @enum {string} */
-            state: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
+            state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
             reason: string | null;
+            /** @description The external queue that it goes to; null: Kalends runs it */
+            queue: string | null;
             worker: string | null;
             attempt: number;
             /**
@@ -3078,7 +3084,7 @@ export interface operations {
     listJobs: {
         parameters: {
             query?: {
-                state?: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
+                state?: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
                 task?: string;
                 group?: string;
                 submitter?: string;
@@ -4407,7 +4413,7 @@ export interface operations {
     countJobs: {
         parameters: {
             query?: {
-                state?: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
+                state?: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
                 task?: string;
                 group?: string;
                 submitter?: string;

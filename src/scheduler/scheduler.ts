@@ -1,5 +1,5 @@
 /**
- * The PeriodicScheduler: mark → plan → submit, as long as something is due.
+ * The scheduler: mark → plan → submit, as long as something is due.
  *
  * Every worker runs one; there is no leader. A pass marks the earliest due schedules with this worker's id. A mark is a
  * lease: no other worker plans the schedule. Then one transaction locks the marked rows again, plans each in its
@@ -16,18 +16,15 @@ import type {
   Submission,
   SubmitResult,
 } from '../store/scheduling-store.ts'
-import { submitToQueue, type SubmitToQueue } from './external-queue.ts'
 import { Pace } from './pace.ts'
 
-export interface PeriodicSchedulerOptions {
+export interface SchedulerOptions {
   readonly store: SchedulingStore
   /** The id of this worker; null while it is not registered and may not mark anything. */
   readonly worker: () => string | null
   readonly leaseMs: number
   /** Older slots are missed, even if no later slot is due. */
   readonly missedAfterMs: number
-  /** Submits to an external queue; null: jobs go to the queue in this database. */
-  readonly externalQueue: SubmitToQueue | null
   /** The most schedules in one transaction. */
   readonly batch: () => number
   /** Reserves capacity of this worker, so that jobs start in the transaction that submits them; null: there is none. */
@@ -60,16 +57,16 @@ interface Batch {
 
 const NOTHING: Batch = { worker: '', marks: [], isFull: false }
 
-export class PeriodicScheduler {
+export class Scheduler {
   readonly loop: Loop
-  readonly #options: PeriodicSchedulerOptions
+  readonly #options: SchedulerOptions
   /** Marked by this worker, but not submitted: locked by another transaction, or the submission failed. */
   #deferred: readonly Mark[] = []
   /** Due schedules that the database refuses to mark. */
   readonly #notMarked: SetAside
   readonly #pace = new Pace()
 
-  constructor(options: PeriodicSchedulerOptions) {
+  constructor(options: SchedulerOptions) {
     this.#options = options
     this.#notMarked = new SetAside({
       ...ROW_BACK_OFF,
@@ -98,10 +95,9 @@ export class PeriodicScheduler {
     const marked = await this.#mark()
     if (marked === NOTHING) return Infinity
     const first = this.#withDeferred(marked)
-    // An external queue gets one batch at a time: it may not support concurrent calls.
-    const { store, externalQueue } = this.#options
+    const { store } = this.#options
     const until = performance.now() + LONGEST_PASS_MS
-    const lanes = first.isFull && externalQueue === null && store.submitsInParallel ? LANES : 1
+    const lanes = first.isFull && store.submitsInParallel ? LANES : 1
     const ends = await Promise.allSettled(
       Array.from({ length: lanes }, (_, index) => this.#lane(index === 0 ? first : null, until)),
     )
@@ -147,8 +143,8 @@ export class PeriodicScheduler {
   /** @returns the marks that are left for the next transaction */
   async #submit({ worker, marks }: Batch): Promise<readonly Mark[]> {
     if (marks.length === 0) return []
-    const { externalQueue, reserve, onUnsubmittable, onSubmitted, onProgress } = this.#options
-    const reservation = externalQueue === null ? reserve(worker, marks.length) : null
+    const { reserve, onUnsubmittable, onSubmitted, onProgress } = this.#options
+    const reservation = reserve(worker, marks.length)
     const { submissions, started, locked, left, failed } = await this.#write(
       worker,
       marks,
@@ -173,8 +169,7 @@ export class PeriodicScheduler {
   }
 
   #write(worker: string, marks: readonly Mark[], startLimits: Reservation | null): Promise<SubmitResult> {
-    const { store, missedAfterMs, externalQueue } = this.#options
-    if (externalQueue !== null) return submitToQueue(store, worker, marks, externalQueue, missedAfterMs)
+    const { store, missedAfterMs } = this.#options
     return store.submit(
       worker,
       marks,

@@ -1,0 +1,103 @@
+/** Reports about jobs in an external queue. */
+import { ConflictError, errorText, InvalidInputError, missing, shortened } from '../errors.ts'
+import { checkKeys, namesOf } from '../keys.ts'
+import { END_RULES } from '../model/end-rules.ts'
+import { checkedInstant, shownInput } from '../model/input.ts'
+import { isFinal, type Job } from '../model/job.ts'
+import type { Redaction } from '../model/redaction.ts'
+import { jsonText } from '../model/task.ts'
+import type { SettledAttempt } from '../store/executing-store.ts'
+import type { FinishedRun, JobStore } from '../store/job-store.ts'
+
+/** How a run in an external queue ended. */
+export interface FinishOptions {
+  readonly state: 'success' | 'failed' | 'cancelled'
+  /** Of a run that did not succeed: an error, or a text. */
+  readonly error?: unknown
+  /** What it returned, as JSON. */
+  readonly result?: unknown
+  /** When the run started; default: the hand-over. */
+  readonly startedAt?: Date | undefined
+  /** When it ended; default: now. */
+  readonly finishedAt?: Date | undefined
+}
+
+export interface ExternalContext {
+  readonly argsLimit: number
+  readonly redaction: Redaction
+  readonly onSettled: (settled: SettledAttempt) => void
+}
+
+const OPTIONS = namesOf<FinishOptions>({
+  state: true,
+  error: true,
+  result: true,
+  startedAt: true,
+  finishedAt: true,
+})
+const STATES = ['success', 'failed', 'cancelled'] as const
+
+/** The jobs in an external queue: `kalends.external`. */
+export class ExternalJobs {
+  readonly #store: Pick<JobStore, 'get' | 'finish'>
+  readonly #context: ExternalContext
+
+  constructor(store: Pick<JobStore, 'get' | 'finish'>, context: ExternalContext) {
+    this.#store = store
+    this.#context = context
+  }
+
+  /**
+   * Reports the end of a job that was handed over to an external queue. Only the first report counts: a job that is
+   * final already stays as it is.
+   *
+   * @returns the job as it is now
+   * @throws InvalidInputError naming the option, NotFoundError
+   * @throws ConflictError when the job does not belong to an external queue, or waits for another one
+   */
+  async finish(id: string, options: FinishOptions): Promise<Job> {
+    checkKeys(options, OPTIONS)
+    const { state, error, result } = options
+    if (!STATES.includes(state))
+      throw new InvalidInputError('state', `one of ${STATES.join(', ')} is needed, not ${shownInput(state)}`)
+    for (const [name, value] of Object.entries({ error, result }))
+      if (value !== undefined && (name === 'result') !== (state === 'success'))
+        throw new InvalidInputError(name, `a run that is ${state} has none; leave it out`)
+    const times = {
+      startedAt: checkedInstant('startedAt', options.startedAt) ?? null,
+      finishedAt: checkedInstant('finishedAt', options.finishedAt) ?? null,
+    }
+    const job = (await this.#store.get(id)) ?? missing('job', id)
+    const run: FinishedRun = {
+      state,
+      error:
+        error === undefined
+          ? state === 'failed'
+            ? 'The queue reported no error'
+            : null
+          : this.#errorText(job, error),
+      result: result === undefined ? null : jsonText('result', result, { limit: this.#context.argsLimit }),
+    }
+    const decide = (locked: Pick<Job, 'state' | 'queue'>) => {
+      if (isFinal(locked.state)) return null
+      mayBeFinished(id, locked)
+      return run
+    }
+    const done = (await this.#store.finish(id, decide, times, END_RULES.ofSchedule)) ?? missing('job', id)
+    if (done.settled !== null) this.#context.onSettled(done.settled)
+    return done.job
+  }
+
+  #errorText(job: Job, error: unknown): string {
+    const text = typeof error === 'string' ? error : errorText(error)
+    const { redaction, argsLimit } = this.#context
+    return shortened(redaction.secretsOf({ args: job.args }).hiddenInText(text).toWellFormed(), argsLimit)
+  }
+}
+
+/** A job may be reported while it waits: the queue may be faster than the COMMIT of the hand-over. */
+function mayBeFinished(id: string, { state, queue }: Pick<Job, 'state' | 'queue'>): void {
+  if (queue === null) throw new ConflictError(`The job ${id} belongs to no external queue: Kalends runs it`)
+  if (state === 'blocked')
+    throw new ConflictError(`The job ${id} was not handed over: another job of its schedule blocks it`)
+}

@@ -1,0 +1,87 @@
+/** A scheduler for an application that has a queue of its own: a thin form of Kalends. */
+import type { ExternalSubmit } from './executor/hand-over.ts'
+import type { FinishOptions } from './jobs/external.ts'
+import { checkKeys } from './keys.ts'
+import { Kalends } from './kalends.ts'
+import type { Job } from './model/job.ts'
+import { checkedFunction } from './model/input.ts'
+import { type ExternalQueueOptions, type KalendsOptions, OPEN_OPTIONS, type StartOptions } from './options.ts'
+import type { Declaration, OnRemoved } from './schedules/declared.ts'
+import type { Schedules } from './schedules/schedules.ts'
+import type { DatabaseTarget } from './store/database.ts'
+import type { Health } from './worker/health.ts'
+
+/** Options of `PeriodicScheduler.open`: those of the external queue, and of `Kalends.open` without handlers. */
+export interface PeriodicSchedulerOptions
+  extends Omit<KalendsOptions, 'externalQueue' | 'middleware'>,
+    Pick<ExternalQueueOptions, 'reports' | 'timeout'>,
+    ExternalSubmit {}
+
+/** Without handlers, these have no use. */
+const UNUSED: readonly string[] = ['externalQueue', 'middleware']
+const OF_QUEUE = ['submit', 'reports', 'timeout']
+
+/**
+ * Submits the jobs of schedules to the application's own queue. Every process that embeds one shares the work; each
+ * occurrence is handed over once. The same as `Kalends.open` with `externalQueue`, for all tasks.
+ */
+export class PeriodicScheduler {
+  readonly schedules: Schedules
+  readonly #kalends: Kalends
+
+  private constructor(kalends: Kalends) {
+    this.#kalends = kalends
+    this.schedules = kalends.schedules
+  }
+
+  /** @throws as `Kalends.open` does */
+  static async open(database: DatabaseTarget, options: PeriodicSchedulerOptions): Promise<PeriodicScheduler> {
+    checkKeys(options, [...OPEN_OPTIONS.filter((name) => !UNUSED.includes(name)), ...OF_QUEUE])
+    const { reports, timeout } = options
+    const others = Object.entries(options).filter(([name]) => !OF_QUEUE.includes(name))
+    checkedFunction('submit', Reflect.get(options, 'submit'))
+    const externalQueue: ExternalQueueOptions = {
+      submit: (jobs, context) => options.submit(jobs, context),
+      reports,
+      timeout,
+    }
+    return new PeriodicScheduler(
+      await Kalends.open(database, { ...Object.fromEntries(others), externalQueue }),
+    )
+  }
+
+  /** See `Kalends.declare`. */
+  declare<Inputs extends readonly unknown[]>(
+    set: string,
+    declarations: readonly [...{ [Index in keyof Inputs]: Declaration<Inputs[Index]> }],
+    options: { readonly onRemoved?: OnRemoved | undefined } = {},
+  ): void {
+    this.#kalends.declare(set, declarations, options)
+  }
+
+  /** Starts to submit due schedules. @throws as `Kalends.start` does */
+  async start(options: Pick<StartOptions, 'signals'> = {}): Promise<void> {
+    checkKeys(options, ['signals'])
+    await this.#kalends.start(options)
+  }
+
+  /** Reports the end of a job; see `ExternalJobs.finish`. */
+  finish(id: string, options: FinishOptions): Promise<Job> {
+    return this.#kalends.external.finish(id, options)
+  }
+
+  /** See `Kalends.health`. */
+  health(): Health {
+    return this.#kalends.health()
+  }
+
+  /** Stops after the current pass, and closes the database unless the caller supplied it. */
+  stop(): Promise<void> {
+    return this.#kalends.stop()
+  }
+
+  /** Same as `stop`, for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+}

@@ -1,0 +1,116 @@
+/** Lends the connection of an open transaction to code of the application. */
+import { randomBytes } from 'node:crypto'
+import { ConflictError, messageOf, withCauses } from '../errors.ts'
+import type { Lend, Sql } from './database.ts'
+import { CallbackError, CallbackTooSlowError, TransactionEndedError } from './executing-store.ts'
+
+export interface LenderOptions {
+  /** Of the driver. */
+  readonly connection: object
+  /** Whether the error says that there is no such savepoint. */
+  readonly isNoSavepoint: (error: unknown) => boolean
+  /** Whether the whole transaction should be tried again after this error. */
+  readonly isTransient: (error: unknown) => boolean
+  /** The connection may still be busy with a statement of the callback. */
+  readonly abandon: () => void
+}
+
+const ENDS_THE_TRANSACTION: ReadonlySet<unknown> = new Set([
+  'beginTransaction',
+  'changeUser',
+  'close',
+  'commit',
+  'destroy',
+  'end',
+  'release',
+  'rollback',
+])
+
+/** @param sql  of the same transaction */
+export function lender(
+  { run }: Pick<Sql, 'run'>,
+  { connection, isNoSavepoint, isTransient, abandon }: LenderOptions,
+): Lend {
+  return async (use, timeoutMs) => {
+    // A name that the application does not use: with the same name, it would hide that the transaction has ended.
+    const savepoint = `kalends_${randomBytes(8).toString('hex')}`
+    await run(`SAVEPOINT ${savepoint}`)
+    const used = await whileOpen(connection, use, timeoutMs)
+    if (used === 'too slow') {
+      abandon()
+      throw new CallbackTooSlowError(`it took longer than ${timeoutMs} ms`)
+    }
+    const cause = 'error' in used ? withCauses(used.error).find(isTransient) : undefined
+    if (cause !== undefined) throw cause
+    try {
+      await run('error' in used ? `ROLLBACK TO SAVEPOINT ${savepoint}` : `RELEASE SAVEPOINT ${savepoint}`)
+    } catch (error) {
+      if (!isNoSavepoint(error)) throw error
+      throw new TransactionEndedError(
+        `it ended the transaction: by a COMMIT, a ROLLBACK, a statement that commits, such as DDL, or by ignoring a deadlock${'error' in used ? `; then it threw: ${messageOf(used.error)}` : ''}`,
+        { cause: error },
+      )
+    }
+    if ('error' in used) throw new CallbackError(messageOf(used.error), { cause: used.error })
+    return used.result
+  }
+}
+
+type Used<Result> = { readonly result: Result } | { readonly error: unknown }
+
+/** The connection that the callback gets works until this returns. */
+async function whileOpen<Result>(
+  connection: object,
+  use: (connection: object, signal: AbortSignal) => Promise<Result>,
+  timeoutMs: number,
+): Promise<Used<Result> | 'too slow'> {
+  let isOpen = true
+  const timeout = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const tooSlow = new Promise<'too slow'>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, 'too slow')
+  })
+  // Also if it throws before its first await.
+  const used = (async (): Promise<Used<Result>> => {
+    try {
+      return {
+        result: await use(
+          guarded(connection, () => isOpen),
+          timeout.signal,
+        ),
+      }
+    } catch (error) {
+      return { error }
+    }
+  })()
+  const first = await Promise.race([used, tooSlow])
+  isOpen = false
+  clearTimeout(timer)
+  if (first === 'too slow') timeout.abort()
+  return first
+}
+
+/** The connection, whose methods and prepared statements work only in the transaction, and cannot end it. */
+function guarded<Guarded extends object>(target: Guarded, isOpen: () => boolean): Guarded {
+  return new Proxy(target, {
+    get(of, name) {
+      const value: unknown = Reflect.get(of, name, of)
+      if (typeof value !== 'function') return value
+      return (...given: unknown[]): unknown => {
+        if (!isOpen())
+          throw new ConflictError(
+            'This transaction has ended: await all that uses it, and use it only in the callback',
+          )
+        if (ENDS_THE_TRANSACTION.has(name))
+          throw new ConflictError(`${String(name)}() is not for the callback: Kalends ends this transaction`)
+        const result: unknown = Reflect.apply(value, of, given)
+        // A prepared statement of a synchronous driver.
+        return isStatement(result) ? guarded(result, isOpen) : result
+      }
+    },
+  })
+}
+
+function isStatement(result: unknown): result is object {
+  return typeof result === 'object' && result !== null && 'run' in result && 'all' in result
+}

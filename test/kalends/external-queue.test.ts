@@ -1,0 +1,295 @@
+/** Jobs that go to a queue of the application: what a schedule does while they are there, and what their reports do. */
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  ConflictError,
+  type ExternalQueueOptions,
+  type HandOverContext,
+  InvalidInputError,
+  type Job,
+  Kalends,
+  NotFoundError,
+  PeriodicScheduler,
+  task,
+} from '../../src/index.ts'
+import { open, type TestKalends } from '../../src/testing/index.ts'
+import { collect, collectingLogger, gate, until } from './scene.ts'
+
+const work = task('work')
+const other = task('other')
+
+interface Scene {
+  readonly app: TestKalends
+  /** What `submit` got, in order. */
+  readonly jobs: Job[]
+}
+
+/** An application whose queue takes everything. */
+async function scene(
+  options: Partial<ExternalQueueOptions> = {},
+  setup: (kalends: Kalends) => void = () => {},
+): Promise<Scene> {
+  const jobs: Job[] = []
+  const app = await open(setup, {
+    externalQueue: { submit: (some) => void jobs.push(...some), ...options },
+  })
+  onTestFinished(() => app[Symbol.asyncDispose]())
+  return { app, jobs }
+}
+
+test('a due job is handed over with all that a queue needs, and ends with its report', async () => {
+  const { app, jobs } = await scene()
+  const { schedules, external } = app.kalends
+  const settings = { group: 'g', subject: 'invoice 1', submitter: 'ann', priority: 3, args: { of: 'all' } }
+  await schedules.create({ id: 's', task: work, timer: 'hourly', ...settings })
+  await app.advance('1h')
+  const [job] = jobs
+  expect(jobs).toMatchObject([
+    {
+      scheduleId: 's',
+      task: 'work',
+      slot: app.now(),
+      missed: 0,
+      state: 'external',
+      queue: 'external',
+      ...settings,
+    },
+  ])
+  expect(await schedules.get('s')).toMatchObject({ runCount: 0, lastJobId: job?.id, lastRunAt: app.now() })
+  await app.advance('10min')
+  const finishedAt = app.now()
+  expect(
+    await external.finish(job?.id ?? '', { state: 'success', result: { pages: 3 }, finishedAt }),
+  ).toMatchObject({ state: 'success', result: { pages: 3 }, finishedAt })
+  expect(await schedules.get('s')).toMatchObject({ runCount: 1, errorCount: 0, lastFinishedAt: app.now() })
+  await app.advance('50min')
+  expect(jobs).toHaveLength(2)
+})
+
+test('while a run is not reported, the next slot is skipped; run now names the job', async () => {
+  const { app, jobs } = await scene()
+  const { schedules } = app.kalends
+  await schedules.create({ id: 's', task: work, timer: 'hourly' })
+  await app.advance('2h')
+  expect(jobs).toHaveLength(1)
+  expect(await schedules.history('s')).toMatchObject([
+    { state: 'skipped', reason: 'overlap' },
+    { state: 'external' },
+  ])
+  await expect(schedules.runNow('s')).rejects.toThrow(`the job ${jobs[0]?.id} of this schedule is external`)
+  const { reasons } = await schedules.explain('s')
+  expect(reasons.join(' ')).toContain("has been in the external queue 'external' since")
+})
+
+test('maxRuns, onExhausted, after finish and run now work', async () => {
+  const { app, jobs } = await scene()
+  const { schedules, external } = app.kalends
+  await schedules.create({ id: 'two', task: work, timer: 'hourly', maxRuns: 2 })
+  await schedules.create({ id: 'dies', task: work, timer: 'hourly', onExhausted: 'stop' })
+  await schedules.create({ id: 'after', task: work, timer: 'every 30min after finish' })
+  for (let hour = 0; hour < 5; hour += 1) {
+    await app.advance('1h')
+    for (const { id, scheduleId } of jobs.splice(0))
+      await external.finish(
+        id,
+        scheduleId === 'dies' ? { state: 'failed', error: new Error('out of paper') } : { state: 'success' },
+      )
+  }
+  expect(await schedules.get('two')).toMatchObject({ status: 'done', runCount: 2 })
+  expect(await schedules.get('dies')).toMatchObject({ status: 'dead', runCount: 1, errorCount: 1 })
+  expect((await schedules.get('dies'))?.lastError).toMatch(/^Error: out of paper\n/)
+  expect(await schedules.get('after')).toMatchObject({ runCount: 5 })
+  await schedules.reset('dies')
+  const id = await schedules.runNow('two')
+  await app.drain()
+  expect(jobs.map((job) => job.id)).toContain(id)
+})
+
+test('jobs that are submitted directly go there, too; the built-in ones do not', async () => {
+  const { app, jobs } = await scene()
+  const id = await app.kalends.jobs.submit(work, { of: 1 }, { delay: '1h' })
+  await app.drain()
+  expect(jobs).toEqual([])
+  await app.advance('1h')
+  expect(jobs).toMatchObject([{ id, args: { of: 1 }, slot: null, scheduleId: null }])
+})
+
+test('with tasks, the others have handlers', async () => {
+  const ran: string[] = []
+  const { app, jobs } = await scene({ tasks: [work] }, (kalends) =>
+    kalends.handle(other, ({ job }) => void ran.push(job.task)),
+  )
+  for (const one of [work, other]) await app.kalends.jobs.submit(one)
+  await app.drain()
+  expect(jobs.map((job) => job.task)).toEqual(['work'])
+  expect(ran).toEqual(['other'])
+})
+
+test('a worker without the option leaves these jobs to the queue', async () => {
+  const database = `sqlite:${(await import('node:os')).tmpdir()}/external-${process.pid}-${Date.now()}.db`
+  const first = await open(() => {}, { database, externalQueue: { submit: () => {}, tasks: [work] } })
+  await first[Symbol.asyncDispose]()
+  const ran: string[] = []
+  const second = await open((kalends) => kalends.handle(work, ({ job }) => void ran.push(job.id)), {
+    database,
+  })
+  await second.kalends.jobs.submit(work)
+  await second.drain()
+  expect(ran).toEqual([])
+  const findings = await second.kalends.doctor()
+  expect(findings.filter(({ code }) => code === 'unhandled-task')).toMatchObject([
+    { subjects: ["the external queue 'external'"], fix: expect.stringContaining('DELETE FROM task_queue') },
+  ])
+  await second[Symbol.asyncDispose]()
+})
+
+test('a failed submit is tried again with the same ids, and the error names the callback', async () => {
+  const { logger, messages } = collectingLogger()
+  const calls: string[][] = []
+  let isAway = true
+  const app = await open(() => {}, {
+    logger,
+    externalQueue: {
+      submit: (jobs) => {
+        calls.push(jobs.map(({ id }) => id))
+        if (isAway) throw new Error('the queue is away')
+      },
+    },
+  })
+  onTestFinished(() => app[Symbol.asyncDispose]())
+  const errors = collect(app.kalends, 'error')
+  const id = await app.kalends.jobs.submit(work)
+  await app.drain()
+  expect(errors).toMatchObject([
+    { where: `job ${id}`, error: new Error('The submit of the external queue failed: the queue is away') },
+  ])
+  expect(messages().join()).toContain(`The job '${id}' could not be`)
+  expect(await app.kalends.jobs.get(id)).toMatchObject({ state: 'waiting', attempt: 0 })
+  isAway = false
+  await until(async () => {
+    await app.drain()
+    return (await app.kalends.jobs.get(id))?.state === 'external' ? true : null
+  })
+  expect(new Set(calls.flat())).toEqual(new Set([id]))
+})
+
+test('without reports, the hand-over is the end: counted, and the next slot runs', async () => {
+  const { app, jobs } = await scene({ reports: false })
+  await app.kalends.schedules.create({ id: 's', task: work, timer: 'hourly' })
+  const settled = collect(app.kalends, 'settled')
+  await app.advance('3h')
+  expect(jobs).toHaveLength(3)
+  expect(await app.kalends.schedules.get('s')).toMatchObject({ runCount: 3, errorCount: 0 })
+  expect(await app.kalends.schedules.history('s')).toMatchObject([
+    { state: 'success', reason: 'handed-over' },
+    { state: 'success', reason: 'handed-over' },
+    { state: 'success', reason: 'handed-over' },
+  ])
+  expect(settled).toMatchObject([{ state: 'success' }, { state: 'success' }, { state: 'success' }])
+})
+
+test('only the first report counts', async () => {
+  const { app, jobs } = await scene()
+  const settled = collect(app.kalends, 'settled')
+  const id = await app.kalends.jobs.submit(work)
+  const waited = app.kalends.jobs.wait(id)
+  await app.drain()
+  expect(jobs).toHaveLength(1)
+  const { external } = app.kalends
+  await external.finish(id, { state: 'failed', error: 'no' })
+  expect(await external.finish(id, { state: 'success' })).toMatchObject({ state: 'failed', error: 'no' })
+  expect(await waited).toMatchObject({ state: 'failed' })
+  expect(settled).toMatchObject([{ jobId: id, state: 'failed', error: 'no' }])
+  expect(await app.kalends.jobs.attempts(id)).toMatchObject([{ outcome: 'failed', error: 'no' }])
+})
+
+test('a report that makes no sense is an error that says why', async () => {
+  const { app } = await scene({ tasks: [work] })
+  const { external, jobs, schedules } = app.kalends
+  const id = await jobs.submit(work)
+  const own = await jobs.submit('other')
+  await expect(external.finish('unknown', { state: 'success' })).rejects.toThrow(NotFoundError)
+  await expect(external.finish(own, { state: 'success' })).rejects.toThrow('belongs to no external queue')
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript passes
+  const wrong = { state: 'done' } as never
+  await expect(external.finish(id, wrong)).rejects.toThrow(/^state: one of success, failed, cancelled/)
+  await expect(external.finish(id, { state: 'failed', result: 1 })).rejects.toThrow(/^result: /)
+  await expect(external.finish(id, { state: 'success', error: 'x' })).rejects.toThrow(/^error: /)
+  await schedules.create({ id: 's', task: work, timer: 'every 1h', overlap: 'queue-one' })
+  await app.advance('2h')
+  const blocked = (await jobs.list({ state: 'blocked' })).items[0]?.id ?? ''
+  await expect(external.finish(blocked, { state: 'success' })).rejects.toThrow(ConflictError)
+})
+
+test('a failed job is not retried here: its queue knows its id', async () => {
+  const { app } = await scene()
+  const id = await app.kalends.jobs.submit(work)
+  await app.drain()
+  await app.kalends.external.finish(id, { state: 'failed' })
+  await expect(app.kalends.jobs.retry(id)).rejects.toThrow(/external queue 'external'.*submit another job/)
+})
+
+test('a cancelled job is over; the report comes too late', async () => {
+  const { app } = await scene()
+  const id = await app.kalends.jobs.submit(work)
+  await app.drain()
+  expect(await app.kalends.jobs.cancel(id)).toMatchObject({ state: 'cancelled' })
+  expect(await app.kalends.external.finish(id, { state: 'success' })).toMatchObject({ state: 'cancelled' })
+})
+
+test('secrets of the args are hidden in the reported error', async () => {
+  const app = await open(() => {}, { redact: ['args.password'], externalQueue: { submit: () => {} } })
+  onTestFinished(() => app[Symbol.asyncDispose]())
+  const id = await app.kalends.jobs.submit(work, { password: 'hunter22' })
+  await app.drain()
+  await app.kalends.external.finish(id, { state: 'failed', error: 'wrong password hunter22' })
+  expect(await app.kalends.jobs.get(id)).toMatchObject({ error: 'wrong password [redacted]' })
+})
+
+test('a handler for a task of the queue is an error at the start', async () => {
+  const submit = () => {}
+  await expect(
+    open((kalends) => kalends.handle(work, submit), { externalQueue: { submit } }),
+  ).rejects.toThrow("handle: the task 'work' goes to the external queue")
+  await expect(
+    open((kalends) => kalends.handle(work, submit), { externalQueue: { submit, tasks: ['work'] } }),
+  ).rejects.toThrow(InvalidInputError)
+})
+
+test.each([
+  ['externalQueue.submit', { submit: 1 }],
+  ['externalQueue.tasks', { submit: () => {}, tasks: [] }],
+  ['externalQueue.tasks', { submit: () => {}, tasks: ['kalends.prune'] }],
+  ['externalQueue.reports', { submit: () => {}, reports: 'no' }],
+  ['externalQueue.timeout', { submit: () => {}, timeout: 0 }],
+  ['externalQueue.name', { submit: () => {}, name: '' }],
+  ['externalQueue.taks', { submit: () => {}, taks: [] }],
+])('%s is checked', async (name, externalQueue) => {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript passes
+  const options = { externalQueue } as never
+  await expect(Kalends.open('sqlite::memory:', options)).rejects.toThrow(`${name}: `)
+})
+
+test('PeriodicScheduler is the same for all tasks, and takes no options without a use', async () => {
+  const handed = gate<{ job: Job; context: HandOverContext }>()
+  const scheduler = await PeriodicScheduler.open('sqlite::memory:', {
+    pollInterval: 50,
+    submit: ([job], context) => {
+      if (job !== undefined) handed.open({ job, context })
+    },
+  })
+  onTestFinished(() => scheduler.stop())
+  scheduler.declare('set', [{ task: work, timer: 'every 1s' }])
+  await scheduler.start()
+  const { job, context } = await handed.promise
+  expect(context).toMatchObject({ tx: expect.any(Object), signal: expect.any(AbortSignal) })
+  expect(scheduler.health()).toMatchObject({ ok: true })
+  expect(await scheduler.finish(job.id, { state: 'success' })).toMatchObject({ state: 'success' })
+  expect(await scheduler.schedules.get('work')).toMatchObject({ runCount: 1 })
+  const submit = () => {}
+  for (const name of ['externalQueue', 'middleware', 'tasks', 'sumbit'])
+    await expect(PeriodicScheduler.open('sqlite::memory:', { submit, [name]: 1 })).rejects.toThrow(
+      `${name}: `,
+    )
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript passes
+  await expect(scheduler.start({ concurrency: 1 } as never)).rejects.toThrow('concurrency: ')
+})

@@ -1,0 +1,466 @@
+/** Jobs of an external queue: which ones go there, the hand-over in one transaction, reports, and what never reports. */
+import { beforeEach, describe, expect, it } from 'vitest'
+import { ConflictError } from '../../src/errors.ts'
+import { END_RULES } from '../../src/model/end-rules.ts'
+import { toText } from '../../src/model/instant.ts'
+import type { ClaimedJob, Job } from '../../src/model/job.ts'
+import { plan } from '../../src/model/plan.ts'
+import { SetAside } from '../../src/model/set-aside.ts'
+import {
+  CallbackTooSlowError,
+  EVERY_TASK,
+  type HandOverQueue,
+  TransactionEndedError,
+} from '../../src/store/executing-store.ts'
+import { until } from '../kalends/scene.ts'
+import type { FinishedRun } from '../../src/store/job-store.ts'
+import {
+  after,
+  clock,
+  insert,
+  job,
+  jobRow,
+  LEASE_MS,
+  MINUTE,
+  newJob,
+  onEachStore,
+  planned,
+  policies,
+  schedule,
+  WORKER,
+} from './conformance.ts'
+
+const QUEUE: HandOverQueue = { name: 'q', reports: true, timeoutMs: 60 * MINUTE, deadlineMs: 10_000 }
+const NO_TIMES = { startedAt: null, finishedAt: null }
+const SUCCESS: FinishedRun = { state: 'success', error: null, result: null }
+
+type Write = (sql: string, params?: readonly (string | number | null)[]) => Promise<unknown>
+
+/** Statements on the connection of the driver. */
+function writeOn(connection: object): Write {
+  return async (sql, params = []) => {
+    if ('prepare' in connection && 'pragma' in connection && typeof connection.prepare === 'function')
+      return connection.prepare(sql).run(...params)
+    if ('query' in connection && typeof connection.query === 'function')
+      return await connection.query(sql, params)
+    throw new Error('not a connection')
+  }
+}
+
+onEachStore((under) => {
+  beforeEach(async () => {
+    await under.query('DROP TABLE IF EXISTS own_job')
+    await under.query('CREATE TABLE own_job (id VARCHAR(254) NOT NULL PRIMARY KEY)')
+  })
+
+  const setAside = () =>
+    new SetAside({ firstMs: 1000, longestMs: 1000, most: 100, now: () => performance.now() })
+  /** Inserts into the application's table. */
+  const insertOwn = async (jobs: readonly ClaimedJob[], connection: object) => {
+    const write = writeOn(connection)
+    for (const { id } of jobs) await write('INSERT INTO own_job (id) VALUES (?)', [id])
+  }
+  const handOver = (
+    submit: Parameters<typeof under.store.executing.handOver>[4] = insertOwn,
+    { queue = QUEUE, limit = 100, aside = setAside() } = {},
+  ) => under.store.executing.handOver(WORKER, queue, limit, '', submit, aside)
+  const own = async () => (await under.query('SELECT id FROM own_job ORDER BY id')).map(({ id }) => id)
+  const finish = (
+    id: string,
+    run: FinishedRun | null = SUCCESS,
+    times: Parameters<typeof under.store.jobs.finish>[2] = NO_TIMES,
+  ) => under.store.jobs.finish(id, () => run, times, END_RULES.ofSchedule)
+  const waiting = (id: string, more: Record<string, string | number | null> = {}) =>
+    job(under, id, { queue: 'q', ...more })
+  const submitDue = async () => {
+    const { scheduling } = under.store
+    const marks = await scheduling.markDue(WORKER, 100, LEASE_MS)
+    return scheduling.submit(WORKER, marks, (row, now, open, freezes) =>
+      plan(row, { now, open, missedAfterMs: LEASE_MS, freezes }),
+    )
+  }
+  const dueNow = async (id: string, more: Record<string, string | number | null> = {}) =>
+    planned(under, id, after(await clock(under), -500), { timer: 'every 1s', ...more })
+  /** Lets the time limit of all jobs pass. */
+  const overdue = () => under.query("UPDATE job SET started = '2020-01-01 00:00:00.000'")
+
+  describe('the queue of a job', () => {
+    it('is that of its task, or of every task, but never of a built-in task', async () => {
+      await under.store.executing.route('q', ['task'])
+      await under.store.executing.route('all', [EVERY_TASK])
+      for (const task of ['task', 'other', 'kalends.prune']) {
+        await dueNow(`of ${task}`, { task })
+        await under.store.jobs.submit([newJob(`direct ${task}`, { task })])
+      }
+      await submitDue()
+      const rows = await under.query(
+        "SELECT task, queue FROM job WHERE state <> 'skipped' ORDER BY task, queue",
+      )
+      expect(rows).toEqual([
+        { task: 'kalends.prune', queue: null },
+        { task: 'kalends.prune', queue: null },
+        { task: 'other', queue: 'all' },
+        { task: 'other', queue: 'all' },
+        { task: 'task', queue: 'q' },
+        { task: 'task', queue: 'q' },
+      ])
+    })
+
+    it('is that of the newest routing, and tasks that are no longer named go back', async () => {
+      const routes = () => under.query('SELECT task, queue FROM task_queue ORDER BY task')
+      await under.store.executing.route('q', ['a', 'b'])
+      await under.store.executing.route('q', ['b', 'c'])
+      await under.store.executing.route('other', ['c'])
+      expect(await routes()).toEqual([
+        { task: 'b', queue: 'q' },
+        { task: 'c', queue: 'other' },
+      ])
+      await Promise.all(['q', 'q', 'q'].map((queue) => under.store.executing.route(queue, ['d'])))
+      expect(await routes()).toEqual([
+        { task: 'c', queue: 'other' },
+        { task: 'd', queue: 'q' },
+      ])
+    })
+
+    it('keeps it from being claimed or started by a worker', async () => {
+      await under.store.executing.route('q', ['task'])
+      await dueNow('s')
+      const { scheduling, executing } = under.store
+      const marks = await scheduling.markDue(WORKER, 100, LEASE_MS)
+      const { started } = await scheduling.submit(
+        WORKER,
+        marks,
+        (row, now, open) => plan(row, { now, open, missedAfterMs: LEASE_MS }),
+        { startLimits: { limit: 10, tasks: policies('task'), taskLimits: new Map() } },
+      )
+      expect(started).toEqual([])
+      expect(await executing.claim(WORKER, policies('task', 'q'), 10, '')).toEqual([])
+      expect((await scheduling.look(['task'])).claimable).toBe(false)
+      expect((await scheduling.look([' q'])).claimable).toBe(true)
+    })
+  })
+
+  describe('a hand-over', () => {
+    it('commits the jobs and what the callback writes together', async () => {
+      await waiting('a', { priority: 1 })
+      await waiting('b', { group_: 'g' })
+      await job(under, 'of a worker')
+      await waiting('of another queue', { queue: 'other' })
+      await waiting('later', { run_at: toText(after(await clock(under), MINUTE)) })
+      const seen: Job[] = []
+      const jobs = await handOver(async (offered, connection) => {
+        seen.push(...offered)
+        await insertOwn(offered, connection)
+      })
+      expect(jobs.map(({ id }) => id).toSorted()).toEqual(['a', 'b'])
+      expect(seen).toEqual(jobs)
+      expect(await own()).toEqual(['a', 'b'])
+      expect(await jobRow(under, 'a')).toMatchObject({
+        state: 'external',
+        worker: WORKER,
+        attempt: 1,
+        claim: 1,
+        timeout: QUEUE.timeoutMs,
+        max_retries: null,
+        reason: null,
+      })
+      expect(await under.store.workers.running()).toEqual(new Map())
+      expect(await handOver()).toEqual([])
+    })
+
+    it('that throws leaves everything as it was, and isolates the job that is at fault', async () => {
+      for (const id of ['a', 'b', 'c', 'd']) await waiting(id)
+      const aside = setAside()
+      const submit: Parameters<typeof handOver>[0] = async (jobs, connection) => {
+        await insertOwn(jobs, connection)
+        if (jobs.some(({ id }) => id === 'c')) throw new Error('too large')
+      }
+      const jobs = await handOver(submit, { aside })
+      expect(jobs.map(({ id }) => id).toSorted()).toEqual(['a', 'b', 'd'])
+      expect(await own()).toEqual(['a', 'b', 'd'])
+      expect(aside.ids()).toEqual(['c'])
+      expect(await jobRow(under, 'c')).toMatchObject({ state: 'waiting', attempt: 0, claim: 0, worker: null })
+      expect(await handOver(submit, { aside })).toEqual([])
+    })
+
+    it('that a constraint of the application refuses is tried again later', async () => {
+      await waiting('a')
+      await under.query("INSERT INTO own_job (id) VALUES ('a')")
+      const aside = setAside()
+      expect(await handOver(insertOwn, { aside })).toEqual([])
+      expect(aside.ids()).toEqual(['a'])
+      expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting' })
+    })
+
+    it('whose callback hangs is undone at the deadline, and what the callback writes then fails', async () => {
+      await waiting('a')
+      const late: { write?: Write; aborted?: boolean } = {}
+      const hanging = handOver(
+        async (jobs, connection, signal) => {
+          await insertOwn(jobs, connection)
+          late.write = writeOn(connection)
+          signal.addEventListener('abort', () => (late.aborted = true))
+          await new Promise(() => undefined)
+        },
+        { queue: { ...QUEUE, deadlineMs: 50 } },
+      )
+      await expect(hanging).rejects.toBeInstanceOf(CallbackTooSlowError)
+      expect(late.aborted).toBe(true)
+      await expect(late.write?.("INSERT INTO own_job (id) VALUES ('late')")).rejects.toBeInstanceOf(
+        ConflictError,
+      )
+      expect(await own()).toEqual([])
+      expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting', claim: 0 })
+      // A server may notice only later that the connection is gone, and holds the locks until then.
+      await until(async () => ((await handOver()).length === 1 ? true : null))
+    })
+
+    it('whose callback forgets to await a statement includes it; one that comes later fails', async () => {
+      await waiting('a')
+      const late: { write?: Write } = {}
+      await handOver(async (jobs, connection) => {
+        late.write = writeOn(connection)
+        void insertOwn(jobs, connection)
+      })
+      expect(await own()).toEqual(['a'])
+      await expect(late.write?.('DELETE FROM own_job')).rejects.toThrow('This transaction has ended')
+    })
+
+    const claimsOf = async () => {
+      const fences = [{ id: 'a', worker: WORKER, claim: 1 }]
+      return (await under.store.executing.handedOver(WORKER, fences)).map(({ id }) => id)
+    }
+
+    it('whose callback commits is known to be done', async () => {
+      await waiting('a')
+      const committed = handOver(async (jobs, connection) => {
+        await insertOwn(jobs, connection)
+        await writeOn(connection)('COMMIT')
+      })
+      await expect(committed).rejects.toBeInstanceOf(TransactionEndedError)
+      expect(await claimsOf()).toEqual(['a'])
+      expect(await own()).toEqual(['a'])
+      expect(await handOver()).toEqual([])
+    })
+
+    it('whose callback runs DDL is known to be done, or not to be', async () => {
+      await waiting('a')
+      const handing = handOver(async (jobs, connection) => {
+        await insertOwn(jobs, connection)
+        await writeOn(connection)('CREATE TABLE own_ddl (id INT)')
+      })
+      // On SQLite, DDL is part of the transaction.
+      if (under.kind === 'sqlite') await handing
+      else await expect(handing).rejects.toBeInstanceOf(TransactionEndedError)
+      await under.query('DROP TABLE own_ddl')
+      expect(await claimsOf()).toEqual(['a'])
+      expect(await own()).toEqual(['a'])
+    })
+
+    it.each([
+      ['rolls back and goes on', 'ROLLBACK'],
+      ['rolls back, goes on and throws', 'ROLLBACK'],
+    ])('whose callback %s is known not to be done', async (how, statement) => {
+      await waiting('a')
+      const handing = handOver(async (jobs, connection) => {
+        await writeOn(connection)(statement)
+        await insertOwn(jobs, connection)
+        if (how.endsWith('throws')) throw new Error('at last')
+      })
+      await expect(handing).rejects.toBeInstanceOf(TransactionEndedError)
+      expect(await claimsOf()).toEqual([])
+      // Outside of any transaction: the key of the application recognises it when it comes again.
+      expect(await own()).toEqual(['a'])
+      expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting' })
+    })
+
+    it('gives a connection that cannot end the transaction by its methods', async () => {
+      await waiting('a')
+      const names =
+        under.kind === 'sqlite' ? ['close'] : ['commit', 'rollback', 'beginTransaction', 'release']
+      await handOver(async (_, connection) => {
+        for (const name of names)
+          expect(() => Reflect.get(connection, name).call(connection), name).toThrow(ConflictError)
+      })
+      expect(await jobRow(under, 'a')).toMatchObject({ state: 'external' })
+    })
+
+    it('respects a freeze, the turns of groups, and the limit', async () => {
+      for (let index = 0; index < 5; index += 1) await waiting(`a${index}`, { group_: 'a' })
+      await waiting('b', { group_: 'b' })
+      await waiting('frozen', { task: 'other' })
+      const until = toText(after(await clock(under), 60 * MINUTE))
+      await insert(under, 'schedule_freeze', { task: 'other', until })
+      const jobs = await handOver(insertOwn, { limit: 2 })
+      expect(jobs.map(({ group }) => group).toSorted()).toEqual(['a', 'b'])
+      await handOver()
+      expect(await own()).not.toContain('frozen')
+    })
+  })
+
+  describe('a schedule whose run is in an external queue', () => {
+    const handedOver = async (more: Record<string, string | number | null> = {}) => {
+      await under.store.executing.route('q', ['task'])
+      await dueNow('s', more)
+      await submitDue()
+      const [first] = await handOver()
+      return first?.id ?? ''
+    }
+    const dueAgain = async () => {
+      const past = toText(after(await clock(under), -100))
+      await under.query("UPDATE periodic_task SET nextrun = ?, planned_from = CONCAT(definition, '|', ?)", [
+        past,
+        past,
+      ])
+    }
+
+    it('has an open, exclusive job: the next slot is skipped, and no other job can be inserted', async () => {
+      const id = await handedOver()
+      expect(await schedule(under, 's')).toMatchObject({ last_job: id })
+      await dueAgain()
+      await submitDue()
+      const states = await under.query(
+        "SELECT state, reason, queue FROM job WHERE COALESCE(reason, '') <> 'missed' ORDER BY slot",
+      )
+      expect(states).toEqual([
+        { state: 'external', reason: null, queue: 'q' },
+        { state: 'skipped', reason: 'overlap', queue: null },
+      ])
+      await expect(
+        job(under, 'second', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' }),
+      ).rejects.toThrow()
+    })
+
+    it('counts its end, once, and promotes the next job', async () => {
+      const id = await handedOver({ overlap: 'queue-one' })
+      await dueAgain()
+      const { submissions } = await submitDue()
+      const next = submissions[0]?.jobs[0] ?? ''
+      expect(await jobRow(under, next)).toMatchObject({ state: 'blocked', queue: 'q' })
+      const finished = await finish(id, { state: 'success', error: null, result: '{"ok":true}' })
+      expect(finished).toMatchObject({
+        job: { id, state: 'success', result: { ok: true }, attempt: 1, worker: WORKER },
+        settled: { id, scheduleId: 's', promoted: next, outcome: { state: 'success' } },
+      })
+      expect(await jobRow(under, next)).toMatchObject({ state: 'waiting' })
+      expect(await schedule(under, 's')).toMatchObject({ run_count: 1, error_count: 0 })
+      expect(await handOver()).toMatchObject([{ id: next }])
+    })
+
+    it('counts a failure, with its attempt, its error and its times', async () => {
+      const id = await handedOver()
+      const now = await clock(under)
+      const times = { startedAt: after(now, -5000), finishedAt: after(now, -2000) }
+      await finish(id, { state: 'failed', error: 'out of paper', result: null }, times)
+      expect(await under.store.jobs.get(id)).toMatchObject({
+        state: 'failed',
+        error: 'out of paper',
+        ...times,
+      })
+      expect(await schedule(under, 's')).toMatchObject({
+        run_count: 1,
+        error_count: 1,
+        failed_attempts: 1,
+        last_error: 'out of paper',
+      })
+      expect(await under.query('SELECT outcome, error FROM attempt')).toEqual([
+        { outcome: 'failed', error: 'out of paper' },
+      ])
+    })
+
+    it('after finish: is planned from the report', async () => {
+      const id = await handedOver({ timer: 'every 1h after finish', planned_from: null })
+      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting-finish', nextrun: null })
+      await finish(id)
+      expect(await schedule(under, 's')).toMatchObject({ idle: null, nextrun: expect.any(String) })
+    })
+
+    it('is not ended by a report of a time in the future', async () => {
+      const id = await handedOver()
+      const now = await clock(under)
+      await finish(id, SUCCESS, { startedAt: after(now, MINUTE), finishedAt: after(now, 60 * MINUTE) })
+      const { startedAt, finishedAt } = (await under.store.jobs.get(id)) ?? {}
+      expect(finishedAt?.getTime()).toBeLessThan(after(now, MINUTE).getTime())
+      expect(startedAt).toEqual(finishedAt)
+    })
+
+    it('whose job is replaced is asked to stop, and the next job waits for its report', async () => {
+      const id = await handedOver({ overlap: 'replace' })
+      await dueAgain()
+      const { submissions } = await submitDue()
+      expect(await jobRow(under, id)).toMatchObject({ state: 'external', stop_requested: expect.any(String) })
+      const next = submissions[0]?.jobs[0] ?? ''
+      expect(await jobRow(under, next)).toMatchObject({ state: 'blocked' })
+      await finish(id)
+      expect(await jobRow(under, next)).toMatchObject({ state: 'waiting' })
+    })
+
+    it('whose job is cancelled goes on; a later report changes nothing', async () => {
+      const id = await handedOver()
+      await under.store.jobs.cancel(
+        id,
+        ({ state }) => (state === 'external' ? 'cancel' : null),
+        END_RULES.ofSchedule,
+      )
+      expect(await jobRow(under, id)).toMatchObject({ state: 'cancelled' })
+      expect(await finish(id, null)).toMatchObject({ job: { state: 'cancelled' }, settled: null })
+      expect(await schedule(under, 's')).toMatchObject({ run_count: 0 })
+    })
+  })
+
+  it('a report that comes before the hand-over is committed ends the job, which is not handed over again', async () => {
+    await waiting('a')
+    expect(await finish('a')).toMatchObject({ job: { state: 'success', attempt: 1 } })
+    expect(await handOver()).toEqual([])
+    expect(await finish('unknown')).toBeNull()
+  })
+
+  describe('a job whose end is not reported', () => {
+    const settleOrphans = async () => {
+      const orphans = await under.store.executing.orphans(10)
+      return (await under.store.executing.settle(orphans, END_RULES)).settled
+    }
+
+    it('is named by the inspection after an hour', async () => {
+      await waiting('old')
+      await waiting('new')
+      await handOver()
+      await under.query("UPDATE job SET started = '2020-01-01 00:00:00.000' WHERE id = 'old'")
+      const { unreported, orphans } = await under.store.inspection.inspect()
+      expect(unreported).toEqual([{ id: 'old' }])
+      expect(orphans).toEqual([])
+    })
+
+    it('is left alone until its time limit, found by the sweep then, and has failed', async () => {
+      await waiting('a')
+      await waiting('own limit', { timeout: 1 })
+      await handOver()
+      expect((await under.store.executing.orphans(10)).filter(({ fence }) => fence.id === 'a')).toEqual([])
+      await overdue()
+      expect(await under.store.scheduling.sweep(WORKER, LEASE_MS, 'left by workers')).toMatchObject({
+        orphans: true,
+      })
+      const settled = await settleOrphans()
+      expect(settled.map(({ id }) => id).toSorted()).toEqual(['a', 'own limit'])
+      expect(await jobRow(under, 'a')).toMatchObject({
+        state: 'failed',
+        reason: 'unreported',
+        error: "The queue 'q' did not report the end of this job within 1 hour of the hand-over",
+      })
+      expect(await under.store.scheduling.sweep(WORKER, LEASE_MS, 'left by workers')).toMatchObject({
+        orphans: false,
+      })
+      expect(await finish('a', null)).toMatchObject({ job: { state: 'failed' }, settled: null })
+    })
+
+    it('is a success where the hand-over is the end', async () => {
+      await waiting('a')
+      const [handed] = await handOver(insertOwn, { queue: { ...QUEUE, reports: false } })
+      expect(handed).toMatchObject({ id: 'a' })
+      expect(await jobRow(under, 'a')).toMatchObject({ state: 'external', reason: 'handed-over' })
+      // As after a crash of the worker that handed it over.
+      expect(await settleOrphans()).toMatchObject([{ id: 'a', outcome: { state: 'success' } }])
+      expect(await jobRow(under, 'a')).toMatchObject({ state: 'success', reason: 'handed-over', error: null })
+    })
+  })
+})
