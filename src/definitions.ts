@@ -1,4 +1,5 @@
 import { InvalidInputError } from './errors.ts'
+import type { ExternalQueue } from './executor/hand-over.ts'
 import type { Handler, HandledTask } from './executor/handler.ts'
 import {
   checkedRetention,
@@ -18,11 +19,14 @@ export class Definitions {
   readonly handlers = new Map<string, HandledTask>()
   readonly #declared = new DeclaredSets()
   readonly #housekeeping: DeclaredSets | null
-  /** See `checkExternal`. */
-  #external: readonly string[] | null | undefined
+  readonly #queue: Pick<ExternalQueue, 'tasks'> | null
 
-  /** @param retention  false: no jobs are pruned */
-  constructor(retention: RetentionOptions | false) {
+  /**
+   * @param retention  false: no jobs are pruned
+   * @param queue  the external queue; null: there is none
+   */
+  constructor(retention: RetentionOptions | false, queue: Pick<ExternalQueue, 'tasks'> | null) {
+    this.#queue = queue
     this.#housekeeping = retention === false ? null : new DeclaredSets()
     if (retention !== false)
       this.#housekeeping?.add(
@@ -34,10 +38,15 @@ export class Definitions {
 
   readonly taskNamed = (name: string): Task | null => this.handlers.get(name)?.task ?? null
 
-  /** @throws InvalidInputError when the task already has a handler */
+  /** @throws InvalidInputError when the task already has a handler, or goes to the external queue */
   handle<Input, Args, Result>(task: Task<Input, Args, Result>, handler: Handler<Args, Result>): void {
     if (this.handlers.has(task.name))
       throw new InvalidInputError('handle', `the task '${task.name}' already has a handler`)
+    if (this.#isExternal(task.name))
+      throw new InvalidInputError(
+        'handle',
+        `the task '${task.name}' goes to the external queue, so its handler would never be called; remove it, or leave the task out of externalQueue.tasks`,
+      )
     // The executor passes a handler only args that its task's schema has parsed.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     this.handlers.set(task.name, { task, handler: handler as Handler })
@@ -50,23 +59,9 @@ export class Definitions {
     this.#declared.add(set, declarations, onRemoved)
   }
 
-  /**
-   * @param tasks  those of the external queue; null: all; undefined: there is none
-   * @throws InvalidInputError when one of them has a handler, which would never be called
-   */
-  checkExternal(tasks: readonly string[] | null | undefined): void {
-    this.#external = tasks
-    for (const task of this.handlers.keys())
-      if (this.#isExternal(task))
-        throw new InvalidInputError(
-          'handle',
-          `the task '${task}' goes to the external queue, so its handler would never be called; remove it, or leave the task out of externalQueue.tasks`,
-        )
-  }
-
   #isExternal(task: string): boolean {
-    if (this.#external === undefined || isBuiltIn(task)) return false
-    return this.#external === null || this.#external.includes(task)
+    if (this.#queue === null || isBuiltIn(task)) return false
+    return this.#queue.tasks === null || this.#queue.tasks.includes(task)
   }
 
   /** Adds the handler of the built-in task, unless the application has its own. */

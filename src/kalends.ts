@@ -151,7 +151,7 @@ export class Kalends {
   static async open(target: DatabaseTarget, options: KalendsOptions = {}): Promise<Kalends> {
     const checked = checkedOptions(options)
     const { retention = {} } = options
-    const definitions = new Definitions(retention)
+    const definitions = new Definitions(retention, checked.externalQueue)
     // If a loop's connection is lost without notice, the loop continues when the lease of its marks has ended.
     const stores = await openStores(target, { ...options, longestUseMs: checked.leaseMs })
     return new Kalends(stores, checked, definitions)
@@ -205,7 +205,7 @@ export class Kalends {
   /**
    * Sets the function that runs the jobs of a task in this process. Call it before `start`.
    *
-   * @throws InvalidInputError when the task already has a handler
+   * @throws InvalidInputError when the task already has a handler, or goes to the external queue
    */
   handle<Input, Args, Result>(task: Task<Input, Args, Result>, handler: Handler<Args, Result>): void {
     this.#lifecycle.definitionsFor('handle').handle(task, handler)

@@ -121,7 +121,6 @@ export class Lifecycle {
 
   async #build({ concurrency, schedules }: CheckedStart): Promise<Worker> {
     const runsJobs = concurrency > 0
-    this.#definitions.checkExternal(this.#options.externalQueue?.tasks)
     if (runsJobs) this.#definitions.handleHousekeeping(this.#stores.loops.retention)
     return new Worker({
       ...this.#options,

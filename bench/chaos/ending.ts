@@ -9,7 +9,7 @@ import { ONLY } from './workload.ts'
 const LIMIT_MS = 120_000
 /** A job that an edit has put off for longer is not waited for. */
 const FAR_MS = 20_000
-const HANDLED: readonly string[] = ['tick', 'slow', 'hang', 'throw', 'exit', 'deaf', 'block']
+const HANDLED: readonly string[] = ['tick', 'slow', 'hang', 'throw', 'exit', 'deaf', 'block', 'hand']
 
 /** Disables all schedules, one after the other, as people would, so that the harness makes no deadlocks. */
 export async function disableAll(target: Target): Promise<void> {
@@ -39,7 +39,7 @@ export async function comeToRest(
 
 async function restlessRows({ query }: Target, workers: number): Promise<string[]> {
   const jobs = await query(
-    "SELECT id, periodic_task_id, task, state, worker, attempt, run_at FROM job WHERE state IN ('waiting', 'blocked', 'running') LIMIT 20",
+    "SELECT id, periodic_task_id, task, state, worker, attempt, run_at FROM job WHERE state IN ('waiting', 'blocked', 'running', 'external') LIMIT 20",
   )
   const schedules = await query(
     'SELECT id, worker, mark_ends, nextrun, planned_from, wake_at FROM periodic_task WHERE wake_at IS NOT NULL OR worker IS NOT NULL LIMIT 20',

@@ -1,6 +1,6 @@
 /** The workers: as many places as there were at the start, each a process that stands up again when it ends. */
 import type { Fleet, Target } from './fault.ts'
-import { WorkerMember } from './member.ts'
+import { type QueuePlace, WorkerMember } from './member.ts'
 import type { Random } from './random.ts'
 
 export interface FleetOptions {
@@ -9,6 +9,7 @@ export interface FleetOptions {
   readonly leaseMs: number
   readonly pollIntervalMs: number
   readonly folder: string
+  readonly queue: QueuePlace | null
   /** Options of Node and environment of the processes, besides those of the target. */
   readonly execArgv: readonly string[]
   readonly environment: Readonly<Record<string, string>>

@@ -30,6 +30,7 @@ interface Options {
   readonly break?: string
   readonly only?: readonly string[]
   readonly folder?: string
+  readonly queue?: 'same' | 'elsewhere'
   readonly check?: string
   readonly list?: boolean
 }
@@ -54,6 +55,12 @@ const program = new Command('chaos')
   )
   .option('--only <faults>', 'only these, by name or the part before the dot, with commas between', (text) =>
     text.split(','),
+  )
+  .addOption(
+    new Option(
+      '--queue <place>',
+      'the application has a queue of its own: in the same database, or elsewhere',
+    ).choices(['same', 'elsewhere']),
   )
   .option('--folder <path>', 'where the record goes; default bench/results/chaos-…')
   .option('--check <folder>', 'only check what a run has left')
@@ -115,6 +122,7 @@ async function play(
     workers: options.workers,
     schedules: options.schedules,
     broken: options.break === undefined ? null : breakNamed(options.break),
+    queue: options.queue ?? null,
     signal: whenCalledOff(),
     say,
   })
@@ -167,8 +175,17 @@ function chosen(faults: readonly Fault[], only: readonly string[] | undefined): 
 }
 
 function replay(options: Partial<Options>): string[] {
-  const { minutes, faults, seed, workers, schedules, only } = options
-  const given = { minutes, faults, seed, workers, schedules, break: options.break, only: only?.join(',') }
+  const { minutes, faults, seed, workers, schedules, queue, only } = options
+  const given = {
+    minutes,
+    faults,
+    seed,
+    workers,
+    schedules,
+    queue,
+    break: options.break,
+    only: only?.join(','),
+  }
   return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${value}`]))
 }
 

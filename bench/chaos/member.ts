@@ -11,6 +11,9 @@ import { WorkerClock } from './worker-clock.ts'
 
 const program = fileURLToPath(new URL('worker.mjs', import.meta.url))
 
+/** In the database of Kalends, or in a file of its own. */
+export type QueuePlace = 'same' | 'elsewhere'
+
 export interface WorkerSettings {
   readonly url: string
   /** Whether the worker uses a pool that its application has opened. */
@@ -20,6 +23,8 @@ export interface WorkerSettings {
   readonly pollIntervalMs: number
   readonly concurrency: number
   readonly folder: string
+  /** Where the application's own queue is; null: it has none. */
+  readonly queue: QueuePlace | null
   readonly set: { readonly name: string; readonly schedules: readonly FleetDeclaration[] }
 }
 
@@ -41,6 +46,7 @@ export interface MemberOptions {
   readonly pollIntervalMs: number
   /** Where its logs go. */
   readonly folder: string
+  readonly queue: QueuePlace | null
   readonly environment: Readonly<Record<string, string>>
   /** Options of Node, before the program. */
   readonly execArgv: readonly string[]
@@ -183,7 +189,7 @@ export class WorkerMember implements Member {
   }
 
   #spawn(): ChildProcess {
-    const { leaseMs, pollIntervalMs, folder, execArgv } = this.#options
+    const { leaseMs, pollIntervalMs, folder, queue, execArgv } = this.#options
     const settings: WorkerSettings = {
       url: this.way.url,
       isLent: this.isLent,
@@ -192,6 +198,7 @@ export class WorkerMember implements Member {
       pollIntervalMs,
       concurrency: CONCURRENCY,
       folder,
+      queue,
       set: { name: FLEET_SET, schedules: fleetDeclarations[this.version] },
     }
     const output = openSync(join(folder, `${this.name}.log`), 'a')

@@ -1,9 +1,11 @@
 /** A run's record on disk: what the checker needs, in a folder that can be kept, sent and checked again. */
-import { createReadStream, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createReadStream, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import Libsql from 'libsql'
 import type { Target } from './fault.ts'
+import type { QueuePlace } from './member.ts'
 import type { JournalEntry, RowText, RunLine, RunRecord } from './record.ts'
 
 /** What is known of a run besides its lines and rows. */
@@ -16,6 +18,7 @@ const TABLES = [
   { name: 'workers', table: 'worker', key: ['id'] },
 ]
 const PAGE = 2000
+const QUEUE = 'queue.jsonl'
 
 export function saveFacts(folder: string, facts: RunFacts): void {
   writeFileSync(join(folder, 'run.json'), `${JSON.stringify(facts, null, 2)}\n`)
@@ -45,6 +48,18 @@ export async function saveRows(folder: string, target: Pick<Target, 'query'>): P
   }
 }
 
+/** The rows of the application's own queue. */
+export async function saveQueue(
+  folder: string,
+  target: Pick<Target, 'query'>,
+  place: QueuePlace,
+): Promise<void> {
+  const select = 'SELECT id, schedule, state FROM own_job'
+  const rows =
+    place === 'same' ? await target.query(select) : new Libsql(join(folder, 'queue.db')).prepare(select).all()
+  writeFileSync(join(folder, QUEUE), rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+}
+
 /** @throws Error when the folder holds no record of a run */
 export async function readRecord(folder: string): Promise<RunRecord> {
   const logs = readdirSync(folder).filter((file) => /^runs-.*\.jsonl$/.test(file))
@@ -58,6 +73,7 @@ export async function readRecord(folder: string): Promise<RunRecord> {
     jobs: await lines<RowText>(join(folder, `jobs.jsonl`)),
     attempts: await lines<RowText>(join(folder, `attempts.jsonl`)),
     workers: await lines<RowText>(join(folder, `workers.jsonl`)),
+    queue: existsSync(join(folder, QUEUE)) ? await lines<RowText>(join(folder, QUEUE)) : null,
   }
 }
 

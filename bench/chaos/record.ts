@@ -126,6 +126,8 @@ export interface RunRecord {
   readonly jobs: readonly RowText[]
   readonly attempts: readonly RowText[]
   readonly workers: readonly RowText[]
+  /** The rows of the application's own queue; null: it has none. */
+  readonly queue: readonly RowText[] | null
   /** Deadlocks that the server counted, less those that faults made on purpose; null: it does not tell. */
   readonly deadlocks: number | null
 }

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import Libsql from 'libsql'
 import { Kalends } from '../../src/index.ts'
 import { brokenProcess, type Break } from './breaks.ts'
 import { databaseNow } from './dates.ts'
@@ -11,7 +12,8 @@ import { mostInTrouble, WorkerFleet } from './fleet.ts'
 import { FileJournal } from './journal.ts'
 import { playScript } from './playing.ts'
 import { randomOf } from './random.ts'
-import { saveFacts, saveRows } from './record-files.ts'
+import type { QueuePlace } from './member.ts'
+import { saveFacts, saveQueue, saveRows } from './record-files.ts'
 import { ALLOWANCE_MS } from './recovery.ts'
 import { type Play, scriptOf } from './script.ts'
 import { workload, writeSchedules } from './workload.ts'
@@ -32,6 +34,8 @@ export interface RunOptions {
   readonly workers: number
   readonly schedules: number
   readonly broken: Break | null
+  /** Where the application's own queue is; null or absent: it has none. */
+  readonly queue?: QueuePlace | null
   /** How long all work may take to end. Default: longer than all attempts of a job with their time limits. */
   readonly restWithinMs?: number
   /** Called off: faults are mended, and what there is is checked. */
@@ -50,7 +54,7 @@ export interface RunEnd {
 
 /** @param faultsOf  all that may be played */
 export async function run(target: Target, faults: readonly Fault[], options: RunOptions): Promise<RunEnd> {
-  const { folder, seed, signal, say } = options
+  const { folder, seed, signal, say, queue = null } = options
   mkdirSync(folder, { recursive: true })
   const journal = new FileJournal(folder)
   const random = randomOf(seed)
@@ -62,12 +66,15 @@ export async function run(target: Target, faults: readonly Fault[], options: Run
     deadlocks: null,
   })
   await migrate(target, options.broken)
+  if (queue === 'same') await target.query(CREATE)
+  if (queue === 'elsewhere') makeQueueFile(folder)
   const fleet = await WorkerFleet.start({
     target,
     size: options.workers,
     leaseMs: LEASE_MS,
     pollIntervalMs: POLL_INTERVAL_MS,
     folder,
+    queue,
     say,
     ...(options.broken === null
       ? { execArgv: [], environment: {} }
@@ -84,7 +91,11 @@ export async function run(target: Target, faults: readonly Fault[], options: Run
     }
     await tellClock(ground)
     const workers = fleet.members.map(({ name }) => name)
-    await writeSchedules(target, journal, workload(options.schedules, random.fork('workload'), workers))
+    await writeSchedules(
+      target,
+      journal,
+      workload(options.schedules, random.fork('workload'), workers, queue !== null),
+    )
     const begin = performance.now()
     await phase(ground, 'begin')
     await ground.pause(WARM_UP_MS)
@@ -120,7 +131,7 @@ export async function run(target: Target, faults: readonly Fault[], options: Run
 async function end(
   { target, journal }: Ground,
   fleet: WorkerFleet,
-  { folder, seed, say, restWithinMs }: RunOptions,
+  { folder, seed, say, restWithinMs, queue = null }: RunOptions,
 ): Promise<string[]> {
   say('no more slots: waiting until all work has ended')
   await disableAll(target)
@@ -135,10 +146,22 @@ async function end(
     deadlocks: await target.deadlocks(),
   })
   await saveRows(folder, target)
+  if (queue !== null) await saveQueue(folder, target, queue)
   return [
     ...restless,
     ...left.map(({ id }) => `the worker ${String(id)} was stopped and is still registered`),
   ]
+}
+
+/** The table of the application's own queue. */
+const CREATE =
+  "CREATE TABLE own_job (id VARCHAR(254) NOT NULL PRIMARY KEY, slot BIGINT, schedule VARCHAR(254), worker VARCHAR(255) NOT NULL, attempt INT NOT NULL, taken_by VARCHAR(64), state VARCHAR(8) NOT NULL DEFAULT 'new')"
+
+function makeQueueFile(folder: string): void {
+  const database = new Libsql(join(folder, 'queue.db'))
+  database.exec('PRAGMA journal_mode = WAL')
+  database.exec(CREATE)
+  database.close()
 }
 
 /** The tables, and with them all that a break takes away from them. */

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import mysql from 'mysql2/promise'
 import { Kalends, task } from '../../dist/index.js'
+import { openOwnQueue } from './own-queue.mjs'
 
 /** @type {import('./member.ts').WorkerSettings} */
 const settings = JSON.parse(process.argv[2] ?? '{}')
@@ -32,18 +33,20 @@ function monotonicMs() {
  * @param {import('../../dist/index.js').HandlerContext} context
  */
 function log(event, { job, slot, attempt }) {
-  /** @type {import('./record.ts').RunLine} */
-  const line = {
+  write({
     event,
-    mono: monotonicMs(),
     job: job.id,
     task: job.task,
     schedule: job.scheduleId,
     slot: slot === null ? null : slot.getTime(),
     attempt,
     worker: job.worker ?? '',
-  }
-  writeSync(runs, `${JSON.stringify(line)}\n`)
+  })
+}
+
+/** @param {Omit<import('./record.ts').RunLine, 'mono'>} line */
+function write(line) {
+  writeSync(runs, `${JSON.stringify({ ...line, mono: monotonicMs() })}\n`)
 }
 
 /**
@@ -87,11 +90,19 @@ const behaviours = {
 
 const POOL_SIZE = 5
 const lent = settings.isLent ? mysql.createPool({ uri: settings.url, connectionLimit: POOL_SIZE }) : null
+const queue = settings.queue === null ? null : openOwnQueue({ ...settings, queue: settings.queue })
 const kalends = await Kalends.open(lent ?? settings.url, {
   retention: false,
   worker: settings.worker,
   lease: settings.leaseMs,
   pollInterval: settings.pollIntervalMs,
+  ...(queue !== null && {
+    externalQueue: {
+      tasks: ['hand'],
+      timeout: '15s',
+      submit: (jobs, context) => queue.submit(jobs, context),
+    },
+  }),
 })
 
 /** Short, so that a run comes to its end; edits of a schedule's own policy go before. */
@@ -206,4 +217,8 @@ process.on('disconnect', () => process.exit())
 if (!process.connected) process.exit()
 
 await kalends.start({ concurrency: settings.concurrency })
+void queue?.run(
+  (event, { id, ...item }) => write({ event, job: id, task: 'hand', ...item }),
+  (id) => kalends.external.finish(id, { state: 'success' }),
+)
 tell({ event: 'ready', worker: String(kalends.health().worker) })

@@ -76,8 +76,14 @@ const WORK: readonly Columns[] = [
 /**
  * @param count  of all schedules, 10 or more, without those of the workers
  * @param workers  the names of the workers
+ * @param hasQueue  whether the application has a queue of its own
  */
-export function workload(count: number, random: Random, workers: readonly string[]): NewSchedule[] {
+export function workload(
+  count: number,
+  random: Random,
+  workers: readonly string[],
+  hasQueue: boolean,
+): NewSchedule[] {
   const canaries = Math.max(4, Math.round(count * SHARES.canary))
   const edits = Math.max(2, Math.round(count * SHARES.edit))
   const others = Math.max(4, count - canaries - edits)
@@ -96,12 +102,22 @@ export function workload(count: number, random: Random, workers: readonly string
       ...QUICK_RETRY,
     })),
     ...mixed(others, random),
+    ...(hasQueue ? numbered(HANDED, 'handed-', handed) : []),
     ...workers.map((name) => ({
       id: `${ONLY}${name}`,
       columns: { task: `${ONLY}${name}`, timer: '*:*:*', ...STUBBORN },
     })),
   ]
 }
+
+/** Schedules whose jobs go to the application's own queue. */
+const HANDED = 24
+const handed = (index: number): Columns => ({
+  task: 'hand',
+  ...turn(POLICIES, index),
+  timer: turn(['*:*:*', 'every 2s', 'every 1s after finish', '*:*:0/3 Europe/Berlin'], Math.floor(index / 5)),
+  group_: turn(['', 'red', 'blue'], index),
+})
 
 /** Every kind in turn, so that also a small run has all that there is room for. */
 function mixed(count: number, random: Random): NewSchedule[] {

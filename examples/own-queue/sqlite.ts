@@ -47,14 +47,17 @@ export async function openSqlite(path: string): Promise<OwnQueue> {
 
 /** With better-sqlite3, this is `drizzle(connection)` of drizzle-orm/better-sqlite3. */
 function drizzleOn(connection: Pick<Libsql.Database, 'prepare'>) {
-  return drizzle(async (text, params: unknown[]) => ({
-    rows: await whileBusy(() => {
-      const statement = connection.prepare(text)
-      if (statement.reader) return statement.raw().all(...params)
-      statement.run(...params)
-      return []
-    }),
-  }))
+  return drizzle(async (text, params: unknown[]) => {
+    // Once: a write that found the file busy stays half done in this driver until the same statement runs again.
+    const statement = connection.prepare(text)
+    return {
+      rows: await whileBusy(() => {
+        if (statement.reader) return statement.raw().all(...params)
+        statement.run(...params)
+        return []
+      }),
+    }
+  })
 }
 
 /** Another connection may be writing: waits for it outside of the driver, which would hold the event loop. */

@@ -53,17 +53,12 @@ function rowsOf(client: Pool | PoolConnection): Rows {
 
 /** On the connection that `submit` gets. */
 export function rowsOn(tx: unknown): Rows {
-  if (tx instanceof Libsql) return async (sql, params = []) => select(tx, sql, params)
+  if (tx instanceof Libsql) return async (sql, params = []) => select(tx.prepare(sql), params)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- on MySQL, it is a connection of mysql2
   return rowsOf(tx as PoolConnection)
 }
 
-function select<Row>(
-  connection: Pick<Libsql.Database, 'prepare'>,
-  sql: string,
-  params: readonly Value[],
-): Row[] {
-  const statement = connection.prepare(sql)
+function select<Row>(statement: Libsql.Statement, params: readonly Value[]): Row[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rows are what the statement selects
   if (statement.reader) return statement.all(...params) as Row[]
   statement.run(...params)
@@ -95,10 +90,12 @@ async function onConnection<Result>(path: string, work: (rows: Rows) => Promise<
   const connection = new Libsql(path, { timeout: 5 })
   try {
     return await work(async <Row>(sql: string, params: readonly Value[] = []) => {
+      // Once: a write that found the file busy stays half done in this driver until the same statement runs again.
+      const statement = connection.prepare(sql)
       // Another connection may be writing: wait for it outside of the driver, which would hold the event loop.
       for (let tries = 1; ; tries += 1) {
         try {
-          return select<Row>(connection, sql, params)
+          return select<Row>(statement, params)
         } catch (error) {
           if (!isBusy(error) || tries === 1000) throw error
           await pause(5)

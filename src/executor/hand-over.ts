@@ -75,7 +75,7 @@ export class HandOver {
 
   constructor(options: HandOverOptions) {
     this.#options = options
-    this.#queue = { ...options.queue, deadlineMs: options.leaseMs * DEADLINE }
+    this.#queue = { ...options.queue, deadlineMs: Math.floor(options.leaseMs * DEADLINE) }
     this.#setAside = new SetAside({
       ...BACK_OFF,
       now: () => performance.now(),

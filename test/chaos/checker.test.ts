@@ -90,6 +90,22 @@ describe('a correct record passes', () => {
     expect(rulesOf({ ...record, journal: [...record.journal, deletion] })).toEqual([])
   })
 
+  it('with a queue of the application that has exactly what was handed over', () => {
+    const record = goodRecord()
+    const jobs = record.jobs.map((job) =>
+      job['state'] === 'skipped' || job['task'] !== 'tick' ? job : { ...job, queue: 'external' },
+    )
+    const queue = jobs.flatMap(({ id = '', queue: of }) =>
+      of === 'external' ? [{ id, schedule: 's', state: 'taken' }] : [],
+    )
+    expect(queue.length).toBeGreaterThan(20)
+    expect(rulesOf({ ...record, jobs, queue })).toEqual([])
+    expect(rulesOf({ ...record, jobs, queue: queue.slice(1) })).toEqual(['lost'])
+    expect(
+      rulesOf({ ...record, jobs, queue: [...queue, { id: 'x', schedule: null, state: 'new' }] }),
+    ).toEqual(['doubled'])
+  })
+
   const startedAgain = (released: boolean): RunRecord => {
     const record = goodRecord()
     const job = record.jobs.find(({ periodic_task_id: id }) => id === 'canary-1')

@@ -164,6 +164,7 @@ export class Imitation {
         .filter((job) => job.state === 'failed')
         .map(({ id }) => ({ job_id: id, claim: 1 })),
       workers: [{ id: WORKER }],
+      queue: null,
       deadlocks: 0,
     }
   }

@@ -57,6 +57,7 @@ export async function eachFault(
         leaseMs: 4000,
         pollIntervalMs: 1000,
         folder,
+        queue: null,
         execArgv: [],
         environment: {},
         say: () => {},

@@ -245,7 +245,7 @@ test('secrets of the args are hidden in the reported error', async () => {
   expect(await app.kalends.jobs.get(id)).toMatchObject({ error: 'wrong password [redacted]' })
 })
 
-test('a handler for a task of the queue is an error at the start', async () => {
+test('a task of the queue needs no handler, and one is an error', async () => {
   const submit = () => {}
   await expect(
     open((kalends) => kalends.handle(work, submit), { externalQueue: { submit } }),
@@ -253,6 +253,12 @@ test('a handler for a task of the queue is an error at the start', async () => {
   await expect(
     open((kalends) => kalends.handle(work, submit), { externalQueue: { submit, tasks: ['work'] } }),
   ).rejects.toThrow(InvalidInputError)
+  const kalends = await Kalends.open('sqlite::memory:', { externalQueue: { submit, tasks: [work] } })
+  onTestFinished(() => kalends.stop())
+  kalends.declare('set', [{ task: work, timer: 'daily' }])
+  await kalends.check()
+  kalends.declare('more', [{ task: other, timer: 'daily' }])
+  await expect(kalends.check()).rejects.toThrow("'other'")
 })
 
 test.each([

@@ -343,6 +343,7 @@ onEachStore((under) => {
         settled: { id, scheduleId: 's', promoted: next, outcome: { state: 'success' } },
       })
       expect(await jobRow(under, next)).toMatchObject({ state: 'waiting' })
+      expect(await under.query('SELECT outcome FROM attempt')).toEqual([])
       expect(await schedule(under, 's')).toMatchObject({ run_count: 1, error_count: 0 })
       expect(await handOver()).toMatchObject([{ id: next }])
     })
@@ -366,6 +367,14 @@ onEachStore((under) => {
       expect(await under.query('SELECT outcome, error FROM attempt')).toEqual([
         { outcome: 'failed', error: 'out of paper' },
       ])
+    })
+
+    it('does not count a cancelled run', async () => {
+      const id = await handedOver()
+      await finish(id, { state: 'cancelled', error: 'not needed', result: null })
+      expect(await jobRow(under, id)).toMatchObject({ state: 'cancelled', error: 'not needed' })
+      expect(await schedule(under, 's')).toMatchObject({ run_count: 0, error_count: 0 })
+      expect(await under.query('SELECT outcome FROM attempt')).toEqual([{ outcome: 'cancelled' }])
     })
 
     it('after finish: is planned from the report', async () => {

@@ -62,7 +62,7 @@ eachDatabase(({ kind, fresh }) => {
       // Ahead enough to be planned before it comes, on a machine that is busy.
       controlFrom = Math.ceil((await clock()) / 1000 + 5) * 1000
       await admin(
-        `INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ('control', 'tick', '*:*:*', '${sqlInstant(controlFrom)}')`,
+        `INSERT INTO periodic_task (id, task, timer, nextrun, catch_up) VALUES ('control', 'tick', '*:*:*', '${sqlInstant(controlFrom)}', 100)`,
       )
       return () => database.drop()
     })

@@ -9,6 +9,7 @@ import { deadlocks } from './rules/deadlocks.ts'
 import { early } from './rules/early.ts'
 import { ended } from './rules/ended.ts'
 import { growing } from './rules/growing.ts'
+import { handed } from './rules/handed.ts'
 import { lost } from './rules/lost.ts'
 import { marks } from './rules/marks.ts'
 import { once } from './rules/once.ts'
@@ -38,6 +39,7 @@ const RULES: readonly ((evidence: Evidence) => Violation[])[] = [
   attempts,
   deadlocks,
   stalled,
+  handed,
 ]
 
 export function check(record: RunRecord): Verdict {

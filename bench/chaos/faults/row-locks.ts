@@ -77,12 +77,12 @@ function heldOfKilled(admin: Admin, what: What, leaseMs: number): Fault {
   return {
     name: `locks.killed-${what}`,
     weight: 3,
-    lastsMs: 3 * leaseMs + START_MS,
+    lastsMs: 4 * leaseMs + START_MS,
     scope: 'single',
     run: (ground, random) =>
       withMember(ground, random, async (member) => {
-        // Other workers evict it only after three fifths of a lease.
-        const ms = random.int(2 * leaseMs, 3 * leaseMs)
+        // Other workers evict it only after three fifths of a lease, and one that waits for that stops only after as long.
+        const ms = random.int(3 * leaseMs, 4 * leaseMs)
         const isBackAtOnce = random.chance(0.5)
         const report = await admin.rolledBack(async (connection) => {
           const own = await lockOf(connection, what, member)

@@ -1,11 +1,12 @@
 import { ConflictError } from '../../errors.ts'
 import type { Job } from '../../model/job.ts'
+import type { AttemptEnd } from '../../model/settle.ts'
 import { ANY_OWNER, type Owner, shownId } from '../../model/owner.ts'
 import { JOB_SETTING_NAMES, settingOf } from '../../model/settings.ts'
 import type { SqlValue } from '../database.ts'
 import { fromStored, toText } from '../../model/instant.ts'
 import type { SettledAttempt } from '../executing-store.ts'
-import type { JobStore, NewJob } from '../job-store.ts'
+import type { FinishedRun, JobStore, NewJob } from '../job-store.ts'
 import { AttemptsLocked, writeAttempts } from './attempts.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { and, both, OPEN, scopeCondition } from './conditions.ts'
@@ -113,8 +114,7 @@ async function finishLocked(
     const outcome = { ...run, reason: null }
     const turns = await nextInTurn(tx, [{ row, outcome }])
     await writeEnds(tx, [{ row, outcome }], turns, schedules, ofSchedule)
-    if (row.worker !== null)
-      await record?.(tx, [{ row, outcome, end: { kind: 'error', error: run.error ?? '', permanent: true } }])
+    if (row.worker !== null) await record?.(tx, [{ row, outcome, end: attemptEnd(run) }])
     const finished = earlierOf(finishedAt, fromStored(row.clock))
     const started = earlierOf(startedAt ?? (row.started === null ? null : fromStored(row.started)), finished)
     await updateRows(tx, tx.tables.job, { started: '?', finished: '?' }, [row.id], {
@@ -133,6 +133,13 @@ async function finishLocked(
   }
   const job = await readJob(tx, owner, locked.row.id)
   return job && { job, settled }
+}
+
+function attemptEnd({ state, error, result }: FinishedRun): AttemptEnd {
+  if (state === 'success') return { kind: 'success', result }
+  return state === 'cancelled'
+    ? { kind: 'cancelled', error }
+    : { kind: 'error', error: error ?? '', permanent: true }
 }
 
 /** A queue's clock may be ahead of the database's. */

@@ -1,0 +1,180 @@
+/**
+ * The queue of an application, and the workers of the application that run its jobs: in the same database as Kalends,
+ * or elsewhere, in a file of its own. Its submit misbehaves in every way from time to time.
+ */
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import Libsql from 'libsql'
+import mysql from 'mysql2/promise'
+
+const COLUMNS = ['id', 'slot', 'schedule', 'worker', 'attempt']
+const VALUES = COLUMNS.map(() => '?').join(', ')
+
+/** How often, of all calls of submit, it does each of these. */
+const MISBEHAVIOUR = { throw: 0.03, hang: 0.01, deadlock: 0.02, commit: 0.02, ddl: 0.01 }
+
+/** @returns {keyof MISBEHAVIOUR | null} */
+function misbehaviour() {
+  let chance = Math.random()
+  for (const [name, share] of Object.entries(MISBEHAVIOUR)) {
+    chance -= share
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one of its keys
+    if (chance < 0) return /** @type {keyof MISBEHAVIOUR} */ (name)
+  }
+  return null
+}
+
+/**
+ * @typedef {(sql: string, params?: readonly (string | number | null)[]) => Promise<readonly Record<string, unknown>[]>} Rows
+ * @typedef {{ insert: string, rows: Rows, on: (tx: unknown) => Rows }} Access
+ */
+
+/**
+ * @param {string} path
+ * @returns {Access}
+ */
+function sqlite(path) {
+  const connection = new Libsql(path, { timeout: 5 })
+  /** @param {Libsql.Database} on @returns {Rows} */
+  const rowsOn =
+    (on) =>
+    async (sql, params = []) => {
+      // Once: a write that found the file busy stays half done in the driver until the same statement runs again.
+      const statement = on.prepare(sql)
+      for (;;) {
+        try {
+          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- rows
+          if (statement.reader) return /** @type {Record<string, unknown>[]} */ (statement.all(...params))
+          statement.run(...params)
+          return []
+        } catch (error) {
+          // Whoever else writes; waits for it outside of the driver, which would hold the event loop.
+          if (!String(error).includes('database is locked')) throw error
+          await pause(5)
+        }
+      }
+    }
+  return {
+    insert: `INSERT INTO own_job (${COLUMNS.join(', ')}) VALUES (${VALUES}) ON CONFLICT DO NOTHING`,
+    rows: rowsOn(connection),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as Kalends says
+    on: (tx) => rowsOn(/** @type {Libsql.Database} */ (tx)),
+  }
+}
+
+/**
+ * @param {string} uri
+ * @returns {Access}
+ */
+function server(uri) {
+  const pool = mysql.createPool({ uri, connectionLimit: 2 })
+  /** @param {Pick<mysql.Pool, 'query'>} on @returns {Rows} */
+  const rowsOn =
+    (on) =>
+    async (sql, params = []) => {
+      const [rows] = await on.query(sql, [...params])
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- rows
+      return Array.isArray(rows) ? /** @type {Record<string, unknown>[]} */ (rows) : []
+    }
+  return {
+    insert: `INSERT INTO own_job (${COLUMNS.join(', ')}) VALUES (${VALUES}) ON DUPLICATE KEY UPDATE id = id`,
+    rows: rowsOn(pool),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as Kalends says
+    on: (tx) => rowsOn(/** @type {mysql.Connection} */ (tx)),
+  }
+}
+
+/** @param {{ queue: 'same' | 'elsewhere', url: string, folder: string, worker: string }} settings */
+export function openOwnQueue({ queue, url, folder, worker }) {
+  const isSame = queue === 'same'
+  const isServer = isSame && !url.startsWith('sqlite:')
+  const access = isServer
+    ? server(url.replace(/^mariadb:/, 'mysql:'))
+    : sqlite(isSame ? url.slice('sqlite:'.length) : join(folder, 'queue.db'))
+  const self = `${worker}-${process.pid}`
+  return {
+    /** @param {readonly import('../../dist/index.js').Job[]} jobs @param {{ tx: unknown }} context */
+    async submit(jobs, { tx }) {
+      const how = misbehaviour()
+      const rows = isSame ? access.on(tx) : access.rows
+      // As the server does after a deadlock; here nobody notices.
+      if (how === 'deadlock') await access.on(tx)('ROLLBACK')
+      for (const { id, slot, scheduleId, worker: by, attempt } of jobs)
+        await rows(access.insert, [id, slot?.getTime() ?? null, scheduleId, by, attempt])
+      if (how === 'throw') throw new Error('submit fails')
+      if (how === 'hang') await new Promise(() => undefined)
+      if (how === 'commit') await access.on(tx)('COMMIT')
+      if (how === 'ddl') await access.on(tx)('CREATE TABLE IF NOT EXISTS own_ddl (id INT)')
+    },
+
+    /**
+     * Runs its jobs, each at most once: one that a worker took and did not report is lost, and ends by its time limit.
+     *
+     * @param {(event: 'start' | 'end', job: { id: string, slot: number | null, schedule: string | null, worker: string, attempt: number }) => void} log
+     * @param {(id: string) => Promise<unknown>} report
+     */
+    async run(log, report) {
+      for (;;) {
+        try {
+          const taken = await take(access, isServer, self)
+          if (taken === null) await pause(50)
+          else {
+            log('start', taken)
+            await pause(Math.random() * 50)
+            log('end', taken)
+            // Not waited for: while the database is away, reports are repeated.
+            void repeatedly(() => report(taken.id))
+          }
+        } catch {
+          await pause(200)
+        }
+      }
+    },
+  }
+}
+
+/** @param {() => Promise<unknown>} work */
+async function repeatedly(work) {
+  for (let tries = 0; tries < 100; tries += 1) {
+    try {
+      await work()
+      return
+    } catch {
+      await pause(200)
+    }
+  }
+}
+
+/** @param {Access} access @param {boolean} isServer @param {string} self */
+async function take({ rows }, isServer, self) {
+  if (isServer) {
+    // No locks on others: who is first has it.
+    const [found] = await rows("SELECT id FROM own_job WHERE state = 'new' ORDER BY RAND() LIMIT 1")
+    if (found === undefined) return null
+    await rows("UPDATE own_job SET state = 'taken', taken_by = ? WHERE id = ? AND state = 'new'", [
+      self,
+      String(found['id']),
+    ])
+    const [row] = await rows('SELECT * FROM own_job WHERE id = ? AND taken_by = ?', [
+      String(found['id']),
+      self,
+    ])
+    return row === undefined ? null : itemOf(row)
+  }
+  const [row] = await rows(
+    "UPDATE own_job SET state = 'taken', taken_by = ? WHERE id = (SELECT MIN(id) FROM own_job WHERE state = 'new') RETURNING *",
+    [self],
+  )
+  return row === undefined ? null : itemOf(row)
+}
+
+/** @param {Record<string, unknown>} row */
+function itemOf({ id, slot, schedule, worker, attempt }) {
+  return {
+    id: String(id),
+    slot: slot === null ? null : Number(slot),
+    schedule: schedule === null ? null : String(schedule),
+    worker: String(worker),
+    attempt: Number(attempt),
+  }
+}
