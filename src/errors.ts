@@ -195,12 +195,6 @@ export function shortened(text: string, limit: number): string {
   return `${start.toString().replace(/\ufffd$/, '')}${note}`
 }
 
-/** An error, what caused it, and so on. */
-export function withCauses(error: unknown, most = MOST_CAUSES): unknown[] {
-  if (error === undefined || most === 0) return []
-  return [error, ...withCauses(error instanceof Error ? error.cause : undefined, most - 1)]
-}
-
 /** The message of anything that was thrown. Never throws. */
 export function messageOf(thrown: unknown): string {
   return isA(thrown, Error) ? (textIn(thrown, 'message') ?? '(no readable message)') : valueText(thrown)

@@ -12,6 +12,7 @@ import { checkedFunction, checkedName, checkedWhole, shownInput, spanOption } fr
 import { Redaction } from './model/redaction.ts'
 import { spreadFactor } from './model/settle.ts'
 import { checkedTask, checkedTaskName, DEFAULT_ARGS_LIMIT, isBuiltIn, type Task } from './model/task.ts'
+import { EVERY_TASK } from './store/executing-store.ts'
 import type { StoreOptions } from './store/open.ts'
 import { checkedZone } from './timer/index.ts'
 
@@ -209,6 +210,11 @@ function checkedTasks(tasks: readonly unknown[]): string[] {
   const names = tasks.map((task: unknown) =>
     checkedTaskName(typeof task === 'string' ? task : checkedTask(task).name),
   )
+  if (names.includes(EVERY_TASK))
+    throw new InvalidInputError(
+      'externalQueue.tasks',
+      `'${EVERY_TASK}' is no task; leave the option out for all tasks`,
+    )
   const builtIn = names.find(isBuiltIn)
   if (builtIn !== undefined)
     throw new InvalidInputError(
@@ -271,12 +277,13 @@ export function checkedStart(
 ): CheckedStart {
   checkKeys(options, START_OPTIONS)
   const { scheduler = true, signals = false } = options
-  for (const [name, value] of [
-    ['scheduler', scheduler],
-    ['signals', signals],
-  ] as const)
-    if (typeof value !== 'boolean')
-      throw new InvalidInputError(name, `true or false is needed, not ${shownInput(value)}`)
+  if (typeof scheduler !== 'boolean')
+    throw new InvalidInputError(
+      'scheduler',
+      `true or false is needed, not ${shownInput(scheduler)}; a queue is the option externalQueue of Kalends.open`,
+    )
+  if (typeof signals !== 'boolean')
+    throw new InvalidInputError('signals', `true or false is needed, not ${shownInput(signals)}`)
   const concurrency = checkedWhole('concurrency', options.concurrency, 0, 10_000)
   if (queue?.tasks === null && (concurrency ?? 0) > 0)
     throw new InvalidInputError('concurrency', 'all jobs go to the external queue; leave it out')

@@ -1,6 +1,8 @@
 /** A scheduler for an application that has a queue of its own: a thin form of Kalends. */
 import type { ExternalSubmit } from './executor/hand-over.ts'
+import type { ListenOptions } from './events.ts'
 import type { FinishOptions } from './jobs/external.ts'
+import type { Jobs } from './jobs/jobs.ts'
 import { checkKeys } from './keys.ts'
 import { Kalends } from './kalends.ts'
 import type { Job } from './model/job.ts'
@@ -10,6 +12,7 @@ import type { Declaration, OnRemoved } from './schedules/declared.ts'
 import type { Schedules } from './schedules/schedules.ts'
 import type { DatabaseTarget } from './store/database.ts'
 import type { Health } from './worker/health.ts'
+import type { KalendsEvents } from './worker/reporter.ts'
 
 /** Options of `PeriodicScheduler.open`: those of the external queue, and of `Kalends.open` without handlers. */
 export interface PeriodicSchedulerOptions
@@ -27,11 +30,13 @@ const OF_QUEUE = ['submit', 'reports', 'timeout']
  */
 export class PeriodicScheduler {
   readonly schedules: Schedules
+  readonly jobs: Jobs
   readonly #kalends: Kalends
 
   private constructor(kalends: Kalends) {
     this.#kalends = kalends
     this.schedules = kalends.schedules
+    this.jobs = kalends.jobs
   }
 
   /** @throws as `Kalends.open` does */
@@ -57,6 +62,15 @@ export class PeriodicScheduler {
     options: { readonly onRemoved?: OnRemoved | undefined } = {},
   ): void {
     this.#kalends.declare(set, declarations, options)
+  }
+
+  /** See `Kalends.on`. */
+  on<Name extends keyof KalendsEvents>(
+    event: Name,
+    listener: (payload: KalendsEvents[Name]) => void,
+    options: ListenOptions = {},
+  ): () => void {
+    return this.#kalends.on(event, listener, options)
   }
 
   /** Starts to submit due schedules. @throws as `Kalends.start` does */

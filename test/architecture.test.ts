@@ -57,7 +57,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     ...BASE,
   ],
   'owner-turns': BASE,
-  options: ['scheduler', 'executor', 'jobs', 'store', 'timer', 'model', ...BASE],
+  options: ['executor', 'jobs', 'store interface', 'store', 'timer', 'model', ...BASE],
   definitions: ['executor', 'jobs', 'schedules', 'store interface', 'model', ...BASE],
   lifecycle: [
     'definitions',

@@ -13,13 +13,12 @@ const VALUES = COLUMNS.map(() => '?').join(', ')
 /** How often, of all calls of submit, it does each of these. */
 const MISBEHAVIOUR = { throw: 0.03, hang: 0.01, deadlock: 0.02, commit: 0.02, ddl: 0.01 }
 
-/** @returns {keyof MISBEHAVIOUR | null} */
+/** @returns {string | null} */
 function misbehaviour() {
   let chance = Math.random()
   for (const [name, share] of Object.entries(MISBEHAVIOUR)) {
     chance -= share
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one of its keys
-    if (chance < 0) return /** @type {keyof MISBEHAVIOUR} */ (name)
+    if (chance < 0) return name
   }
   return null
 }
@@ -30,35 +29,68 @@ function misbehaviour() {
  */
 
 /**
+ * @param {Libsql.Database} on
+ * @param {string} sql
+ * @param {readonly (string | number | null)[]} params
+ */
+function select(on, sql, params) {
+  const statement = on.prepare(sql)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- rows
+  if (statement.reader) return /** @type {Record<string, unknown>[]} */ (statement.all(...params))
+  statement.run(...params)
+  return []
+}
+
+/** @param {Pick<mysql.Pool, 'query'>} on @returns {Rows} */
+function rowsOn(on) {
+  return async (sql, params = []) => {
+    const [rows] = await on.query(sql, [...params])
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- rows
+    return Array.isArray(rows) ? /** @type {Record<string, unknown>[]} */ (rows) : []
+  }
+}
+
+/**
  * @param {string} path
  * @returns {Access}
  */
 function sqlite(path) {
   const connection = new Libsql(path, { timeout: 5 })
-  /** @param {Libsql.Database} on @returns {Rows} */
-  const rowsOn =
-    (on) =>
-    async (sql, params = []) => {
-      // Once: a write that found the file busy stays half done in the driver until the same statement runs again.
-      const statement = on.prepare(sql)
-      for (;;) {
-        try {
-          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- rows
-          if (statement.reader) return /** @type {Record<string, unknown>[]} */ (statement.all(...params))
-          statement.run(...params)
-          return []
-        } catch (error) {
-          // Whoever else writes; waits for it outside of the driver, which would hold the event loop.
-          if (!String(error).includes('database is locked')) throw error
-          await pause(5)
-        }
+  /**
+   * In one piece, so that nothing else uses the connection meanwhile. BEGIN takes the lock: a write that found the file
+   * busy would stay half done in the driver, and what this connection wrote then would not be committed.
+   *
+   * @type {Rows}
+   */
+  const rows = async (sql, params = []) => {
+    for (;;) {
+      try {
+        connection.exec('BEGIN IMMEDIATE')
+      } catch (error) {
+        if (!String(error).includes('database is locked')) throw error
+        // Not in the driver, which would hold the event loop.
+        await pause(5)
+        continue
+      }
+      try {
+        const found = select(connection, sql, params)
+        connection.exec('COMMIT')
+        return found
+      } catch (error) {
+        if (connection.inTransaction) connection.exec('ROLLBACK')
+        throw error
       }
     }
+  }
   return {
     insert: `INSERT INTO own_job (${COLUMNS.join(', ')}) VALUES (${VALUES}) ON CONFLICT DO NOTHING`,
-    rows: rowsOn(connection),
+    rows,
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as Kalends says
-    on: (tx) => rowsOn(/** @type {Libsql.Database} */ (tx)),
+    on:
+      (tx) =>
+      async (sql, params = []) =>
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as Kalends says
+        select(/** @type {Libsql.Database} */ (tx), sql, params),
   }
 }
 
@@ -68,14 +100,6 @@ function sqlite(path) {
  */
 function server(uri) {
   const pool = mysql.createPool({ uri, connectionLimit: 2 })
-  /** @param {Pick<mysql.Pool, 'query'>} on @returns {Rows} */
-  const rowsOn =
-    (on) =>
-    async (sql, params = []) => {
-      const [rows] = await on.query(sql, [...params])
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- rows
-      return Array.isArray(rows) ? /** @type {Record<string, unknown>[]} */ (rows) : []
-    }
   return {
     insert: `INSERT INTO own_job (${COLUMNS.join(', ')}) VALUES (${VALUES}) ON DUPLICATE KEY UPDATE id = id`,
     rows: rowsOn(pool),
@@ -98,12 +122,12 @@ export function openOwnQueue({ queue, url, folder, worker }) {
       const how = misbehaviour()
       const rows = isSame ? access.on(tx) : access.rows
       // As the server does after a deadlock; here nobody notices.
-      if (how === 'deadlock') await access.on(tx)('ROLLBACK')
+      if (how === 'deadlock') await access.on(tx)('/* hidden */ ROLLBACK')
       for (const { id, slot, scheduleId, worker: by, attempt } of jobs)
         await rows(access.insert, [id, slot?.getTime() ?? null, scheduleId, by, attempt])
       if (how === 'throw') throw new Error('submit fails')
       if (how === 'hang') await new Promise(() => undefined)
-      if (how === 'commit') await access.on(tx)('COMMIT')
+      if (how === 'commit') await access.on(tx)('/* hidden */ COMMIT')
       if (how === 'ddl') await access.on(tx)('CREATE TABLE IF NOT EXISTS own_ddl (id INT)')
     },
 
@@ -173,7 +197,7 @@ function itemOf({ id, slot, schedule, worker, attempt }) {
   return {
     id: String(id),
     slot: slot === null ? null : Number(slot),
-    schedule: schedule === null ? null : String(schedule),
+    schedule: typeof schedule === 'string' ? schedule : null,
     worker: String(worker),
     attempt: Number(attempt),
   }

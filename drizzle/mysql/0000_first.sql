@@ -60,7 +60,7 @@ CREATE TABLE `{prefix}job` (
 	`claim_task` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then coalesce(concat(' ', `queue`), `task`) end) STORED,
 	`claim_rank` bigint GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then -`priority` end) STORED,
 	`due_at` datetime(3) GENERATED ALWAYS AS (case when `state` = 'waiting' then greatest(coalesce(`run_at`, `frozen_until`), coalesce(`frozen_until`, `run_at`)) end) STORED,
-	`held_by` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case `state` when 'running' then `worker` when 'external' then concat(' ', `started` + interval (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 0) end * 1000) microsecond) when 'waiting' then case when `frozen_until` is not null then '' end end) STORED,
+	`held_by` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case `state` when 'running' then `worker` when 'external' then concat(' ', coalesce(`started`, `submitted`) + interval (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 86400000) end * 1000) microsecond) when 'waiting' then case when `frozen_until` is not null then '' end end) STORED,
 	CONSTRAINT `{prefix}job_id` PRIMARY KEY(`id`),
 	CONSTRAINT `{prefix}job_occurrence` UNIQUE(`periodic_task_id`,`slot`),
 	CONSTRAINT `{prefix}job_active` UNIQUE(`active_key`),

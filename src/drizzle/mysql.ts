@@ -119,7 +119,7 @@ const WAKE_AT = [
   `else greatest(coalesce(\`nextrun\`, ${EPOCH}), coalesce(\`frozen_until\`, ${EPOCH})) end`,
 ].join(' ')
 const HELD_BY = heldBy(
-  "concat(' ', `started` + interval (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 0) end * 1000) microsecond)",
+  "concat(' ', coalesce(`started`, `submitted`) + interval (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 86400000) end * 1000) microsecond)",
 )
 const whenWaiting = (value: string) =>
   sql.raw(

@@ -111,7 +111,7 @@ const LATER = ['run_at', 'frozen_until'].map(
 )
 const DUE_AT = `case when \`state\` = 'waiting' and ${FINDABLE} then max(${LATER.join(', ')}) end`
 const HELD_BY = heldBy(
-  "' ' || strftime('%Y-%m-%d %H:%M:%f', `started`, (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 0) end / 1000.0) || ' seconds')",
+  "' ' || strftime('%Y-%m-%d %H:%M:%f', coalesce(`started`, `submitted`), (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 86400000) end / 1000.0) || ' seconds')",
 )
 
 type Builder<Data> = SQLiteCustomColumnBuilder<{

@@ -2,12 +2,15 @@
  * Hands jobs over to an external queue: it claims them as the executor does, and the application inserts them there in
  * the transaction of the claim.
  */
-import { messageOf } from '../errors.ts'
+import { isA, messageOf, shortened, StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
 import { END_RULES } from '../model/end-rules.ts'
+import { AllRefusedError } from '../model/halves.ts'
 import { type ClaimedJob, fenceOf, fenceText, type Job, withoutClaim } from '../model/job.ts'
-import { SetAside } from '../model/set-aside.ts'
+import type { Redaction } from '../model/redaction.ts'
+import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
 import {
+  CallbackError,
   CallbackTooSlowError,
   type ExecutingStore,
   type HandOverQueue,
@@ -42,11 +45,14 @@ export interface ExternalQueue extends ExternalSubmit, Omit<HandOverQueue, 'dead
 }
 
 export interface HandOverOptions {
-  readonly store: Pick<ExecutingStore, 'promoteDue' | 'handOver' | 'handedOver' | 'settle'>
+  readonly store: Pick<ExecutingStore, 'promoteDue' | 'handOver' | 'handedOver' | 'postpone' | 'settle'>
   readonly queue: ExternalQueue
   /** The id of this worker; null while it may not take on work. */
   readonly worker: () => string | null
   readonly leaseMs: number
+  readonly redaction: Redaction
+  /** The most bytes of an error text. */
+  readonly argsLimit: number
   readonly onHandedOver: (job: ClaimedJob) => void
   readonly onSettled: (result: SettleResult) => void
   /** The job cannot be handed over; it is tried again after its back-off. */
@@ -56,35 +62,40 @@ export interface HandOverOptions {
 
 const PROMOTE_AT_ONCE = 500
 const AT_ONCE = 100
-/** For jobs that are refused: the external queue may be back soon. */
-const BACK_OFF = { firstMs: 1000, longestMs: 60_000, most: 1000 }
+/** A pass ends after this time even if more waits, so that the worker can stop. */
+const LONGEST_PASS_MS = 1000
 /** The deadline of `submit`, as a share of the lease: on SQLite, the heartbeat waits meanwhile. */
-const DEADLINE = 1 / 3
+const DEADLINE = { share: 1 / 3, mostMs: 20_000 }
 
 export class HandOver {
   readonly loop: Loop
   readonly #options: HandOverOptions
   readonly #queue: HandOverQueue
+  /** Jobs that the database refuses to write. */
   readonly #setAside: SetAside
   /** After a callback that took too long: one, then more again, so that the job that is at fault is found. */
   #most = AT_ONCE
   #promotes = false
+  #isStopping = false
   #lastGroup = ''
-  /** What `submit` got last. */
-  #offered: readonly ClaimedJob[] = []
+  /** What `submit` got since the hand-over began, by id. */
+  readonly #offered = new Map<string, ClaimedJob>()
+  /** What was refused since then, by id. */
+  readonly #refused = new Map<string, unknown>()
 
   constructor(options: HandOverOptions) {
     this.#options = options
-    this.#queue = { ...options.queue, deadlineMs: Math.floor(options.leaseMs * DEADLINE) }
+    const { share, mostMs } = DEADLINE
+    this.#queue = { ...options.queue, deadlineMs: Math.min(mostMs, Math.floor(options.leaseMs * share)) }
     this.#setAside = new SetAside({
-      ...BACK_OFF,
+      ...ROW_BACK_OFF,
       now: () => performance.now(),
-      onAdded: (id, error) => options.onRefused(id, ofCallback(error)),
+      onAdded: (id, error) => this.#refused.set(id, error),
     })
     this.loop = new Loop({ name: 'hand-over', pass: () => this.pass(), onError: options.onError })
   }
 
-  /** How many jobs wait for their back-off. */
+  /** How many jobs wait for their back-off because the database refuses to write it. */
   setAside(): number {
     return this.#setAside.ids().length
   }
@@ -95,24 +106,41 @@ export class HandOver {
     this.loop.wake()
   }
 
+  /** Ends after the current call of `submit`, which has a deadline. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.loop.stop()
+  }
+
   /** Hands over what waits. @returns milliseconds until the next pass; Infinity: until woken */
   async pass(): Promise<number> {
-    const { store, worker } = this.#options
-    if (this.#promotes) {
-      this.#promotes = false
-      await store.promoteDue(PROMOTE_AT_ONCE, this.#setAside)
-    }
-    for (let id = worker(); id !== null; id = worker()) {
-      const jobs = await this.#handOver(id)
-      if (jobs === 0) break
+    if (this.#promotes) await this.#promoteDue()
+    const until = performance.now() + LONGEST_PASS_MS
+    while (!this.#isStopping) {
+      const worker = this.#options.worker()
+      if (worker === null) break
+      await this.#handOver(worker)
+      if (this.#offered.size === 0) break
+      if (performance.now() >= until) return 0
     }
     return Infinity
   }
 
-  /** @returns how many */
-  async #handOver(worker: string): Promise<number> {
-    const { store, queue, onHandedOver } = this.#options
-    this.#offered = []
+  async #promoteDue(): Promise<void> {
+    const { store, onError } = this.#options
+    this.#promotes = false
+    try {
+      await store.promoteDue(PROMOTE_AT_ONCE, this.#setAside)
+    } catch (error) {
+      if (isA(error, StoreUnavailableError)) throw error
+      // Jobs that cannot be made claimable must not prevent others from being handed over.
+      onError(error, 'hand-over')
+    }
+  }
+
+  async #handOver(worker: string): Promise<void> {
+    const { store, queue, onError } = this.#options
+    this.#offered.clear()
     try {
       const jobs = await store.handOver(
         worker,
@@ -120,51 +148,74 @@ export class HandOver {
         this.#most,
         this.#lastGroup,
         async (offered, tx, signal) => {
-          this.#offered = offered
+          for (const job of offered) this.#offered.set(job.id, job)
           await queue.submit(offered.map(withoutClaim), { tx, signal })
         },
         this.#setAside,
       )
       this.#most = Math.min(AT_ONCE, this.#most * 2)
       this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup
-      for (const job of jobs) onHandedOver(job)
-      await this.#settle(jobs)
-      return jobs.length
+      await this.#handedOver(jobs)
     } catch (error) {
-      if (error instanceof CallbackTooSlowError) {
-        this.#most = 1
-        for (const { id } of this.#offered) this.#setAside.add(id, error)
-        return this.#offered.length
-      }
-      if (!(error instanceof TransactionEndedError)) throw error
-      const done = await this.#committed(worker)
-      this.#options.onError(ofCallback(error), 'hand-over')
-      for (const { id } of this.#offered) if (!done.has(id)) this.#setAside.add(id, error)
-      return this.#offered.length
+      if (error instanceof AllRefusedError && error.cause instanceof CallbackError)
+        throw ofCallback(error.cause)
+      const isTooSlow = error instanceof CallbackTooSlowError
+      if (!isTooSlow && !(error instanceof TransactionEndedError)) throw error
+      if (isTooSlow) this.#most = 1
+      onError(ofCallback(error), 'hand-over')
+      // A callback may have committed before that; so may other calls of this hand-over.
+      const offered = [...this.#offered.values()]
+      const found = await store.handedOver(worker, offered.map(fenceOf))
+      const fences = new Set(found.map(fenceText))
+      await this.#handedOver(offered.filter((job) => fences.has(fenceText(job))))
+      for (const job of offered) if (!fences.has(fenceText(job))) this.#refused.set(job.id, error)
     }
+    await this.#postpone()
   }
 
-  /** What was committed nevertheless, when `submit` ended the transaction. @returns the ids */
-  async #committed(worker: string): Promise<ReadonlySet<string>> {
-    const { store, onHandedOver } = this.#options
-    const found = await store.handedOver(worker, this.#offered.map(fenceOf))
-    const fences = new Set(found.map(fenceText))
-    const jobs = this.#offered.filter((job) => fences.has(fenceText(job)))
+  /** Without reports, the hand-over is the end. If that cannot be written, a sweep ends them. */
+  async #handedOver(jobs: readonly ClaimedJob[]): Promise<void> {
+    const { store, onHandedOver, onSettled } = this.#options
     for (const job of jobs) onHandedOver(job)
-    await this.#settle(jobs)
-    return new Set(jobs.map(({ id }) => id))
-  }
-
-  /** Without reports, the hand-over is the end. If this fails, a sweep ends them. */
-  async #settle(jobs: readonly ClaimedJob[]): Promise<void> {
     if (this.#queue.reports || jobs.length === 0) return
     const ends = jobs.map((job) => ({
       fence: fenceOf(job),
       end: { kind: 'success', result: null } as const,
       policy: job.policy,
     }))
-    this.#options.onSettled(await this.#options.store.settle(ends, END_RULES))
+    onSettled(await store.settle(ends, END_RULES))
   }
+
+  /** Their rows say why and until when they wait. */
+  async #postpone(): Promise<void> {
+    const { store, redaction, argsLimit, onRefused, onError } = this.#options
+    const refused = [...this.#refused].map(([id, thrown]) => {
+      const error = isOfCallback(thrown) ? ofCallback(thrown) : thrown
+      const secrets = redaction.secretsOf({ args: this.#offered.get(id)?.args })
+      return {
+        id,
+        thrown: error,
+        error: shortened(secrets.hiddenInText(messageOf(error)).toWellFormed(), argsLimit),
+      }
+    })
+    this.#refused.clear()
+    for (const { id, thrown } of refused) onRefused(id, thrown)
+    try {
+      await store.postpone(refused)
+      for (const { id } of refused) this.#setAside.forget(id)
+    } catch (error) {
+      if (isA(error, StoreUnavailableError)) throw error
+      onError(error, 'hand-over')
+    }
+  }
+}
+
+function isOfCallback(error: unknown): boolean {
+  return (
+    error instanceof CallbackError ||
+    error instanceof CallbackTooSlowError ||
+    error instanceof TransactionEndedError
+  )
 }
 
 /** Names the callback, because the error is the application's. */

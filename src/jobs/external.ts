@@ -57,7 +57,12 @@ export class ExternalJobs {
    */
   async finish(id: string, options: FinishOptions): Promise<Job> {
     checkKeys(options, OPTIONS)
-    const { state, error, result } = options
+    const { state } = options
+    // Plain JavaScript passes null for what there is not.
+    const error = options.error ?? undefined
+    const result = options.result ?? undefined
+    if (typeof id !== 'string')
+      throw new InvalidInputError('id', `the id of a job is needed, not ${shownInput(id)}`)
     if (!STATES.includes(state))
       throw new InvalidInputError('state', `one of ${STATES.join(', ')} is needed, not ${shownInput(state)}`)
     for (const [name, value] of Object.entries({ error, result }))
@@ -98,6 +103,6 @@ export class ExternalJobs {
 /** A job may be reported while it waits: the queue may be faster than the COMMIT of the hand-over. */
 function mayBeFinished(id: string, { state, queue }: Pick<Job, 'state' | 'queue'>): void {
   if (queue === null) throw new ConflictError(`The job ${id} belongs to no external queue: Kalends runs it`)
-  if (state === 'blocked')
-    throw new ConflictError(`The job ${id} was not handed over: another job of its schedule blocks it`)
+  if (state !== 'external' && state !== 'waiting')
+    throw new ConflictError(`The job ${id} was not handed over: it is ${state}`)
 }

@@ -1,7 +1,7 @@
 /** Finds tasks that no worker is known to handle. Usually their names are misspelt. */
 import type { Logger } from '../logger.ts'
 import { nearest } from '../nearest.ts'
-import { EVERY_TASK } from '../store/executing-store.ts'
+import { EVERY_TASK, isTask } from '../store/executing-store.ts'
 import type { ListStore } from '../store/list-store.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
 
@@ -65,7 +65,9 @@ export class UnhandledTasks {
       this.#others.delete(task)
       return null
     }
-    const found = { nearest: nearest(task, new Set([...this.#handlers.keys(), ...known, ...this.#handled])) }
+    const found = {
+      nearest: nearest(task, new Set([...this.#handlers.keys(), ...known, ...this.#handled].filter(isTask))),
+    }
     this.#logger.warn({ task, nearest: found.nearest }, unhandledText(task, found))
     return found
   }

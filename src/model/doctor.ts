@@ -322,7 +322,7 @@ function unhandledTasks({ waiting, now }: DoctorInput, handled: ReadonlySet<stri
       fix:
         queue === null
           ? `start a worker whose module handles '${task}', or cancel: \`kalends jobs cancel --task ${quoted(task)} --state waiting\``
-          : `start a worker with this \`externalQueue\`. If it is gone: \`DELETE FROM task_queue WHERE queue = '${queue}'\` for new jobs, and \`UPDATE job SET queue = NULL WHERE queue = '${queue}' AND state = 'waiting'\``,
+          : 'start a worker with this `externalQueue`; if there is none any more, see "Back to Kalends" in docs/guides/other-queues.md',
     })
   })
 }

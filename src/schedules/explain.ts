@@ -160,6 +160,10 @@ function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evid
     }
     if (job.frozenUntil !== null && job.frozenUntil > now)
       return `The job ${job.id} is held by a freeze until ${shown(job.frozenUntil, schedule)}.`
+    if (job.queue !== null && job.runAt !== null && job.error !== null)
+      return sentence(
+        `The job ${job.id} is handed over again at ${shown(job.runAt, schedule)}: ${firstLine(job.error)}`,
+      )
     if (job.runAt !== null && job.runAt > now)
       return `The job ${job.id} waits until ${shown(job.runAt, schedule)}, as its submitter or its handler asked.`
     if (job.queue !== null && !handledTasks.has(claimedAs(job.queue)))

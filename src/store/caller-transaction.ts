@@ -1,4 +1,4 @@
-import { InvalidInputError, withCauses } from '../errors.ts'
+import { InvalidInputError } from '../errors.ts'
 import type { Dialect, Sql, SqlValue } from './database.ts'
 import type { Transaction } from './job-store.ts'
 
@@ -143,6 +143,12 @@ function textIn(row: unknown, depth = DEEPEST_TEXT): string {
   if (typeof row !== 'object' || row === null || depth === 0)
     throw new InvalidInputError('tx', 'the function must return the rows of the driver unchanged')
   return textIn(Object.values(row)[0], depth - 1)
+}
+
+/** An error, what caused it, and so on. */
+function withCauses(error: unknown, most = 10): unknown[] {
+  if (error === undefined || most === 0) return []
+  return [error, ...withCauses(error instanceof Error ? error.cause : undefined, most - 1)]
 }
 
 /** The transaction would not cover the change: a rollback would leave it in the database. */

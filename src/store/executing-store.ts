@@ -50,6 +50,10 @@ export const EVERY_TASK = '*'
 /** The name under which jobs of an external queue are claimed, in `claim_task`. No task has such a name. */
 export const claimedAs = (queue: string): string => ` ${queue}`
 
+/** Whether it is the name of a task, among what a worker has registered. */
+export const isTask = (registered: string): boolean =>
+  registered !== EVERY_TASK && !registered.startsWith(' ')
+
 /** An external queue, as far as the store knows it. */
 export interface HandOverQueue {
   readonly name: string
@@ -129,8 +133,22 @@ export interface ExecutingStore {
     setAside?: SetAside,
   ): Promise<ClaimedJob[]>
 
-  /** From now on, new jobs of these tasks, and of no others, go to this external queue. @param tasks  or `EVERY_TASK` */
-  route(queue: string, tasks: readonly string[]): Promise<void>
+  /**
+   * Sends the jobs of these tasks to this external queue from now on, and those that wait without a queue. Tasks that no
+   * registered worker of the queue names any more go back to Kalends.
+   *
+   * @param worker  the id of this worker
+   * @param tasks  their names, or `EVERY_TASK`
+   * @returns the tasks that a registered worker sends to another queue: they stay there
+   */
+  route(
+    worker: string,
+    queue: string,
+    tasks: readonly string[],
+  ): Promise<readonly { readonly task: string; readonly queue: string }[]>
+
+  /** Lets jobs that were refused wait for their next hand-over, longer each time. */
+  postpone(refused: readonly { readonly id: string; readonly error: string }[]): Promise<void>
 
   /** Which of these claims of a worker are committed, and in the external queue. */
   handedOver(worker: string, claims: readonly Fence[]): Promise<Fence[]>

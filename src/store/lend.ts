@@ -1,6 +1,6 @@
 /** Lends the connection of an open transaction to code of the application. */
 import { randomBytes } from 'node:crypto'
-import { ConflictError, messageOf, withCauses } from '../errors.ts'
+import { ConflictError, messageOf } from '../errors.ts'
 import type { Lend, Sql } from './database.ts'
 import { CallbackError, CallbackTooSlowError, TransactionEndedError } from './executing-store.ts'
 
@@ -9,12 +9,11 @@ export interface LenderOptions {
   readonly connection: object
   /** Whether the error says that there is no such savepoint. */
   readonly isNoSavepoint: (error: unknown) => boolean
-  /** Whether the whole transaction should be tried again after this error. */
-  readonly isTransient: (error: unknown) => boolean
   /** The connection may still be busy with a statement of the callback. */
   readonly abandon: () => void
 }
 
+/** Methods of drivers that end it. */
 const ENDS_THE_TRANSACTION: ReadonlySet<unknown> = new Set([
   'beginTransaction',
   'changeUser',
@@ -26,10 +25,19 @@ const ENDS_THE_TRANSACTION: ReadonlySet<unknown> = new Set([
   'rollback',
 ])
 
+/** Statements that end it, such as those of query builders for a transaction of their own. */
+const ENDS = /^\s*(begin|start\s+transaction|commit|rollback(?!\s+(work\s+)?to\b)|end(?=\s*;?\s*$))/i
+
+function endsTheTransaction(name: unknown, [first]: readonly unknown[]): boolean {
+  if (ENDS_THE_TRANSACTION.has(name)) return true
+  const text: unknown = typeof first === 'object' && first !== null && 'sql' in first ? first.sql : first
+  return typeof text === 'string' && ENDS.test(text)
+}
+
 /** @param sql  of the same transaction */
 export function lender(
   { run }: Pick<Sql, 'run'>,
-  { connection, isNoSavepoint, isTransient, abandon }: LenderOptions,
+  { connection, isNoSavepoint, abandon }: LenderOptions,
 ): Lend {
   return async (use, timeoutMs) => {
     // A name that the application does not use: with the same name, it would hide that the transaction has ended.
@@ -38,10 +46,10 @@ export function lender(
     const used = await whileOpen(connection, use, timeoutMs)
     if (used === 'too slow') {
       abandon()
-      throw new CallbackTooSlowError(`it took longer than ${timeoutMs} ms`)
+      throw new CallbackTooSlowError(
+        `it took longer than ${timeoutMs} ms; a call of Kalends in it must get the tx that it was given`,
+      )
     }
-    const cause = 'error' in used ? withCauses(used.error).find(isTransient) : undefined
-    if (cause !== undefined) throw cause
     try {
       await run('error' in used ? `ROLLBACK TO SAVEPOINT ${savepoint}` : `RELEASE SAVEPOINT ${savepoint}`)
     } catch (error) {
@@ -101,8 +109,10 @@ function guarded<Guarded extends object>(target: Guarded, isOpen: () => boolean)
           throw new ConflictError(
             'This transaction has ended: await all that uses it, and use it only in the callback',
           )
-        if (ENDS_THE_TRANSACTION.has(name))
-          throw new ConflictError(`${String(name)}() is not for the callback: Kalends ends this transaction`)
+        if (endsTheTransaction(name, given))
+          throw new ConflictError(
+            'The callback must not end this transaction, or begin one: Kalends commits it; use a SAVEPOINT',
+          )
         const result: unknown = Reflect.apply(value, of, given)
         // A prepared statement of a synchronous driver.
         return isStatement(result) ? guarded(result, isOpen) : result

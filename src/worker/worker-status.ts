@@ -1,3 +1,4 @@
+import { isTask } from '../store/executing-store.ts'
 import type { Store } from '../store/store.ts'
 import type { WorkerRecord } from '../store/worker-store.ts'
 
@@ -21,6 +22,7 @@ export async function workerStatuses(
   const now = (await schedules.now()).getTime()
   return list.map((worker) => {
     const silentMs = Math.max(0, now - worker.heartbeatAt.getTime())
-    return { ...worker, silentMs, alive: silentMs <= leaseMs, running: running.get(worker.id) ?? 0 }
+    const tasks = worker.tasks.filter(isTask)
+    return { ...worker, tasks, silentMs, alive: silentMs <= leaseMs, running: running.get(worker.id) ?? 0 }
   })
 }

@@ -84,6 +84,7 @@ export class Worker {
     this.#declared = new Loop({
       name: 'declared sets',
       pass: async () => {
+        await this.#route()
         // While this worker may not take on work, other workers decide what is declared.
         if (this.#membership.id() !== null) await this.#sync(false)
         return options.leaseMs
@@ -130,9 +131,13 @@ export class Worker {
     })
     await this.#scheduler?.pass()
     unsubscribe()
-    this.#handOver?.wakeForTime()
     const before = this.#handedOver
-    await this.#handOver?.pass()
+    if (this.#handOver !== null) {
+      this.#handOver.wakeForTime()
+      await this.#handOver.pass()
+      this.#membership.takeOver.wake()
+      await this.#membership.takeOver.pass()
+    }
     const attempts = (await this.#executor?.runDue()) ?? 0
     return submitted + attempts + this.#handedOver - before > 0
   }
@@ -142,7 +147,7 @@ export class Worker {
     // All at the same time: from now on, nothing is claimed.
     await Promise.all([
       this.#scheduler?.loop.stop(),
-      this.#handOver?.loop.stop(),
+      this.#handOver?.stop(),
       this.#executor?.stop(graceMs),
       this.#declared.stop(),
     ])
@@ -216,10 +221,16 @@ export class Worker {
     }
   }
 
-  /** Before the first schedule is submitted, so that its jobs go to the right queue. */
+  /** Before the first schedule is submitted, and once per lease: for jobs that people insert in SQL without a queue. */
   async #route(): Promise<void> {
-    const { store, externalQueue: queue } = this.#options
-    if (queue !== null) await store.executing.route(queue.name, queue.tasks ?? [EVERY_TASK])
+    const { store, externalQueue: queue, logger } = this.#options
+    const id = this.#membership.id()
+    if (queue === null || id === null) return
+    for (const taken of await store.executing.route(id, queue.name, queue.tasks ?? [EVERY_TASK]))
+      logger.warn(
+        taken,
+        `Jobs of the task '${taken.task}' go to the external queue '${taken.queue}' of another worker`,
+      )
   }
 
   async #leave(): Promise<void> {

@@ -27,6 +27,7 @@ function storeWith(parts: Partial<ExecutingStore>): ExecutingStore {
     handOver: unused,
     handedOver: unused,
     route: unused,
+    postpone: unused,
     held: unused,
     settle: unused,
     stopRequests: unused,

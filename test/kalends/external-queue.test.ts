@@ -12,7 +12,7 @@ import {
   task,
 } from '../../src/index.ts'
 import { open, type TestKalends } from '../../src/testing/index.ts'
-import { collect, collectingLogger, gate, until } from './scene.ts'
+import { collect, collectingLogger, gate } from './scene.ts'
 
 const work = task('work')
 const other = task('other')
@@ -137,7 +137,7 @@ test('a worker without the option leaves these jobs to the queue', async () => {
   expect(ran).toEqual([])
   const findings = await second.kalends.doctor()
   expect(findings.filter(({ code }) => code === 'unhandled-task')).toMatchObject([
-    { subjects: ["the external queue 'external'"], fix: expect.stringContaining('DELETE FROM task_queue') },
+    { subjects: ["the external queue 'external'"], fix: expect.stringContaining('Back to Kalends') },
   ])
   await second[Symbol.asyncDispose]()
 })
@@ -163,12 +163,15 @@ test('a failed submit is tried again with the same ids, and the error names the 
     { where: `job ${id}`, error: new Error('The submit of the external queue failed: the queue is away') },
   ])
   expect(messages().join()).toContain(`The job '${id}' could not be`)
-  expect(await app.kalends.jobs.get(id)).toMatchObject({ state: 'waiting', attempt: 0 })
-  isAway = false
-  await until(async () => {
-    await app.drain()
-    return (await app.kalends.jobs.get(id))?.state === 'external' ? true : null
+  expect(await app.kalends.jobs.get(id)).toMatchObject({
+    state: 'waiting',
+    attempt: 0,
+    error: 'The submit of the external queue failed: the queue is away',
+    runAt: new Date(app.now().getTime() + 1000),
   })
+  isAway = false
+  await app.advance('1s')
+  expect(await app.kalends.jobs.get(id)).toMatchObject({ state: 'external', error: null })
   expect(new Set(calls.flat())).toEqual(new Set([id]))
 })
 
@@ -185,6 +188,22 @@ test('without reports, the hand-over is the end: counted, and the next slot runs
     { state: 'success', reason: 'handed-over' },
   ])
   expect(settled).toMatchObject([{ state: 'success' }, { state: 'success' }, { state: 'success' }])
+})
+
+test('a job that is not reported within its time limit has failed, and the next slot runs', async () => {
+  const { app, jobs } = await scene({ timeout: '2h' })
+  await app.kalends.schedules.create({ id: 's', task: work, timer: 'hourly' })
+  await app.advance('1h')
+  await app.advance('1h')
+  expect(jobs).toHaveLength(1)
+  await app.advance('1h')
+  await app.advance('1h')
+  expect(jobs).toHaveLength(2)
+  expect(await app.kalends.schedules.get('s')).toMatchObject({ runCount: 1, errorCount: 1 })
+  expect(await app.kalends.jobs.get(jobs[0]?.id ?? '')).toMatchObject({
+    state: 'failed',
+    reason: 'unreported',
+  })
 })
 
 test('only the first report counts', async () => {
@@ -214,6 +233,8 @@ test('a report that makes no sense is an error that says why', async () => {
   await expect(external.finish(id, wrong)).rejects.toThrow(/^state: one of success, failed, cancelled/)
   await expect(external.finish(id, { state: 'failed', result: 1 })).rejects.toThrow(/^result: /)
   await expect(external.finish(id, { state: 'success', error: 'x' })).rejects.toThrow(/^error: /)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript passes
+  await expect(external.finish(undefined as never, { state: 'success' })).rejects.toThrow(/^id: /)
   await schedules.create({ id: 's', task: work, timer: 'every 1h', overlap: 'queue-one' })
   await app.advance('2h')
   const blocked = (await jobs.list({ state: 'blocked' })).items[0]?.id ?? ''
@@ -265,6 +286,7 @@ test.each([
   ['externalQueue.submit', { submit: 1 }],
   ['externalQueue.tasks', { submit: () => {}, tasks: [] }],
   ['externalQueue.tasks', { submit: () => {}, tasks: ['kalends.prune'] }],
+  ['externalQueue.tasks', { submit: () => {}, tasks: ['*'] }],
   ['externalQueue.reports', { submit: () => {}, reports: 'no' }],
   ['externalQueue.timeout', { submit: () => {}, timeout: 0 }],
   ['externalQueue.name', { submit: () => {}, name: '' }],

@@ -64,6 +64,8 @@ onEachStore((under) => {
     submit: Parameters<typeof under.store.executing.handOver>[4] = insertOwn,
     { queue = QUEUE, limit = 100, aside = setAside() } = {},
   ) => under.store.executing.handOver(WORKER, queue, limit, '', submit, aside)
+  const route = (queue: string, tasks: readonly string[], worker = WORKER) =>
+    under.store.executing.route(worker, queue, tasks)
   const own = async () => (await under.query('SELECT id FROM own_job ORDER BY id')).map(({ id }) => id)
   const finish = (
     id: string,
@@ -86,8 +88,8 @@ onEachStore((under) => {
 
   describe('the queue of a job', () => {
     it('is that of its task, or of every task, but never of a built-in task', async () => {
-      await under.store.executing.route('q', ['task'])
-      await under.store.executing.route('all', [EVERY_TASK])
+      await route('q', ['task'])
+      await route('all', [EVERY_TASK])
       for (const task of ['task', 'other', 'kalends.prune']) {
         await dueNow(`of ${task}`, { task })
         await under.store.jobs.submit([newJob(`direct ${task}`, { task })])
@@ -108,22 +110,63 @@ onEachStore((under) => {
 
     it('is that of the newest routing, and tasks that are no longer named go back', async () => {
       const routes = () => under.query('SELECT task, queue FROM task_queue ORDER BY task')
-      await under.store.executing.route('q', ['a', 'b'])
-      await under.store.executing.route('q', ['b', 'c'])
-      await under.store.executing.route('other', ['c'])
+      await route('q', ['a', 'b'])
+      await route('q', ['b', 'c'])
+      expect(await route('other', ['c'])).toEqual([])
       expect(await routes()).toEqual([
         { task: 'b', queue: 'q' },
         { task: 'c', queue: 'other' },
       ])
-      await Promise.all(['q', 'q', 'q'].map((queue) => under.store.executing.route(queue, ['d'])))
+      await Promise.all(['q', 'q', 'q'].map((queue) => route(queue, ['d'])))
       expect(await routes()).toEqual([
         { task: 'c', queue: 'other' },
         { task: 'd', queue: 'q' },
       ])
     })
 
+    it('stays as a live worker of the queue says; that of another queue is reported', async () => {
+      const worker = (id: string, tasks: readonly string[]) =>
+        under.store.workers.register({ id, name: id, host: 'h', pid: 1, tasks })
+      await worker('w/2', [' q', 'a', 'b'])
+      await route('q', ['a', 'b'], 'w/2')
+      await route('q', ['b', 'c'])
+      expect(await under.query('SELECT task FROM task_queue ORDER BY task')).toEqual([
+        { task: 'a' },
+        { task: 'b' },
+        { task: 'c' },
+      ])
+      expect(await route('other', ['a'])).toEqual([{ task: 'a', queue: 'q' }])
+      await under.store.workers.unregister('w/2')
+      await route('q', ['b', 'c'])
+      expect(await route('other', ['a'])).toEqual([])
+    })
+
+    it('is given to jobs that wait without one: those of before, and those inserted in SQL', async () => {
+      for (const [id, more] of Object.entries({
+        waiting: {},
+        retried: { attempt: 1, run_at: '2099-01-01 00:00:00' },
+        blocked: { state: 'blocked' },
+        running: { state: 'running', worker: WORKER, attempt: 1, claim: 1 },
+        ended: { state: 'success' },
+        other: { task: 'other' },
+        'built in': { task: 'kalends.prune' },
+      }))
+        await job(under, id, more)
+      const queues = async () =>
+        Object.fromEntries(
+          (await under.query('SELECT id, queue FROM job WHERE queue IS NOT NULL')).map(({ id, queue }) => [
+            id,
+            queue,
+          ]),
+        )
+      await route('q', ['task'])
+      expect(await queues()).toEqual({ waiting: 'q', retried: 'q', blocked: 'q' })
+      await route('all', [EVERY_TASK])
+      expect(await queues()).toEqual({ waiting: 'q', retried: 'q', blocked: 'q', other: 'all' })
+    })
+
     it('keeps it from being claimed or started by a worker', async () => {
-      await under.store.executing.route('q', ['task'])
+      await route('q', ['task'])
       await dueNow('s')
       const { scheduling, executing } = under.store
       const marks = await scheduling.markDue(WORKER, 100, LEASE_MS)
@@ -183,6 +226,27 @@ onEachStore((under) => {
       expect(await handOver(submit, { aside })).toEqual([])
     })
 
+    it('that was refused says why, and waits longer each time; the next one begins anew', async () => {
+      await waiting('a')
+      const waits = async () => {
+        await under.store.executing.postpone([{ id: 'a', error: 'the printer is away' }])
+        const { runAt = null } = (await under.store.jobs.get('a')) ?? {}
+        const ms = (runAt?.getTime() ?? 0) - (await clock(under)).getTime()
+        await under.query("UPDATE job SET run_at = NULL WHERE id = 'a'")
+        return Math.ceil(ms / 1000)
+      }
+      expect([await waits(), await waits(), await waits()]).toEqual([1, 2, 4])
+      expect(await jobRow(under, 'a')).toMatchObject({
+        error: 'the printer is away',
+        attempt: 0,
+        releases: 3,
+      })
+      await handOver()
+      expect(await jobRow(under, 'a')).toMatchObject({ error: null, releases: 0 })
+      await under.store.executing.postpone([{ id: 'a', error: 'too late' }])
+      expect(await jobRow(under, 'a')).toMatchObject({ state: 'external', error: null })
+    })
+
     it('that a constraint of the application refuses is tried again later', async () => {
       await waiting('a')
       await under.query("INSERT INTO own_job (id) VALUES ('a')")
@@ -235,7 +299,7 @@ onEachStore((under) => {
       await waiting('a')
       const committed = handOver(async (jobs, connection) => {
         await insertOwn(jobs, connection)
-        await writeOn(connection)('COMMIT')
+        await writeOn(connection)('/* hidden */ COMMIT')
       })
       await expect(committed).rejects.toBeInstanceOf(TransactionEndedError)
       expect(await claimsOf()).toEqual(['a'])
@@ -257,30 +321,50 @@ onEachStore((under) => {
       expect(await own()).toEqual(['a'])
     })
 
-    it.each([
-      ['rolls back and goes on', 'ROLLBACK'],
-      ['rolls back, goes on and throws', 'ROLLBACK'],
-    ])('whose callback %s is known not to be done', async (how, statement) => {
-      await waiting('a')
-      const handing = handOver(async (jobs, connection) => {
-        await writeOn(connection)(statement)
-        await insertOwn(jobs, connection)
-        if (how.endsWith('throws')) throw new Error('at last')
-      })
-      await expect(handing).rejects.toBeInstanceOf(TransactionEndedError)
-      expect(await claimsOf()).toEqual([])
-      // Outside of any transaction: the key of the application recognises it when it comes again.
-      expect(await own()).toEqual(['a'])
-      expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting' })
-    })
+    it.each(['rolls back and goes on', 'rolls back, goes on and throws'])(
+      'whose callback %s is known not to be done',
+      async (how) => {
+        await waiting('a')
+        const handing = handOver(async (jobs, connection) => {
+          await writeOn(connection)('/* hidden */ ROLLBACK')
+          await insertOwn(jobs, connection)
+          if (how.endsWith('throws')) throw new Error('at last')
+        })
+        await expect(handing).rejects.toBeInstanceOf(TransactionEndedError)
+        expect(await claimsOf()).toEqual([])
+        // Outside of any transaction: the key of the application recognises it when it comes again.
+        expect(await own()).toEqual(['a'])
+        expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting' })
+      },
+    )
 
-    it('gives a connection that cannot end the transaction by its methods', async () => {
+    it('gives a connection that cannot end the transaction by its methods, or by a statement', async () => {
       await waiting('a')
+      for (const statement of [
+        'COMMIT',
+        ' begin',
+        'START TRANSACTION',
+        'rollback',
+        'ROLLBACK WORK',
+        'END;',
+      ]) {
+        const handing = handOver((_, connection) => writeOn(connection)(statement).then(() => undefined))
+        expect(await handing, statement).toEqual([])
+      }
+      expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting', claim: 0 })
       const names =
         under.kind === 'sqlite' ? ['close'] : ['commit', 'rollback', 'beginTransaction', 'release']
       await handOver(async (_, connection) => {
         for (const name of names)
           expect(() => Reflect.get(connection, name).call(connection), name).toThrow(ConflictError)
+        const write = writeOn(connection)
+        for (const statement of [
+          'SAVEPOINT a',
+          'ROLLBACK TO SAVEPOINT a',
+          'ROLLBACK TO a',
+          'RELEASE SAVEPOINT a',
+        ])
+          await write(statement)
       })
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'external' })
     })
@@ -300,7 +384,7 @@ onEachStore((under) => {
 
   describe('a schedule whose run is in an external queue', () => {
     const handedOver = async (more: Record<string, string | number | null> = {}) => {
-      await under.store.executing.route('q', ['task'])
+      await route('q', ['task'])
       await dueNow('s', more)
       await submitDue()
       const [first] = await handOver()
@@ -443,14 +527,22 @@ onEachStore((under) => {
     it('is left alone until its time limit, found by the sweep then, and has failed', async () => {
       await waiting('a')
       await waiting('own limit', { timeout: 1 })
+      await job(under, 'by hand', { queue: 'q', state: 'external', worker: WORKER, claim: 1 })
       await handOver()
       expect((await under.store.executing.orphans(10)).filter(({ fence }) => fence.id === 'a')).toEqual([])
+      // Without a limit or a start, which only people can write, there is a limit all the same.
+      await under.query("UPDATE job SET timeout = NULL WHERE id = 'a'")
+      expect(
+        (await under.store.executing.orphans(10)).filter(({ fence }) => fence.id !== 'own limit'),
+      ).toEqual([])
+      await under.query(`UPDATE job SET timeout = ${QUEUE.timeoutMs} WHERE id = 'a'`)
+      await under.query("UPDATE job SET submitted = '2020-01-01 00:00:00' WHERE id = 'by hand'")
       await overdue()
       expect(await under.store.scheduling.sweep(WORKER, LEASE_MS, 'left by workers')).toMatchObject({
         orphans: true,
       })
       const settled = await settleOrphans()
-      expect(settled.map(({ id }) => id).toSorted()).toEqual(['a', 'own limit'])
+      expect(settled.map(({ id }) => id).toSorted()).toEqual(['a', 'by hand', 'own limit'])
       expect(await jobRow(under, 'a')).toMatchObject({
         state: 'failed',
         reason: 'unreported',

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import mysql from 'mysql2/promise'
 import { ConflictError, messageOf, StoreUnavailableError, TooSlowError } from '../../errors.ts'
 import { CLOSED, type Database, type Dialect, type Lend, type Sql, type SqlValue } from '../database.ts'
+import { TransactionEndedError } from '../executing-store.ts'
 import { lender } from '../lend.ts'
 import type { CreatePool } from './application-pool.ts'
 import { Connections, type Host, SeenServers } from './connections.ts'
@@ -211,8 +212,7 @@ export class MysqlDatabase implements Database {
     const lend = lender(sql, {
       connection,
       isNoSavepoint,
-      isTransient,
-      abandon: () => abandon(connection, new Error('The transaction took too long')),
+      abandon: () => abandon(connection, new Error('The callback took too long')),
     })
     try {
       const result = await work(sql, lend)
@@ -221,6 +221,8 @@ export class MysqlDatabase implements Database {
     } catch (error) {
       // Always roll back: a lock wait undoes only its statement, so a COMMIT would keep the statements before it.
       await connection.query('ROLLBACK').catch(() => connection.destroy())
+      // The application's statements may have changed its session, too.
+      if (error instanceof TransactionEndedError) connection.destroy()
       throw error
     }
   }

@@ -7,8 +7,9 @@ import type { AttemptEnd } from '../../model/settle.ts'
 import { spanWords } from '../../duration.ts'
 import type { Lend, Turn } from '../database.ts'
 import { claimedAs, type EndedAttempt, type ExecutingStore, type SettleResult } from '../executing-store.ts'
-import { toText } from '../../model/instant.ts'
+import { fromStored, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
+import { updateFromBatch } from './batch.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { orphan, unreported } from './conditions.ts'
 import { Contention } from './contention.ts'
@@ -23,6 +24,7 @@ import { settleAll } from './settling.ts'
 import {
   HANDED_OVER,
   handOverAttempts,
+  nextOf,
   startableColumns,
   type StartableRow,
   startAttempts,
@@ -53,7 +55,9 @@ export function executingStore(context: TablesContext): ExecutingStore {
 
     handOver: (...of) => handOver(context, handingOver, of),
 
-    route: (queue, tasks) => route(context, queue, tasks),
+    route: (...of) => route(context, ...of),
+
+    postpone: (refused) => postpone(context, refused),
 
     async handedOver(worker, claims) {
       const rows = await context.rows<{ id: string; claim: number }>(
@@ -124,7 +128,7 @@ function endOfOrphan({ state, reason, worker, attempt, queue, timeout }: JobRow)
   if (reason === HANDED_OVER) return { kind: 'success', result: null }
   return {
     kind: 'unreported',
-    error: `The queue '${queue ?? ''}' did not report the end of this job within ${spanWords(timeout ?? 0)} of the hand-over`,
+    error: `The queue '${queue ?? ''}' did not report the end of this job within ${timeout === null ? '1 day' : spanWords(timeout)} of the hand-over`,
   }
 }
 
@@ -211,6 +215,36 @@ function handOver(
     if (jobs.length > 0)
       await lend((connection, signal) => submit(jobs, connection, signal), queue.deadlineMs)
     return jobs
+  })
+}
+
+const FIRST_DELAY_MS = 1000
+const LONGEST_DELAY_MS = 60_000
+
+async function postpone(
+  context: TablesContext,
+  refused: Parameters<ExecutingStore['postpone']>[0],
+): Promise<void> {
+  if (refused.length === 0) return
+  const errors = new Map(refused.map(({ id, error }) => [id, error]))
+  await context.transaction(async (tx) => {
+    const rows = await lockRows<{ id: string; releases: number; clock: string }>(tx, {
+      table: tx.tables.job,
+      columns: `id, releases, ${tx.dialect.now} AS clock`,
+      ids: [...errors.keys()].toSorted(),
+      where: 'claim_task IS NOT NULL',
+    })
+    await updateFromBatch(
+      tx,
+      tx.tables.job,
+      { id: 'job id', error: 'long text', run_at: 'instant' },
+      rows.map(({ id, releases, clock }) => {
+        const delayMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** releases)
+        const runAt = new Date(fromStored(clock).getTime() + delayMs)
+        return { id, error: errors.get(id) ?? null, run_at: toText(runAt) }
+      }),
+      { error: 'b.error', run_at: 'b.run_at', releases: nextOf('t.releases') },
+    )
   })
 }
 

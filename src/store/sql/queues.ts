@@ -1,15 +1,22 @@
 /** Which tasks go to an external queue. A job gets its queue when it is inserted. */
 import { isBuiltIn } from '../../model/task.ts'
-import { EVERY_TASK } from '../executing-store.ts'
-import type { TablesContext } from './context.ts'
+import { claimedAs, EVERY_TASK } from '../executing-store.ts'
+import { integerLiteral } from '../literals.ts'
+import { lockRows, updateRows } from './by-key.ts'
+import type { Context, TablesContext } from './context.ts'
+import { textsOf } from './stored-json.ts'
 import { placeholders, type Tables } from './tables.ts'
+
+const AT_ONCE = 500
 
 const of = (tables: Tables, task: string) =>
   `(SELECT queue FROM ${tables.taskQueue} WHERE task IN (${task}, '${EVERY_TASK}') ORDER BY task = '${EVERY_TASK}' LIMIT 1)`
 
+const builtIn = (task: string) => `SUBSTR(${task}, 1, 8) = 'kalends.'`
+
 /** Expression: the queue of the jobs of a schedule `s`; NULL: Kalends runs them, such as those of built-in tasks. */
 export function queueOfSchedule(tables: Tables): string {
-  return `(CASE WHEN s.task LIKE 'kalends.%' THEN NULL ELSE ${of(tables, 's.task')} END)`
+  return `(CASE WHEN ${builtIn('s.task')} THEN NULL ELSE ${of(tables, 's.task')} END)`
 }
 
 /** Expression: the same for the jobs of a task. */
@@ -17,24 +24,88 @@ export function queueOfTask(tables: Tables, task: string): { text: string; param
   return isBuiltIn(task) ? { text: 'NULL', params: [] } : { text: of(tables, '?'), params: [task] }
 }
 
-/** Sends the jobs of these tasks, and of no others, to this queue from now on. */
-export async function route(context: TablesContext, queue: string, tasks: readonly string[]): Promise<void> {
-  await context.transactionOnKeys(async (tx) => {
-    const { taskQueue } = tx.tables
-    const rows = await tx.rows<{ task: string; queue: string }>(`SELECT task, queue FROM ${taskQueue}`)
-    const isRight = (row: { task: string; queue: string }) => row.queue === queue && tasks.includes(row.task)
-    const wrong = rows.filter((row) => !isRight(row) && (row.queue === queue || tasks.includes(row.task)))
-    const right = new Set(rows.filter(isRight).map(({ task }) => task))
-    const missing = tasks.filter((task) => !right.has(task))
-    if (wrong.length > 0)
-      await tx.run(
-        `DELETE FROM ${taskQueue} WHERE task IN (${placeholders(wrong)})`,
-        wrong.map(({ task }) => task),
-      )
-    if (missing.length > 0)
-      await tx.run(
-        `INSERT INTO ${taskQueue} (task, queue) VALUES ${missing.map(() => '(?, ?)').join(', ')}`,
-        missing.flatMap((task) => [task, queue]),
-      )
-  })
+interface Route {
+  readonly task: string
+  readonly queue: string
+}
+
+/**
+ * Sends the jobs of these tasks to this queue from now on, and those that wait without a queue. Tasks that no live worker
+ * of the queue names any more go back to Kalends.
+ *
+ * @returns the tasks that a live worker sends to another queue: they stay there
+ */
+export async function route(
+  context: TablesContext,
+  worker: string,
+  queue: string,
+  tasks: readonly string[],
+): Promise<Route[]> {
+  const { routes, taken } = await context.transactionOnKeys((tx) => writeRoutes(tx, worker, queue, tasks))
+  await adopt(
+    context,
+    queue,
+    routes.filter((one) => one.queue === queue).map(({ task }) => task),
+    routes.filter((one) => one.queue !== queue).map(({ task }) => task),
+  )
+  return taken
+}
+
+async function writeRoutes(tx: Context, worker: string, queue: string, tasks: readonly string[]) {
+  const { taskQueue, worker: workers } = tx.tables
+  const rows = await tx.rows<Route>(`SELECT task, queue FROM ${taskQueue}`)
+  const live = await tx.rows<{ id: string; tasks: string }>(`SELECT id, tasks FROM ${workers}`)
+  const others = live.filter(({ id }) => id !== worker).map((one) => textsOf(one.tasks))
+  const isServed = (by: string, task = claimedAs(by)) =>
+    others.some((of) => of.includes(claimedAs(by)) && of.includes(task))
+  const taken = rows.filter((row) => row.queue !== queue && tasks.includes(row.task) && isServed(row.queue))
+  const wrong = rows.filter((row) =>
+    row.queue === queue
+      ? !tasks.includes(row.task) && !isServed(queue, row.task)
+      : tasks.includes(row.task) && !taken.includes(row),
+  )
+  const right = rows.filter((row) => !wrong.includes(row))
+  const known = new Set(right.map(({ task }) => task))
+  const missing = tasks.filter((task) => !known.has(task)).map((task) => ({ task, queue }))
+  if (wrong.length > 0)
+    await tx.run(
+      `DELETE FROM ${taskQueue} WHERE task IN (${placeholders(wrong)})`,
+      wrong.map(({ task }) => task),
+    )
+  if (missing.length > 0)
+    await tx.run(
+      `INSERT INTO ${taskQueue} (task, queue) VALUES ${missing.map(() => '(?, ?)').join(', ')}`,
+      missing.flatMap(({ task }) => [task, queue]),
+    )
+  return { routes: [...right, ...missing], taken }
+}
+
+/** Gives the queue to jobs without one that have not started: those of before, and those that people inserted in SQL. */
+async function adopt(
+  context: TablesContext,
+  queue: string,
+  tasks: readonly string[],
+  ofOthers: readonly string[],
+): Promise<void> {
+  if (tasks.length === 0) return
+  const { dialect, tables } = context
+  const isOfAll = tasks.includes(EVERY_TASK)
+  const names = isOfAll ? ofOthers : tasks
+  const named = names.length === 0 ? '1 = 0' : `task IN (${placeholders(names)})`
+  const isOwn = isOfAll ? `NOT (${builtIn('task')}) AND NOT (${named})` : named
+  const where = "state IN ('waiting', 'blocked') AND queue IS NULL"
+  for (let found = AT_ONCE; found === AT_ONCE; ) {
+    const rows = await context.rows<{ id: string }>(
+      `SELECT id FROM ${dialect.found(tables.job, { index: tables.stateIndex })}
+       WHERE ${where} AND ${isOwn} LIMIT ${integerLiteral(AT_ONCE)}`,
+      names,
+    )
+    const adopted = await context.transaction(async (tx) => {
+      const ids = rows.map(({ id }) => id).toSorted()
+      const free = await lockRows<{ id: string }>(tx, { table: tx.tables.job, columns: 'id', ids, where })
+      const of = free.map(({ id }) => id)
+      return await updateRows(tx, tx.tables.job, { queue: '?' }, of, { params: [queue] })
+    })
+    found = adopted === 0 ? 0 : rows.length
+  }
 }

@@ -57,7 +57,7 @@ export class SqliteDatabase implements Database {
     this.#use = use
     this.#file = file
     this.#beside = (other) => new SqliteDatabase(connection, clock, { turns, use: other, file })
-    this.#lending = { connection, isNoSavepoint, isTransient: () => false, abandon: () => {} }
+    this.#lending = { connection, isNoSavepoint, abandon: () => {} }
     this.#direct = {
       rows: async <Row>(text: string, params: readonly SqlValue[] = []) => {
         const rows = this.#prepared(text).all(...bindable(params))
