@@ -229,7 +229,7 @@ export const BREAKS: readonly Break[] = [
       {
         file: 'worker/dead-workers.js',
         find: "if (eviction === 'locked')",
-        put: `if (eviction === 'locked') while ((await workers.evict(worker.id, worker.heartbeat)) === 'locked') ${pause(50)} if (eviction === 'locked')`,
+        put: `if (eviction === 'locked') while ((await workers.evict(worker.id, worker.heartbeatAt)) === 'locked') ${pause(50)} if (eviction === 'locked')`,
       },
     ],
     sql: [],

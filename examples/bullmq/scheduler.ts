@@ -50,24 +50,30 @@ await scheduler.start()
 // From the oldest event that Redis keeps, so that ends are reported that came while no scheduler ran. Only the first
 // report of a job counts.
 const events = new QueueEvents(options.queue, { connection, lastEventId: '0-0' })
-events.on('completed', ({ jobId }) => void report(jobId, { state: 'success' }))
-events.on('failed', ({ jobId, failedReason }) => void report(jobId, { state: 'failed', error: failedReason }))
+let reports: Promise<void> = Promise.resolve()
+events.on('completed', ({ jobId }) => report(jobId, { state: 'success' }))
+events.on('failed', ({ jobId, failedReason }) => report(jobId, { state: 'failed', error: failedReason }))
 await events.waitUntilReady()
 console.log('ready')
 
-async function report(id: string, end: FinishOptions): Promise<void> {
-  try {
-    await scheduler.finish(id, end)
-  } catch (error) {
-    // It was removed as too old.
-    if (!(error instanceof NotFoundError)) console.error(error)
-  }
+/** One after the other: there may be thousands. */
+function report(id: string, end: FinishOptions): void {
+  reports = reports
+    .then(() => scheduler.finish(id, end))
+    .then(
+      () => undefined,
+      (error: unknown) => {
+        // It was removed as too old.
+        if (!(error instanceof NotFoundError)) console.error(error)
+      },
+    )
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     void events
       .close()
+      .then(() => reports)
       .then(() => scheduler.stop())
       .then(() => queue.close())
   })

@@ -32,8 +32,8 @@ export interface HandOverContext<Connection = unknown> {
 /** Inserts jobs into an external queue. */
 export interface ExternalSubmit {
   /**
-   * Inserts all of the jobs, or throws or rejects. The same jobs, with the same ids, may come again after an error or a crash, so
-   * the queue must ignore an id that it already has.
+   * Inserts all of the jobs, or throws or rejects. The same jobs, with the same ids, may come again after an error or a
+   * crash, so the queue must ignore an id that it already has.
    */
   submit(jobs: readonly Job[], context: HandOverContext): unknown
 }

@@ -61,7 +61,7 @@ export interface Sql {
  * Lends the connection of an open transaction to code of the application.
  *
  * @param use  gets the connection of the driver, and a signal that is aborted when the time is over
- * @throws CallbackError, CallbackTooSlowError, TransactionEndedError, and errors after which the transaction is tried again
+ * @throws CallbackError, CallbackTooSlowError, TransactionEndedError
  */
 export type Lend = <Result>(
   use: (connection: object, signal: AbortSignal) => Promise<Result>,

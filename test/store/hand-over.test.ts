@@ -94,6 +94,8 @@ onEachStore((under) => {
         await dueNow(`of ${task}`, { task })
         await under.store.jobs.submit([newJob(`direct ${task}`, { task })])
       }
+      const together = ['task', 'other', 'kalends.prune'].map((task) => newJob(`together ${task}`, { task }))
+      await under.store.jobs.submit(together)
       await submitDue()
       const rows = await under.query(
         "SELECT task, queue FROM job WHERE state <> 'skipped' ORDER BY task, queue",
@@ -101,8 +103,11 @@ onEachStore((under) => {
       expect(rows).toEqual([
         { task: 'kalends.prune', queue: null },
         { task: 'kalends.prune', queue: null },
+        { task: 'kalends.prune', queue: null },
         { task: 'other', queue: 'all' },
         { task: 'other', queue: 'all' },
+        { task: 'other', queue: 'all' },
+        { task: 'task', queue: 'q' },
         { task: 'task', queue: 'q' },
         { task: 'task', queue: 'q' },
       ])
@@ -305,6 +310,45 @@ onEachStore((under) => {
       expect(await claimsOf()).toEqual(['a'])
       expect(await own()).toEqual(['a'])
       expect(await handOver()).toEqual([])
+    })
+
+    it('whose callback commits and then waits for a lock in vain, or hangs, is known to be done', async () => {
+      await waiting('a')
+      const throwing = handOver(async (jobs, connection) => {
+        await insertOwn(jobs, connection)
+        await writeOn(connection)('/* hidden */ COMMIT')
+        // As after the timeout of a lock, which a transaction survives.
+        throw Object.assign(new Error('Lock wait timeout exceeded'), { errno: 1205 })
+      })
+      await expect(throwing).rejects.toBeInstanceOf(TransactionEndedError)
+      expect(await claimsOf()).toEqual(['a'])
+      await under.query("UPDATE job SET state = 'waiting', claim = 0")
+      const hanging = handOver(
+        async (_, connection) => {
+          await writeOn(connection)('/* hidden */ COMMIT')
+          await new Promise(() => undefined)
+        },
+        { queue: { ...QUEUE, deadlineMs: 50 } },
+      )
+      await expect(hanging).rejects.toBeInstanceOf(CallbackTooSlowError)
+      expect(await claimsOf()).toEqual(['a'])
+    })
+
+    it('whose callback waits for a lock in vain is tried again, and its error is known', async () => {
+      await waiting('a')
+      const aside = setAside()
+      const refused: unknown[] = []
+      const add = aside.add.bind(aside)
+      aside.add = (id, error) => {
+        refused.push(error)
+        add(id, error)
+      }
+      await handOver(
+        () => Promise.reject(Object.assign(new Error('Lock wait timeout exceeded'), { errno: 1205 })),
+        { aside },
+      )
+      expect(refused).toMatchObject([{ name: 'CallbackError', message: 'Lock wait timeout exceeded' }])
+      expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting', claim: 0 })
     })
 
     it('whose callback runs DDL is known to be done, or not to be', async () => {
@@ -527,7 +571,7 @@ onEachStore((under) => {
     it('is left alone until its time limit, found by the sweep then, and has failed', async () => {
       await waiting('a')
       await waiting('own limit', { timeout: 1 })
-      await job(under, 'by hand', { queue: 'q', state: 'external', worker: WORKER, claim: 1 })
+      await job(under, 'by hand', { queue: 'q', state: 'external' })
       await handOver()
       expect((await under.store.executing.orphans(10)).filter(({ fence }) => fence.id === 'a')).toEqual([])
       // Without a limit or a start, which only people can write, there is a limit all the same.

@@ -50,7 +50,9 @@ async function insertAttempts(tx: Context, attempts: readonly AttemptOfRow[]): P
     // Text that is not an instant can only have been written manually.
     const started = fromText(row.started) ?? fromStored(row.clock)
     const { outcome, error } = stored
-    return [[row.id, row.claim, row.attempt, row.worker, toText(started), row.clock, outcome, error]]
+    return [
+      [row.id, row.claim, row.attempt, row.worker ?? 'none', toText(started), row.clock, outcome, error],
+    ]
   })
   if (rows.length === 0) return
   const insert = () =>

@@ -14,7 +14,7 @@ import { type Context, inTransactionOf, type TablesContext } from './context.ts'
 import { endJobs, endingColumns, type EndingRow, nextInTurn, touchSchedules, writeEnds } from './ends.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
 import { jobColumns, type JobRow, plannableColumns, type PlannableRow, settingValue, toJob } from './rows.ts'
-import { queueOfTask } from './queues.ts'
+import { type QueueOf, queueOf } from './queues.ts'
 import { countUpTo } from './scan.ts'
 import { placeholders } from './tables.ts'
 
@@ -187,27 +187,32 @@ async function readJob({ rows, tables, dialect }: Context, owner: Owner, id: str
 }
 
 async function submitJobs(context: TablesContext, owner: Owner, jobs: readonly NewJob[]): Promise<void> {
-  const [first, ...others] = batches(jobs)
-  if (first === undefined) return
+  const [only] = jobs
+  if (only === undefined) return
+  const parts = batches(jobs)
+  const insert = async (of: Context) => {
+    const queue = await queueOf(of, jobs.length)
+    for (const batch of parts) await insertJobs(of, batch, queue)
+  }
   try {
-    if (others.length === 0) await insertJobs(context, first)
-    else
-      await context.transaction(async (tx) => {
-        for (const batch of [first, ...others]) await insertJobs(tx, batch)
-      })
+    await (parts.length === 1 ? insert(context) : context.transaction(insert))
   } catch (error) {
     if (!context.dialect.isDuplicate(error)) throw error
-    const id = jobs.length === 1 ? `the id '${shownId(owner, first[0]?.id ?? '')}'` : 'one of these ids'
+    const id = jobs.length === 1 ? `the id '${shownId(owner, only.id)}'` : 'one of these ids'
     throw new ConflictError(`A job with ${id} already exists`, { cause: error })
   }
 }
 
-async function insertJobs({ run, tables, dialect }: Context, jobs: readonly NewJob[]): Promise<void> {
+async function insertJobs(
+  { run, tables, dialect }: Context,
+  jobs: readonly NewJob[],
+  queue: QueueOf,
+): Promise<void> {
   const values = jobs.map((job): SqlValue[] => [
     job.id,
     ...(job.delayMs === null ? [job.runAt && toText(job.runAt)] : []),
     ...JOB_SETTING_NAMES.map((name) => settingValue(name, job[name])),
-    ...queueOfTask(tables, job.task).params,
+    ...queue(job.task).params,
   ])
   const columns = [
     'id',
@@ -220,7 +225,7 @@ async function insertJobs({ run, tables, dialect }: Context, jobs: readonly NewJ
   const runAt = ({ delayMs }: NewJob) => (delayMs === null ? '?' : dialect.nowPlus(delayMs))
   await run(
     `INSERT INTO ${tables.job} (${columns.join(', ')})
-     VALUES ${jobs.map((job) => `(?, ${runAt(job)}, ${settings}, ${queueOfTask(tables, job.task).text}, ${dialect.now})`).join(', ')}`,
+     VALUES ${jobs.map((job) => `(?, ${runAt(job)}, ${settings}, ${queue(job.task).text}, ${dialect.now})`).join(', ')}`,
     values.flat(),
   )
 }

@@ -19,9 +19,20 @@ export function queueOfSchedule(tables: Tables): string {
   return `(CASE WHEN ${builtIn('s.task')} THEN NULL ELSE ${of(tables, 's.task')} END)`
 }
 
-/** Expression: the same for the jobs of a task. */
-export function queueOfTask(tables: Tables, task: string): { text: string; params: readonly string[] } {
-  return isBuiltIn(task) ? { text: 'NULL', params: [] } : { text: of(tables, '?'), params: [task] }
+/** An expression, with its parameters: the queue of the jobs of a task. */
+export type QueueOf = (task: string) => { readonly text: string; readonly params: readonly (string | null)[] }
+
+/** For one job: no statement more. For many, it is read once, because an expression for each would take twice as long. */
+export async function queueOf({ select, rows, tables }: Context, jobs: number): Promise<QueueOf> {
+  if (jobs === 1)
+    return (task) =>
+      isBuiltIn(task) ? { text: 'NULL', params: [] } : { text: of(tables, '?'), params: [task] }
+  const routes = await rows<Route>(`${select(['task', 'queue'])} FROM ${tables.taskQueue}`)
+  const queues = new Map(routes.map(({ task, queue }) => [task, queue]))
+  return (task) => {
+    const queue = isBuiltIn(task) ? null : (queues.get(task) ?? queues.get(EVERY_TASK) ?? null)
+    return { text: '?', params: [queue] }
+  }
 }
 
 interface Route {
