@@ -35,8 +35,11 @@ export function lostAfterFinish(
   const ends = endsOfRuns(schedule.jobs)
   const fromEnds = new Set(ends.flatMap(({ at }) => course.next(at) ?? []))
   const spanMs = course.afterFinishMs ?? 0
-  for (const [index, { slot, job, count }] of segment.pieces.entries()) {
-    const before = segment.pieces[index - 1]
+  // Slots before the schedule was there are those of a clock that was set back by hours.
+  const created = schedule.segments[0]?.from ?? Number.NEGATIVE_INFINITY
+  const pieces = segment.pieces.filter(({ slot }) => slot >= created)
+  for (const [index, { slot, job, count }] of pieces.entries()) {
+    const before = pieces[index - 1]
     const isFirst = before === undefined
     const isPlanned =
       isFirst &&

@@ -7,8 +7,11 @@ export function growing({ schedules, times }: Evidence): Violation[] {
   for (const schedule of schedules) {
     // A high-water mark that was moved by hand lets slots grow from there.
     if (schedule.edits.some(({ before, row }) => before?.['last_slot'] !== row?.['last_slot'])) continue
-    let latest = schedule.jobs[0]
-    for (const job of schedule.jobs.slice(1)) {
+    // Slots before the schedule was there are those of a clock that was set back by hours.
+    const created = schedule.segments[0]?.from ?? Number.NEGATIVE_INFINITY
+    const [first, ...jobs] = schedule.jobs.filter(({ slot }) => (slot ?? created) >= created)
+    let latest = first
+    for (const job of jobs) {
       if (latest !== undefined && latest.submitted > job.submitted && !times.isRepeated(job.submitted))
         violations.push({
           rule: 'backwards',
