@@ -8,6 +8,7 @@ import { checkKeys, namesOf } from './keys.ts'
 import { harmless, type Logger, silentLogger } from './logger.ts'
 import type { GrantedTasks, OwnerLimits } from './model/authority.ts'
 import { checkedSettings } from './model/checked-settings.ts'
+import { DEFAULT_REPORT_MS, QUEUE_LIMIT } from './model/job.ts'
 import { checkedFunction, checkedName, checkedWhole, shownInput, spanOption } from './model/input.ts'
 import { Redaction } from './model/redaction.ts'
 import { spreadFactor } from './model/settle.ts'
@@ -50,11 +51,11 @@ export interface KalendsOptions extends StoreOptions {
   readonly externalQueue?: ExternalQueueOptions | undefined
 }
 
-/** A queue of the application: a table of its own, BullMQ or another one. */
+/** Another queue that runs the jobs: the application's own job table, BullMQ or any other. */
 export interface ExternalQueueOptions extends ExternalSubmit {
   /**
    * The tasks, or their names, whose jobs go to it. Default: all tasks. The database stores it, so that all workers
-   * agree, also those without this option; jobs that exist already stay where they are.
+   * agree, also those without this option. Jobs of these tasks that still wait go to it, too.
    */
   readonly tasks?: readonly (string | Pick<Task, 'name'>)[] | undefined
   /**
@@ -123,7 +124,6 @@ export interface CheckedOptions {
 /** The limit of the columns: a LONGTEXT, sent as hexadecimal in a packet of at most 1 GB. */
 const LARGEST_ARGS_LIMIT = 2 ** 28
 const WORKER_NAME_LIMIT = 190
-const QUEUE_NAME_LIMIT = 190
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 const DEFAULT_LEASE_MS = 60_000
 const DEFAULT_POLL_INTERVAL_MS = 1000
@@ -171,7 +171,6 @@ export function checkedOptions(options: KalendsOptions): CheckedOptions {
   }
 }
 
-const DEFAULT_REPORT_MS = 86_400_000
 const QUEUE_OPTIONS = namesOf<ExternalQueueOptions>({
   submit: true,
   tasks: true,
@@ -197,7 +196,7 @@ function checkedQueue(options: ExternalQueueOptions): ExternalQueue {
       least: 1,
       most: 2_147_483_647,
     }),
-    name: checkedName('externalQueue.name', name, QUEUE_NAME_LIMIT),
+    name: checkedName('externalQueue.name', name, QUEUE_LIMIT),
   }
 }
 

@@ -1,4 +1,4 @@
-/** A scheduler for an application that has a queue of its own: a thin form of Kalends. */
+/** The scheduler for applications that already have a queue: a thin form of Kalends. */
 import type { ExternalSubmit } from './executor/hand-over.ts'
 import type { ListenOptions } from './events.ts'
 import type { FinishOptions } from './jobs/external.ts'

@@ -21,6 +21,7 @@ import {
   primaryKey,
   uniqueIndex,
 } from 'drizzle-orm/mysql-core'
+import { DEFAULT_REPORT_MS, QUEUE_LIMIT } from '../model/job.ts'
 import {
   JOB_SETTING_NAMES,
   NAME_LIMIT,
@@ -42,7 +43,6 @@ import {
   LARGE,
   LEVELS,
   OUTCOMES,
-  QUEUE_LIMIT,
   oneOf,
   REASONS,
   settingChecks,
@@ -119,7 +119,7 @@ const WAKE_AT = [
   `else greatest(coalesce(\`nextrun\`, ${EPOCH}), coalesce(\`frozen_until\`, ${EPOCH})) end`,
 ].join(' ')
 const HELD_BY = heldBy(
-  "concat(' ', coalesce(`started`, `submitted`) + interval (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 86400000) end * 1000) microsecond)",
+  `concat(' ', coalesce(\`started\`, \`submitted\`) + interval (case when coalesce(\`reason\`, '') = 'handed-over' then 0 else coalesce(\`timeout\`, ${DEFAULT_REPORT_MS}) end * 1000) microsecond)`,
 )
 const whenWaiting = (value: string) =>
   sql.raw(

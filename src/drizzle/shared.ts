@@ -14,8 +14,6 @@ export const INT = 2_147_483_647
 export const LARGE = Number.MAX_SAFE_INTEGER
 
 export const OPEN = ['waiting', 'blocked', 'running', 'external'] as const satisfies readonly JobState[]
-/** The most characters of the name of an external queue. */
-export const QUEUE_LIMIT = 190
 export const STATES = [
   ...OPEN,
   'success',
@@ -24,7 +22,7 @@ export const STATES = [
   'skipped',
 ] as const satisfies readonly JobState[]
 
-/** Of skipped, failed and cancelled jobs, of those that a person asked for, and of those whose end nobody reports. */
+/** The reasons of jobs that were skipped, cancelled or run manually, that failed, or whose end is never reported. */
 // biome-ignore format: by state
 export const REASONS = [
   'overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable',

@@ -20,6 +20,7 @@ import {
 } from 'drizzle-orm/sqlite-core'
 import { toText } from '../model/instant.ts'
 
+import { DEFAULT_REPORT_MS, QUEUE_LIMIT } from '../model/job.ts'
 import {
   JOB_SETTING_NAMES,
   NAME_LIMIT,
@@ -41,7 +42,6 @@ import {
   LEVELS,
   OPEN,
   OUTCOMES,
-  QUEUE_LIMIT,
   oneOf,
   REASONS,
   settingChecks,
@@ -111,7 +111,7 @@ const LATER = ['run_at', 'frozen_until'].map(
 )
 const DUE_AT = `case when \`state\` = 'waiting' and ${FINDABLE} then max(${LATER.join(', ')}) end`
 const HELD_BY = heldBy(
-  "' ' || strftime('%Y-%m-%d %H:%M:%f', coalesce(`started`, `submitted`), (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 86400000) end / 1000.0) || ' seconds')",
+  `' ' || strftime('%Y-%m-%d %H:%M:%f', coalesce(\`started\`, \`submitted\`), (case when coalesce(\`reason\`, '') = 'handed-over' then 0 else coalesce(\`timeout\`, ${DEFAULT_REPORT_MS}) end / 1000.0) || ' seconds')`,
 )
 
 type Builder<Data> = SQLiteCustomColumnBuilder<{

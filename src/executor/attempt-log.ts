@@ -1,4 +1,3 @@
-import { shortened } from '../errors.ts'
 import type { ClaimedJob } from '../model/job.ts'
 import type { Secrets } from '../model/redaction.ts'
 import type { LogLevel } from '../store/executing-store.ts'
@@ -50,9 +49,9 @@ export class AttemptLog {
     return Buffer.byteLength(text)
   }
 
-  /** The text without the secrets of the args, cut to `limit` bytes, and well-formed, so that it can be stored. */
+  /** See `Secrets.storable`. */
   shown(text: string, limit: number): string {
-    return shortened(this.#secrets.hiddenInText(text).toWellFormed(), limit)
+    return this.#secrets.storable(text, limit)
   }
 
   #logOfHandler(level: LogLevel, message: string): void {

@@ -2,7 +2,7 @@
  * Hands jobs over to an external queue: it claims them as the executor does, and the application inserts them there in
  * the transaction of the claim.
  */
-import { isA, messageOf, shortened, StoreUnavailableError } from '../errors.ts'
+import { isA, messageOf, StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
 import { END_RULES } from '../model/end-rules.ts'
 import { AllRefusedError } from '../model/halves.ts'
@@ -95,7 +95,7 @@ export class HandOver {
     this.loop = new Loop({ name: 'hand-over', pass: () => this.pass(), onError: options.onError })
   }
 
-  /** How many jobs wait for their back-off because the database refuses to write it. */
+  /** How many jobs wait for their back-off because the database refuses to write them. */
   setAside(): number {
     return this.#setAside.ids().length
   }
@@ -195,7 +195,7 @@ export class HandOver {
       return {
         id,
         thrown: error,
-        error: shortened(secrets.hiddenInText(messageOf(error)).toWellFormed(), argsLimit),
+        error: secrets.storable(messageOf(error), argsLimit),
       }
     })
     this.#refused.clear()

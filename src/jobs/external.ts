@@ -1,5 +1,5 @@
 /** Reports about jobs in an external queue. */
-import { ConflictError, errorText, InvalidInputError, missing, shortened } from '../errors.ts'
+import { ConflictError, errorText, InvalidInputError, missing } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { END_RULES } from '../model/end-rules.ts'
 import { checkedInstant, shownInput } from '../model/input.ts'
@@ -58,7 +58,7 @@ export class ExternalJobs {
   async finish(id: string, options: FinishOptions): Promise<Job> {
     checkKeys(options, OPTIONS)
     const { state } = options
-    // Plain JavaScript passes null for what there is not.
+    // Callers in plain JavaScript may pass null instead of leaving an option out.
     const error = options.error ?? undefined
     const result = options.result ?? undefined
     if (typeof id !== 'string')
@@ -96,7 +96,7 @@ export class ExternalJobs {
   #errorText(job: Job, error: unknown): string {
     const text = typeof error === 'string' ? error : errorText(error)
     const { redaction, argsLimit } = this.#context
-    return shortened(redaction.secretsOf({ args: job.args }).hiddenInText(text).toWellFormed(), argsLimit)
+    return redaction.secretsOf({ args: job.args }).storable(text, argsLimit)
   }
 }
 

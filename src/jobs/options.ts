@@ -4,7 +4,10 @@ import type { TransactionOption } from '../store/job-store.ts'
 
 /** When and how a directly submitted job runs; its task has the defaults. Times are milliseconds or time spans. */
 export interface JobOptions extends JobSettingOptions {
-  /** 1 to 254 ASCII characters without a slash (less in a scope, whose prefix counts), but not a UUIDv8; default: a new UUID. */
+  /**
+   * 1 to 254 ASCII characters without a slash (fewer in a scope, because its prefix counts), but not a UUIDv8; default:
+   * a new UUID.
+   */
   readonly id?: string | undefined
   /** The job does not start before this time; default: as soon as possible. */
   readonly runAt?: Date | undefined

@@ -316,20 +316,23 @@ function slotsInFuture({ furthest, now }: DoctorInput): Finding[] {
 function unhandledTasks({ waiting, now }: DoctorInput, handled: ReadonlySet<string>): Finding[] {
   return waiting.flatMap(({ task, count, since }) => {
     const name = nameOf(task)
-    const queue = name === `the task '${task}'` ? null : task.trim()
-    return findings('unhandled-task', handled.has(task) ? [] : [queue === null ? task : name], {
-      problem: `${counted(count, 'job', 'jobs')} of ${name} ${count === 1 ? 'has' : 'have'} been waiting for ${durationText(now.getTime() - since.getTime())}, and no live worker ${queue === null ? 'handles it' : 'hands jobs over to it'}`,
-      fix:
-        queue === null
-          ? `start a worker whose module handles '${task}', or cancel: \`kalends jobs cancel --task ${quoted(task)} --state waiting\``
-          : 'start a worker with this `externalQueue`; if there is none any more, see "Back to Kalends" in docs/guides/other-queues.md',
+    const isQueue = isClaimedByQueue(task)
+    return findings('unhandled-task', handled.has(task) ? [] : [isQueue ? name : task], {
+      problem: `${counted(count, 'job', 'jobs')} of ${name} ${count === 1 ? 'has' : 'have'} been waiting for ${durationText(now.getTime() - since.getTime())}, and no live worker ${isQueue ? 'hands jobs over to it' : 'handles it'}`,
+      fix: isQueue
+        ? 'start a worker with this `externalQueue`; if there is none any more, see "Back to Kalends" in docs/guides/other-queues.md'
+        : `start a worker whose module handles '${task}', or cancel: \`kalends jobs cancel --task ${quoted(task)} --state waiting\``,
     })
   })
 }
 
 /** Jobs of an external queue are claimed under its name, with a blank before it. */
+function isClaimedByQueue(claimed: string): boolean {
+  return claimed.startsWith(' ')
+}
+
 function nameOf(claimed: string): string {
-  return claimed.startsWith(' ') ? `the external queue '${claimed.trim()}'` : `the task '${claimed}'`
+  return isClaimedByQueue(claimed) ? `the external queue '${claimed.trim()}'` : `the task '${claimed}'`
 }
 
 function unreportedJobs({ unreported }: DoctorInput): Finding[] {

@@ -1,6 +1,11 @@
 import type { JobSettingValues } from './settings.ts'
 import type { RunPolicy } from './task.ts'
 
+/** The most characters of the name of an external queue. */
+export const QUEUE_LIMIT = 190
+/** When a job of an external queue without a `timeout` has failed, unless its end is reported before. */
+export const DEFAULT_REPORT_MS = 86_400_000
+
 /**
  * waiting, blocked, running and external are not final. A retry is waiting with attempt > 0; external: it was handed
  * over to an external queue, whose report ends it.

@@ -2,7 +2,7 @@
  * Hides secrets in args, results and progress: at the paths of the option `redact`, and wherever the same values occur
  * in other texts of the same job. Pure.
  */
-import { InvalidInputError } from '../errors.ts'
+import { InvalidInputError, shortened } from '../errors.ts'
 import { shownInput } from './input.ts'
 
 const REDACTED = '[redacted]'
@@ -189,6 +189,11 @@ export class Secrets {
       }
     }
     return shown + text.slice(from)
+  }
+
+  /** The text without the secrets, cut to `mostBytes`, and well-formed, so that it can be stored. */
+  storable(text: string, mostBytes: number): string {
+    return shortened(this.hiddenInText(text).toWellFormed(), mostBytes)
   }
 
   /** The same for every text and number in a JSON value. */

@@ -37,7 +37,6 @@ export interface TransactionOption {
   readonly tx?: Transaction | undefined
 }
 
-/** The operations on jobs that users and application code can run. */
 /** How a run in an external queue ended. */
 export interface FinishedRun {
   readonly state: 'success' | 'failed' | 'cancelled'
@@ -46,6 +45,7 @@ export interface FinishedRun {
   readonly result: string | null
 }
 
+/** The operations on jobs that users and application code can run. */
 export interface JobStore {
   /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
   ownedBy(owner: Owner): JobStore

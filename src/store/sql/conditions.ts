@@ -41,6 +41,9 @@ export const FINAL = "state IN ('success', 'failed', 'cancelled', 'skipped')"
 /** For job: a worker runs it. `held_by` is only set for the few jobs that are held. */
 export const HELD_BY_WORKER = "held_by >= '!'"
 
+/** For job: an external queue has it, and is to report its end. */
+export const IN_QUEUE = "held_by BETWEEN ' ' AND ' ~'"
+
 /** For job: running, but its worker is not registered. */
 export const orphan = ({ worker }: Tables): string =>
   `${HELD_BY_WORKER} AND held_by NOT IN (SELECT id FROM ${worker})`

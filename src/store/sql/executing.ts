@@ -1,7 +1,7 @@
 import { AttemptsLocked, writeAttempts } from './attempts.ts'
 import { isFrozenBy } from '../../model/freeze.ts'
 import { Halving } from '../../model/halves.ts'
-import { type ClaimedJob, type Fence, fenceOf, fenceText } from '../../model/job.ts'
+import { type ClaimedJob, DEFAULT_REPORT_MS, type Fence, fenceOf, fenceText } from '../../model/job.ts'
 import type { SetAside } from '../../model/set-aside.ts'
 import type { AttemptEnd } from '../../model/settle.ts'
 import { spanWords } from '../../duration.ts'
@@ -128,7 +128,7 @@ function endOfOrphan({ state, reason, worker, attempt, queue, timeout }: JobRow)
   if (reason === HANDED_OVER) return { kind: 'success', result: null }
   return {
     kind: 'unreported',
-    error: `The queue '${queue ?? ''}' did not report the end of this job within ${timeout === null ? '1 day' : spanWords(timeout)} of the hand-over`,
+    error: `The queue '${queue ?? ''}' did not report the end of this job within ${spanWords(timeout ?? DEFAULT_REPORT_MS)} of the hand-over`,
   }
 }
 
@@ -386,8 +386,8 @@ interface FreezeRow {
 }
 
 /**
- * The freezes in force, and the next turns: first the groups after the one that had the last turn, then from the first group again. The scan
- * stops when it has enough, so it reads neither long queues nor many queues to the end.
+ * The freezes in force, and the next turns: first the groups after the one that had the last turn, then from the first
+ * group again. The scan stops when it has enough, so it reads neither long queues nor many queues to the end.
  */
 async function findTurns(
   { rows, tables, dialect }: Context,

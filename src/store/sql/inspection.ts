@@ -3,7 +3,7 @@ import type { InspectionStore } from '../inspection-store.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { schemaDrift } from '../migrate.ts'
-import { blockedByNothing, orphan, waitsForNothing } from './conditions.ts'
+import { blockedByNothing, IN_QUEUE, orphan, waitsForNothing } from './conditions.ts'
 import { type Context, readClock, type TablesContext } from './context.ts'
 import { furthest } from './furthest.ts'
 import { workerStore } from './workers.ts'
@@ -169,7 +169,7 @@ async function broken(
     ),
     unreported: await rows<{ id: string }>(
       `SELECT id FROM ${tables.job}
-       WHERE held_by BETWEEN ' ' AND ' ~' AND started < ? ${first}`,
+       WHERE ${IN_QUEUE} AND started < ? ${first}`,
       [toText(new Date(now.getTime() - UNREPORTED_MS))],
     ),
     blocked: await rows<{ id: string; schedule: string }>(

@@ -10,7 +10,8 @@ import { placeholders, type Tables } from './tables.ts'
 const AT_ONCE = 500
 
 const of = (tables: Tables, task: string) =>
-  `(SELECT queue FROM ${tables.taskQueue} WHERE task IN (${task}, '${EVERY_TASK}') ORDER BY task = '${EVERY_TASK}' LIMIT 1)`
+  `(SELECT queue FROM ${tables.taskQueue} WHERE task IN (${task}, '${EVERY_TASK}')
+    ORDER BY task = '${EVERY_TASK}' LIMIT 1)`
 
 const builtIn = (task: string) => `SUBSTR(${task}, 1, 8) = 'kalends.'`
 
@@ -22,7 +23,7 @@ export function queueOfSchedule(tables: Tables): string {
 /** An expression, with its parameters: the queue of the jobs of a task. */
 export type QueueOf = (task: string) => { readonly text: string; readonly params: readonly (string | null)[] }
 
-/** For one job: no statement more. For many, it is read once, because an expression for each would take twice as long. */
+/** One job takes no further statement. For many, all are read once: an expression for each would take twice as long. */
 export async function queueOf({ select, rows, tables }: Context, jobs: number): Promise<QueueOf> {
   if (jobs === 1)
     return (task) =>
