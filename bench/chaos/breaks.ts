@@ -101,7 +101,7 @@ export const BREAKS: readonly Break[] = [
     ],
     sql: [
       // The primary key stays one, for statements name it; it holds no id once any more.
-      'ALTER TABLE job DROP INDEX job_occurrence, DROP INDEX job_active, DROP PRIMARY KEY, ADD COLUMN copy BIGINT NOT NULL AUTO_INCREMENT, ADD PRIMARY KEY (id, copy), ADD KEY job_copy (copy), ADD INDEX job_occurrence (periodic_task_id, slot), ADD INDEX job_active (active_key)',
+      'ALTER TABLE job DROP INDEX job_occurrence, DROP INDEX job_open, DROP PRIMARY KEY, ADD COLUMN copy BIGINT NOT NULL AUTO_INCREMENT, ADD PRIMARY KEY (id, copy), ADD KEY job_copy (copy), ADD INDEX job_occurrence (periodic_task_id, slot), ADD INDEX job_active (active_key)',
     ],
     faults: [],
     rules: ['doubled'],

@@ -55,15 +55,18 @@ CREATE TABLE `{prefix}job` (
 	`result` longtext CHARACTER SET utf8mb4 COLLATE {exact},
 	`error` longtext CHARACTER SET utf8mb4 COLLATE {exact},
 	`stop_requested` datetime(3),
-	`active_key` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `exclusive` = 1 and `state` in ('waiting', 'running', 'external') then `periodic_task_id` end) STORED,
-	`claim_group` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then `group_` end) STORED,
-	`claim_task` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then coalesce(concat(' ', `queue`), `task`) end) STORED,
-	`claim_rank` bigint GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then -`priority` end) STORED,
+	`open_key` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then `periodic_task_id` end) STORED,
+	`open_turn` varchar(254) CHARACTER SET ascii COLLATE ascii_bin GENERATED ALWAYS AS (case when `periodic_task_id` is null or not (`state` in ('waiting', 'blocked', 'running', 'external')) then null when `exclusive` = 1 and `state` <> 'blocked' then '' else `id` end) STORED,
+	`open_group` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then nullif(`group_`, '') end) STORED,
+	`open_submitter` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then `submitter` end) STORED,
+	`ready` tinyint GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then 1 else 0 end) STORED,
+	`claim_task` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (coalesce(concat(' ', `queue`), `task`)) STORED,
+	`claim_rank` bigint GENERATED ALWAYS AS (-`priority`) STORED,
 	`due_at` datetime(3) GENERATED ALWAYS AS (case when `state` = 'waiting' then greatest(coalesce(`run_at`, `frozen_until`), coalesce(`frozen_until`, `run_at`)) end) STORED,
-	`held_by` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case `state` when 'running' then `worker` when 'external' then concat(' ', coalesce(`started`, `submitted`) + interval (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 86400000) end * 1000) microsecond) when 'waiting' then case when `frozen_until` is not null then '' end end) STORED,
+	`held_by` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case `state` when 'external' then concat(' ', coalesce(`started`, `submitted`) + interval (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 86400000) end * 1000) microsecond) when 'waiting' then case when `frozen_until` is not null then '' end end) STORED,
 	CONSTRAINT `{prefix}job_id` PRIMARY KEY(`id`),
 	CONSTRAINT `{prefix}job_occurrence` UNIQUE(`periodic_task_id`,`slot`),
-	CONSTRAINT `{prefix}job_active` UNIQUE(`active_key`),
+	CONSTRAINT `{prefix}job_open` UNIQUE(`open_key`,`open_turn`),
 	CONSTRAINT `{prefix}job_json` CHECK(json_valid(`args`)),
 	CONSTRAINT `{prefix}job_id` CHECK(`id` not like '% '),
 	CONSTRAINT `{prefix}job_missed` CHECK(`missed` between 0 and 2147483647),
@@ -200,17 +203,15 @@ CREATE TABLE `{prefix}worker` (
 	CONSTRAINT `{prefix}worker_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
-CREATE INDEX `{prefix}job_claim` ON `{prefix}job` (`claim_group`,`claim_task`,`claim_rank`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_claim` ON `{prefix}job` (`ready`,`group_`,`claim_task`,`claim_rank`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_due` ON `{prefix}job` (`due_at`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_held` ON `{prefix}job` (`held_by`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_finished` ON `{prefix}job` (`finished`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_state_schedule` ON `{prefix}job` (`state`,`periodic_task_id`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_state` ON `{prefix}job` (`state`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_state` ON `{prefix}job` (`state`,`finished`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_task` ON `{prefix}job` (`task`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_group` ON `{prefix}job` (`group_`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_submitter` ON `{prefix}job` (`submitter`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_open_group` ON `{prefix}job` (`group_`,`state`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_open_submitter` ON `{prefix}job` (`submitter`,`state`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_open_group` ON `{prefix}job` (`open_group`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_open_submitter` ON `{prefix}job` (`open_submitter`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_log_job` ON `{prefix}job_log` (`job_id`,`id`);--> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_wake_at` ON `{prefix}periodic_task` (`wake_at`);--> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_declared_by` ON `{prefix}periodic_task` (`declared_by`);--> statement-breakpoint

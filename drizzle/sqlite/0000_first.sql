@@ -58,12 +58,15 @@ CREATE TABLE `{prefix}job` (
 	`result` text,
 	`error` text,
 	`stop_requested` text,
-	`active_key` text GENERATED ALWAYS AS (case when `exclusive` = 1 and `state` in ('waiting', 'running', 'external') then `periodic_task_id` end) VIRTUAL,
-	`claim_group` text GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null and typeof(`id`) = 'text' then `group_` end) VIRTUAL,
-	`claim_task` text GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null and typeof(`id`) = 'text' then coalesce(' ' || `queue`, `task`) end) VIRTUAL,
-	`claim_rank` integer GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null and typeof(`id`) = 'text' then -`priority` end) VIRTUAL,
+	`open_key` text GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then `periodic_task_id` end) VIRTUAL,
+	`open_turn` text GENERATED ALWAYS AS (case when `periodic_task_id` is null or not (`state` in ('waiting', 'blocked', 'running', 'external')) then null when `exclusive` = 1 and `state` <> 'blocked' then '' else `id` end) VIRTUAL,
+	`open_group` text GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then nullif(`group_`, '') end) VIRTUAL,
+	`open_submitter` text GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then `submitter` end) VIRTUAL,
+	`ready` integer GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null and typeof(`id`) = 'text' then 1 else 0 end) VIRTUAL,
+	`claim_task` text GENERATED ALWAYS AS (coalesce(' ' || `queue`, `task`)) VIRTUAL,
+	`claim_rank` integer GENERATED ALWAYS AS (-`priority`) VIRTUAL,
 	`due_at` text GENERATED ALWAYS AS (case when `state` = 'waiting' and typeof(`id`) = 'text' then max(coalesce(strftime('%Y-%m-%d %H:%M:%f', `run_at`), strftime('%Y-%m-%d %H:%M:%f', `run_at`), strftime('%Y-%m-%d %H:%M:%f', `frozen_until`)), coalesce(strftime('%Y-%m-%d %H:%M:%f', `frozen_until`), strftime('%Y-%m-%d %H:%M:%f', `run_at`), strftime('%Y-%m-%d %H:%M:%f', `frozen_until`))) end) VIRTUAL,
-	`held_by` text GENERATED ALWAYS AS (case `state` when 'running' then `worker` when 'external' then ' ' || strftime('%Y-%m-%d %H:%M:%f', coalesce(`started`, `submitted`), (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 86400000) end / 1000.0) || ' seconds') when 'waiting' then case when `frozen_until` is not null then '' end end) VIRTUAL,
+	`held_by` text GENERATED ALWAYS AS (case `state` when 'external' then ' ' || strftime('%Y-%m-%d %H:%M:%f', coalesce(`started`, `submitted`), (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 86400000) end / 1000.0) || ' seconds') when 'waiting' then case when `frozen_until` is not null then '' end end) VIRTUAL,
 	CONSTRAINT "{prefix}job_json" CHECK(json_valid(`args`)),
 	CONSTRAINT "{prefix}job_id" CHECK(typeof(`id`) in ('text', 'null') and instr(`id`, char(0)) = 0 and length(`id`) <= 254 and length(cast(`id` as blob)) = length(`id`) and `id` not like '% '),
 	CONSTRAINT "{prefix}job_periodic_task_id" CHECK(typeof(`periodic_task_id`) in ('text', 'null') and instr(`periodic_task_id`, char(0)) = 0 and length(`periodic_task_id`) <= 254),
@@ -93,18 +96,16 @@ CREATE TABLE `{prefix}job` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `{prefix}job_occurrence` ON `{prefix}job` (`periodic_task_id`,`slot`);--> statement-breakpoint
-CREATE UNIQUE INDEX `{prefix}job_active` ON `{prefix}job` (`active_key`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_claim` ON `{prefix}job` (`claim_group`,`claim_task`,`claim_rank`,`id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `{prefix}job_open` ON `{prefix}job` (`open_key`,`open_turn`) WHERE open_key is not null;--> statement-breakpoint
+CREATE INDEX `{prefix}job_claim` ON `{prefix}job` (`ready`,`group_`,`claim_task`,`claim_rank`,`id`) WHERE ready = 1;--> statement-breakpoint
 CREATE INDEX `{prefix}job_due` ON `{prefix}job` (`due_at`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_held` ON `{prefix}job` (`held_by`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_finished` ON `{prefix}job` (`finished`,`id`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_state_schedule` ON `{prefix}job` (`state`,`periodic_task_id`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_state` ON `{prefix}job` (`state`,`id`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_held` ON `{prefix}job` (`held_by`) WHERE held_by is not null;--> statement-breakpoint
+CREATE INDEX `{prefix}job_state` ON `{prefix}job` (`state`,`finished`,`id`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_task` ON `{prefix}job` (`task`,`id`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_group` ON `{prefix}job` (`group_`,`id`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_submitter` ON `{prefix}job` (`submitter`,`id`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_open_group` ON `{prefix}job` (`group_`) WHERE `state` in ('waiting', 'blocked', 'running', 'external');--> statement-breakpoint
-CREATE INDEX `{prefix}job_open_submitter` ON `{prefix}job` (`submitter`) WHERE `state` in ('waiting', 'blocked', 'running', 'external');--> statement-breakpoint
+CREATE INDEX `{prefix}job_open_group` ON `{prefix}job` (`open_group`) WHERE open_group is not null;--> statement-breakpoint
+CREATE INDEX `{prefix}job_open_submitter` ON `{prefix}job` (`open_submitter`) WHERE open_submitter is not null;--> statement-breakpoint
 CREATE TABLE `{prefix}job_log` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`job_id` text NOT NULL,

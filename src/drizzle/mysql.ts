@@ -33,17 +33,20 @@ import {
 } from '../model/settings.ts'
 import { fromStored, toText } from '../model/instant.ts'
 import {
-  ACTIVE_KEY,
   type Check,
   DEFINITION_PARTS,
   CLAIM_TASK,
   heldBy,
+  ifOpen,
   IDLE,
   INT,
   LARGE,
   LEVELS,
   OUTCOMES,
+  OPEN_KEY,
+  OPEN_TURN,
   oneOf,
+  READY,
   REASONS,
   settingChecks,
   STATES,
@@ -121,10 +124,6 @@ const WAKE_AT = [
 const HELD_BY = heldBy(
   `concat(' ', coalesce(\`started\`, \`submitted\`) + interval (case when coalesce(\`reason\`, '') = 'handed-over' then 0 else coalesce(\`timeout\`, ${DEFAULT_REPORT_MS}) end * 1000) microsecond)`,
 )
-const whenWaiting = (value: string) =>
-  sql.raw(
-    `case when \`state\` = 'waiting' and \`run_at\` is null and \`frozen_until\` is null then ${value} end`,
-  )
 /** Stored, because these columns are indexed, and MariaDB handles stored columns more reliably. */
 const STORED = { mode: 'stored' } as const
 
@@ -294,11 +293,20 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         result: json('result'),
         error: longText('error'),
         stopRequestedAt: instant('stop_requested'),
-        activeKey: text('active_key', NAME_LIMIT).generatedAlwaysAs(sql.raw(ACTIVE_KEY), STORED),
-        claimGroup: text('claim_group', NAME_LIMIT).generatedAlwaysAs(whenWaiting('`group_`'), STORED),
-        claimTask: text('claim_task', NAME_LIMIT).generatedAlwaysAs(whenWaiting(CLAIM_TASK.mysql), STORED),
+        openKey: text('open_key', NAME_LIMIT).generatedAlwaysAs(sql.raw(OPEN_KEY), STORED),
+        openTurn: jobId('open_turn').generatedAlwaysAs(sql.raw(OPEN_TURN), STORED),
+        openGroup: text('open_group', NAME_LIMIT).generatedAlwaysAs(
+          sql.raw(ifOpen("nullif(`group_`, '')")),
+          STORED,
+        ),
+        openSubmitter: text('open_submitter', NAME_LIMIT).generatedAlwaysAs(
+          sql.raw(ifOpen('`submitter`')),
+          STORED,
+        ),
+        ready: flag('ready').generatedAlwaysAs(sql.raw(`case when ${READY} then 1 else 0 end`), STORED),
+        claimTask: text('claim_task', NAME_LIMIT).generatedAlwaysAs(sql.raw(CLAIM_TASK.mysql), STORED),
         // Wider than the priority, so that its negative always fits.
-        claimRank: long('claim_rank').generatedAlwaysAs(whenWaiting('-`priority`'), STORED),
+        claimRank: long('claim_rank').generatedAlwaysAs(sql.raw('-`priority`'), STORED),
         dueAt: instant('due_at').generatedAlwaysAs(
           sql`case when \`state\` = 'waiting' then greatest(coalesce(\`run_at\`, \`frozen_until\`), coalesce(\`frozen_until\`, \`run_at\`)) end`,
           STORED,
@@ -307,22 +315,22 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       },
       (made) => [
         uniqueIndex(name('job_occurrence')).on(made.scheduleId, made.slot),
-        uniqueIndex(name('job_active')).on(made.activeKey),
-        // If the index named the key on MariaDB, the server would not treat it as covering the base columns of the
-        // generated ones, and would scan all claimable jobs to find the groups.
-        index(name('job_claim')).on(made.claimGroup, made.claimTask, made.claimRank),
+        // One that runs or waits at a time, unless overlap is `allow`; and the open jobs of a schedule.
+        uniqueIndex(name('job_open')).on(made.openKey, made.openTurn),
+        // If the index named the key on MariaDB, the server would not treat it as covering, and would scan all claimable
+        // jobs to find the groups.
+        index(name('job_claim')).on(made.ready, made.group, made.claimTask, made.claimRank),
         index(name('job_due')).on(made.dueAt),
         index(name('job_held')).on(made.heldBy),
-        index(name('job_finished')).on(made.finishedAt),
-        index(name('job_state_schedule')).on(made.state, made.scheduleId),
+        // For lists: open jobs in the order of the key, final ones in the order in which they ended.
+        index(name('job_state')).on(made.state, made.finishedAt),
         // For lists, newest first, which is the order of the key.
-        index(name('job_state')).on(made.state),
         index(name('job_task')).on(made.task),
         index(name('job_group')).on(made.group),
         index(name('job_submitter')).on(made.submitter),
         // For the limit on an owner's open jobs; an owner's history may be long.
-        index(name('job_open_group')).on(made.group, made.state),
-        index(name('job_open_submitter')).on(made.submitter, made.state),
+        index(name('job_open_group')).on(made.openGroup),
+        index(name('job_open_submitter')).on(made.openSubmitter),
         ...checks(name('job'), {
           json: validJson,
           id: notPadded,

@@ -56,22 +56,32 @@ export const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export const STATUS =
   "case when `enabled` = 0 then 'paused' when `idle` in ('dead', 'invalid', 'retired') then `idle` when `frozen_until` is not null and coalesce(`idle`, '') <> 'done' then 'frozen' when `retry_at` is not null then 'retrying' when `idle` = 'done' then 'done' else 'active' end"
 
-/** `active_key` of a job: unique, so that runs of a schedule exclude each other. */
-export const ACTIVE_KEY =
-  "case when `exclusive` = 1 and `state` in ('waiting', 'running', 'external') then `periodic_task_id` end"
+const IS_OPEN = `\`state\` in (${OPEN.map((state) => `'${state}'`).join(', ')})`
 
-/** `claim_task` of a job that can be claimed. No task has such a name as those of queues here. */
+/** `open_key` and `open_turn` of a job: unique together, so that runs of a schedule exclude each other. */
+export const OPEN_KEY = ifOpen('`periodic_task_id`')
+export const OPEN_TURN = `case when \`periodic_task_id\` is null or not (${IS_OPEN}) then null when \`exclusive\` = 1 and \`state\` <> 'blocked' then '' else \`id\` end`
+
+/** A value that a job has until it is final. */
+export function ifOpen(value: string): string {
+  return `case when ${IS_OPEN} then ${value} end`
+}
+
+/** `ready` of a job: it can be claimed now. */
+export const READY = "`state` = 'waiting' and `run_at` is null and `frozen_until` is null"
+
+/** `claim_task` of a job. No task has such a name as those of queues here. */
 export const CLAIM_TASK = {
   mysql: "coalesce(concat(' ', `queue`), `task`)",
   sqlite: "coalesce(' ' || `queue`, `task`)",
 } as const
 
 /**
- * `held_by` of a job: the worker that runs it; empty: a freeze; with a blank before it: until when the external queue
- * must report its end. No worker has such a name.
+ * `held_by` of a job that waits for something: empty: for the end of a freeze; with a blank before it: until when the
+ * external queue must report its end.
  */
 export const heldBy = (reportBy: string) =>
-  `case \`state\` when 'running' then \`worker\` when 'external' then ${reportBy} when 'waiting' then case when \`frozen_until\` is not null then '' end end`
+  `case \`state\` when 'external' then ${reportBy} when 'waiting' then case when \`frozen_until\` is not null then '' end end`
 
 /** The settings that decide the next run, as SQL that is never null. */
 export const DEFINITION_PARTS: readonly string[] = SETTING_NAMES.map((name) => settingOf(name))

@@ -31,18 +31,20 @@ import {
   type StoredValue,
 } from '../model/settings.ts'
 import {
-  ACTIVE_KEY,
   type Check,
   DEFINITION_PARTS,
   CLAIM_TASK,
   heldBy,
+  ifOpen,
   IDLE,
   INT,
   LARGE,
   LEVELS,
-  OPEN,
   OUTCOMES,
+  OPEN_KEY,
+  OPEN_TURN,
   oneOf,
+  READY,
   REASONS,
   settingChecks,
   STATES,
@@ -90,8 +92,6 @@ const normalised = (column: string) => `strftime('%Y-%m-%d %H:%M:%f', \`${column
 const DEFINITION = DEFINITION_PARTS.join(" || '|' || ")
 /** `planned_from` if neither has changed since the last planning. */
 const PLANNED = `${DEFINITION} || '|' || coalesce(${normalised('nextrun')}, '')`
-/** Must match the condition in statements word for word; otherwise SQLite does not use the partial index. */
-const IS_OPEN = sql.raw(oneOf(OPEN)('`state`'))
 /** SQLite accepts a BLOB as an id, but no statement would find it by a text. Such a row is never due or claimed. */
 const FINDABLE = "typeof(`id`) = 'text'"
 const WAKE_AT = [
@@ -101,10 +101,6 @@ const WAKE_AT = [
   'when `enabled` = 0 or `idle` is not null then null',
   `else max(coalesce(${normalised('nextrun')}, ${EPOCH}), coalesce(${normalised('frozen_until')}, ${EPOCH})) end`,
 ].join(' ')
-const whenWaiting = (value: string) =>
-  sql.raw(
-    `case when \`state\` = 'waiting' and \`run_at\` is null and \`frozen_until\` is null and ${FINDABLE} then ${value} end`,
-  )
 /** The later of run_at and frozen_until. */
 const LATER = ['run_at', 'frozen_until'].map(
   (column) => `coalesce(${normalised(column)}, ${normalised('run_at')}, ${normalised('frozen_until')})`,
@@ -312,29 +308,36 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         result: json('result'),
         error: text('error'),
         stopRequestedAt: instant('stop_requested'),
-        activeKey: text('active_key').generatedAlwaysAs(sql.raw(ACTIVE_KEY)),
-        claimGroup: text('claim_group').generatedAlwaysAs(whenWaiting('`group_`')),
-        claimTask: text('claim_task').generatedAlwaysAs(whenWaiting(CLAIM_TASK.sqlite)),
-        claimRank: integer('claim_rank').generatedAlwaysAs(whenWaiting('-`priority`')),
+        openKey: text('open_key').generatedAlwaysAs(sql.raw(OPEN_KEY)),
+        openTurn: text('open_turn').generatedAlwaysAs(sql.raw(OPEN_TURN)),
+        openGroup: text('open_group').generatedAlwaysAs(sql.raw(ifOpen("nullif(`group_`, '')"))),
+        openSubmitter: text('open_submitter').generatedAlwaysAs(sql.raw(ifOpen('`submitter`'))),
+        ready: flag('ready').generatedAlwaysAs(
+          sql.raw(`case when ${READY} and ${FINDABLE} then 1 else 0 end`),
+        ),
+        claimTask: text('claim_task').generatedAlwaysAs(sql.raw(CLAIM_TASK.sqlite)),
+        claimRank: integer('claim_rank').generatedAlwaysAs(sql.raw('-`priority`')),
         dueAt: instant('due_at').generatedAlwaysAs(sql.raw(DUE_AT)),
         heldBy: text('held_by').generatedAlwaysAs(sql.raw(HELD_BY)),
       },
       (table) => [
         uniqueIndex(name('job_occurrence')).on(table.scheduleId, table.slot),
-        uniqueIndex(name('job_active')).on(table.activeKey),
-        index(name('job_claim')).on(table.claimGroup, table.claimTask, table.claimRank, table.id),
+        // One that runs or waits at a time, unless overlap is `allow`; and the open jobs of a schedule.
+        uniqueIndex(name('job_open')).on(table.openKey, table.openTurn).where(sql`open_key is not null`),
+        index(name('job_claim'))
+          .on(table.ready, table.group, table.claimTask, table.claimRank, table.id)
+          .where(sql`ready = 1`),
         index(name('job_due')).on(table.dueAt),
-        index(name('job_held')).on(table.heldBy),
-        index(name('job_finished')).on(table.finishedAt, table.id),
-        index(name('job_state_schedule')).on(table.state, table.scheduleId),
+        index(name('job_held')).on(table.heldBy).where(sql`held_by is not null`),
+        // For lists: open jobs in the order of the key, final ones in the order in which they ended.
+        index(name('job_state')).on(table.state, table.finishedAt, table.id),
         // For lists, newest first, which is the order of the key.
-        index(name('job_state')).on(table.state, table.id),
         index(name('job_task')).on(table.task, table.id),
         index(name('job_group')).on(table.group, table.id),
         index(name('job_submitter')).on(table.submitter, table.id),
         // For the limit on an owner's open jobs; an owner's history may be long.
-        index(name('job_open_group')).on(table.group).where(IS_OPEN),
-        index(name('job_open_submitter')).on(table.submitter).where(IS_OPEN),
+        index(name('job_open_group')).on(table.openGroup).where(sql`open_group is not null`),
+        index(name('job_open_submitter')).on(table.openSubmitter).where(sql`open_submitter is not null`),
         ...checks(name('job'), {
           json: validJson,
           id: jobId,

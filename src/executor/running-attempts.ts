@@ -170,13 +170,10 @@ export class RunningAttempts {
     const leftMs = this.#lastCheck + pollIntervalMs - performance.now()
     if (leftMs > 0) return leftMs
     this.#lastCheck = performance.now()
-    // The ids that the attempts were claimed under: this worker may have another id by now, or none.
-    for (const id of new Set(this.all().map(({ job }) => job.worker))) {
-      for (const fence of await store.stopRequests(id)) {
-        const attempt = this.#running.get(fence.id)
-        // The response may be about an earlier claim of the job, which has ended in the meantime.
-        if (attempt?.job.claim === fence.claim) attempt.abort(new CancelledError('The job was cancelled'))
-      }
+    for (const fence of await store.stopRequests(this.all().map(({ job }) => fenceOf(job)))) {
+      const attempt = this.#running.get(fence.id)
+      // The response may be about an earlier claim of the job, which has ended in the meantime.
+      if (attempt?.job.claim === fence.claim) attempt.abort(new CancelledError('The job was cancelled'))
     }
     return pollIntervalMs
   }

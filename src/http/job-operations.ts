@@ -33,7 +33,7 @@ export const jobOperations: readonly Operation[] = [
   operation('listJobs', 'GET', PATH, 'read', {
     summary: 'List jobs, newest first',
     description:
-      'For a page, filters without an index, such as the text of errors, search the next 100,000 jobs that match the other filters.',
+      'With a final state, the jobs that ended last come first. For a page, filters without an index, such as the text of errors, search the next 100,000 jobs that match the other filters.',
     query: queries.JobsQuery,
     answers: { 200: { description: 'One page', schema: answers.JobPage } },
     run: async (call) => {

@@ -168,8 +168,9 @@ export class Jobs {
   }
 
   /**
-   * Lists jobs, newest first. Large values are left out, see `truncated`. Conditions without an index, such as the text
-   * of errors, are searched in the next 100,000 rows that match the other filters.
+   * Lists jobs, newest first; with a final state, those that ended last. Large values are left out, see `truncated`.
+   * Conditions without an index, such as the text of errors, are searched in the next 100,000 rows that match the other
+   * filters.
    *
    * @throws InvalidInputError
    */

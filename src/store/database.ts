@@ -115,7 +115,7 @@ export type BatchColumn = 'schedule id' | 'job id' | 'text' | 'long text' | 'int
 
 /** A group and a task with claimable jobs, and the lowest rank among these jobs: the columns of `Dialect.turns`. */
 export interface Turn {
-  readonly claim_group: string
+  readonly in_group: string
   readonly claim_task: string
   readonly claim_rank: number
 }

@@ -160,8 +160,8 @@ export interface ExecutingStore {
    */
   settle(attempts: readonly EndedAttempt[], rules: EndRules): Promise<SettleResult>
 
-  /** The jobs of this worker that were asked to stop. */
-  stopRequests(worker: string): Promise<readonly Fence[]>
+  /** Those of these attempts whose jobs were asked to stop. */
+  stopRequests(attempts: readonly Fence[]): Promise<readonly Fence[]>
 
   /**
    * Stores the progress of different jobs.

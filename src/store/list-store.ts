@@ -174,8 +174,8 @@ export interface ListStore {
   /** @throws InvalidInputError when `after` does not fit the order */
   schedules(query: Limited<ScheduleQuery>, bounds?: ListBounds): Promise<ListPage<Listed<Schedule>>>
   /**
-   * Newest first. Jobs of one schedule are ordered by slot; jobs within a time range are ordered by when they ended,
-   * except for an owner.
+   * Newest first. Jobs of one schedule are ordered by slot; jobs of a final state or that ended in some time are ordered
+   * by when they ended, except for an owner.
    *
    * @throws InvalidInputError when `after` does not fit the order
    */

@@ -114,8 +114,8 @@ eachDatabase((under) => {
     await schedules.update('s', { overlap: 'skip' })
     await jobs.retry(id)
     await expect(schedules.runNow('s')).rejects.toMatchObject({ jobId: id })
-    const [row] = await database.query('SELECT active_key FROM job')
-    expect(row).toEqual({ active_key: 's' })
+    const [row] = await database.query('SELECT open_key, open_turn FROM job')
+    expect(row).toEqual({ open_key: 's', open_turn: '' })
   })
 
   it('a job whose schedule was deleted is retried on its own', async () => {

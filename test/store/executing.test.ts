@@ -76,8 +76,8 @@ onEachStore((under) => {
         retry_delay: 8,
         retry_backoff: 'fixed',
         progress: null,
-        held_by: WORKER,
-        claim_group: null,
+        held_by: null,
+        ready: 0,
       })
       expect(instant(row['started'])).toEqual(first?.startedAt)
       expect(await claim(1)).toEqual([])
@@ -200,16 +200,22 @@ onEachStore((under) => {
   })
 
   describe('while a job runs', () => {
-    it('stop requests are reported only to its worker', async () => {
+    it('a stop request is reported for its claim only', async () => {
       await under.store.jobs.submit([newJob('a'), newJob('b'), newJob('c')])
-      await claim(2)
-      await claim(1, policies('task'), '', 'w/2')
+      await claim(3)
       await under.query("UPDATE job SET stop_requested = '2026-01-01 00:00:00.000' WHERE id <> 'b'")
-      expect(await under.store.executing.stopRequests(WORKER)).toEqual([
-        { id: 'a', worker: WORKER, claim: 1 },
-      ])
-      expect(await under.store.executing.stopRequests('w/2')).toEqual([{ id: 'c', worker: 'w/2', claim: 1 }])
-      expect(await under.store.executing.stopRequests('w/3')).toEqual([])
+      const own = { id: 'a', worker: WORKER, claim: 1 }
+      const { executing } = under.store
+      expect(await executing.stopRequests([own, { ...own, id: 'b' }])).toEqual([own])
+      const others = [
+        { ...own, worker: 'w/2' },
+        { ...own, claim: 2 },
+        { ...own, id: 'none' },
+      ]
+      expect(await executing.stopRequests(others)).toEqual([])
+      await under.query("UPDATE job SET state = 'cancelled' WHERE id = 'a'")
+      expect(await executing.stopRequests([own])).toEqual([])
+      expect(await executing.stopRequests([])).toEqual([])
     })
 
     it('progress is stored if the attempt still belongs to its worker', async () => {

@@ -145,7 +145,8 @@ onEachStore((under) => {
       expect(await write(under.store).cancel('j')).toMatchObject({ state: 'running' })
       const { stop_requested: first } = await jobRow(under, 'j')
       expect(first).not.toBeNull()
-      expect(await under.store.executing.stopRequests(WORKER)).toMatchObject([{ id: 'j' }])
+      const attempt = { id: 'j', worker: WORKER, claim: 1 }
+      expect(await under.store.executing.stopRequests([attempt])).toEqual([attempt])
       expect(await write(under.store).cancel('j')).toMatchObject({ state: 'running' })
       expect((await jobRow(under, 'j'))['stop_requested']).toBe(first)
     })

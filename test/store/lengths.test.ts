@@ -192,8 +192,8 @@ onEachStore((under) => {
       )
       expect(unique.map((row) => String(row['name'])).toSorted()).toEqual([
         'PRIMARY',
-        'job_active',
         'job_occurrence',
+        'job_open',
       ])
     })
 
@@ -246,7 +246,7 @@ onEachStore((under) => {
       for (const lists of [store.lists, store.lists.ownedBy(owner)]) {
         await lists.jobs({ limit: 1, after: 'a' })
         await lists.jobs({ limit: 1, id: 'a' })
-        await lists.jobs({ limit: 1, state: 'failed', after: 'a' })
+        await lists.jobs({ limit: 1, state: 'failed', after: '2026-01-01 00:00:00.000/ann/a' })
         await lists.jobs({ limit: 1, finishedFrom: due, after: '2026-01-01 00:00:00.000/ann/a' })
         await lists.logs('a', 0, 10)
         await lists.attempts('a', 10)

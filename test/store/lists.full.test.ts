@@ -135,7 +135,7 @@ eachDatabase(({ kind, bare }) => {
           finishedFrom: new Date('2026-03-01T10:00:00Z'),
           finishedTo: new Date('2026-03-01T11:00:00Z'),
         }),
-      /job_finished$/,
+      /job_state$/,
     ],
     [
       'jobs that ended, from an instant on',
@@ -144,9 +144,9 @@ eachDatabase(({ kind, bare }) => {
           finishedFrom: new Date('2026-03-01T10:00:00Z'),
           after: '2026-03-02 00:00:00.000/j0086400',
         }),
-      /job_finished$/,
+      /job_state$/,
     ],
-    ['jobs of a worker', () => jobs({ worker: 'w/1' }), /job_held$/],
+    ['jobs of a worker', () => jobs({ worker: 'w/1' }), /job_state$/],
   ]
 
   it.each(pages)('%s', async (name, work, index) => {

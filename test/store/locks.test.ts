@@ -464,7 +464,7 @@ onEachStore((under) => {
           () => executing.promoteDue(10),
           () => executing.claim(WORKER, policies('task'), 1, ''),
           () => executing.settle([{ fence: fence('one'), end, policy }], END_RULES),
-          () => executing.stopRequests(WORKER),
+          () => executing.stopRequests([fence('one')]),
           () => executing.saveProgress([{ fence: fence('two'), json: '1' }]),
           () => executing.appendLogs([{ jobId: 'two', at: new Date(0), level: 'info', message: 'x' }]),
           () => executing.held(WORKER),
@@ -505,10 +505,14 @@ onEachStore((under) => {
         await ended('c', success),
         await ended('d', { kind: 'released' }),
       ]
+      // The end of the range.
+      await job(under, '0')
       const admin = await administrator()
       await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
       await admin.query('START TRANSACTION')
-      await admin.query("SELECT id FROM job WHERE finished > '2000-01-01' FOR UPDATE")
+      await admin.query(
+        "SELECT id FROM job FORCE INDEX (job_state) WHERE state = 'success' AND finished > '2000-01-01' FOR UPDATE",
+      )
       const waits = lockWaits()
       stoppedClock()
       const outcome = ({ settled, locked }: SettleResult) => [
@@ -547,14 +551,14 @@ onEachStore((under) => {
       expect(waits()).toBe(1)
     })
 
-    /** Locks the entry of a schedule in an index of `job`, but not the row, so that no statement can skip it. */
-    const lockedEntry = async (schedule: string, state: string) => {
+    /** Locks the entry of a job in an index of `job`, but not the row, so that no statement can skip it. */
+    const lockedEntry = async (id: string, state: string) => {
       const admin = await administrator()
       await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
       await admin.query('START TRANSACTION')
       await admin.query(
-        'SELECT id FROM job FORCE INDEX (job_state_schedule) WHERE state = ? AND periodic_task_id = ? LOCK IN SHARE MODE',
-        [state, schedule],
+        'SELECT id FROM job FORCE INDEX (job_state) WHERE state = ? AND finished IS NULL AND id = CONVERT(? USING ascii) LOCK IN SHARE MODE',
+        [state, id],
       )
       return admin
     }
@@ -588,10 +592,10 @@ onEachStore((under) => {
       await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
       await admin.query('START TRANSACTION')
       await admin.query(
-        "SELECT id FROM job FORCE INDEX (job_claim) WHERE claim_group = '' AND claim_task = 'x' FOR UPDATE",
+        "SELECT id FROM job FORCE INDEX (job_claim) WHERE ready = 1 AND group_ = '' AND claim_task = 'x' FOR UPDATE",
       )
       expect(await executing.promoteDue(10)).toBe(1)
-      expect(await under.query('SELECT id FROM job WHERE claim_task IS NOT NULL ORDER BY id')).toEqual([
+      expect(await under.query('SELECT id FROM job WHERE ready = 1 ORDER BY id')).toEqual([
         { id: 'y' },
         { id: 'z' },
       ])

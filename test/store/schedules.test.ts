@@ -269,7 +269,8 @@ onEachStore((under) => {
         group_: 'g',
         state: 'waiting',
         reason: 'run-now',
-        active_key: 's',
+        open_key: 's',
+        open_turn: '',
       })
       const written = await schedule(under, 's')
       expect(written).toEqual({

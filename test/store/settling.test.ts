@@ -96,8 +96,8 @@ onEachStore((under) => {
         error: null,
         reason: null,
         worker: WORKER,
-        held_by: null,
-        active_key: null,
+        open_key: null,
+        open_turn: null,
       })
       expect((await clock(under)).getTime() - (instant(row['finished'])?.getTime() ?? 0)).toBeLessThan(
         600_000,

@@ -5,11 +5,21 @@
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { END_RULES } from '../../src/model/end-rules.ts'
+import { fenceOf } from '../../src/model/job.ts'
 import { cancel } from '../../src/model/manual-runs.ts'
 import type { Owner } from '../../src/model/owner.ts'
 import { toText } from '../../src/model/instant.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
-import { LEASE_MS, MINUTE, policies, setChanges, setVersion, submitDue, WORKER } from './conformance.ts'
+import {
+  insert,
+  LEASE_MS,
+  MINUTE,
+  policies,
+  setChanges,
+  setVersion,
+  submitDue,
+  WORKER,
+} from './conformance.ts'
 import { type Recording, recording } from './recording.ts'
 import { write } from './writes.ts'
 
@@ -175,6 +185,24 @@ eachDatabase(({ kind, bare }) => {
     }))
   }
 
+  /** The entry of a job in each index, by the name of the index. Entries that are all NULL stay where they are. */
+  const entriesOf = async (id: string): Promise<ReadonlyMap<string, string>> => {
+    const [row] = await database.query(`SELECT * FROM job WHERE id = '${id}'`)
+    const columns = await database.query(
+      kind === 'sqlite'
+        ? "SELECT i.name AS name, c.name AS part FROM pragma_index_list('job') AS i, pragma_index_info(i.name) AS c ORDER BY i.name, c.seqno"
+        : "SELECT index_name AS name, column_name AS part FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 'job' ORDER BY index_name, seq_in_index",
+    )
+    expect(columns.length).toBeGreaterThan(12)
+    const entries = new Map<string, string>()
+    for (const { name, part } of columns)
+      entries.set(String(name), `${entries.get(String(name)) ?? ''}|${String(row?.[String(part)])}`)
+    return entries
+  }
+
+  const moved = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] =>
+    [...before].flatMap(([name, entry]) => (after.get(name) === entry ? [] : [name])).toSorted()
+
   /** Entries of indexes, and rows, that a statement goes through. */
   const entriesRead = async (statement: string): Promise<number> => {
     if (side === undefined) throw new Error('SQLite does not count')
@@ -185,7 +213,7 @@ eachDatabase(({ kind, bare }) => {
   }
 
   const TURNS = /AS part, NULL AS of_schedule/
-  const CLAIM = /ORDER BY claim_group, claim_task, claim_rank, id/
+  const CLAIM = /ORDER BY ready, group_, claim_task, claim_rank, id/
   const SORTS = /filesort|TEMP B-TREE FOR ORDER BY|temporary/i
   const primary = kind === 'sqlite' ? /^sqlite_autoindex_\w+_1$/ : /^PRIMARY$/
 
@@ -240,14 +268,14 @@ eachDatabase(({ kind, bare }) => {
       await readsBy(found(statements, /^UPDATE/), primary)
     })
 
-    it('submitting reads and writes schedules by key, and looks for open jobs by state and schedule', async () => {
+    it('submitting reads and writes schedules by key, and looks for open jobs of a schedule', async () => {
       const marks = await recorded.store.scheduling.markDue(WORKER, 100, LEASE_MS)
       const statements = await statementsOf(() => recorded.store.scheduling.submit(WORKER, marks, submitDue))
       await readsBy(found(statements, /^SELECT id, task, idle/), primary)
       const jobs = await explain(
         found(statements, /AS schedule, state, attempt, NULL AS number, NULL AS freezes FROM/),
       )
-      expect(jobs.map((step) => step.key)).toContain('job_state_schedule')
+      expect(jobs.map((step) => step.key)).toContain('job_open')
       // The table of freezes is tiny, and mostly empty.
       const tables = jobs.filter((step) => step.table !== 'f')
       expect(tables.some((step) => /^(ALL|index)$/.test(step.access))).toBe(false)
@@ -288,6 +316,28 @@ eachDatabase(({ kind, bare }) => {
         await readsBy(update, primary)
     })
 
+    it.each([
+      ['of a user', {}, ['job_open_submitter', 'job_state']],
+      [
+        'of a schedule',
+        { periodic_task_id: 'moving', slot: '2026-01-01 00:00:00.000' },
+        ['job_open', 'job_state'],
+      ],
+      ['without any of these', {}, ['job_state']],
+    ])('a claim of a job %s moves two entries of indexes, and its end %j', async (of, columns, ends) => {
+      const row = { id: 'moving', task: 'moving', submitter: of === 'of a user' ? 'user' : null, ...columns }
+      await insert(database, 'job', row)
+      const waiting = await entriesOf('moving')
+      const [job] = await recorded.store.executing.claim(WORKER, policies('moving'), 1, '')
+      if (job === undefined) throw new Error('no job was claimed')
+      const running = await entriesOf('moving')
+      expect(moved(waiting, running)).toEqual(['job_claim', 'job_state'])
+      const end = { kind: 'success', result: '1' } as const
+      await write(recorded.store).settle([{ fence: fenceOf(job), policy: job.policy, end }])
+      expect(moved(running, await entriesOf('moving'))).toEqual(ends)
+      await database.query("DELETE FROM job WHERE id = 'moving'")
+    })
+
     it('settling reads and writes by key', async () => {
       const jobs = await recorded.store.executing.claim(WORKER, policies('task', 'other'), 50, '')
       const attempts = jobs.map(({ id, policy }) => ({
@@ -307,7 +357,7 @@ eachDatabase(({ kind, bare }) => {
         expect(steps.some((step) => step.table === 't' && step.access === 'ALL')).toBe(false)
       }
       const blocked = await explain(found(statements, /^SELECT MIN\(id\)/))
-      expect(blocked.map((step) => step.key)).toEqual(expect.arrayContaining(['job_state_schedule']))
+      expect(blocked.map((step) => step.key)).toEqual(expect.arrayContaining(['job_open']))
     })
 
     it('a missing row is confirmed by a write: a replaced server can read, but cannot commit', async () => {
@@ -362,11 +412,14 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('stop requests and orphans are found among the few running jobs', async () => {
-      const [stop] = await statementsOf(() => recorded.store.executing.stopRequests('other/1'))
-      await readsBy(stop, /^job_held$/)
+    it('stop requests are found by key, and orphans among the few running jobs', async () => {
+      const attempts = ['one', 'two'].map((id) => ({ id, worker: 'other/1', claim: 1 }))
+      const [stop] = await statementsOf(() => recorded.store.executing.stopRequests(attempts))
+      await readsBy(stop, primary)
       const [orphans] = await statementsOf(() => recorded.store.executing.orphans(10))
-      expect((await explain(orphans)).map((step) => step.key)).toContain('job_held')
+      expect((await explain(orphans)).map((step) => step.key)).toEqual(
+        expect.arrayContaining(['job_state', 'job_held']),
+      )
     })
   })
 
@@ -575,7 +628,7 @@ eachDatabase(({ kind, bare }) => {
       expect(
         steps.map((step) => step.key),
         JSON.stringify(steps),
-      ).toEqual(expect.arrayContaining(['periodic_task_wake_at', 'job_held']))
+      ).toEqual(expect.arrayContaining(['periodic_task_wake_at', 'job_state', 'job_held']))
     })
 
     it('a declared set takes one statement, which finds its schedules by set and id', async () => {

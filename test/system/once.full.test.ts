@@ -105,7 +105,7 @@ async function chooseVictim(
   turn: number,
 ): Promise<number> {
   const busy = [
-    'SELECT worker FROM job WHERE held_by IS NOT NULL LIMIT 1',
+    "SELECT worker FROM job WHERE state = 'running' LIMIT 1",
     'SELECT worker FROM periodic_task WHERE worker IS NOT NULL LIMIT 1',
   ][turn % 3]
   const anybody = Math.floor(Math.random() * workers.length)

@@ -27,7 +27,7 @@ const LOCKABLE = {
     order: 'RAND()',
     worker: null,
   },
-  running: { table: 'job', key: ['id'], where: "state = 'running'", order: 'RAND()', worker: 'held_by' },
+  running: { table: 'job', key: ['id'], where: "state = 'running'", order: 'RAND()', worker: 'worker' },
   log: { table: 'job_log', key: ['id'], where: '1 = 1', order: 'id DESC', worker: null },
   attempt: { table: 'attempt', key: ['job_id', 'claim'], where: '1 = 1', order: 'ended DESC', worker: null },
   worker: { table: 'worker', key: ['id'], where: '1 = 1', order: 'RAND()', worker: 'id' },
@@ -201,7 +201,7 @@ async function heldBy(connection: Connection, { name }: Member): Promise<KnownRe
   return reach({
     workers: [name],
     schedules: await ids('SELECT id FROM periodic_task WHERE worker LIKE ?'),
-    jobs: await ids('SELECT id FROM job WHERE held_by LIKE ?'),
+    jobs: await ids("SELECT id FROM job WHERE state = 'running' AND worker LIKE ?"),
   })
 }
 

@@ -67,7 +67,7 @@ async function hasInHands(ground: Ground, member: Member, what: string): Promise
   const query =
     what === 'marks'
       ? 'SELECT COUNT(*) AS n FROM periodic_task WHERE worker LIKE ?'
-      : 'SELECT COUNT(*) AS n FROM job WHERE held_by LIKE ?'
+      : "SELECT COUNT(*) AS n FROM job WHERE state = 'running' AND worker LIKE ?"
   const deadline = performance.now() + 1500
   while (performance.now() < deadline) {
     const [row] = await ground.target.query(query, [`${member.name}/%`])

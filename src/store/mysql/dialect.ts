@@ -101,11 +101,11 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
   // The rows are written in the order of the batch, so one statement is enough.
   updateStages: (rows) => [[...rows]],
   turns: (job, claimIndex, { from, tasks, limit }) =>
-    `(SELECT claim_group, claim_task, MIN(claim_rank) AS claim_rank
+    `(SELECT group_ AS in_group, claim_task, MIN(claim_rank) AS claim_rank
       FROM ${job} FORCE INDEX (${claimIndex})
-      WHERE claim_group ${from} ? AND claim_task IN (${placeholders({ length: tasks })})
-      GROUP BY claim_group, claim_task
-      ORDER BY claim_group, claim_task
+      WHERE ready = 1 AND group_ ${from} ? AND claim_task IN (${placeholders({ length: tasks })})
+      GROUP BY ready, group_, claim_task
+      ORDER BY ready, group_, claim_task
       LIMIT ${integerLiteral(limit)})`,
   encoded: (columns) => `HEX(CONVERT(JSON_OBJECT(${jsonPairs(columns)}) USING utf8mb4))`,
   withLiterals: (text, params) => withLiterals(text, params, server().exact),

@@ -31,22 +31,17 @@ export function scopeCondition({ group, submitter }: Owner): Condition {
   )
 }
 
-/** For job: not final. Must match the condition of the partial indexes on SQLite word for word. */
+/** For job: not final. */
 export const OPEN = "state IN ('waiting', 'blocked', 'running', 'external')"
-/** For job: the jobs that block others of their schedule. */
-export const ACTIVE = "state IN ('waiting', 'running', 'external')"
 /** For job. */
 export const FINAL = "state IN ('success', 'failed', 'cancelled', 'skipped')"
-
-/** For job: a worker runs it. `held_by` is only set for the few jobs that are held. */
-export const HELD_BY_WORKER = "held_by >= '!'"
 
 /** For job: an external queue has it, and is to report its end. */
 export const IN_QUEUE = "held_by BETWEEN ' ' AND ' ~'"
 
 /** For job: running, but its worker is not registered. */
 export const orphan = ({ worker }: Tables): string =>
-  `${HELD_BY_WORKER} AND held_by NOT IN (SELECT id FROM ${worker})`
+  `state = 'running' AND worker IS NOT NULL AND worker NOT IN (SELECT id FROM ${worker})`
 
 /** For job: the external queue should have reported its end by now. */
 export const unreported = ({ now }: Pick<Dialect, 'now'>): string =>
@@ -55,13 +50,13 @@ export const unreported = ({ now }: Pick<Dialect, 'now'>): string =>
 /** For job AS b: blocked, although no other job of its schedule blocks it. */
 export const blockedByNothing = ({ job }: Tables): string =>
   `b.state = 'blocked' AND NOT EXISTS (
-    SELECT 1 FROM ${job} AS a WHERE ${ACTIVE} AND a.periodic_task_id = b.periodic_task_id
+    SELECT 1 FROM ${job} AS a WHERE a.open_key = b.open_key AND a.state <> 'blocked'
   )`
 
 /** For periodic_task with the given alias: waits for the end of a run, but has no open job. */
 export const waitsForNothing = ({ job }: Tables, schedule: string): string =>
   `${schedule}.idle = 'awaiting-finish' AND NOT EXISTS (
-    SELECT 1 FROM ${job} AS a WHERE ${OPEN} AND a.periodic_task_id = ${schedule}.id
+    SELECT 1 FROM ${job} AS a WHERE a.open_key = ${schedule}.id
   )`
 
 /** For job AS a: its last attempt failed, and it is retried. */
@@ -70,7 +65,7 @@ export const RETRYING = "((a.state = 'waiting' AND a.attempt > 0) OR (a.state = 
 /** For periodic_task with the given alias: no job is being retried any more. */
 export const retriesNothing = ({ job }: Tables, schedule: string): string =>
   `${schedule}.status = 'retrying' AND NOT EXISTS (
-    SELECT 1 FROM ${job} AS a WHERE ${RETRYING} AND a.periodic_task_id = ${schedule}.id
+    SELECT 1 FROM ${job} AS a WHERE ${RETRYING} AND a.open_key = ${schedule}.id
   )`
 
 /** Assignments to periodic_task when no job is being retried. */

@@ -7,7 +7,7 @@ import { fromStored, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { updateFromBatch } from './batch.ts'
 import { updateRows } from './by-key.ts'
-import { ACTIVE, OPEN, RETRYING } from './conditions.ts'
+import { RETRYING } from './conditions.ts'
 import type { Context } from './context.ts'
 import { groupBy } from './group-by.ts'
 import { type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
@@ -316,8 +316,8 @@ async function nextRetries(tx: Context, schedules: readonly string[]) {
        SELECT periodic_task_id AS id, COALESCE(${dialect.instant('run_at')}, ${dialect.now}) AS retry_at,
          CASE WHEN state = 'running' THEN attempt - 1 ELSE attempt END AS retry, CASE WHEN max_retries >= 0 THEN max_retries END AS retry_limit,
          ROW_NUMBER() OVER (PARTITION BY periodic_task_id ORDER BY run_at, id) AS place
-       FROM ${dialect.found(`${tables.job} AS a`, { index: tables.stateIndex })}
-       WHERE ${RETRYING} AND periodic_task_id IN (${placeholders(schedules)})
+       FROM ${dialect.found(`${tables.job} AS a`, { index: tables.openIndex })}
+       WHERE ${RETRYING} AND open_key IN (${placeholders(schedules)})
      ) AS retries
      WHERE place = 1`,
     schedules,
@@ -328,12 +328,12 @@ async function nextRetries(tx: Context, schedules: readonly string[]) {
 /** How many jobs of each schedule are not final. */
 async function openCounts(tx: Context, schedules: readonly string[]): Promise<ReadonlyMap<string, number>> {
   if (schedules.length === 0) return new Map()
-  const { job, stateIndex } = tx.tables
+  const { job, openIndex } = tx.tables
   const rows = await tx.rows<{ id: string; open: number }>(
-    `SELECT periodic_task_id AS id, COUNT(*) AS open
-     FROM ${tx.dialect.found(job, { index: stateIndex })}
-     WHERE ${OPEN} AND periodic_task_id IN (${placeholders(schedules)})
-     GROUP BY periodic_task_id`,
+    `SELECT open_key AS id, COUNT(*) AS open
+     FROM ${tx.dialect.found(job, { index: openIndex })}
+     WHERE open_key IN (${placeholders(schedules)})
+     GROUP BY open_key`,
     schedules,
   )
   return new Map(rows.map((row) => [row.id, row.open]))
@@ -350,18 +350,18 @@ export async function nextInTurn(
   const ids = final.map(({ id }) => id)
   const { jobId } = tx.dialect
   // Without the index, MySQL reads the history of each schedule.
-  const { job, stateIndex: index } = tx.tables
+  const { job, openIndex: index } = tx.tables
   const rows = await tx.rows<{ id: string; schedule: string }>(
-    `SELECT MIN(id) AS id, periodic_task_id AS schedule
+    `SELECT MIN(id) AS id, open_key AS schedule
      FROM ${tx.dialect.found(`${job} AS b`, { index })}
-     WHERE state = 'blocked'
-       AND periodic_task_id IN (${placeholders(schedules)})
+     WHERE open_key IN (${placeholders(schedules)})
+       AND state = 'blocked'
        AND id NOT IN (${placeholders(ids, jobId)})
        AND NOT EXISTS (
          SELECT 1 FROM ${tx.dialect.found(`${job} AS a`, { index })}
-         WHERE ${ACTIVE} AND a.periodic_task_id = b.periodic_task_id AND a.id NOT IN (${placeholders(ids, jobId)})
+         WHERE a.open_key = b.open_key AND a.state <> 'blocked' AND a.id NOT IN (${placeholders(ids, jobId)})
        )
-     GROUP BY periodic_task_id`,
+     GROUP BY open_key`,
     [...schedules, ...ids, ...ids],
   )
   return new Map(rows.map((row) => [row.schedule, row.id]))

@@ -71,12 +71,16 @@ export function executingStore(context: TablesContext): ExecutingStore {
 
     settle: (...of) => settle(context, settling, of),
 
-    stopRequests: (worker) =>
-      context.rows<Fence>(
+    async stopRequests(attempts) {
+      if (attempts.length === 0) return []
+      const rows = await context.rows<Fence>(
         `SELECT id, worker, claim FROM ${tables.job}
-         WHERE held_by = ? AND stop_requested IS NOT NULL`,
-        [worker],
-      ),
+         WHERE id IN (${placeholders(attempts, dialect.jobId)}) AND state = 'running' AND stop_requested IS NOT NULL`,
+        attempts.map(({ id }) => id),
+      )
+      const asked = new Set(rows.map(fenceText))
+      return attempts.filter((attempt) => asked.has(fenceText(attempt)))
+    },
 
     async saveProgress(progress) {
       if (progress.length === 0) return []
@@ -95,9 +99,10 @@ export function executingStore(context: TablesContext): ExecutingStore {
     async held(worker) {
       const rows = await context.transaction(async (tx) => {
         await writeHeartbeat(tx, worker)
-        return await tx.rows<JobRow>(`SELECT ${jobColumns(dialect)} FROM ${tables.job} WHERE held_by = ?`, [
-          worker,
-        ])
+        return await tx.rows<JobRow>(
+          `SELECT ${jobColumns(dialect)} FROM ${tables.job} WHERE state = 'running' AND worker = ?`,
+          [worker],
+        )
       })
       return rows.map((row) => ({
         fence: { id: row.id, worker, claim: row.claim },
@@ -232,7 +237,7 @@ async function postpone(
       table: tx.tables.job,
       columns: `id, releases, ${tx.dialect.now} AS clock`,
       ids: [...errors.keys()].toSorted(),
-      where: 'claim_task IS NOT NULL',
+      where: 'ready = 1',
     })
     await updateFromBatch(
       tx,
@@ -294,7 +299,7 @@ async function claimTurns(
             table: tables.job,
             columns: startableColumns(dialect),
             ids: jobs.map(({ id }) => id),
-            where: 'claim_task IS NOT NULL',
+            where: 'ready = 1',
           })
           return await begin(tx, await free(tx, rows), lend)
         }),
@@ -352,7 +357,7 @@ async function holdFrozen(
     freezes
       .filter((freeze) =>
         isFrozenBy(
-          { scheduleId: freeze.of_schedule, task: freeze.claim_task, group: freeze.claim_group },
+          { scheduleId: freeze.of_schedule, task: freeze.claim_task, group: freeze.in_group },
           { scheduleId, task, group },
         ),
       )
@@ -379,7 +384,7 @@ async function promote(tx: Context, jobs: readonly { readonly id: string }[]): P
 
 /** A freeze in force, in the columns of a turn. */
 interface FreezeRow {
-  readonly claim_group: string | null
+  readonly in_group: string | null
   readonly claim_task: string | null
   readonly of_schedule: string | null
   readonly until: string
@@ -400,10 +405,10 @@ async function findTurns(
   const of = { tasks: tasks.length, limit: limit + tasks.length }
   const parts = (['>', '>='] as const).map(
     (from) =>
-      `SELECT claim_group, claim_task, claim_rank, '${from}' AS part, NULL AS of_schedule, NULL AS until
+      `SELECT in_group, claim_task, claim_rank, '${from}' AS part, NULL AS of_schedule, NULL AS until
        FROM ${dialect.turns(tables.job, tables.claimIndex, { from, ...of })} AS turns`,
   )
-  const freezes = `SELECT group_ AS claim_group, task AS claim_task, 0 AS claim_rank, 'freeze' AS part,
+  const freezes = `SELECT group_ AS in_group, task AS claim_task, 0 AS claim_rank, 'freeze' AS part,
       schedule_id AS of_schedule, ${dialect.instant('until')} AS until
     FROM ${tables.freeze}
     WHERE ${inForce(dialect)}`
@@ -421,7 +426,7 @@ async function findTurns(
   }
 }
 
-const named = ({ claim_group, claim_task }: Turn) => JSON.stringify([claim_group, claim_task])
+const named = ({ in_group, claim_task }: Turn) => JSON.stringify([in_group, claim_task])
 
 /** Locks an equal share of the claimable jobs of each turn, found by the claim index: no other rows are locked. */
 async function lockTurns<Row>(
@@ -440,21 +445,19 @@ async function lockTurns<Row>(
   const part = (turn: Turn) =>
     `SELECT ${of.columns}
      FROM ${dialect.found(tables.job, { index: tables.claimIndex })}
-     WHERE claim_group = ? AND claim_task = ? ${except.text}
-     ORDER BY claim_group, claim_task, claim_rank, id
+     WHERE ready = 1 AND group_ = ? AND claim_task = ? ${except.text}
+     ORDER BY ready, group_, claim_task, claim_rank, id
      LIMIT ${integerLiteral(Math.min(share, of.taskLimits.get(turn.claim_task) ?? share))} ${dialect.locked('skip')}`
   return await tx.rows<Row>(
     dialect.union(turns.map(part)),
-    turns.flatMap((turn) => [turn.claim_group, turn.claim_task, ...except.params]),
+    turns.flatMap((turn) => [turn.in_group, turn.claim_task, ...except.params]),
   )
 }
 
 /** Sorts groups by name, and the turns of a group by the rank of their first job. */
 function inOrder<Of extends Turn>(turns: readonly Of[]): Of[] {
   return turns.toSorted(
-    (a, b) =>
-      (a.claim_group < b.claim_group ? -1 : Number(a.claim_group > b.claim_group)) ||
-      a.claim_rank - b.claim_rank,
+    (a, b) => (a.in_group < b.in_group ? -1 : Number(a.in_group > b.in_group)) || a.claim_rank - b.claim_rank,
   )
 }
 

@@ -148,7 +148,7 @@ async function waitingJobs({ rows, tables }: Context): Promise<DoctorInput['wait
     `SELECT claim_task AS task, COUNT(*) AS amount, MIN(submitted) AS since
      FROM (
        SELECT claim_task, submitted FROM ${tables.job}
-       WHERE claim_group IS NOT NULL
+       WHERE ready = 1
        LIMIT ${integerLiteral(MOST_WAITING)}
      ) AS waiting
      GROUP BY claim_task
@@ -165,7 +165,7 @@ async function broken(
   const first = `ORDER BY id LIMIT ${integerLiteral(MOST)}`
   return {
     orphans: await rows<{ id: string; worker: string }>(
-      `SELECT id, held_by AS worker FROM ${tables.job} WHERE ${orphan(tables)} ${first}`,
+      `SELECT id, worker FROM ${tables.job} WHERE ${orphan(tables)} ${first}`,
     ),
     unreported: await rows<{ id: string }>(
       `SELECT id FROM ${tables.job}

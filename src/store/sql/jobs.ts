@@ -9,7 +9,7 @@ import type { SettledAttempt } from '../executing-store.ts'
 import type { FinishedRun, JobStore, NewJob } from '../job-store.ts'
 import { AttemptsLocked, writeAttempts } from './attempts.ts'
 import { lockRows, updateRows } from './by-key.ts'
-import { and, both, OPEN, scopeCondition } from './conditions.ts'
+import { and, both, type Condition, OPEN, scopeCondition } from './conditions.ts'
 import { type Context, inTransactionOf, type TablesContext } from './context.ts'
 import { endJobs, endingColumns, type EndingRow, nextInTurn, touchSchedules, writeEnds } from './ends.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
@@ -74,10 +74,13 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
 
     countOpen(most) {
       const { job, jobOpenGroupIndex, jobOpenSubmitterIndex, jobStateIndex } = tables
+      const { group, submitter } = owner
+      const count = (index: string, of: Condition) =>
+        countUpTo(context, dialect.found(job, { index }), both(of, scope), most)
       // Not the owner's other indexes: they contain its whole history, and this runs for every submission.
-      const ownIndex = owner.group === null ? jobStateIndex : jobOpenGroupIndex
-      const index = owner.submitter === null ? ownIndex : jobOpenSubmitterIndex
-      return countUpTo(context, dialect.found(job, { index }), both(and(OPEN), scope), most)
+      if (submitter !== null) return count(jobOpenSubmitterIndex, and('open_submitter = ?', submitter))
+      if (group !== null && group !== '') return count(jobOpenGroupIndex, and('open_group = ?', group))
+      return count(jobStateIndex, and(OPEN))
     },
   }
 }

@@ -1,6 +1,6 @@
 /** Chooses the index that serves a list, and the conditions that remain as a filter. */
 import { type Owner, prefixOf, storedIds } from '../../model/owner.ts'
-import { isFinal } from '../../model/job.ts'
+import { FINAL_STATES, isFinal } from '../../model/job.ts'
 import { toText } from '../../model/instant.ts'
 import type { JobConditions, ScheduleConditions, ScheduleQuery } from '../list-store.ts'
 import { and, both, type Condition, NOTHING, scopeCondition } from './conditions.ts'
@@ -9,7 +9,7 @@ import { ownerIndex } from './own-ids.ts'
 import type { Range } from './scan.ts'
 
 /** A condition, the index that contains its column and then the key, and the order of this index. */
-type Choice = Pick<Range, 'index' | 'where' | 'order'>
+type Choice = Pick<Range, 'index' | 'where' | 'order' | 'anyOf'>
 
 const BY_KEY = ['id']
 
@@ -61,37 +61,40 @@ export function scheduleRange(
   return { table: tables.schedule, direction: 'ASC', ...rangeOf(choices, search) }
 }
 
+const ANY_FINAL = FINAL_STATES.map((state) => and('state = ?', state))
+
 const search = (column: string, value: string | undefined): Condition =>
   value === undefined ? NOTHING : and(contains(`COALESCE(${column}, '')`), value)
 
 export function jobRange({ tables, dialect }: Context, owner: Owner, conditions: JobConditions): Range {
-  const { id, state, scheduleId: schedule, finishedFrom, finishedTo } = conditions
+  const { id, state, worker, scheduleId: schedule, finishedFrom, finishedTo } = conditions
   const isCommon = state === 'success' || state === 'skipped'
   const isOpen = state !== undefined && !isFinal(state)
+  const ofState = state === undefined ? NOTHING : and('state = ?', state)
   const scope = scopeCondition(owner)
   const open =
-    schedule !== undefined && isOpen
-      ? both(and('state = ? AND periodic_task_id = ?', state, schedule), scope)
-      : NOTHING
+    schedule !== undefined && isOpen ? both(and('open_key = ?', schedule), ofState, scope) : NOTHING
   const ended = both(
     finishedFrom === undefined ? NOTHING : and('finished >= ?', toText(finishedFrom)),
     finishedTo === undefined ? NOTHING : and('finished < ?', toText(finishedTo)),
   )
+  const byState = (where: Condition, anyOf?: Range['anyOf']): Choice[] =>
+    choice(where, tables.jobStateIndex, ['finished', 'id']).map((one) => ({ ...one, anyOf }))
   // The owner comes first, so that a result never depends on rows of others. Then the most selective conditions.
   const choices: Choice[] = [
     // There are few of these, even if the owner or the schedule has a long history.
-    ...choice(open, tables.stateIndex),
+    ...choice(open, tables.openIndex),
     ...choice(scope, ownerIndex(tables, 'job', owner)),
     ...choice(id === undefined ? NOTHING : beginsWith(storedIds(owner, id), dialect), null),
     // Ids of occurrences start with their slot.
     ...equal('periodic_task_id', tables.occurrenceIndex, schedule, ['slot']),
-    ...equal('held_by', tables.heldIndex, conditions.worker),
-    ...choice(ended, tables.finishedIndex, ['finished', 'id']),
+    ...(worker === undefined ? [] : byState(and("state = 'running' AND worker = ?", worker))),
+    ...(ended.text === '' ? [] : byState(both(ofState, ended), state === undefined ? ANY_FINAL : undefined)),
     ...equal('submitter', tables.jobSubmitterIndex, conditions.submitter),
     ...equal('group_', tables.jobGroupIndex, conditions.group),
-    ...equal('state', tables.jobStateIndex, isCommon ? undefined : state),
+    ...(isCommon ? [] : byState(ofState)),
     ...equal('task', tables.jobTaskIndex, conditions.task),
-    ...equal('state', tables.jobStateIndex, isCommon ? state : undefined),
+    ...(isCommon ? byState(ofState) : []),
   ]
   const searches = [search('error', conditions.error), search('args', conditions.args)]
   return { table: tables.job, direction: 'DESC', ...rangeOf(choices, searches) }

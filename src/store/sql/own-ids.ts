@@ -2,7 +2,7 @@ import type { Job, JobState } from '../../model/job.ts'
 import type { OpenJob } from '../../model/manual-runs.ts'
 import { isJobId, type Owner, shownId, storedIds } from '../../model/owner.ts'
 import { type Schedule, stateOf, type StoredSchedule } from '../../model/schedule.ts'
-import { OPEN, scopeCondition } from './conditions.ts'
+import { scopeCondition } from './conditions.ts'
 import type { Context } from './context.ts'
 import { keyOf, placeholders, type Tables } from './tables.ts'
 
@@ -104,7 +104,7 @@ export async function findOpenJob(
   const [open] = await context.rows<{ id: string; state: JobState; number: number; is_own: number }>(
     `${context.select(['id', 'state', 'COUNT(*) OVER () AS number', `CASE WHEN 1 = 1${scope.text} THEN 1 ELSE 0 END AS is_own`])}
      FROM ${context.tables.job}
-     WHERE periodic_task_id = ? AND ${OPEN}
+     WHERE open_key = ?
      ORDER BY id
      LIMIT 1`,
     [...scope.params, scheduleId],

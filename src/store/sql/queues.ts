@@ -108,7 +108,7 @@ async function adopt(
   const where = "state IN ('waiting', 'blocked') AND queue IS NULL"
   for (let found = AT_ONCE; found === AT_ONCE; ) {
     const rows = await context.rows<{ id: string }>(
-      `SELECT id FROM ${dialect.found(tables.job, { index: tables.stateIndex })}
+      `SELECT id FROM ${dialect.found(tables.job, { index: tables.jobStateIndex })}
        WHERE ${where} AND ${isOwn} LIMIT ${integerLiteral(AT_ONCE)}`,
       names,
     )

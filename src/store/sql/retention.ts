@@ -1,3 +1,4 @@
+import { FINAL_STATES, type JobState } from '../../model/job.ts'
 import { toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { RetentionStore } from '../retention-store.ts'
@@ -50,13 +51,18 @@ async function deleteDone(context: TablesContext, before: string, limit: number)
 }
 
 async function pruneOld(context: TablesContext, before: string, limit: number): Promise<number> {
-  // The index on `finished` filters and orders; a job that is not final has no value.
+  const { dialect, tables } = context
+  // For each state, the index filters and orders.
+  const oldest = (state: JobState) =>
+    `SELECT id, finished FROM ${dialect.found(tables.job, { index: tables.jobStateIndex })}
+     WHERE state = '${state}' AND finished < ?
+     ORDER BY finished
+     LIMIT ${integerLiteral(limit)}`
   const rows = await context.rows<{ id: string }>(
-    `SELECT id FROM ${context.tables.job}
-     WHERE finished < ? AND ${FINAL}
+    `SELECT id FROM (${dialect.union(FINAL_STATES.map(oldest))}) AS old
      ORDER BY finished
      LIMIT ${integerLiteral(limit)}`,
-    [before],
+    FINAL_STATES.map(() => before),
   )
   return remove(context, rows)
 }

@@ -22,6 +22,8 @@ export interface Range {
   readonly index: string | null
   /** The condition that the index serves: ` AND …`. */
   readonly where: Condition
+  /** The rows that meet one of these conditions, of which the index serves each in this order; default: all. */
+  readonly anyOf?: readonly Condition[] | undefined
   /** Conditions that no index serves: ` AND …`. */
   readonly filter: Condition
   /**
@@ -119,17 +121,15 @@ function sliceOf(
   const by = instantOf(range)
   const rows = integerLiteral(limit)
   const names = Object.keys(columns)
-  const where = both(
-    range.where,
-    after === null ? NOTHING : beyond(range, after, keyOf(tables, dialect, table)),
-  )
+  const position = after === null ? NOTHING : beyond(range, after, keyOf(tables, dialect, table))
+  const parts = (range.anyOf ?? [NOTHING]).map((one) => both(one, range.where, position))
   const selected = [
     'id',
     `${by === null ? 'NULL' : `CAST(${table}.${by} AS CHAR)`} AS instant`,
     `${filter.text === '' ? '1' : `CASE WHEN 1 = 1${filter.text} THEN 1 ELSE 0 END`} AS matches`,
     ...Object.entries(columns).map(([name, expression]) => `${expression} AS ${name}`),
   ]
-  const slice = `SELECT ${selected.join(', ')}
+  const slice = (where: Condition) => `SELECT ${selected.join(', ')}
     FROM ${source(dialect, range)}
     WHERE 1 = 1${where.text}
     ORDER BY ${order.map((column) => `${table}.${column} ${direction}`).join(', ')}
@@ -143,16 +143,15 @@ function sliceOf(
     text: `SELECT ${[...names, ...returned].join(', ')}
       FROM (
         SELECT slice.*, ROW_NUMBER() OVER (ORDER BY instant ${direction}, id ${direction}) AS place
-        FROM (${slice}) AS slice
+        FROM (${dialect.union(parts.map(slice))}) AS slice
       ) AS placed
-      WHERE matches = 1 OR place = ${rows}
+      WHERE place < ${rows} AND matches = 1 OR place = ${rows}
       ${isGrouped ? `GROUP BY ${names.join(', ')}` : 'ORDER BY place'}`,
-    params: [...filter.params, ...where.params],
+    params: parts.flatMap((where) => [...filter.params, ...where.params]),
   }
 }
 
-/** Not a comparison of rows, for which servers do not use the index. */
-/** @param key  the placeholder of a key of the table */
+/** Not a comparison of rows, for which servers do not use the index. @param key  the placeholder of a key of the table */
 function beyond(range: Range, { instant, id }: Position, key: string): Condition {
   const by = instantOf(range)
   const comparison = range.direction === 'ASC' ? '>' : '<'

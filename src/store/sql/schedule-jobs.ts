@@ -66,14 +66,14 @@ export async function jobsBefore(
 ): Promise<ReadonlyMap<string, JobsBefore>> {
   if (rows.length === 0) return new Map()
   const { dialect, tables } = tx
-  const { job, schedule, freeze, stateIndex } = tables
+  const { job, schedule, freeze, openIndex } = tables
   const ids = rows.map((row) => row.id)
   const found = await tx.rows<
     OpenJob | { id: null; schedule: string; number: number | null; freezes: number }
   >(
     `SELECT id, periodic_task_id AS schedule, state, attempt, NULL AS number, NULL AS freezes
-     FROM ${dialect.found(job, { index: stateIndex })}
-     WHERE ${OPEN} AND periodic_task_id IN (${placeholders(ids)})
+     FROM ${dialect.found(job, { index: openIndex })}
+     WHERE open_key IN (${placeholders(ids)})
      UNION ALL
      SELECT NULL, s.id, NULL, NULL, ${latestRun(tables)},
        (SELECT COUNT(*) FROM ${freeze} AS f WHERE ${dialect.instant('f.until')} > ${dialect.instant('s.nextrun')})
@@ -114,9 +114,9 @@ export async function openJobs(
   { select, rows, dialect, tables, locking }: Context,
   schedule: string,
 ): Promise<OpenJobs> {
-  const { job, stateIndex: index } = tables
+  const { job, openIndex: index } = tables
   const open = await rows<Pick<OpenJob, 'state' | 'attempt'>>(
-    `${select(['state', 'attempt'])} FROM ${dialect.found(job, { index })} WHERE ${OPEN} AND periodic_task_id = ? ${locking}`,
+    `${select(['state', 'attempt'])} FROM ${dialect.found(job, { index })} WHERE open_key = ? ${locking}`,
     [schedule],
   )
   return countStates(open)
@@ -155,8 +155,8 @@ export async function cancelQueued(tx: Context, schedule: string, scope: Conditi
   const { dialect, tables } = tx
   const queued = "state IN ('waiting', 'blocked')"
   const found = await tx.rows<{ id: string }>(
-    `SELECT id FROM ${dialect.found(tables.job, { index: tables.stateIndex })}
-     WHERE ${queued} AND periodic_task_id = ?${scope.text}
+    `SELECT id FROM ${dialect.found(tables.job, { index: tables.openIndex })}
+     WHERE open_key = ? AND ${queued}${scope.text}
      ORDER BY id`,
     [schedule, ...scope.params],
   )

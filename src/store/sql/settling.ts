@@ -85,11 +85,11 @@ function hasStarted(row: EndingRow | undefined): row is EndingRow {
 /** @returns those of these schedules that have a blocked job */
 async function yieldingTo(tx: Context, schedules: readonly string[]): Promise<ReadonlySet<string>> {
   if (schedules.length === 0) return new Set()
-  const { job, stateIndex } = tx.tables
+  const { job, openIndex } = tx.tables
   const rows = await tx.rows<{ id: string }>(
-    `SELECT DISTINCT periodic_task_id AS id
-     FROM ${tx.dialect.found(job, { index: stateIndex })}
-     WHERE state = 'blocked' AND periodic_task_id IN (${placeholders(schedules)})`,
+    `SELECT DISTINCT open_key AS id
+     FROM ${tx.dialect.found(job, { index: openIndex })}
+     WHERE state = 'blocked' AND open_key IN (${placeholders(schedules)})`,
     schedules,
   )
   return new Set(rows.map(({ id }) => id))

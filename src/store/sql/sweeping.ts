@@ -3,7 +3,6 @@ import { integerLiteral } from '../literals.ts'
 import type { SweepExtent, Swept } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import {
-  ACTIVE,
   blockedByNothing,
   NO_RETRY,
   orphan,
@@ -155,7 +154,7 @@ function unblock(context: TablesContext, id: string): Promise<boolean> {
       const existing = await tx.rows(`SELECT id FROM ${schedule} WHERE id = ?`, [row.schedule])
       if (existing.length > 0) return false
     }
-    const active = await tx.rows(`SELECT id FROM ${job} WHERE ${ACTIVE} AND periodic_task_id = ?`, [
+    const active = await tx.rows(`SELECT id FROM ${job} WHERE open_key = ? AND state <> 'blocked'`, [
       row.schedule,
     ])
     if (active.length > 0) return false

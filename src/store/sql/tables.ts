@@ -15,7 +15,7 @@ const NAMES = {
   wakeIndex: 'periodic_task_wake_at',
   claimIndex: 'job_claim',
   dueIndex: 'job_due',
-  stateIndex: 'job_state_schedule',
+  openIndex: 'job_open',
   scheduleStatusIndex: 'periodic_task_status',
   scheduleTaskIndex: 'periodic_task_task',
   scheduleGroupIndex: 'periodic_task_group',
@@ -29,7 +29,6 @@ const NAMES = {
   jobOpenSubmitterIndex: 'job_open_submitter',
   occurrenceIndex: 'job_occurrence',
   heldIndex: 'job_held',
-  finishedIndex: 'job_finished',
 } as const
 
 /** All tables except the bookkeeping of migrations. */

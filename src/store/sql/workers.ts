@@ -1,7 +1,6 @@
 import { fromStored, toText } from '../../model/instant.ts'
 import type { WorkerStore } from '../worker-store.ts'
 import { lockRows } from './by-key.ts'
-import { HELD_BY_WORKER } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { lowestVersion } from './lowest-version.ts'
 import { instants } from './rows.ts'
@@ -58,12 +57,11 @@ export function workerStore(context: TablesContext): WorkerStore {
     lowestVersion: () => lowestVersion(context, tables),
 
     async running() {
-      // Reads only the index on held_by.
       const rows = await context.rows<{ worker: string; amount: number }>(
-        `SELECT held_by AS worker, COUNT(*) AS amount
+        `SELECT worker, COUNT(*) AS amount
          FROM ${tables.job}
-         WHERE ${HELD_BY_WORKER}
-         GROUP BY held_by`,
+         WHERE state = 'running' AND worker IS NOT NULL
+         GROUP BY worker`,
       )
       return new Map(rows.map(({ worker, amount }) => [worker, amount]))
     },

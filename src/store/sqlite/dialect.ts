@@ -76,18 +76,18 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
     // SQLite has no loose scan, so this probes for the next group and task until there are enough.
     const next = (column: string) =>
       `(SELECT ${column} FROM ${job}
-        WHERE (claim_group, claim_task) > (g, t)
-        ORDER BY claim_group, claim_task LIMIT 1)`
+        WHERE ready = 1 AND (group_, claim_task) > (g, t)
+        ORDER BY group_, claim_task LIMIT 1)`
     return `(WITH RECURSIVE turn (g, t) AS (
       SELECT * FROM (
-        SELECT claim_group, claim_task FROM ${job}
-        WHERE claim_group ${from} ? ORDER BY claim_group, claim_task LIMIT 1
+        SELECT group_, claim_task FROM ${job}
+        WHERE ready = 1 AND group_ ${from} ? ORDER BY group_, claim_task LIMIT 1
       )
       UNION ALL
-      SELECT ${next('claim_group')}, ${next('claim_task')} FROM turn WHERE g IS NOT NULL
+      SELECT ${next('group_')}, ${next('claim_task')} FROM turn WHERE g IS NOT NULL
     )
-    SELECT g AS claim_group, t AS claim_task,
-      (SELECT MIN(claim_rank) FROM ${job} WHERE claim_group = g AND claim_task = t) AS claim_rank
+    SELECT g AS in_group, t AS claim_task,
+      (SELECT MIN(claim_rank) FROM ${job} WHERE ready = 1 AND group_ = g AND claim_task = t) AS claim_rank
     FROM turn
     WHERE t IN (${placeholders({ length: tasks })})
     LIMIT ${integerLiteral(limit)})`

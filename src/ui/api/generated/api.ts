@@ -204,7 +204,7 @@ export interface paths {
         };
         /**
          * List jobs, newest first
-         * @description For a page, filters without an index, such as the text of errors, search the next 100,000 jobs that match the other filters.
+         * @description With a final state, the jobs that ended last come first. For a page, filters without an index, such as the text of errors, search the next 100,000 jobs that match the other filters.
          */
         get: operations["listJobs"];
         put?: never;
