@@ -6,7 +6,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import ts from 'typescript'
 
-const FOLDERS = ['programs', 'peers']
+const FOLDERS = ['programs', 'peers', 'peers-node24']
 
 export async function buildPrograms(): Promise<void> {
   for (const folder of FOLDERS) {
@@ -14,7 +14,7 @@ export async function buildPrograms(): Promise<void> {
     const target = join(import.meta.dirname, 'dist', folder)
     await mkdir(target, { recursive: true })
     for (const name of await readdir(source)) {
-      if (!name.endsWith('.ts')) continue
+      if (!name.endsWith('.ts') || name.endsWith('.d.ts')) continue
       const { outputText } = ts.transpileModule(await readFile(join(source, name), 'utf8'), {
         fileName: name,
         compilerOptions: {

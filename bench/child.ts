@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 
 const messageSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('ready') }),
+  z.object({ kind: z.literal('ready'), value: z.unknown().optional() }),
   z.object({ kind: z.literal('news'), value: z.unknown() }),
   z.object({ kind: z.literal('result'), value: z.unknown().optional() }),
   z.object({ kind: z.literal('error'), value: z.string() }),
@@ -14,6 +14,8 @@ type Message = z.infer<typeof messageSchema>
 
 export interface ChildOptions {
   readonly onNews?: (value: unknown) => void
+  /** The Node.js that runs it; without it, that of the benchmark. */
+  readonly node?: string | undefined
 }
 
 const alive = new Set<Child>()
@@ -36,11 +38,16 @@ export class Child {
   readonly #exit: Promise<unknown>
 
   /** @param name  such as `programs/burst` */
-  constructor(name: string, params: unknown, { onNews = () => {} }: ChildOptions = {}) {
+  constructor(
+    name: string,
+    params: unknown,
+    { onNews = () => {}, node = process.execPath }: ChildOptions = {},
+  ) {
     if (over) throw new Error(`The benchmark is over: ${name} is not started any more`)
     this.#name = name
     this.#onNews = onNews
     this.#process = fork(join(import.meta.dirname, 'dist', `${name}.js`), [JSON.stringify(params)], {
+      execPath: node,
       // Our own loader of TypeScript is no business of theirs.
       execArgv: [],
       env: plainEnvironment(),
@@ -60,10 +67,11 @@ export class Child {
     this.#exit.catch(() => undefined)
   }
 
-  /** Waits until it has set everything up. */
-  async ready(): Promise<void> {
+  /** Waits until it has set everything up, or has measured something. */
+  async ready(): Promise<unknown> {
     const message = await this.#next()
     if (message.kind !== 'ready') throw new Error(`${this.#name} ended before it was ready`)
+    return message.value
   }
 
   /** Lets a program go on that is ready. */

@@ -5,7 +5,7 @@ import { createPool, type RowDataPacket } from 'mysql2/promise'
 import { withDatabase } from '../test/support/databases-run.ts'
 import { Kalends } from '../src/index.ts'
 import { COUNTED } from './counted.ts'
-import type { DatabaseName } from './servers.ts'
+import type { DatabaseName, Running } from './servers.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -16,17 +16,19 @@ export interface BenchDatabase {
   readonly query: (sql: string) => Promise<readonly Row[]>
   /** What the server has counted since it was started: empty where nobody counts. */
   readonly status: () => Promise<ReadonlyMap<string, number>>
+  /** Processor time that the server used so far: 0 where there is none. */
+  readonly cpuMs: () => Promise<number>
   readonly drop: () => Promise<void>
 }
 
 export async function openOnServer(
   kind: Exclude<DatabaseName, 'SQLite'>,
-  serverUrl: string,
+  server: Pick<Running, 'url' | 'cpuMs'>,
   name: string,
 ): Promise<BenchDatabase> {
-  const admin = createPool({ uri: withDatabase(serverUrl, ''), connectionLimit: 1 })
+  const admin = createPool({ uri: withDatabase(server.url, ''), connectionLimit: 1 })
   await admin.query(`CREATE DATABASE \`${name}\` CHARACTER SET utf8mb4`)
-  const url = withDatabase(serverUrl, name)
+  const url = withDatabase(server.url, name)
   await Kalends.migrate(url)
   const pool = createPool({
     uri: url,
@@ -51,6 +53,7 @@ export async function openOnServer(
         COUNTED.flatMap((key) => (values.has(key) ? [[key, values.get(key) ?? 0] as const] : [])),
       )
     },
+    cpuMs: server.cpuMs,
     drop: async () => {
       await pool.end()
       await admin.query(`DROP DATABASE \`${name}\``)
@@ -75,6 +78,7 @@ export async function openSqlite(path: string): Promise<BenchDatabase> {
       return []
     },
     status: async () => new Map(),
+    cpuMs: async () => 0,
     drop: async () => {
       database.close()
       await Promise.all(['', '-wal', '-shm'].map((end) => rm(path + end, { force: true })))

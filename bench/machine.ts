@@ -2,13 +2,16 @@
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { createRequire } from 'node:module'
 import Database from 'libsql'
+import { versionsOnNode24 } from './node24.ts'
 import type { Servers } from './servers.ts'
 
 export interface RunDescription {
   readonly at: string
   readonly machine: string
   readonly node: string
-  /** Servers and libraries with their versions, and what is on disk when each says that it is done. */
+  /** Libraries, with their versions. */
+  readonly peers: readonly string[]
+  /** Databases with their versions, and what is on disk when each says that it is done. */
   readonly parts: readonly { readonly name: string; readonly version: string; readonly durability: string }[]
   /** What could not be had, and why. */
   readonly missing: readonly string[]
@@ -28,7 +31,10 @@ export async function describeRun(servers: Servers): Promise<RunDescription> {
         'missing' in server ? [] : [{ name, version: server.version, durability: server.durability }],
       ),
       { name: 'SQLite', version: sqliteVersion(), durability: SQLITE_DURABILITY },
-      ...LIBRARIES.map((name) => ({ name, version: libraryVersion(name), durability: '' })),
+    ],
+    peers: [
+      ...LIBRARIES.map((name) => `${name} ${libraryVersion(name)}`),
+      ...[...(await versionsOnNode24())].map(([name, version]) => `${name} ${version}`),
     ],
     missing: used.flatMap(({ name, server }) => ('missing' in server ? [`${name}: ${server.missing}`] : [])),
   }

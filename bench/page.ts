@@ -1,9 +1,12 @@
 /** The generated part of docs/contributing/benchmarks.md, and its plots; the text around it stays. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { RunDescription } from './machine.ts'
 import { draw } from './plot.ts'
-import { measureRows, type Report } from './report.ts'
+import { round } from './numbers.ts'
+import type { Report } from './report.ts'
+import { median } from './statistics.ts'
+import type { Findings, Measure, Table } from './suite.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PAGE = join(ROOT, 'docs/contributing/benchmarks.md')
@@ -18,6 +21,8 @@ export interface Results {
 
 export async function writePage(results: Results): Promise<void> {
   const plots = join(dirname(PAGE), PLOTS)
+  // Plots that are no longer drawn go.
+  await rm(plots, { recursive: true, force: true })
   await mkdir(plots, { recursive: true })
   for (const { findings } of results.reports)
     for (const plot of findings.plots ?? []) await writeFile(join(plots, `${plot.name}.svg`), draw(plot))
@@ -42,7 +47,14 @@ export function pageText({ run, reports }: Results): string {
       ...run.parts.map(({ name, version, durability }) => [name, version, durability]),
     ]),
     '',
+    `Peers: ${run.peers.join(', ')}.`,
+    '',
     ...run.missing.map((line) => `Not measured: ${line}\n`),
+    ...bullets(
+      reports
+        .filter(({ findings }) => !isShown(findings))
+        .flatMap(({ findings }) => findings.notes?.filter((note) => note.includes('was not measured')) ?? []),
+    ),
     '### Targets',
     '',
     ...markdownTable([
@@ -56,19 +68,45 @@ export function pageText({ run, reports }: Results): string {
       ),
     ]),
     '',
-    ...reports.flatMap((report) => suiteText(report)),
+    ...reports.flatMap(suiteText),
   ].join('\n')
 }
 
 function suiteText({ suite, findings }: Report): string[] {
+  if (!isShown(findings)) return []
+  const { notes = [], measures, table, plots = [] } = findings
   return [
     `### ${suite.title}`,
     '',
-    ...(findings.notes ?? []).flatMap((note) => [note, '']),
-    ...markdownTable(measureRows(findings.measures)),
-    '',
-    ...(findings.plots ?? []).flatMap(({ name, title }) => [`![${title}](${PLOTS}/${name}.svg)`, '']),
+    ...bullets(notes),
+    ...(table === undefined ? [] : [...markdownTable(tableRows(measures, table)), '']),
+    ...plots.flatMap(({ name, title }) => [`![${title}](${PLOTS}/${name}.svg)`, '']),
   ]
+}
+
+/** Of the others, only the targets are on the page. */
+function isShown({ table, plots = [] }: Pick<Findings, 'table' | 'plots'>): boolean {
+  return table !== undefined || plots.length > 0
+}
+
+/** Those without any figure in the columns are left out. */
+export function tableRows(measures: readonly Measure[], { rows, columns }: Table): string[][] {
+  const cells = (name: string) =>
+    columns.map(({ work, unit }) => {
+      const found = measures.find(
+        (each) => each[rows] === name && each.unit === unit && (work === undefined || each.work === work),
+      )
+      return found === undefined ? '' : round(median(found.values))
+    })
+  const names = [...new Set(measures.map((measure) => measure[rows]))]
+  return [
+    ['', ...columns.map(({ head }) => head)],
+    ...names.map((name) => [name, ...cells(name)]).filter((row) => row.slice(1).some((cell) => cell !== '')),
+  ]
+}
+
+function bullets(lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [...lines.map((line) => `- ${line}`), '']
 }
 
 /** @param rows  the first is the head */

@@ -1,4 +1,4 @@
-/** A PostgreSQL of the run's own for graphile-worker, on a free port, loopback only, with its default durability. */
+/** A PostgreSQL of the run's own, on a free port, loopback only, with its default durability. */
 import { spawn, execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'

@@ -22,7 +22,7 @@ export function tellReport(report: Report): string {
   ].join('\n')
 }
 
-export const MEASURE_HEAD = ['work', 'subject', 'median', 'unit', 'spread', 'Kalends is']
+const MEASURE_HEAD = ['work', 'subject', 'median', 'unit', 'spread', 'Kalends is']
 
 /** One row for each measure; the last cell says how many times as much Kalends on MariaDB has in the same run. */
 export function measureRows(measures: readonly Measure[]): string[][] {

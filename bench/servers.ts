@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { findRedis, startRedis } from '../test/examples/redis.ts'
 import { provideServer } from '../test/support/servers.ts'
 import { versionOf } from '../test/support/servers-programs.ts'
+import { cpuOfServer } from './cpu.ts'
 import { findPostgres, startPostgres } from './postgres.ts'
 import { type BenchDatabase, openOnServer, openSqlite } from './database.ts'
 
@@ -17,20 +18,19 @@ export interface Running {
   /** What is on disk when it says that it is done. */
   readonly durability: string
   readonly stop: () => Promise<void>
+  /** Processor time that it used so far, with all its threads and processes. */
+  readonly cpuMs: () => Promise<number>
 }
 export type Provided = Running | { readonly missing: string }
-export type ServerName = 'MariaDB' | 'MySQL' | 'Redis' | 'PostgreSQL'
+export type ServerName = 'MariaDB' | 'MySQL' | 'Redis' | 'Redis, appendfsync always' | 'PostgreSQL'
+type Started = Omit<Running, 'cpuMs'> | { readonly missing: string }
 
-const START: Readonly<Record<ServerName, () => Promise<Provided>>> = {
+const START: Readonly<Record<ServerName, () => Promise<Started>>> = {
   MariaDB: () => sqlServer('mariadb'),
   MySQL: () => sqlServer('mysql'),
-  Redis: async () => {
-    const found = await findRedis()
-    if (typeof found === 'string') return { missing: found }
-    const version = /v=([\d.]+)/.exec(await versionOf(found.program))?.[1] ?? 'unknown'
-    const durability = 'default: snapshots only, the last seconds are lost in a crash'
-    return { ...(await startRedis(found.program, [])), version, durability }
-  },
+  Redis: () => redis([], 'default: snapshots, at most one a minute'),
+  'Redis, appendfsync always': () =>
+    redis(['--appendonly', 'yes', '--appendfsync', 'always'], 'appendonly=yes, appendfsync=always'),
   PostgreSQL: async () => {
     const found = await findPostgres()
     if (typeof found === 'string') return { missing: found }
@@ -46,7 +46,9 @@ export class Servers {
   get(name: ServerName): Promise<Provided> {
     let server = this.#started.get(name)
     if (server === undefined) {
-      server = START[name]()
+      server = START[name]().then((started) =>
+        'missing' in started ? started : { ...started, cpuMs: cpuOfServer(started.url) },
+      )
       this.#started.set(name, server)
     }
     return server
@@ -65,24 +67,33 @@ export class Servers {
     return this.#folder
   }
 
-  /** A new, empty database; null: such a server cannot be had here. */
-  async database(kind: DatabaseName): Promise<BenchDatabase | null> {
+  /** The databases that can be had here; it adds a note about each of the others. */
+  async databases(notes: string[]): Promise<DatabaseName[]> {
+    const found: DatabaseName[] = []
+    for (const kind of DATABASES) {
+      const server = kind === 'SQLite' ? null : await this.get(kind)
+      if (server !== null && 'missing' in server) notes.push(`${kind} was not measured: ${server.missing}`)
+      else found.push(kind)
+    }
+    return found
+  }
+
+  /**
+   * A new, empty database.
+   *
+   * @throws Error when such a server cannot be had here
+   */
+  async database(kind: DatabaseName): Promise<BenchDatabase> {
     this.#databases += 1
     const number = this.#databases
     if (kind === 'SQLite') {
       return openSqlite(join(await this.folder(), `${number}.db`))
     }
-    const server = await this.get(kind)
-    if ('missing' in server) return null
-    return openOnServer(kind, server.url, `bench_${process.pid}_${number}`)
+    return openOnServer(kind, await this.need(kind), `bench_${process.pid}_${number}`)
   }
 
-  /** @throws Error when it cannot be had */
-  async mariadb(): Promise<BenchDatabase> {
-    await this.need('MariaDB')
-    const database = await this.database('MariaDB')
-    if (database === null) throw new Error('MariaDB was there, and is not any more')
-    return database
+  mariadb(): Promise<BenchDatabase> {
+    return this.database('MariaDB')
   }
 
   /** The servers that this run has used, and those that it could not have. */
@@ -104,7 +115,18 @@ export class Servers {
 export type DatabaseName = 'MariaDB' | 'MySQL' | 'SQLite'
 export const DATABASES: readonly DatabaseName[] = ['MariaDB', 'MySQL', 'SQLite']
 
-async function sqlServer(kind: 'mariadb' | 'mysql'): Promise<Provided> {
+export function isDatabase(name: DatabaseName | ServerName): name is DatabaseName {
+  return DATABASES.some((kind) => kind === name)
+}
+
+async function redis(options: readonly string[], durability: string): Promise<Started> {
+  const found = await findRedis()
+  if (typeof found === 'string') return { missing: found }
+  const version = /v=([\d.]+)/.exec(await versionOf(found.program))?.[1] ?? 'unknown'
+  return { ...(await startRedis(found.program, options)), version, durability }
+}
+
+async function sqlServer(kind: 'mariadb' | 'mysql'): Promise<Started> {
   const server = await provideServer(kind, process.env)
   if ('missing' in server) return { missing: server.missing }
   return { ...server, durability: 'innodb_flush_log_at_trx_commit=1' }

@@ -21,6 +21,8 @@ export interface Bench {
 export interface Findings {
   readonly measures: readonly Measure[]
   readonly targets: readonly Target[]
+  /** What the page shows of the measures; without it and a plot, only the targets are on the page. */
+  readonly table?: Table
   readonly plots?: readonly Plot[]
   /** What the reader should know: what could not be had, and why. */
   readonly notes?: readonly string[]
@@ -32,6 +34,17 @@ export interface Measure {
   readonly subject: string
   readonly unit: string
   readonly values: readonly number[]
+}
+
+/** Medians, one row for each subject or for each work. */
+export interface Table {
+  readonly rows: 'subject' | 'work'
+  readonly columns: readonly {
+    readonly head: string
+    /** Only of this work; without it, of the row. */
+    readonly work?: string
+    readonly unit: string
+  }[]
 }
 
 export interface Target {

@@ -11,14 +11,77 @@ export function atMost(text: string, value: number, most: number, unit = ''): Ta
   return { text, measured: `${round(value)}${unit}`, reached: value <= most }
 }
 
+/** A figure with the name of what it was measured for. */
+export type Named = readonly [name: string, value: number]
+
+/** One target for several figures: it shows the worst of them. */
+export function eachAtLeast(text: string, values: readonly Named[], least: number, unit = ''): Target {
+  return judgeWorst(
+    text,
+    values.toSorted(([, a], [, b]) => a - b),
+    unit,
+    (value) => value >= least,
+  )
+}
+
+export function eachAtMost(text: string, values: readonly Named[], most: number, unit = ''): Target {
+  return judgeWorst(
+    text,
+    values.toSorted(([, a], [, b]) => b - a),
+    unit,
+    (value) => value <= most,
+  )
+}
+
+function judgeWorst(
+  text: string,
+  [worst = ['nothing', Number.NaN]]: readonly Named[],
+  unit: string,
+  isReached: (value: number) => boolean,
+): Target {
+  const [name, value] = worst
+  return { text, measured: `${round(value)}${unit} (${name})`, reached: isReached(value) }
+}
+
 /** How many times as much `of` is as `peer` is, by the medians of the same run. */
 export function ratio(of: Measure, peer: Measure): number {
   return median(of.values) / median(peer.values)
 }
 
+export interface Comparison {
+  readonly work: string
+  readonly unit: string
+  readonly peer: string
+  /** How many times as much Kalends on MariaDB should have, at least or at most. */
+  readonly least?: number
+  readonly most?: number
+}
+
+/** Kalends on MariaDB and one peer, by the medians of the same run; nothing if the peer was not measured. */
+export function compare(
+  measures: readonly Measure[],
+  { work, unit, peer, least, most }: Comparison,
+): Target[] {
+  const its = measures.find((each) => each.work === work && each.unit === unit && each.subject === peer)
+  if (its === undefined) return []
+  const ours = find(measures, work, 'Kalends on MariaDB', unit)
+  const times = ratio(ours, its)
+  const limit = least === undefined ? `at most ${most}` : `at least ${least}`
+  return [
+    {
+      text: `${work}, on MariaDB: ${limit} times ${peer}`,
+      measured: `${round(times)} times (${round(median(ours.values))} and ${round(median(its.values))} ${unit})`,
+      reached: least === undefined ? times <= (most ?? Number.NaN) : times >= least,
+    },
+  ]
+}
+
 /** @throws RangeError when the suite has not measured it */
-export function find(measures: readonly Measure[], work: string, subject: string): Measure {
-  const found = measures.find((measure) => measure.work === work && measure.subject === subject)
+export function find(measures: readonly Measure[], work: string, subject: string, unit?: string): Measure {
+  const found = measures.find(
+    (measure) =>
+      measure.work === work && measure.subject === subject && measure.unit === (unit ?? measure.unit),
+  )
   if (found === undefined) throw new RangeError(`'${work}' was not measured for ${subject}`)
   return found
 }

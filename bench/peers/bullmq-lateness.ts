@@ -31,8 +31,10 @@ await program(params, async ({ url, schedules, concurrency, leadMs }) => {
   const worker = new Worker(
     name,
     async () => {
-      late.push(Date.now() - at.getTime())
+      const ms = Date.now() - at.getTime()
+      late.push(ms)
       if (late.length === schedules) all.give()
+      return { late: ms }
     },
     { connection, concurrency },
   )

@@ -18,6 +18,7 @@ await program(params, async ({ url, schedules }, line) => {
   kalends.handle(task('noop'), () => {
     runs += 1
     if (runs === schedules) all.give(null)
+    return { number: runs }
   })
   await kalends.start({ concurrency: 200 })
   await line.ready()

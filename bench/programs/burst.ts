@@ -18,7 +18,6 @@ await program(params, async ({ url, schedules, rounds }, line) => {
   for (let round = 0; round < rounds; round += 1) {
     submitted = 0
     all = signal()
-    await line.ready()
-    line.tell(await all.promise)
+    await line.measure(() => all.promise)
   }
 })

@@ -11,14 +11,15 @@ const params = z.object({ url: z.string(), batch: z.number(), rounds: z.number()
 
 await program(params, async ({ url, batch, rounds }, line) => {
   const connection = await createConnection({ uri: url, timezone: 'Z' })
-  for (let round = 0; round < rounds; round += 1) {
-    await line.ready()
-    const [rows] = await connection.query<RowDataPacket[]>('SELECT id FROM periodic_task ORDER BY id')
-    const ids = rows.map((row) => String(row['id']))
+  const [rows] = await connection.query<RowDataPacket[]>('SELECT id FROM periodic_task ORDER BY id')
+  const ids = rows.map((row) => String(row['id']))
+  for (let round = 0; round < rounds; round += 1) await line.measure(write)
+  await connection.end()
+
+  async function write(): Promise<void> {
     const slot = new Date()
     const next = new Date(slot.getTime() + 3_600_000)
     const planned = next.toISOString().replace('T', ' ').replace('Z', '')
-    const began = performance.now()
     for (let from = 0; from < ids.length; from += batch) {
       const some = ids.slice(from, from + batch)
       await connection.beginTransaction()
@@ -33,7 +34,5 @@ await program(params, async ({ url, batch, rounds }, line) => {
       )
       await connection.commit()
     }
-    line.tell(performance.now() - began)
   }
-  await connection.end()
 })

@@ -14,16 +14,8 @@ await program(params, async ({ url, seconds }, line) => {
   kalends.handle(task('noop'), () => null)
   await kalends.start()
   await pause(START_MS)
-  await line.ready()
-  const cpu = process.cpuUsage()
-  const began = performance.now()
-  await pause(seconds * 1000)
-  const { user, system } = process.cpuUsage(cpu)
-  line.tell({
-    cpuPercent: (user + system) / 10 / (performance.now() - began),
-    rssMb: process.memoryUsage.rss() / 1e6,
-    elapsedMs: performance.now() - began,
+  await line.measure(async () => {
+    await pause(seconds * 1000)
+    return { rssMb: process.memoryUsage.rss() / 1e6 }
   })
-  // What is counted on the server is read before this worker says goodbye there.
-  await line.ready()
 })

@@ -11,9 +11,10 @@ await program(params, async ({ url, schedules, concurrency }, line) => {
   const late: number[] = []
   const all = signal()
   kalends.handle(task('noop'), ({ slot }) => {
-    late.push(Date.now() - (slot?.getTime() ?? Number.NaN))
+    const ms = Date.now() - (slot?.getTime() ?? Number.NaN)
+    late.push(ms)
     if (late.length === schedules) all.give()
-    return null
+    return { late: ms }
   })
   await kalends.start({ concurrency })
   await line.ready()

@@ -1,48 +1,28 @@
-/** No-op jobs: submitted in bulk, then claimed, run and completed by one worker. */
+/** No-op jobs of Kalends. */
 import { Kalends, task } from 'kalends'
-import { z } from 'zod'
-import { program } from './program.ts'
+import { countdown, queueProgram } from './queue-program.ts'
 
-const params = z.object({
-  url: z.string(),
-  jobs: z.number(),
-  warmUp: z.number(),
-  chunk: z.number(),
-  concurrency: z.number(),
-})
-const noop = task('noop')
+const noop = task<{ number: number }>('noop')
 
-await program(params, async ({ url, jobs, warmUp, chunk, concurrency }, line) => {
-  await enqueue(warmUp)
-  await run(warmUp)
-  await line.ready()
-  const enqueueMs = await enqueue(jobs)
-  await line.ready()
-  return { enqueueMs, runMs: await run(jobs) }
-
-  async function enqueue(count: number): Promise<number> {
-    await using kalends = await Kalends.open(url, { retention: false })
-    const began = performance.now()
-    for (let done = 0; done < count; done += chunk) {
-      const some = Array.from({ length: Math.min(chunk, count - done) }, (_, index) => done + index)
-      await kalends.jobs.submitMany(some.map((number) => ({ task: noop, args: { number } })))
-    }
-    return performance.now() - began
-  }
-
-  async function run(count: number): Promise<number> {
-    await using kalends = await Kalends.open(url, { worker: 'queue', retention: false })
-    kalends.handle(noop, () => null)
-    let settled = 0
-    const all = new Promise<void>((resolve) => {
-      kalends.on('settled', ({ state }) => {
-        if (state === 'success') settled += 1
-        if (settled === count) resolve()
+await queueProgram(async ({ url, concurrency }) => {
+  const kalends = await Kalends.open(url, { retention: false })
+  return {
+    submit: (numbers) => kalends.jobs.submitMany(numbers.map((number) => ({ task: noop, args: { number } }))),
+    worker: async (count) => {
+      const worker = await Kalends.open(url, { worker: 'queue', retention: false })
+      worker.handle(noop, ({ args }) => ({ number: args.number }))
+      const { done, one } = countdown(count)
+      worker.on('settled', ({ state }) => {
+        if (state === 'success') one()
       })
-    })
-    const began = performance.now()
-    await kalends.start({ scheduler: false, concurrency })
-    await all
-    return performance.now() - began
+      return {
+        run: async () => {
+          await worker.start({ scheduler: false, concurrency })
+          await done
+        },
+        stop: () => worker.stop(),
+      }
+    },
+    close: () => kalends.stop(),
   }
 })

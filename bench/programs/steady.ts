@@ -1,6 +1,6 @@
 /**
  * A worker that runs schedules which go off every second, and whatever load there is beside them; tells how late their
- * handlers were started and what it cost.
+ * handlers were started.
  */
 import { Kalends, task } from 'kalends'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -14,26 +14,19 @@ await program(params, async ({ url, seconds, concurrency }, line) => {
   let late: number[] = []
   let noops = 0
   kalends.handle(task('tick'), ({ slot }) => {
-    late.push(Date.now() - (slot?.getTime() ?? Number.NaN))
-    return null
+    const ms = Date.now() - (slot?.getTime() ?? Number.NaN)
+    late.push(ms)
+    return { late: ms }
   })
   kalends.handle(task('noop'), () => {
     noops += 1
-    return null
+    return { number: noops }
   })
   await kalends.start({ concurrency })
-  await line.ready()
-  late = []
-  noops = 0
-  const cpu = process.cpuUsage()
-  const began = performance.now()
-  await pause(seconds * 1000)
-  const { user, system } = process.cpuUsage(cpu)
-  const elapsedMs = performance.now() - began
-  return {
-    late: [...late],
-    noops,
-    cpuShare: (user + system) / 1000 / elapsedMs,
-    rssMb: process.memoryUsage.rss() / 1e6,
-  }
+  await line.measure(async () => {
+    late = []
+    noops = 0
+    await pause(seconds * 1000)
+    return { late: [...late], noops }
+  })
 })

@@ -7,7 +7,11 @@ const params = z.object({ url: z.string(), name: z.string(), concurrency: z.numb
 
 await program(params, async ({ url, name, concurrency }, line) => {
   await using kalends = await Kalends.open(url, { worker: name, retention: false })
-  kalends.handle(task('noop'), () => null)
+  let number = 0
+  kalends.handle(task('noop'), () => {
+    number += 1
+    return { number }
+  })
   let ended = 0
   let errors = 0
   kalends.on('error', () => {
@@ -22,6 +26,6 @@ await program(params, async ({ url, name, concurrency }, line) => {
     ended += 1
   })
   await kalends.start({ concurrency })
-  await line.ready()
-  await line.ready()
+  // Between the two words to go on, all are run.
+  await line.measure(() => line.ready())
 })

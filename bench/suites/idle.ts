@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { Child } from '../child.ts'
 import { since } from '../counted.ts'
+import { measuredSchema } from '../cpu.ts'
 import { insertSchedules } from '../fixtures.ts'
 import type { Bench, Findings, Measure, Suite } from '../suite.ts'
 import { median } from '../statistics.ts'
@@ -11,7 +12,7 @@ import { atMost } from '../target.ts'
 const SECONDS = 60
 const QUICK_SECONDS = 20
 const FAR = new Date('2100-01-01T00:00:00Z')
-const idleSchema = z.object({ cpuPercent: z.number(), rssMb: z.number(), elapsedMs: z.number() })
+const idleSchema = measuredSchema.extend({ value: z.object({ rssMb: z.number() }) })
 
 export const idleSuite: Suite = {
   name: 'idle',
@@ -21,8 +22,8 @@ export const idleSuite: Suite = {
     const { workers, statements } = await measure(bench, seconds)
     const subject = 'Kalends on MariaDB'
     const work = 'an idle worker'
-    const cpu = workers.map(({ cpuPercent }) => cpuPercent)
-    const memory = workers.map(({ rssMb }) => rssMb)
+    const cpu = workers.map(({ cpuMs, ms }) => (cpuMs / ms) * 100)
+    const memory = workers.map(({ value }) => value.rssMb)
     const measures: Measure[] = [
       { work, subject, unit: 'statements per s', values: [statements] },
       { work, subject, unit: '% of a core', values: cpu },
@@ -44,10 +45,7 @@ export const idleSuite: Suite = {
 
 async function measure({ runs, servers }: Bench, seconds: number) {
   const databases = await Promise.all(Array.from({ length: runs }, () => servers.mariadb()))
-  const told: unknown[] = []
-  const children = databases.map(
-    ({ url }) => new Child('programs/idle', { url, seconds }, { onNews: (value) => void told.push(value) }),
-  )
+  const children = databases.map(({ url }) => new Child('programs/idle', { url, seconds }))
   try {
     for (const database of databases) await insertSchedules(database, { count: 100, at: FAR })
     const [first] = databases
@@ -55,12 +53,13 @@ async function measure({ runs, servers }: Bench, seconds: number) {
     await Promise.all(children.map((child) => child.ready()))
     const before = await first.status()
     for (const child of children) child.go()
-    await Promise.all(children.map((child) => child.ready()))
+    const told = await Promise.all(children.map((child) => child.ready()))
+    // What is counted on the server is read before the workers say goodbye there.
     const after = await first.status()
     const workers = told.map((value) => idleSchema.parse(value))
     // One of them is our own question.
     const statements = (since(before, after).get('Questions') ?? Number.NaN) - 1
-    const elapsedMs = workers.reduce((sum, worker) => sum + worker.elapsedMs, 0)
+    const elapsedMs = workers.reduce((sum, { ms }) => sum + ms, 0)
     return { workers, statements: (statements / elapsedMs) * 1000 }
   } finally {
     await Promise.all(children.map((child) => child.kill()))

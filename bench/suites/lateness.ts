@@ -3,10 +3,10 @@ import { z } from 'zod'
 import { Child, runProgram } from '../child.ts'
 import { insertSchedules } from '../fixtures.ts'
 import { interleave } from '../rounds.ts'
-import { DATABASES, type DatabaseName } from '../servers.ts'
+import type { DatabaseName } from '../servers.ts'
 import { type Bench, type Findings, type Measure, scaled, type Suite, type Target } from '../suite.ts'
-import { median, quantile } from '../statistics.ts'
-import { atMost, find, ratio } from '../target.ts'
+import { quantile } from '../statistics.ts'
+import { compare } from '../target.ts'
 
 const SCHEDULES = 2000
 const CONCURRENCY = 100
@@ -15,6 +15,7 @@ const LEAD_MS = 4000
 const BULLMQ = "BullMQ's job schedulers"
 /** As it is by default it is later than that. It knows whole minutes only: each run waits for one. */
 const TUNED = "graphile-worker's crontab, tuned"
+const UNIT = 'ms late'
 const lateSchema = z.array(z.number())
 
 interface Subject {
@@ -29,14 +30,11 @@ export const latenessSuite: Suite = {
     const schedules = scaled(bench, SCHEDULES)
     const notes: string[] = [`One worker per subject, with a concurrency of ${CONCURRENCY}.`]
     const params = { schedules, concurrency: CONCURRENCY }
-    const subjects: Subject[] = DATABASES.map((kind) => ({
+    const kinds = await bench.servers.databases(notes)
+    const subjects: Subject[] = kinds.map((kind) => ({
       name: `Kalends on ${kind}`,
       measure: () => measureKalends(bench, kind, params),
     }))
-    if ('missing' in (await bench.servers.get('MySQL'))) {
-      notes.push('MySQL could not be had')
-      subjects.splice(DATABASES.indexOf('MySQL'), 1)
-    }
     const redis = await bench.servers.get('Redis')
     if ('missing' in redis) notes.push(`${BULLMQ} were not measured: ${redis.missing}`)
     else
@@ -65,7 +63,7 @@ export const latenessSuite: Suite = {
       [0.5, 0.99].map((part) => ({
         work: `${work}, p${part * 100}`,
         subject: name,
-        unit: 'ms late',
+        unit: UNIT,
         values: runs.map((late) => quantile(late, part)),
       })),
     )
@@ -79,7 +77,6 @@ async function measureKalends(
   params: { readonly schedules: number },
 ): Promise<number[]> {
   const database = await bench.servers.database(kind)
-  if (database === null) throw new Error(`${kind} was there, and is not any more`)
   const child = new Child('programs/lateness', { url: database.url, ...params })
   try {
     await child.ready()
@@ -95,12 +92,8 @@ async function measureKalends(
 
 function judge(measures: readonly Measure[], work: string): Target[] {
   return [0.5, 0.99].flatMap((part) =>
-    [BULLMQ, TUNED].flatMap((peer) => {
-      const its = measures.find((each) => each.subject === peer && each.work === `${work}, p${part * 100}`)
-      if (its === undefined) return []
-      const ours = find(measures, its.work, 'Kalends on MariaDB')
-      const text = `${its.work} on MariaDB: at most a third of ${peer} (${Math.round(median(its.values))} ms)`
-      return [atMost(text, ratio(ours, its), 1 / 3, ' times')]
-    }),
+    [BULLMQ, TUNED].flatMap((peer) =>
+      compare(measures, { work: `${work}, p${part * 100}`, unit: UNIT, peer, most: 0.6 }),
+    ),
   )
 }

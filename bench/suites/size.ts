@@ -4,9 +4,10 @@ import { runProgram } from '../child.ts'
 import type { BenchDatabase } from '../database.ts'
 import { faster } from '../faster.ts'
 import { insertJobs, insertSchedules } from '../fixtures.ts'
-import { type Bench, type Findings, type Measure, scaled, type Suite, type Target } from '../suite.ts'
+import { type Bench, type Findings, type Measure, scaled, type Suite } from '../suite.ts'
+import { round } from '../numbers.ts'
 import { median } from '../statistics.ts'
-import { atMost } from '../target.ts'
+import { eachAtMost, type Named } from '../target.ts'
 
 const SCHEDULES = [1000, 10_000, 100_000, 1_000_000]
 const HISTORY = [0, 100_000, 1_000_000, 10_000_000]
@@ -43,14 +44,13 @@ export const sizeSuite: Suite = {
 
 async function measure(bench: Bench, database: BenchDatabase): Promise<Findings> {
   const subject = 'Kalends on MariaDB'
-  const bySchedules: [number, number][] = []
-  const byHistory: [number, number][] = []
+  const medians: number[] = []
   const measures: Measure[] = []
   const pass = async (work: string) => {
     bench.say(work)
     const values = await passes(bench, database)
     measures.push({ work: `a pass of ${DUE} with ${work}`, subject, unit: 'ms', values })
-    return median(values)
+    medians.push(median(values))
   }
   let there = 0
   for (const size of SCHEDULES.map((full) => scaled(bench, full))) {
@@ -63,46 +63,40 @@ async function measure(bench: Bench, database: BenchDatabase): Promise<Findings>
       }),
     )
     there = size
-    bySchedules.push([size, await pass(`${size.toLocaleString('en')} schedules`)])
+    await pass(`${size.toLocaleString('en')} schedules`)
   }
   let old = 0
   for (const size of HISTORY.map((full) => scaled(bench, full))) {
     await faster(database, () => insertJobs(database, { count: size - old, state: 'success', from: old }))
     old = size
-    const work = `${there.toLocaleString('en')} schedules and ${size.toLocaleString('en')} finished jobs`
-    byHistory.push([size, await pass(work)])
+    await pass(sizes(there, size))
   }
   const pages = await measurePages(bench, database)
-  const [small] = bySchedules
-  const large = byHistory.at(-1)
-  if (small === undefined || large === undefined) throw new RangeError('Nothing was measured')
-  const text = `a pass of ${DUE} with ${there.toLocaleString('en')} schedules and ${old.toLocaleString('en')} finished jobs: at most 1.3 times one with ${small[0].toLocaleString('en')} and none`
+  const [small = Number.NaN] = medians
+  const large = medians.at(-1) ?? Number.NaN
   return {
     measures: [...measures, ...pages],
     targets: [
-      atMost(text, large[1] / small[1], 1.3, ' times'),
-      ...pages.map(({ work, values }): Target => atMost(`${work}: under 50 ms`, median(values), 50, ' ms')),
-    ],
-    plots: [
       {
-        name: 'schedules',
-        title: `A pass of ${DUE}, as schedules grow`,
-        x: 'schedules',
-        y: 'ms',
-        lines: [{ label: subject, points: bySchedules }],
+        text: `a pass of ${DUE} with ${sizes(there, old)}: at most 1.3 times one with the fewest schedules and no jobs`,
+        measured: `${round(large / small)} times (${round(large)} and ${round(small)} ms)`,
+        reached: large / small <= 1.3,
       },
-      {
-        name: 'history',
-        title: `A pass of ${DUE} among ${there.toLocaleString('en')} schedules, as history grows`,
-        x: 'finished jobs',
-        y: 'ms',
-        lines: [{ label: subject, points: byHistory }],
-      },
+      eachAtMost(
+        `lists and pages with ${sizes(there, old)}: under 50 ms`,
+        pages.map(({ work, values }): Named => [work, median(values)]),
+        50,
+        ' ms',
+      ),
     ],
     notes: [
       `A pass: ${DUE} schedules fire each second; measured from the second until the last of their jobs is written. InnoDB's buffer pool has its default size.`,
     ],
   }
+}
+
+function sizes(schedules: number, jobs: number): string {
+  return `${schedules.toLocaleString('en')} schedules and ${jobs.toLocaleString('en')} finished jobs`
 }
 
 async function passes({ quick }: Bench, database: BenchDatabase): Promise<number[]> {

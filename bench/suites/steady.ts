@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { Child } from '../child.ts'
-import { since } from '../counted.ts'
+import { type Cpu, cpuMeasures, measurePhase, type Phase } from '../cpu.ts'
 import type { BenchDatabase } from '../database.ts'
 import { insertSchedules } from '../fixtures.ts'
 import { type Bench, type Findings, type Measure, scaled, type Suite } from '../suite.ts'
@@ -14,65 +14,52 @@ const JOBS_PER_SECOND = 200
 const CONCURRENCY = 20
 const RATES = [1, 10, 100, 300, 1000]
 const EVERY_SECOND = '*:*:*'
-const resultSchema = z.object({
-  late: z.array(z.number()),
-  noops: z.number(),
-  cpuShare: z.number(),
-  rssMb: z.number(),
-})
-type Result = z.infer<typeof resultSchema> & { readonly perSecond: ReadonlyMap<string, number> }
+/** With fewer runs, this would be the cost of an idle worker. */
+const LEAST_FOR_CPU = 100
+const SUBJECT = 'Kalends on MariaDB'
+const resultSchema = z.object({ late: z.array(z.number()), noops: z.number() })
+type Result = z.infer<typeof resultSchema> & { readonly phase: Phase }
 
 export const steadySuite: Suite = {
   name: 'steady',
   title: 'Schedules that fire every second, under load',
   run: async (bench) => {
     const seconds = scaled(bench, SECONDS)
-    const subject = 'Kalends on MariaDB'
     bench.say(`one a second for ${seconds} s`)
     const one = await measure(bench, 1, seconds, JOBS_PER_SECOND)
     const work = `one schedule a second for ${seconds} s, with ${JOBS_PER_SECOND} other jobs a second`
-    const p50 = quantile(one.late, 0.5)
-    const p99 = quantile(one.late, 0.99)
     const rates: { rate: number; result: Result }[] = []
     for (const rate of RATES) {
       bench.say(`${rate} a second`)
       rates.push({ rate, result: await measure(bench, rate, bench.quick ? 3 : 10, 0) })
     }
-    const measures: Measure[] = [
-      { work: `${work}, p50`, subject, unit: 'ms late', values: [p50] },
-      { work: `${work}, p99`, subject, unit: 'ms late', values: [p99] },
-      { work: `${work}, latest`, subject, unit: 'ms late', values: [Math.max(...one.late)] },
-      ...rates.flatMap(({ rate, result }): Measure[] => {
-        const work = `${rate} schedules a second`
-        return [
-          { work, subject, unit: 'ms late, p50', values: [quantile(result.late, 0.5)] },
-          { work, subject, unit: 'ms late, p99', values: [quantile(result.late, 0.99)] },
-          { work, subject, unit: '% of a core', values: [result.cpuShare * 100] },
-          {
-            work,
-            subject,
-            unit: 'statements per s',
-            values: [result.perSecond.get('Questions') ?? Number.NaN],
-          },
-        ]
-      }),
-    ]
+    const withCpu = rates.filter(({ rate }) => rate >= LEAST_FOR_CPU)
     return {
-      measures,
+      measures: [
+        ...measuresOf(work, one),
+        ...rates.flatMap(({ rate, result }) => measuresOf(worksOf(rate), result)),
+        ...withCpu.flatMap(({ rate, result }) =>
+          cpuMeasures(worksOf(rate), SUBJECT, 'run', [perRun(result, rate)]),
+        ),
+      ],
       targets: [
-        atMost(`${work}: p50 at most 5 ms`, p50, 5, ' ms'),
-        atMost(`${work}: p99 at most 25 ms`, p99, 25, ' ms'),
+        atMost(`${work}: p50 at most 6 ms`, quantile(one.late, 0.5), 6, ' ms'),
+        atMost(`${work}: p99 at most 20 ms`, quantile(one.late, 0.99), 20, ' ms'),
       ],
       plots: [
         {
           name: 'rate',
-          title: 'Cost of schedules that fire every second, for one worker',
+          title: 'CPU per run, if more schedules fire each second',
           x: 'schedules a second',
-          y: '% of a core',
+          y: 'µs',
           lines: [
             {
-              label: 'worker',
-              points: rates.map(({ rate, result }) => [rate, result.cpuShare * 100] as const),
+              label: 'server',
+              points: withCpu.map(({ rate, result }) => [rate, perRun(result, rate).server] as const),
+            },
+            {
+              label: 'Node',
+              points: withCpu.map(({ rate, result }) => [rate, perRun(result, rate).node] as const),
             },
           ],
         },
@@ -84,6 +71,31 @@ export const steadySuite: Suite = {
   },
 }
 
+function worksOf(rate: number): string {
+  return `${rate} schedules a second`
+}
+
+function measuresOf(work: string, { late, phase }: Result): Measure[] {
+  return [
+    { work, subject: SUBJECT, unit: 'ms late, p50', values: [quantile(late, 0.5)] },
+    { work, subject: SUBJECT, unit: 'ms late, p99', values: [quantile(late, 0.99)] },
+    { work, subject: SUBJECT, unit: 'ms late, latest', values: [Math.max(...late)] },
+    // µs in a second → %
+    { work, subject: SUBJECT, unit: '% of a core', values: [phase.cpu.node / 10_000] },
+    {
+      work,
+      subject: SUBJECT,
+      unit: 'statements per s',
+      values: [phase.counts.get('Questions') ?? Number.NaN],
+    },
+  ]
+}
+
+function perRun({ phase }: Result, rate: number): Cpu {
+  return { server: phase.cpu.server / rate, node: phase.cpu.node / rate }
+}
+
+/** The units of its phase are seconds. */
 async function measure(bench: Bench, rate: number, seconds: number, load: number): Promise<Result> {
   const database = await bench.servers.mariadb()
   const worker = new Child('programs/steady', { url: database.url, seconds, concurrency: CONCURRENCY })
@@ -92,26 +104,25 @@ async function measure(bench: Bench, rate: number, seconds: number, load: number
       ? null
       : new Child('programs/load', { url: database.url, jobsPerSecond: load, seconds: seconds + 2 })
   try {
-    await Promise.all([worker.ready(), loader?.ready()])
-    await insertSchedules(database, {
-      count: rate,
-      at: new Date(Math.ceil(Date.now() / 1000) * 1000 + 1000),
-      timer: EVERY_SECOND,
-      task: 'tick',
+    const phase = await measurePhase(worker, database, seconds, async () => {
+      await loader?.ready()
+      await insertSchedules(database, {
+        count: rate,
+        at: new Date(Math.ceil(Date.now() / 1000) * 1000 + 1000),
+        timer: EVERY_SECOND,
+        task: 'tick',
+      })
+      loader?.go()
+      await firstSlot(database)
     })
-    loader?.go()
-    await firstSlot(database)
-    const before = await database.status()
-    worker.go()
-    const result = await worker.result(resultSchema)
-    const perSecond = since(before, await database.status(), seconds)
+    const result = resultSchema.parse(phase.value)
     // The last second may be cut off, and the first come with it.
     const expected = rate * (seconds - 1)
     if (result.late.length < expected)
       bench.say(`of ${expected} runs there were ${result.late.length}: the rest was late or missed`)
     if (load > 0 && result.noops < (load * seconds) / 2)
       throw new Error(`Only ${result.noops} jobs were run beside: that is no load`)
-    return { ...result, perSecond }
+    return { ...result, phase }
   } finally {
     await Promise.all([worker.kill(), loader?.kill()])
     await database.drop()

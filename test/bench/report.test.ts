@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { readArguments } from '../../bench/arguments.ts'
-import { pageText, splice } from '../../bench/page.ts'
+import { pageText, splice, tableRows } from '../../bench/page.ts'
 import { draw } from '../../bench/plot.ts'
 import { interleave } from '../../bench/rounds.ts'
 import { measureRows, tellReport } from '../../bench/report.ts'
+import { cpuMeasures } from '../../bench/cpu.ts'
 import { median, quantile, spread } from '../../bench/statistics.ts'
 import type { Measure, Plot } from '../../bench/suite.ts'
-import { atLeast, atMost, find, ratio } from '../../bench/target.ts'
+import { atLeast, atMost, compare, eachAtLeast, eachAtMost, find, ratio } from '../../bench/target.ts'
 
 const ours: Measure = { work: 'run', subject: 'Kalends on MariaDB', unit: 'per s', values: [300, 100, 200] }
 const peer: Measure = { work: 'run', subject: 'a|peer', unit: 'per s', values: [50, 40, 60] }
@@ -43,7 +44,44 @@ describe('targets', () => {
 
   it('compare the medians of one run', () => {
     expect(ratio(ours, peer)).toBe(4)
+    const comparison = { work: 'run', unit: 'per s', peer: 'a|peer' }
+    expect(compare([ours, peer], { ...comparison, least: 4 })).toEqual([
+      {
+        text: 'run, on MariaDB: at least 4 times a|peer',
+        measured: '4 times (200 and 50 per s)',
+        reached: true,
+      },
+    ])
+    expect(compare([ours, peer], { ...comparison, most: 3.9 })).toMatchObject([{ reached: false }])
+    expect(compare([ours], { ...comparison, least: 4 })).toEqual([])
     expect(() => find([ours], 'run', 'nobody')).toThrow(/'run' was not measured for nobody/)
+  })
+})
+
+describe('a target for several figures', () => {
+  it('shows the worst of them', () => {
+    const values = [['a', 3] as const, ['b', 1] as const, ['c', 2] as const]
+    expect(eachAtLeast('fast', values, 1, ' per s')).toEqual({
+      text: 'fast',
+      measured: '1 per s (b)',
+      reached: true,
+    })
+    expect(eachAtMost('late', values, 2)).toEqual({ text: 'late', measured: '3 (a)', reached: false })
+    expect(eachAtLeast('nothing was measured', [], 1).reached).toBe(false)
+  })
+})
+
+describe('processor time', () => {
+  it('is reported for the server, for Node.js, and for both', () => {
+    const rounds = [
+      { server: 90, node: 40 },
+      { server: 70, node: 50 },
+    ]
+    expect(cpuMeasures('run', 'us', 'job', rounds).map(({ unit, values }) => [unit, values])).toEqual([
+      ['CPU, server, µs per job', [90, 70]],
+      ['CPU, Node, µs per job', [40, 50]],
+      ['CPU, both, µs per job', [130, 120]],
+    ])
   })
 })
 
@@ -55,6 +93,7 @@ describe('the report', () => {
       measures: [ours, peer],
       targets: [atLeast('as fast as a peer', ratio(ours, peer), 5, ' times')],
       notes: ['of a test'],
+      table: { rows: 'subject' as const, columns: [{ head: 'run, per s', work: 'run', unit: 'per s' }] },
       plots: [{ name: 'growth', title: 'It grows', x: 'n', y: 'ms', lines: [] }],
     },
   }
@@ -63,6 +102,7 @@ describe('the report', () => {
     machine: 'a machine',
     node: 'v20',
     parts: [{ name: 'Redis', version: '7', durability: 'snapshots' }],
+    peers: ['bullmq 6'],
     missing: ['MySQL: not here'],
     command: 'npm run bench',
     runs: 3,
@@ -77,16 +117,32 @@ describe('the report', () => {
     expect(tellReport(report)).toContain('NOT REACHED  as fast as a peer: 4 times')
   })
 
+  it('shows medians in a table, without the rows that have none', () => {
+    const cpu = { work: 'idle', subject: 'a|peer', unit: '%', values: [1] }
+    const table = { rows: 'work' as const, columns: [{ head: 'rate', unit: 'per s' }] }
+    expect(tableRows([ours, cpu], table)).toEqual([
+      ['', 'rate'],
+      ['run', '200'],
+    ])
+  })
+
   it('is written between the markers of the page, and leaves the rest unchanged', () => {
     const page =
       '# Mine\n<!-- written by npm run bench: begin -->\nold\n<!-- written by npm run bench: end -->\n## Theirs\n'
-    const written = splice(page, pageText({ run, reports: [report] }))
+    const { table: _, plots: __, ...findings } = report.findings
+    const plain = { ...report, suite: { name: 'calendar', title: 'Only targets' }, findings }
+    const written = splice(page, pageText({ run, reports: [report, plain] }))
     expect(written).toMatch(/^# Mine\n<!--/)
     expect(written).toMatch(/-->\n## Theirs\n$/)
     expect(written).not.toContain('old')
-    expect(written).toContain('| run | a\\|peer | 50 | per s | 40 % | 4 times |')
+    expect(written).toContain(
+      '|  | run, per s |\n| --- | --- |\n| Kalends on MariaDB | 200 |\n| a\\|peer | 50 |\n',
+    )
+    expect(written).toContain('- of a test')
+    expect(written).not.toContain('### Only targets')
     expect(written).toContain('| as fast as a peer | 4 times | NOT REACHED |')
     expect(written).toContain('| Redis | 7 | snapshots |')
+    expect(written).toContain('Peers: bullmq 6.')
     expect(written).toContain('Not measured: MySQL: not here')
     expect(written).toContain('![It grows](plots/growth.svg)')
     expect(splice(written, 'new')).toBe(splice(page, 'new'))

@@ -1,0 +1,63 @@
+/** What every queue does in its measurement: no-op jobs, submitted in bulk, then run by one worker until all are done. */
+import { z } from 'zod'
+import { program } from './program.ts'
+import { signal } from './signal.ts'
+
+const params = z.object({
+  url: z.string(),
+  jobs: z.number(),
+  warmUp: z.number(),
+  /** Jobs submitted with one call. */
+  chunk: z.number(),
+  concurrency: z.number(),
+  /** Of those that are measured in two ways. */
+  tuned: z.boolean().optional(),
+})
+export type QueueParams = z.infer<typeof params>
+
+export interface MeasuredQueue {
+  readonly submit: (numbers: readonly number[]) => Promise<unknown>
+  /** A worker that is to run so many jobs, each of which returns its number. */
+  readonly worker: (count: number) => Promise<{
+    /** Resolves when the last of them is completed in the database. */
+    readonly run: () => Promise<unknown>
+    readonly stop: () => Promise<unknown>
+  }>
+  readonly close: () => Promise<unknown>
+}
+
+export function queueProgram(open: (params: QueueParams) => Promise<MeasuredQueue>): Promise<void> {
+  return program(params, async (given, line) => {
+    const { jobs, warmUp, chunk } = given
+    const queue = await open(given)
+    await pass(warmUp, (work) => work())
+    await pass(jobs, line.measure)
+    await queue.close()
+    return null
+
+    async function pass(count: number, measure: (work: () => Promise<unknown>) => Promise<unknown>) {
+      await measure(() => submit(count))
+      const worker = await queue.worker(count)
+      await measure(worker.run)
+      await worker.stop()
+    }
+
+    async function submit(count: number): Promise<void> {
+      for (let done = 0; done < count; done += chunk)
+        await queue.submit(Array.from({ length: Math.min(chunk, count - done) }, (_, index) => done + index))
+    }
+  })
+}
+
+/** Counts up to `count`: for events of jobs that are done. */
+export function countdown(count: number): { readonly done: Promise<void>; readonly one: () => void } {
+  let left = count
+  const all = signal()
+  return {
+    done: all.promise,
+    one: () => {
+      left -= 1
+      if (left === 0) all.give()
+    },
+  }
+}

@@ -1,0 +1,35 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterEach, describe, expect, it } from 'vitest'
+import { cpuOfServer } from '../../bench/cpu.ts'
+
+/** Uses 50 ms of processor time for each message, and as much in a child process that ends. */
+const SERVER = `
+const burn = 'while (process.cpuUsage().user < 50_000 + BEFORE);'
+const { spawnSync } = require('node:child_process')
+const server = require('node:net').createServer().listen(0, '127.0.0.1', () => process.send(server.address().port))
+process.on('message', () => {
+  eval(burn.replace('BEFORE', process.cpuUsage().user))
+  spawnSync(process.execPath, ['-e', burn.replace('BEFORE', '0')])
+  process.send('done')
+})`
+
+let server: ChildProcess | null = null
+afterEach(() => server?.kill())
+
+describe.skipIf(process.platform !== 'linux')('the processor time of a server', () => {
+  it('is that of the process that listens at its URL, and of its child processes', async () => {
+    server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    const [port] = await once(server, 'message')
+    const cpuMs = cpuOfServer(`redis://127.0.0.1:${port}`)
+    const before = await cpuMs()
+    server.send('burn')
+    await once(server, 'message')
+    // Each process is counted in ticks of 10 ms.
+    expect((await cpuMs()) - before).toBeGreaterThanOrEqual(80)
+  })
+
+  it('is not a number for a server on another machine, which reaches no target', async () => {
+    expect(await cpuOfServer('mysql://root@127.0.0.1:1')()).toBeNaN()
+  })
+})
