@@ -16,7 +16,8 @@ import { spanOption } from '../model/input.ts'
 import { LONGEST_DELAY_MS } from '../model/settings.ts'
 import { checkResult, jsonText, readArgs } from '../model/task.ts'
 import { AttemptLog } from './attempt-log.ts'
-import type { HandledTask, HandlerContext } from './handler.ts'
+import type { Deadlines } from './deadlines.ts'
+import type { HandledTask, HandlerContext, Middleware } from './handler.ts'
 import type { Journal } from './journal.ts'
 import type { AttemptOptions } from './options.ts'
 
@@ -25,94 +26,101 @@ export const ABANDON_MS = 5000
 /** After so many claims of a job that did not count, an attempt of a worker that is cut off counts. */
 const MOST_RELEASES = 10
 
+type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeoutError
+
 /** Runs one attempt of a job in this process. */
 export class AttemptRunner {
   readonly job: ClaimedJob
   readonly log: AttemptLog
-  /** How the attempt ended; null if the job no longer belongs to this worker, so that nothing may be written. */
-  readonly end: Promise<AttemptEnd | null>
+  /** By performance.now(). */
+  readonly beganAt = performance.now()
   readonly #handled: HandledTask
   readonly #journal: Journal
   readonly #options: AttemptOptions
-  readonly #controller = new AbortController()
+  readonly #deadlines: Deadlines<AttemptRunner>
+  /** Made when the handler asks for its signal. */
+  #controller: AbortController | null = null
+  /** Why the signal was aborted; null: it was not. */
+  #reason: AbortReason | null = null
   #isReleased = false
   #isOver = false
   /** How long the job waits if its handler has ended by `snooze`. */
   #snoozedMs: number | null = null
-  #abandoned: Promise<unknown> | null = null
 
-  constructor(job: ClaimedJob, handled: HandledTask, journal: Journal, options: AttemptOptions) {
+  constructor(
+    job: ClaimedJob,
+    handled: HandledTask,
+    journal: Journal,
+    deadlines: Deadlines<AttemptRunner>,
+    options: AttemptOptions,
+  ) {
     this.job = job
-    this.log = new AttemptLog(job, journal, options.redaction.secretsOf({ args: job.args }), options.now)
+    this.log = new AttemptLog(job, journal, options.redaction.secretsOf(job), options.now)
     this.#handled = handled
     this.#journal = journal
+    this.#deadlines = deadlines
     this.#options = options
-    this.end = this.#run()
   }
 
-  /** If the attempt ended without its handler: settles when the handler ends, if ever. Otherwise null. */
-  abandonedHandler(): Promise<unknown> | null {
-    return this.#abandoned
+  isAborted(): boolean {
+    return this.#reason !== null
   }
 
   /** Aborts the handler's signal. Only the first reason counts. */
-  abort(reason: CancelledError | LeaseLostError | AttemptTimeoutError): void {
-    this.#controller.abort(reason)
+  abort(reason: AbortReason): void {
+    if (this.#reason !== null) return
+    this.#reason = reason
+    if (!this.#isOver) this.#deadlines.set(this, ABANDON_MS)
+    this.#controller?.abort(reason)
   }
 
   /** The same; the job goes back to the queue if this worker still holds it, and the attempt does not count. */
   release(reason: LeaseLostError | StoppedError): void {
-    this.#isReleased ||= !this.#controller.signal.aborted
-    this.#controller.abort(reason)
+    this.#isReleased ||= this.#reason === null
+    this.abort(reason)
   }
 
-  async #run(): Promise<AttemptEnd | null> {
-    const { timeout: timeoutMs } = this.job.policy
-    const timeout = setTimeout(
-      () => this.abort(new AttemptTimeoutError(`The run took longer than its timeout of ${timeoutMs} ms`)),
-      timeoutMs,
-    )
-    const finished = this.#handle()
-    const { signal } = this.#controller
-    let abandonTimer: NodeJS.Timeout | undefined
-    const abandoned = new Promise<'abandoned'>((resolve) => {
-      signal.addEventListener('abort', () => {
-        abandonTimer = setTimeout(() => resolve('abandoned'), ABANDON_MS)
-      })
-    })
-    const first = await Promise.race([finished, abandoned])
+  timeOut(): void {
+    const { timeout } = this.job.policy
+    this.abort(new AttemptTimeoutError(`The run took longer than its timeout of ${timeout} ms`))
+  }
+
+  /**
+   * Ends the attempt.
+   *
+   * @param own  how its handler has ended; null: it has not, and is abandoned
+   * @returns null if the job no longer belongs to this worker, so that nothing may be written
+   */
+  end(own: AttemptEnd | null): AttemptEnd | null {
     this.#isOver = true
-    if (first === 'abandoned') this.#abandoned = finished
-    clearTimeout(timeout)
-    clearTimeout(abandonTimer)
+    this.#deadlines.delete(this)
     // Once the signal is aborted, its reason is the outcome: a handler that returns early because of it has not done
     // its work.
-    if (this.#isReleased) return releasedEnd(this.job, signal.reason)
-    if (signal.aborted) return attemptEnd(signal.reason, first === 'abandoned', this.#options.delayFactor())
-    return first === 'abandoned' ? null : first
+    if (this.#reason === null) return own
+    if (this.#isReleased) return releasedEnd(this.job, this.#reason)
+    return attemptEnd(this.#reason, own === null, this.#options.delayFactor())
   }
 
-  async #handle(): Promise<AttemptEnd> {
+  /** Resolves when the handler has ended. The handler starts after the caller has registered the attempt. */
+  async run(): Promise<AttemptEnd> {
     const { job } = this
     const { worker, middleware } = this.#options
+    const { task } = this.#handled
+    this.#deadlines.set(this, job.policy.timeout)
     let args: unknown
     try {
-      // Asynchronous even without a schema: the attempt must be registered before the handler's first line runs.
-      args = await readArgs(this.#handled.task, job.argsText)
+      args = await (task.schema === null ? JSON.parse(job.argsText) : readArgs(task, job.argsText))
     } catch (error) {
       // Args that do not match the schema now will not match in the next attempt either.
       return { kind: 'error', error: this.#errorText(error), permanent: isA(error, InvalidInputError) }
     }
     // Another handler may have blocked this process for longer than the lease, or the response to the claim was late:
     // another worker may run the job by now. If none does, the job is released, and the attempt does not count.
-    if (worker() !== job.worker) return { kind: 'released' }
-    const call: { running?: Promise<unknown> } = {}
-    const run = () => (call.running ??= this.#callHandler(args))
+    if (this.#reason !== null || worker() !== job.worker) return { kind: 'released' }
     try {
-      const result = await (middleware === null ? run() : middleware(job, run))
+      const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))
+      // Even if `middleware` has returned something.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
-      if (call.running === undefined)
-        throw new TypeError('The option `middleware` has not called the function that runs the handler')
       return { kind: 'success', result: this.#resultText(result) }
     } catch (error) {
       // Also if `middleware` has wrapped the error.
@@ -124,44 +132,68 @@ export class AttemptRunner {
         permanent,
         delayFactor: this.#options.delayFactor(),
       }
-    } finally {
-      // Even if `middleware` did not wait for the handler, the attempt ends when the handler has ended.
-      await call.running?.catch(() => undefined)
     }
   }
 
-  async #callHandler(args: unknown): Promise<unknown> {
-    const { signal } = this.#controller
+  async #callWithin(middleware: Middleware, args: unknown): Promise<unknown> {
+    let running: Promise<unknown> | undefined
+    // Checked here, too, so that `middleware` sees how the attempt ended.
+    const run = () =>
+      (running ??= this.#call(args).then((result) => {
+        this.#resultText(result)
+        return result
+      }))
+    try {
+      const result = await middleware(this.job, run)
+      if (running === undefined)
+        throw new TypeError('The option `middleware` has not called the function that runs the handler')
+      return result
+    } finally {
+      // Even if `middleware` did not wait for the handler, the attempt ends when the handler has ended.
+      await running?.catch(() => undefined)
+    }
+  }
+
+  async #call(args: unknown): Promise<unknown> {
+    const { task, handler } = this.#handled
     let result: unknown
     try {
-      result = await this.#handled.handler(this.#context(args))
+      result = await handler(this.#context(args))
     } catch (error) {
       if (isA(error, SnoozedError)) this.#snoozedMs = error.delay
       throw error
     }
-    // Checked before the result, so that `middleware` sees how the attempt ended.
-    signal.throwIfAborted()
-    await this.#checkResult(result)
-    this.#resultText(result)
+    // Also without a result: `middleware` sees how the attempt ended.
+    if (this.#reason !== null) throw this.#reason
+    if (task.resultSchema !== null) await this.#checkResult(result)
     return result
   }
 
   #context(args: unknown): HandlerContext {
     const { job, log } = this
     const { slot, missed, attempt } = job
+    const signal = () => this.#signal()
     return {
       args,
       slot,
       missed,
       attempt,
       job,
-      signal: this.#controller.signal,
+      get signal() {
+        return signal()
+      },
       log: log.logger(),
       progress: (value) => this.#progress(value),
-      snooze: (span) => {
-        throw new SnoozedError(spanOption('snooze', span, 0, { least: 0, most: LONGEST_DELAY_MS }))
-      },
+      snooze,
     }
+  }
+
+  #signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController()
+      if (this.#reason !== null) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
   }
 
   /** If a result does not match the schema of the task, a retry would not help. */
@@ -197,21 +229,21 @@ export class AttemptRunner {
   }
 }
 
-/** An attempt of a job that was released too often counts, because its handler may be what cuts its workers off. */
-function releasedEnd({ releases }: ClaimedJob, reason: unknown): AttemptEnd {
-  const isTooOften = isA(reason, LeaseLostError) && releases >= MOST_RELEASES
-  return isTooOften ? { kind: 'lost', error: messageOf(reason) } : { kind: 'released' }
+function snooze(span: string | number): never {
+  throw new SnoozedError(spanOption('snooze', span, 0, { least: 0, most: LONGEST_DELAY_MS }))
 }
 
-function attemptEnd(reason: unknown, isAbandoned: boolean, delayFactor: number): AttemptEnd | null {
+/** An attempt of a job that was released too often counts, because its handler may be what cuts its workers off. */
+function releasedEnd({ releases }: ClaimedJob, reason: AbortReason): AttemptEnd {
+  const isTooOften = reason instanceof LeaseLostError && releases >= MOST_RELEASES
+  return isTooOften ? { kind: 'lost', error: reason.message } : { kind: 'released' }
+}
+
+function attemptEnd(reason: AbortReason, isAbandoned: boolean, delayFactor: number): AttemptEnd | null {
   const note = isAbandoned
     ? `; the handler did not end within ${ABANDON_MS} ms after its signal fired and was abandoned`
     : ''
   if (reason instanceof LeaseLostError) return null
   if (reason instanceof CancelledError) return { kind: 'cancelled', error: `${reason.message}${note}` }
-  return {
-    kind: 'timeout',
-    delayFactor,
-    error: `${reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)}${note}`,
-  }
+  return { kind: 'timeout', delayFactor, error: `${reason.name}: ${reason.message}${note}` }
 }

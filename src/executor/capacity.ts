@@ -1,16 +1,24 @@
 import { StoreUnavailableError } from '../errors.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
+import type { ClaimedAhead } from './claimed-ahead.ts'
 import type { JobExecutorOptions } from './options.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { Settler } from './settler.ts'
 import type { UnansweredStatements } from './unanswered-statements.ts'
 
-interface CapacityOptions extends Pick<JobExecutorOptions, 'handlers' | 'concurrency'> {
+interface CapacityOptions extends Pick<JobExecutorOptions, 'handlers' | 'concurrency' | 'worker'> {
   readonly attempts: RunningAttempts
+  readonly ahead: ClaimedAhead
   readonly settler: Settler
   readonly unanswered: UnansweredStatements
   readonly wakeClaims: () => void
+}
+
+/** Capacity for a claim. */
+export interface ClaimReservation extends Reservation {
+  /** How many more jobs to claim, which start when there is capacity for them. */
+  readonly ahead: number
 }
 
 /**
@@ -39,12 +47,37 @@ export class Capacity {
 
   /** @returns null if there is no capacity */
   reserve(most: number): Reservation | null {
+    return this.#reserve(most, 0)
+  }
+
+  /** @param isAhead  whether jobs may be claimed ahead */
+  reserveForClaim(isAhead: boolean): ClaimReservation | null {
+    this.#isClaimDeferred = this.#reserved > 0
+    return this.#reserve(Infinity, isAhead ? this.#options.ahead.wanted() : 0)
+  }
+
+  /** Starts jobs that were claimed ahead, as long as there is capacity. */
+  startAhead(): void {
+    const { ahead, attempts, worker } = this.#options
+    while (this.#free(this.#reserved) > 0) {
+      const job = ahead.next()
+      if (job === undefined) return
+      if (job.worker === worker()) attempts.start(job)
+      else ahead.giveBack(job)
+    }
+  }
+
+  async released(): Promise<void> {
+    if (this.#reserved > 0) await new Promise<void>((resolve) => this.#whenNoneReserved.push(resolve))
+  }
+
+  #reserve(most: number, ahead: number): ClaimReservation | null {
     const taskLimits = this.#taskLimits(this.#reserved)
     const tasks = this.#claimable(taskLimits)
-    const limit = Math.min(most, this.#free(this.#reserved))
-    if (limit <= 0 || tasks.size === 0) return null
+    const limit = Math.max(0, Math.min(most, this.#free(this.#reserved)))
+    if (limit + ahead === 0 || tasks.size === 0) return null
     this.#reserved += limit
-    const { attempts, unanswered, wakeClaims } = this.#options
+    const { unanswered, wakeClaims } = this.#options
     let isEnded = false
     const release = () => {
       if (isEnded) throw new Error('a reservation was ended twice')
@@ -53,11 +86,13 @@ export class Capacity {
     }
     return {
       limit,
+      ahead,
       tasks,
       taskLimits,
       commit: (jobs) => {
         release()
-        for (const job of jobs) attempts.start(job)
+        this.#options.ahead.add(jobs)
+        this.startAhead()
       },
       abandon: (error) => {
         release()
@@ -68,15 +103,6 @@ export class Capacity {
     }
   }
 
-  reserveForClaim(): Reservation | null {
-    this.#isClaimDeferred = this.#reserved > 0
-    return this.reserve(Infinity)
-  }
-
-  async released(): Promise<void> {
-    if (this.#reserved > 0) await new Promise<void>((resolve) => this.#whenNoneReserved.push(resolve))
-  }
-
   /** Running attempts and unwritten ends count together up to `concurrency`, because a crash repeats both. */
   #free(reserved: number): number {
     const { concurrency, attempts, settler } = this.#options
@@ -85,11 +111,14 @@ export class Capacity {
 
   /** For tasks with their own limit, how many more may run here. All reserved capacity may go to such a task. */
   #taskLimits(reserved: number): ReadonlyMap<string, number> {
-    const { handlers, attempts } = this.#options
+    const { handlers, attempts, ahead } = this.#options
     const limits = new Map<string, number>()
     for (const [name, { task }] of handlers) {
       if (task.concurrency !== null)
-        limits.set(name, Math.max(0, task.concurrency - attempts.countOf(name) - reserved))
+        limits.set(
+          name,
+          Math.max(0, task.concurrency - attempts.countOf(name) - ahead.countOf(name) - reserved),
+        )
     }
     return limits
   }

@@ -1,15 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
+import type { ClaimedJob } from '../model/job.ts'
 import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
 import type { ExecutingStore } from '../store/executing-store.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
-import type { Capacity } from './capacity.ts'
+import type { Capacity, ClaimReservation } from './capacity.ts'
 import type { JobExecutorOptions } from './options.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { UnansweredStatements } from './unanswered-statements.ts'
 
 const PROMOTE_AT_ONCE = 500
+/** For so long, claims that find all that they ask for continue where the previous one has ended. */
+const CONTINUE_MS = 50
 
 interface ClaimLoopOptions
   extends Pick<JobExecutorOptions, 'worker' | 'handlers' | 'onUnstartable' | 'onError'> {
@@ -17,6 +20,17 @@ interface ClaimLoopOptions
   readonly capacity: Capacity
   readonly unanswered: UnansweredStatements
   readonly attempts: RunningAttempts
+}
+
+/** How many turns these jobs had. Fewer than jobs: no other group or task has waited for its turn. */
+function turnsOf(jobs: readonly ClaimedJob[]): number {
+  return new Set(jobs.map(({ group, task }) => JSON.stringify([group, task]))).size
+}
+
+/** The jobs of the last claim, and until when the next one may continue behind them, by performance.now(). */
+interface Behind {
+  readonly jobs: readonly ClaimedJob[]
+  readonly until: number
 }
 
 /** Promotes due jobs, then claims jobs until the queue is empty or the worker is full. */
@@ -30,6 +44,8 @@ export class ClaimLoop {
   #isQueueEmpty = false
   #isStopping = false
   #lastGroup = ''
+  /** null: the next claim begins at the front. */
+  #behind: Behind | null = null
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options
@@ -101,12 +117,16 @@ export class ClaimLoop {
       if (id === null || this.#isStopping) return unanswered.untilNextComparison()
       // A submission without a response yet may have started jobs, so this compares only when nothing is reserved.
       if (!capacity.isReserved()) await unanswered.compare(id)
-      const reservation = capacity.reserveForClaim()
+      const reservation = capacity.reserveForClaim(isLoop)
       if (reservation === null) return unanswered.untilNextComparison()
       // Capacity that becomes free during the claim is not for submissions, because other jobs may wait.
       this.#isQueueEmpty = false
-      const found = await this.#claim(id, reservation)
-      this.#isQueueEmpty = isLoop && found === 0 && reservation.tasks.size === handlers.size
+      const behind = this.#takeBehind()
+      const found = await this.#claim(id, reservation, behind)
+      // There may be others before those behind which it has continued.
+      if (found === 0 && behind !== null) continue
+      const isAll = reservation.limit > 0 && reservation.tasks.size === handlers.size
+      this.#isQueueEmpty = isLoop && found === 0 && isAll
       if (found === 0) return unanswered.untilNextComparison()
     }
   }
@@ -123,16 +143,29 @@ export class ClaimLoop {
     }
   }
 
+  #takeBehind(): Behind | null {
+    const behind = this.#behind
+    this.#behind = null
+    return behind !== null && performance.now() < behind.until ? behind : null
+  }
+
   /** @returns how many jobs were claimed */
-  async #claim(worker: string, reservation: Reservation): Promise<number> {
+  async #claim(worker: string, reservation: ClaimReservation, behind: Behind | null): Promise<number> {
     const { store, attempts } = this.#options
-    const { tasks, limit, taskLimits } = reservation
+    const { tasks, limit, taskLimits, ahead } = reservation
+    const until = behind?.until ?? performance.now() + CONTINUE_MS
     const jobs = await store
-      .claim(worker, tasks, limit, this.#lastGroup, taskLimits, attempts.setAside)
+      .claim(worker, tasks, limit, this.#lastGroup, {
+        taskLimits,
+        setAside: attempts.setAside,
+        ahead,
+        behind: behind?.jobs ?? null,
+      })
       .catch((error: unknown) => {
         reservation.abandon(error)
         throw error
       })
+    if (jobs.length === limit + ahead && turnsOf(jobs) < jobs.length) this.#behind = { jobs, until }
     this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup
     reservation.commit(jobs)
     return jobs.length

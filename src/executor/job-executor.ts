@@ -6,10 +6,12 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Loop } from '../loop.ts'
+import { fenceOf } from '../model/job.ts'
 import type { EndedAttempt, SettleResult } from '../store/executing-store.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
 import { Capacity } from './capacity.ts'
 import { ClaimLoop } from './claim-loop.ts'
+import { ClaimedAhead } from './claimed-ahead.ts'
 import { Journal } from './journal.ts'
 import type { JobExecutorOptions } from './options.ts'
 import { RunningAttempts } from './running-attempts.ts'
@@ -27,6 +29,7 @@ export class JobExecutor {
   readonly journal: Journal
   readonly settler: Settler
   readonly attempts: RunningAttempts
+  readonly #ahead: ClaimedAhead
   readonly #capacity: Capacity
   readonly #unanswered: UnansweredStatements
   readonly #claims: ClaimLoop
@@ -40,13 +43,17 @@ export class JobExecutor {
     this.attempts = new RunningAttempts({
       ...options,
       journal: this.journal,
-      onEnded: (end) => this.#ended(end),
+      onEnded: (end, ranMs) => this.#ended(end, ranMs),
     })
     const { attempts, settler } = this
-    const unanswered = new UnansweredStatements(options.store, attempts, settler)
+    const ahead = new ClaimedAhead((job) =>
+      settler.add({ fence: fenceOf(job), end: { kind: 'unstarted' }, policy: job.policy }),
+    )
+    const unanswered = new UnansweredStatements(options.store, attempts, settler, ahead)
     const wakeClaims = () => this.#claims.loop.wake()
-    const capacity = new Capacity({ ...options, attempts, settler, unanswered, wakeClaims })
+    const capacity = new Capacity({ ...options, attempts, ahead, settler, unanswered, wakeClaims })
     this.#claims = new ClaimLoop({ ...options, attempts, capacity, unanswered })
+    this.#ahead = ahead
     this.#capacity = capacity
     this.#unanswered = unanswered
   }
@@ -119,6 +126,7 @@ export class JobExecutor {
   async stop(graceMs: number): Promise<void> {
     await this.#claims.stop()
     await this.#capacity.released()
+    this.#ahead.giveBackAll()
     await this.attempts.finishedWithin(graceMs)
     this.attempts.stop()
     // Each attempt ends soon after its signal, without its handler if need be.
@@ -133,16 +141,25 @@ export class JobExecutor {
     return [this.#claims.loop, this.attempts.loop, this.settler.loop, ...this.journal.loops()]
   }
 
-  #ended(end: EndedAttempt | null): void {
+  #ended(end: EndedAttempt | null, ranMs: number): void {
+    this.#ahead.ended(ranMs)
     // An attempt occupies capacity until its end is written.
-    if (end === null) this.#claims.loop.wake()
+    if (end === null) this.#freed()
     else this.settler.add(end)
     this.#onWake?.()
   }
 
   #settled(result: SettleResult): void {
-    if (result.settled.length > 0 || result.lost.length > 0) this.#options.onSettled(result)
-    // Capacity may have become free, and a blocked job may have become claimable.
+    const settled = result.settled.filter(
+      ({ outcome }) => outcome.state !== 'waiting' || outcome.why !== 'unstarted',
+    )
+    if (settled.length > 0 || result.lost.length > 0) this.#options.onSettled({ ...result, settled })
+    this.#freed()
+  }
+
+  /** Capacity may have become free, and a blocked job may have become claimable. */
+  #freed(): void {
+    this.#capacity.startAhead()
     this.#claims.loop.wake()
   }
 }

@@ -89,6 +89,11 @@ export class Journal {
     await Promise.all([this.#lineWriter.write(), this.#progressWriter.write()])
   }
 
+  /** Whether lines or progress of a job are not in the database yet. */
+  hasUnwritten(jobId: string): boolean {
+    return this.#lines.hasLinesOf(jobId) || this.#progress.has(jobId)
+  }
+
   /**
    * Writes the lines and the progress of a job, and waits for a short time until they are written. If they are not, the
    * loops write them later. Does not wait for lines behind those of a long backlog.

@@ -52,6 +52,7 @@ function withoutTexts(end: AttemptEnd, rejection: unknown): AttemptEnd {
     case 'unreported':
       return { ...end, error: `The error of the run could not be stored: ${reason}` }
     case 'released':
+    case 'unstarted':
     case 'snoozed':
       return end
     default:

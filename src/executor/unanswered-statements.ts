@@ -1,6 +1,7 @@
 import { LeaseLostError } from '../errors.ts'
 import { fenceOf, fenceText } from '../model/job.ts'
 import type { ExecutingStore } from '../store/executing-store.ts'
+import type { ClaimedAhead } from './claimed-ahead.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { Settler } from './settler.ts'
 
@@ -16,10 +17,17 @@ export class UnansweredStatements {
   readonly #store: Pick<ExecutingStore, 'held'>
   readonly #attempts: RunningAttempts
   readonly #settler: Settler
+  readonly #ahead: ClaimedAhead
   /** The start of the uncertainty, by performance.now(); null: there is none. */
   #since: number | null = null
 
-  constructor(store: Pick<ExecutingStore, 'held'>, attempts: RunningAttempts, settler: Settler) {
+  constructor(
+    store: Pick<ExecutingStore, 'held'>,
+    attempts: RunningAttempts,
+    settler: Settler,
+    ahead: ClaimedAhead,
+  ) {
+    this.#ahead = ahead
     this.#store = store
     this.#attempts = attempts
     this.#settler = settler
@@ -53,7 +61,11 @@ export class UnansweredStatements {
     // Read before the query: an attempt that ends during the query is still in this list, and its job may already be
     // claimed again.
     const running = this.#attempts.all()
-    const known = [...running.map(({ job }) => fenceOf(job)), ...this.#settler.pending()]
+    const known = [
+      ...running.map(({ job }) => fenceOf(job)),
+      ...this.#settler.pending(),
+      ...this.#ahead.fences(),
+    ]
     const [knownFences, knownJobs] = [new Set(known.map(fenceText)), new Set(known.map(({ id }) => id))]
     const held = await this.#store.held(workerId)
     const unknown = held.filter(({ fence }) => !knownFences.has(fenceText(fence)))

@@ -24,13 +24,14 @@ export interface Attempt {
 }
 
 /**
- * What is stored about the end of an attempt; null for a success. The last attempt of a cancelled job is cancelled, even
+ * What is stored about the end of an attempt; null for a success, and if it has not started. The last attempt of a cancelled job is cancelled, even
  * if it failed: no counter and no `last_error` includes it.
  */
 export function storedEnd(
   end: AttemptEnd,
   { state }: Pick<JobOutcome, 'state'>,
 ): { readonly outcome: StoredOutcome; readonly error: string | null } | null {
+  if (end.kind === 'unstarted') return null
   if (state === 'cancelled' && end.kind !== 'success')
     return { outcome: 'cancelled', error: 'error' in end ? end.error : null }
   switch (end.kind) {

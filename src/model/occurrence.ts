@@ -45,9 +45,9 @@ export function isOccurrenceId(id: string): boolean {
   return /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i.test(id)
 }
 
-function uuid(version: 7 | 8, unixMs: number, bytes: Uint8Array): string {
+function uuid(version: 7 | 8, unixMs: number, bytes: Buffer): string {
   const time = Math.max(0, unixMs).toString(16).padStart(12, '0')
-  const rest = Array.from(bytes.subarray(0, 10), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const rest = bytes.toString('hex', 0, 10)
   const variant = (8 + (Number.parseInt(rest[3] ?? '0', 16) & 3)).toString(16)
   return `${time.slice(0, 8)}-${time.slice(8)}-${version}${rest.slice(0, 3)}-${variant}${rest.slice(4, 7)}-${rest.slice(7, 19)}`
 }

@@ -49,6 +49,7 @@ export class Redaction {
    * are unknown, and texts are hidden completely.
    */
   secretsOf(payload: Payload): Secrets {
+    if (this.#paths.length === 0) return NO_SECRETS
     const { truncated } = payload
     if (ROOTS.some((root) => truncated?.[root] !== undefined && this.hides(root))) return new Secrets(null)
     const values: unknown[] = []
@@ -155,32 +156,25 @@ interface Step {
  * `replaceAll` is quadratic for texts such as `aaaa…`.
  */
 export class Secrets {
-  /** null: the secrets are unknown, or too many to search for. */
-  readonly #start: Step | null
-  readonly #isEmpty: boolean
+  /** null: unknown */
+  readonly #values: readonly string[] | null
+  /** null: they are unknown, or too many to search for; undefined until there is a text, because most jobs have none. */
+  #start: Step | null | undefined
 
   /** @param values  null: unknown */
   constructor(values: readonly unknown[] | null) {
-    if (values === null) {
-      this.#isEmpty = false
-      this.#start = null
-      return
-    }
-    const forms = new Set(values.flatMap(leaves).flatMap(formsOf))
-    let characters = 0
-    for (const form of forms) characters += form.length
-    this.#isEmpty = forms.size === 0
-    this.#start = characters > MOST_SECRET_CHARACTERS ? null : trieOf(forms)
+    this.#values = values?.flatMap(leaves) ?? null
   }
 
   /** The text with each secret replaced by `[redacted]`. */
   hiddenInText(text: string): string {
-    if (this.#isEmpty) return text
-    if (this.#start === null) return REDACTED
+    const start = this.#trie()
+    if (start === null) return REDACTED
+    if (isEmpty(start)) return text
     let shown = ''
     let from = 0
     for (let at = 0; at < text.length; ) {
-      const length = secretAt(text, at, this.#start)
+      const length = secretAt(text, at, start)
       if (length === 0) at += 1
       else {
         shown += text.slice(from, at) + REDACTED
@@ -198,14 +192,25 @@ export class Secrets {
 
   /** The same for every text and number in a JSON value. */
   hiddenIn(value: unknown): unknown {
-    if (this.#isEmpty) return value
+    if (isEmpty(this.#trie())) return value
     if (typeof value === 'string') return this.hiddenInText(value)
     if (typeof value === 'number')
       return this.hiddenInText(String(value)) === String(value) ? value : REDACTED
     if (typeof value !== 'object' || value === null || value instanceof Date) return value
     return mapped(value, (item) => this.hiddenIn(item))
   }
+
+  #trie(): Step | null {
+    if (this.#start === undefined) this.#start = this.#values && trieOf(this.#values)
+    return this.#start
+  }
 }
+
+function isEmpty(start: Step | null): boolean {
+  return start?.next.size === 0
+}
+
+const NO_SECRETS = new Secrets([])
 
 function leaves(value: unknown): string[] {
   if (typeof value === 'string') return [value]
@@ -222,7 +227,12 @@ function formsOf(secret: string): string[] {
   return [plain, JSON.stringify(plain).slice(1, -1), encoded, encoded.replaceAll('%20', '+')]
 }
 
-function trieOf(forms: Iterable<string>): Step {
+/** @returns null if the secrets are too many to search for */
+function trieOf(secrets: readonly string[]): Step | null {
+  const forms = new Set(secrets.flatMap(formsOf))
+  let characters = 0
+  for (const form of forms) characters += form.length
+  if (characters > MOST_SECRET_CHARACTERS) return null
   const start: Step = { next: new Map(), isEnd: false }
   for (const form of forms) {
     let step = start

@@ -29,6 +29,8 @@ export type AttemptEnd =
   | { readonly kind: 'unreported'; readonly error: string }
   /** Given back by a stopping worker; the attempt does not count. */
   | { readonly kind: 'released' }
+  /** Claimed ahead and given back before it has started: there was no attempt. */
+  | { readonly kind: 'unstarted' }
   /** The handler asked to run again later; the attempt does not count. */
   | { readonly kind: 'snoozed'; readonly delayMs: number }
 
@@ -44,7 +46,7 @@ export type JobOutcome =
   | {
       readonly state: 'waiting'
       readonly delayMs: number
-      readonly why: 'failed' | 'released' | 'snoozed'
+      readonly why: 'failed' | 'released' | 'unstarted' | 'snoozed'
       readonly error: string | null
     }
 
@@ -68,6 +70,7 @@ export function settle(
     case 'cancelled':
       return { state: 'cancelled', reason: null, error: end.error, result: null }
     case 'released':
+    case 'unstarted':
     case 'snoozed':
       return stopRequested
         ? { state: 'cancelled', reason: null, error: null, result: null }

@@ -125,7 +125,7 @@ export async function storedArgs(
   limit = DEFAULT_ARGS_LIMIT,
 ): Promise<string> {
   const text = jsonText('args', args ?? {}, { limit })
-  await readArgs(task, text)
+  if (task.schema !== null) await readArgs(task, text)
   return text
 }
 
@@ -193,12 +193,13 @@ export function jsonText(
       `${bytes} bytes of JSON are more than the limit of ${limit}; store the data elsewhere and pass a reference, or raise argsLimit of Kalends.open`,
     )
   }
-  const levels = levelsOf(text)
+  const levels = text.length > 2 * MOST_JSON_LEVELS ? levelsOf(text) : 0
   if (levels > MOST_JSON_LEVELS)
     throw new InvalidInputError(
       field,
       `at most ${MOST_JSON_LEVELS} levels of nesting can be stored, not ${levels}; flatten it`,
     )
+  if (!text.includes(SURROGATE)) return text
   if (loneSurrogates === 'replace') return text.replaceAll(LONE_SURROGATES, '$1\ufffd')
   const [, , lone] = text.matchAll(LONE_SURROGATES).next().value ?? []
   if (lone === undefined) return text
@@ -210,8 +211,9 @@ export function jsonText(
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
-const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
+const isOpening = (code: number) => code === 0x5b || code === 0x7b
+const isClosing = (code: number) => code === 0x5d || code === 0x7d
+const SURROGATE = String.raw`\ud`
 /** JSON.stringify escapes lone surrogates; an escaped backslash may stand before one. */
 const LONE_SURROGATES = /(?<!\\)((?:\\\\)*)(\\ud[\da-f]{3})/g
 
@@ -226,10 +228,10 @@ function levelsOf(text: string): number {
     else if (isInText) {
       // The escaped character may be a quote.
       if (code === BACKSLASH) at += 1
-    } else if (OPENING.has(code)) {
+    } else if (isOpening(code)) {
       level += 1
       levels = Math.max(levels, level)
-    } else if (CLOSING.has(code)) level -= 1
+    } else if (isClosing(code)) level -= 1
   }
   return levels
 }

@@ -40,6 +40,8 @@ export interface JobProgress {
 /** The end of an attempt. It is written only if the worker still holds the job. */
 export interface EndedAttempt {
   readonly fence: Fence
+  /** The job as it was claimed, if this process knows it. */
+  readonly job?: ClaimedJob
   readonly end: AttemptEnd
   readonly policy: RunPolicy
 }
@@ -87,6 +89,23 @@ export interface SettleResult {
   readonly locked: readonly EndedAttempt[]
 }
 
+export interface ClaimOptions {
+  /** For some tasks, the most of their jobs to claim. */
+  readonly taskLimits?: ReadonlyMap<string, number>
+  /** Jobs to leave out; jobs that cannot be written are added. */
+  readonly setAside?: SetAside
+  /**
+   * How many more jobs to claim that start later, if they start at all: only jobs with retries left, because a worker
+   * that dies loses them.
+   */
+  readonly ahead?: number
+  /**
+   * The jobs of the previous claim, if it found all that it asked for: continues behind them, in the same turns. What has
+   * been added before them since then, and freezes, are seen by the next claim without this.
+   */
+  readonly behind?: readonly ClaimedJob[] | null
+}
+
 /** The database operations of the executor. */
 export interface ExecutingStore {
   /**
@@ -102,17 +121,15 @@ export interface ExecutingStore {
    * then older jobs. Each claim is a new attempt and increments the claim number.
    *
    * @param tasks  the tasks that this worker handles, each with the policy for jobs that do not set their own
+   * @param limit  how many jobs may start now: the first ones
    * @param afterGroup  the group that had the previous turn
-   * @param taskLimits  for some tasks, the most of their jobs to claim
-   * @param setAside  jobs to leave out; jobs that cannot be written are added
    */
   claim(
     worker: string,
     tasks: ReadonlyMap<string, RunPolicy>,
     limit: number,
     afterGroup: string,
-    taskLimits?: ReadonlyMap<string, number>,
-    setAside?: SetAside,
+    options?: ClaimOptions,
   ): Promise<ClaimedJob[]>
 
   /**

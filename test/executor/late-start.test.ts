@@ -100,7 +100,7 @@ describe('claimed jobs', () => {
   it('do not start if the response to their claim is too late', async () => {
     const { executor, membership, started, ends } = await runDue({ claimMs: TRUSTED_MS })
     expect(started).toEqual([])
-    expect(ends.map(([, end]) => end)).toEqual(['released', 'released', 'released'])
+    expect(ends.map(([, end]) => end)).toEqual(['unstarted', 'unstarted', 'unstarted'])
     expect(executor.attempts.count()).toBe(0)
     expect(membership.id()).toBeNull()
   })

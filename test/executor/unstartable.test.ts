@@ -67,7 +67,7 @@ it('a worker does not claim an unstartable job again before its back-off is over
   const again = gate<readonly string[]>()
   let claims = 0
   const { executor } = scene({
-    claim: (_worker, _tasks, _limit, _afterGroup, _rooms, setAside) => {
+    claim: (_worker, _tasks, _limit, _afterGroup, { setAside } = {}) => {
       claims += 1
       if (claims === 1) return Promise.resolve([{ ...claimed('bad'), task: 'noop ' }])
       again.open(setAside?.ids() ?? [])

@@ -93,6 +93,13 @@ describe('in texts of the job', () => {
     ).toBe('other [redacted]')
   })
 
+  test('secrets are those of the value when they were asked for, whatever becomes of it', () => {
+    const args = { secret: { token: 'hunter2' } }
+    const secrets = redaction.secretsOf({ args })
+    args.secret.token = 'other'
+    expect(secrets.hiddenInText('hunter2 other')).toBe('[redacted] other')
+  })
+
   test('secrets of the result are hidden as well', () => {
     const secrets = redaction.secretsOf({ args: { secret: 'one-secret' }, result: { token: 'two-secret' } })
     expect(secrets.hiddenInText('one-secret two-secret')).toBe('[redacted] [redacted]')

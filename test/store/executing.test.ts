@@ -1,6 +1,7 @@
 /** From waiting to running: times that come, turns, claims, and what a running job writes. */
 import { describe, expect, it } from 'vitest'
 import { toText } from '../../src/model/instant.ts'
+import type { ClaimedJob } from '../../src/model/job.ts'
 import {
   after,
   clock,
@@ -143,6 +144,45 @@ onEachStore((under) => {
         order.push(next.id)
       }
       expect(order).toEqual(['a', 'b', 'c', 'a2', 'b2', 'c2'])
+    })
+
+    it('ahead of the capacity takes only jobs with retries left', async () => {
+      await under.store.jobs.submit(['a', 'b', 'c', 'd', 'e'].map((id) => newJob(id, { retries: 0 })))
+      await under.query("UPDATE job SET max_retries = 2 WHERE id IN ('c', 'd')")
+      await under.query("UPDATE job SET max_retries = NULL WHERE id = 'e'")
+      await under.query("UPDATE job SET attempt = 2 WHERE id = 'd'")
+      const of = async (limit: number, ahead: number) => {
+        const jobs = await under.store.executing.claim(WORKER, policies('task'), limit, '', { ahead })
+        return jobs.map(({ id }) => id)
+      }
+      expect(await of(1, 10)).toEqual(['a', 'c', 'e'])
+      expect(await of(0, 10)).toEqual([])
+      expect(await of(2, 0)).toEqual(['b', 'd'])
+    })
+
+    it('continues behind another one, in the same turns', async () => {
+      const { executing, jobs } = under.store
+      await jobs.submit(
+        ['a1', 'a2', 'a3', 'b1', 'b2', 'b3'].map((id) => newJob(id, { group: id.slice(0, 1) })),
+      )
+      await jobs.submit([newJob('c1', { group: 'a', priority: -1 })])
+      const of = async (limit: number, behind: readonly ClaimedJob[], tasks = policies('task')) =>
+        await executing.claim(WORKER, tasks, limit, '', { behind })
+      const first = await of(2, [])
+      expect(first.map(({ id }) => id)).toEqual(['a1', 'b1'])
+      await jobs.submit([
+        newJob('a0', { group: 'a' }),
+        newJob('a9', { group: 'a', priority: 1 }),
+        newJob('b4', { group: 'b' }),
+        newJob('d1', { group: 'd' }),
+      ])
+      const second = await of(2, first)
+      expect(second.map(({ id }) => id)).toEqual(['a2', 'b2'])
+      expect((await of(10, second)).map(({ id }) => id)).toEqual(['a3', 'b3', 'b4'])
+      expect(await of(10, second)).toEqual([])
+      // A turn of a task that is not claimed any more.
+      expect((await of(1, second, policies('other'))).map(({ id }) => id)).toEqual([])
+      expect((await of(10, [])).map(({ id }) => id)).toEqual(['a9', 'a0', 'c1', 'd1'])
     })
 
     it('covers more groups than one statement takes', async () => {

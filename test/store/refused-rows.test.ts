@@ -115,7 +115,7 @@ onEachStore((under) => {
     await refuse('UPDATE', 'job', "NEW.id = 'bad'")
     const refused: string[] = []
     const aside = setAside(refused)
-    const claim = () => store.executing.claim('w/1', policies('task'), ROWS, '', new Map(), aside)
+    const claim = () => store.executing.claim('w/1', policies('task'), ROWS, '', { setAside: aside })
     expect(sorted((await claim()).map(({ id }) => id))).toEqual(names)
     expect(refused).toEqual(['bad'])
     expect(count('UPDATE `job`')).toBeLessThanOrEqual(A_FEW)
@@ -131,7 +131,7 @@ onEachStore((under) => {
     await job(under, 'good', { group_: 'b' })
     const aside = setAside()
     aside.add('bad', new Error('refused'))
-    const claimed = await under.store.executing.claim('w/1', policies('task'), 1, '', new Map(), aside)
+    const claimed = await under.store.executing.claim('w/1', policies('task'), 1, '', { setAside: aside })
     expect(claimed.map(({ id }) => id)).toEqual(['good'])
   })
 
@@ -173,7 +173,7 @@ onEachStore((under) => {
     await refuse('UPDATE', 'job', '1 = 1')
     await few('UPDATE `job`', () => store.executing.promoteDue(ROWS, aside))
     await few('UPDATE `job`', () =>
-      store.executing.claim('w/1', policies('task'), ROWS, '', new Map(), aside),
+      store.executing.claim('w/1', policies('task'), ROWS, '', { setAside: aside }),
     )
     await under.query('DROP TRIGGER refuse')
     await refuse('UPDATE', 'periodic_task', '1 = 1')

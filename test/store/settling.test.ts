@@ -1,7 +1,7 @@
 /** The end of attempts: fenced, counted, and with the turn of the job that was blocked behind. */
 import { describe, expect, it } from 'vitest'
 import { END_RULES } from '../../src/model/end-rules.ts'
-import { fenceOf } from '../../src/model/job.ts'
+import { type ClaimedJob, fenceOf } from '../../src/model/job.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
 import type { EndedAttempt } from '../../src/store/executing-store.ts'
@@ -70,6 +70,80 @@ onEachStore((under) => {
     await job(under, 'third', { periodic_task_id: 's', slot: '2026-01-03 00:00:00.000', state: 'blocked' })
     await job(under, 'second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
   }
+
+  describe('jobs that this process has claimed', () => {
+    const succeeded = (claimed: ClaimedJob, result: string | null): EndedAttempt => ({
+      fence: fenceOf(claimed),
+      job: claimed,
+      end: { kind: 'success', result },
+      policy,
+    })
+
+    it.each([
+      ['the same result', ['{"a":1}', '{"a":1}', '{"a":1}']],
+      ['no result', [null, null, null]],
+      ['different results', ['1', null, '"naïve 😀 \' \\"']],
+    ])('succeed together, with %s', async (_, results) => {
+      await under.store.jobs.submit(['a', 'b', 'c'].map((id) => newJob(id)))
+      await under.query("UPDATE job SET error = 'of an earlier attempt', releases = 2 WHERE id = 'b'")
+      const jobs = await claim()
+      const before = await clock(under)
+      const { settled, lost, locked } = await settle(
+        ...jobs.map((one, index) => succeeded(one, results[index] ?? null)),
+      )
+      expect({ lost, locked }).toEqual({ lost: [], locked: [] })
+      expect(settled).toMatchObject(
+        jobs.map(({ id }, index) => ({
+          id,
+          task: 'task',
+          scheduleId: null,
+          attempt: 1,
+          promoted: null,
+          outcome: { state: 'success', result: results[index] },
+        })),
+      )
+      for (const [index, { id, startedAt }] of jobs.entries()) {
+        const row = await jobRow(under, id)
+        expect(row).toMatchObject({
+          state: 'success',
+          result: results[index],
+          error: null,
+          reason: null,
+          worker: WORKER,
+          releases: 0,
+          attempt: 1,
+          claim: 1,
+        })
+        expect(instant(row['finished'])).toEqual(settled[index]?.endedAt)
+        expect(settled[index]?.startedAt).toEqual(startedAt)
+        expect(settled[index]?.endedAt.getTime()).toBeGreaterThanOrEqual(before.getTime())
+      }
+    })
+
+    it('that are not held any more, or that belong to a schedule, are settled with care', async () => {
+      await planned(under, 's', after(await clock(under), MINUTE))
+      await under.store.jobs.submit(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => newJob(id)))
+      const jobs = await claim()
+      await under.query("UPDATE job SET claim = 2 WHERE id = 'a'")
+      await under.query("UPDATE job SET worker = 'other/1' WHERE id = 'b'")
+      await under.query("UPDATE job SET state = 'cancelled' WHERE id = 'c'")
+      await under.query(
+        "UPDATE job SET periodic_task_id = 's', slot = '2026-01-01 00:00:00.000' WHERE id = 'd'",
+      )
+      await under.query("DELETE FROM job WHERE id = 'e'")
+      const { settled, lost } = await settle(...jobs.map((one) => succeeded(one, null)))
+      expect(settled.map(({ id, scheduleId }) => [id, scheduleId])).toEqual([
+        ['f', null],
+        ['d', 's'],
+      ])
+      expect(lost.map(({ id }) => id)).toEqual(['a', 'b', 'c', 'e'])
+      expect(await schedule(under, 's')).toMatchObject({ run_count: 1 })
+      expect(await under.query("SELECT id FROM job WHERE state = 'success' ORDER BY id")).toEqual([
+        { id: 'd' },
+        { id: 'f' },
+      ])
+    })
+  })
 
   describe('an attempt that', () => {
     it('succeeds is final, with its result', async () => {
@@ -145,6 +219,28 @@ onEachStore((under) => {
         error: 'gone',
       })
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 2 }])
+    })
+
+    it('has not started leaves the job as it was before the claim', async () => {
+      await job(under, 'j', { attempt: 1, releases: 3, error: 'before', progress: '1' })
+      const [claimed] = await claim()
+      expect(claimed).toMatchObject({ id: 'j', attempt: 2, claim: 1 })
+      await settle(attempt('j', { kind: 'unstarted' }))
+      expect(await jobRow(under, 'j')).toMatchObject({
+        state: 'waiting',
+        attempt: 1,
+        claim: 1,
+        releases: 3,
+        worker: null,
+        run_at: null,
+        error: 'before',
+      })
+      expect(await under.query('SELECT job_id FROM attempt')).toEqual([])
+      await claim()
+      await under.query("UPDATE job SET stop_requested = '2026-01-01 00:00:00.000'")
+      await settle(attempt('j', { kind: 'unstarted' }, { claim: 2 }))
+      expect(await jobRow(under, 'j')).toMatchObject({ state: 'cancelled' })
+      expect(await under.query('SELECT job_id FROM attempt')).toEqual([])
     })
 
     it('has the largest possible number does not prevent claims', async () => {

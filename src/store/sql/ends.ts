@@ -3,6 +3,7 @@ import type { EndRules } from '../../model/end-rules.ts'
 import type { JobState } from '../../model/job.ts'
 import type { JobOutcome } from '../../model/settle.ts'
 import type { Dialect } from '../database.ts'
+import type { SettledAttempt } from '../executing-store.ts'
 import { fromStored, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { updateFromBatch } from './batch.ts'
@@ -79,6 +80,33 @@ export async function writeEnds(
   await writeSchedules(tx, ended, schedules, ofSchedule)
 }
 
+/** What the end of a successful job without a schedule writes, except for its result. */
+const SUCCESS = { state: "'success'", releases: '0', run_at: 'NULL', frozen_until: 'NULL', error: 'NULL' }
+
+const resultOf = ({ outcome }: SettledAttempt) => (outcome.state === 'success' ? outcome.result : null)
+
+/** The same for successful jobs without a schedule. Their rows must be locked. */
+export async function writeSuccesses(tx: Context, settled: readonly SettledAttempt[]): Promise<void> {
+  const [first] = settled
+  if (first === undefined) return
+  const { job } = tx.tables
+  const finished = toText(first.endedAt)
+  const result = resultOf(first)
+  if (settled.every((one) => resultOf(one) === result)) {
+    const assignments = { ...SUCCESS, finished: '?', result: '?' }
+    const ids = settled.map(({ id }) => id)
+    await updateRows(tx, job, assignments, ids, { params: [finished, result] })
+    return
+  }
+  await updateFromBatch(
+    tx,
+    job,
+    { id: 'job id', finished: 'instant', result: 'long text' },
+    settled.map((one) => ({ id: one.id, finished, result: resultOf(one) })),
+    { ...SUCCESS, finished: 'b.finished', result: 'b.result' },
+  )
+}
+
 /** The latest value that the column can hold. */
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
@@ -122,7 +150,8 @@ const END_ASSIGNMENTS = {
   state: "CASE WHEN b.stage = 1 AND t.state <> 'blocked' THEN t.state ELSE b.state END",
   reason: 'COALESCE(b.reason, t.reason)',
   attempt: ifEnded('attempt'),
-  releases: `CASE WHEN b.released = 0 THEN 0 ELSE ${nextOf('t.releases')} END`,
+  // -1: as it was, because there was no attempt.
+  releases: `CASE b.released WHEN 0 THEN 0 WHEN 1 THEN ${nextOf('t.releases')} ELSE t.releases END`,
   run_at: ifEnded('run_at'),
   finished: ifEnded('finished'),
   result: ifEnded('result'),
@@ -158,7 +187,7 @@ function endRow({ row, outcome }: EndedJob) {
     id,
     stage: 0,
     attempt: why === 'failed' ? attempt : Math.max(0, attempt - 1),
-    released: Number(why === 'released'),
+    released: why === 'unstarted' ? -1 : Number(why === 'released'),
     run_at:
       delayMs === 0 ? null : toText(new Date(Math.min(fromStored(clock).getTime() + delayMs, LAST_INSTANT))),
     error,

@@ -19,16 +19,9 @@ import { groupBy } from './group-by.ts'
 import { type Isolation, isolated } from './isolated.ts'
 import { saveProgress } from './progress.ts'
 import { route } from './queues.ts'
-import { jobColumns, type JobRow, policyOf, toJob } from './rows.ts'
+import { jobColumns, type JobRow, policyOf, startableColumns, type StartableRow } from './rows.ts'
 import { settleAll } from './settling.ts'
-import {
-  HANDED_OVER,
-  handOverAttempts,
-  nextOf,
-  startableColumns,
-  type StartableRow,
-  startAttempts,
-} from './start-attempts.ts'
+import { HANDED_OVER, handOverAttempts, nextOf, startAttempts } from './start-attempts.ts'
 import { exceptFor, placeholders } from './tables.ts'
 import { writeHeartbeat } from './workers.ts'
 
@@ -201,10 +194,24 @@ async function promoteDue(
 function claim(
   context: TablesContext,
   isolation: Isolation,
-  [worker, tasks, limit, afterGroup, taskLimits = new Map(), setAside]: Parameters<ExecutingStore['claim']>,
+  [worker, tasks, limit, afterGroup, options = {}]: Parameters<ExecutingStore['claim']>,
 ): Promise<ClaimedJob[]> {
-  const which = { names: [...tasks.keys()], limit, afterGroup, taskLimits, setAside }
-  return claimTurns(context, isolation, which, (tx, rows) => startAttempts(tx, worker, rows, tasks))
+  const { taskLimits = new Map<string, number>(), setAside, ahead = 0, behind = [] } = options
+  const names = [...tasks.keys()]
+  const which = { names, limit: limit + ahead, afterGroup, taskLimits, setAside, behind: behind ?? [] }
+  return claimTurns(context, isolation, which, (tx, rows) => {
+    let claimed = 0
+    const may = (row: StartableRow) => {
+      const { retries } = policyOf(row, tasks.get(row.task))
+      return claimed < limit || retries === 'unlimited' || row.attempt < retries
+    }
+    const first = rows.filter((row) => {
+      const is = may(row)
+      claimed += Number(is)
+      return is
+    })
+    return startAttempts(tx, worker, first, tasks)
+  })
 }
 
 function handOver(
@@ -213,7 +220,7 @@ function handOver(
   [worker, queue, limit, afterGroup, submit, setAside]: Parameters<ExecutingStore['handOver']>,
 ): Promise<ClaimedJob[]> {
   const names = [claimedAs(queue.name)]
-  const which = { names, limit, afterGroup, taskLimits: new Map<string, number>(), setAside }
+  const which = { names, limit, afterGroup, taskLimits: new Map<string, number>(), setAside, behind: [] }
   return claimTurns(context, isolation, which, async (tx, rows, lend) => {
     const jobs = await handOverAttempts(tx, worker, rows, queue)
     // Written first: if the callback ends the transaction, what it wrote is never there without this.
@@ -261,13 +268,15 @@ interface Claims {
   readonly afterGroup: string
   readonly taskLimits: ReadonlyMap<string, number>
   readonly setAside: SetAside | undefined
+  /** See `ClaimOptions`. */
+  readonly behind: readonly ClaimedJob[]
 }
 
 /** @param begin  what happens to the locked rows */
 async function claimTurns(
   context: TablesContext,
   isolation: Isolation,
-  { names, limit, afterGroup, taskLimits, setAside }: Claims,
+  { names, limit, afterGroup, taskLimits, setAside, behind }: Claims,
   begin: (tx: Context, rows: readonly StartableRow[], lend: Lend) => Promise<ClaimedJob[]>,
 ): Promise<ClaimedJob[]> {
   const { dialect, tables } = context
@@ -276,7 +285,9 @@ async function claimTurns(
     const except = [...(setAside?.ids() ?? []), ...isolation.contention.ids()]
     // One more turn for each job that is set aside, because it may be the only one of its group.
     const most = Math.min(limit + except.length, MOST_TURNS)
-    const { turns, freezes } = await findTurns(context, names, most, afterGroup)
+    const same = turnsOf(behind, names)
+    const { turns, freezes } =
+      same.length > 0 ? { turns: same, freezes: [] } : await findTurns(context, names, most, afterGroup)
     if (turns.length === 0) return []
     let isHeld = false
     const free = async (tx: Context, rows: readonly StartableRow[]) => {
@@ -332,8 +343,8 @@ async function withoutFrozen(
 ): Promise<readonly StartableRow[]> {
   if (freezes.length === 0) return rows
   const of = rows.map((row) => {
-    const { id, task, group, scheduleId } = toJob(row)
-    return { id, task, in_group: group, schedule: scheduleId }
+    const { id, task, group_: group, periodic_task_id: schedule } = row
+    return { id, task, in_group: group, schedule }
   })
   const held = await holdFrozen(tx, of, freezes)
   return rows.filter(({ id }) => !held.has(id))
@@ -382,6 +393,21 @@ async function promote(tx: Context, jobs: readonly { readonly id: string }[]): P
   return promoted === 0 ? [] : [promoted]
 }
 
+/** The turns of these jobs, from where they end. */
+function turnsOf(jobs: readonly ClaimedJob[], names: readonly string[]): PlacedTurn[] {
+  const turns = new Map<string, PlacedTurn>()
+  for (const { id, group, task, priority } of jobs) {
+    const turn = { in_group: group, claim_task: task, claim_rank: -priority, behind: id }
+    if (names.includes(task)) turns.set(named(turn), turn)
+  }
+  return [...turns.values()]
+}
+
+/** A turn, with the job of its rank behind which it continues. */
+interface PlacedTurn extends Turn {
+  readonly behind?: string
+}
+
 /** A freeze in force, in the columns of a turn. */
 interface FreezeRow {
   readonly in_group: string | null
@@ -428,10 +454,15 @@ async function findTurns(
 
 const named = ({ in_group, claim_task }: Turn) => JSON.stringify([in_group, claim_task])
 
-/** Locks an equal share of the claimable jobs of each turn, found by the claim index: no other rows are locked. */
+/**
+ * Locks an equal share of the claimable jobs of each turn, found by the claim index: no other rows are locked.
+ *
+ * [Servers remove the entries of claimed jobs from the index about once a second. Until then, each claim that begins at
+ * the front passes them all: 0.55 µs for each on MariaDB, so that a claim of 200 behind 10,000 took 5 ms.]
+ */
 async function lockTurns<Row>(
   tx: Context,
-  turns: readonly Turn[],
+  turns: readonly PlacedTurn[],
   of: {
     readonly columns: string
     readonly limit: number
@@ -442,15 +473,21 @@ async function lockTurns<Row>(
   const { dialect, tables } = tx
   const except = exceptFor(of.except, dialect.jobId)
   const share = Math.ceil(of.limit / turns.length)
-  const part = (turn: Turn) =>
+  const part = (turn: PlacedTurn) =>
     `SELECT ${of.columns}
      FROM ${dialect.found(tables.job, { index: tables.claimIndex })}
-     WHERE ready = 1 AND group_ = ? AND claim_task = ? ${except.text}
+     WHERE ready = 1 AND group_ = ? AND claim_task = ?
+       ${turn.behind === undefined ? '' : `AND claim_rank = ? AND id > ${dialect.jobId}`} ${except.text}
      ORDER BY ready, group_, claim_task, claim_rank, id
      LIMIT ${integerLiteral(Math.min(share, of.taskLimits.get(turn.claim_task) ?? share))} ${dialect.locked('skip')}`
   return await tx.rows<Row>(
     dialect.union(turns.map(part)),
-    turns.flatMap((turn) => [turn.in_group, turn.claim_task, ...except.params]),
+    turns.flatMap(({ in_group, claim_task, claim_rank, behind }) => [
+      in_group,
+      claim_task,
+      ...(behind === undefined ? [] : [claim_rank, behind]),
+      ...except.params,
+    ]),
   )
 }
 
@@ -462,7 +499,7 @@ function inOrder<Of extends Turn>(turns: readonly Of[]): Of[] {
 }
 
 /** Limits the jobs of each task, in the given order. */
-function withinTaskLimits<Row extends JobRow>(
+function withinTaskLimits<Row extends { readonly task: string }>(
   rows: readonly Row[],
   taskLimits: ReadonlyMap<string, number>,
 ): Row[] {

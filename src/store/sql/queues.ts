@@ -1,5 +1,6 @@
 /** Which tasks go to an external queue. A job gets its queue when it is inserted. */
 import { isBuiltIn } from '../../model/task.ts'
+import type { SqlValue } from '../database.ts'
 import { claimedAs, EVERY_TASK } from '../executing-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockRows, updateRows } from './by-key.ts'
@@ -20,14 +21,20 @@ export function queueOfSchedule(tables: Tables): string {
   return `(CASE WHEN ${builtIn('s.task')} THEN NULL ELSE ${of(tables, 's.task')} END)`
 }
 
-/** An expression, with its parameters: the queue of the jobs of a task. */
-export type QueueOf = (task: string) => { readonly text: string; readonly params: readonly (string | null)[] }
+/** An expression, with its parameters. */
+export interface Expression {
+  readonly text: string
+  readonly params: readonly SqlValue[]
+}
+
+/** The queue of the jobs of a task. */
+export type QueueOf = (task: string) => Expression
 
 /** One job takes no further statement. For many, all are read once: an expression for each would take twice as long. */
 export async function queueOf({ select, rows, tables }: Context, jobs: number): Promise<QueueOf> {
   if (jobs === 1)
     return (task) =>
-      isBuiltIn(task) ? { text: 'NULL', params: [] } : { text: of(tables, '?'), params: [task] }
+      isBuiltIn(task) ? { text: '?', params: [null] } : { text: of(tables, '?'), params: [task] }
   const routes = await rows<Route>(`${select(['task', 'queue'])} FROM ${tables.taskQueue}`)
   const queues = new Map(routes.map(({ task, queue }) => [task, queue]))
   return (task) => {

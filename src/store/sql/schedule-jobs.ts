@@ -12,8 +12,8 @@ import type { Context } from './context.ts'
 import { endJobs, endingColumns, type EndingRow } from './ends.ts'
 import { groupBy } from './group-by.ts'
 import { queueOfSchedule } from './queues.ts'
-import { plannableColumns, type PlannableRow } from './rows.ts'
-import { type StartableRow, startableColumns, startAttempts } from './start-attempts.ts'
+import { plannableColumns, type PlannableRow, startableColumns, type StartableRow } from './rows.ts'
+import { startAttempts } from './start-attempts.ts'
 import { placeholders, type Tables } from './tables.ts'
 
 /** A statement has a limited number of parameters. */

@@ -1,18 +1,80 @@
 /** Settles attempts in one transaction. The rules decide the outcome of each job; this writes it. */
-import type { EndRules } from '../../model/end-rules.ts'
-import { type Fence, fenceText } from '../../model/job.ts'
+import type { EndRules, LockedJob } from '../../model/end-rules.ts'
+import { type ClaimedJob, type Fence, fenceText } from '../../model/job.ts'
 import type { EndedAttempt, SettledAttempt, SettleResult } from '../executing-store.ts'
 import { fromStored } from '../../model/instant.ts'
 import type { AttemptOfRow, writeAttempts } from './attempts.ts'
 import { lockRows } from './by-key.ts'
 import type { Context } from './context.ts'
-import { type EndedJob, endingColumns, type EndingRow, nextInTurn, writeEnds } from './ends.ts'
+import {
+  type EndedJob,
+  endingColumns,
+  type EndingRow,
+  nextInTurn,
+  writeEnds,
+  writeSuccesses,
+} from './ends.ts'
 import { plannableColumns, type PlannableRow } from './rows.ts'
 import { placeholders } from './tables.ts'
 import { writeHeartbeat } from './workers.ts'
 
 /** @param record  stores the attempts that did not succeed; null: they are not stored */
 export async function settleAll(
+  tx: Context,
+  attempts: readonly EndedAttempt[],
+  rules: EndRules,
+  record: typeof writeAttempts | null,
+): Promise<SettleResult> {
+  const simple = await settleSimple(tx, attempts, rules)
+  const isSettled = new Set(simple.map(({ id }) => id))
+  const others = attempts.filter(({ fence }) => !isSettled.has(fence.id))
+  if (others.length === 0) return { settled: simple, lost: [], locked: [] }
+  const { settled, lost, locked } = await settleOthers(tx, others, rules, record)
+  return { settled: [...simple, ...settled], lost, locked }
+}
+
+/**
+ * Ends successful jobs without a schedule: nothing but their own rows changes.
+ *
+ * @returns those that this worker still holds and that nobody else has locked
+ */
+async function settleSimple(
+  tx: Context,
+  attempts: readonly EndedAttempt[],
+  rules: EndRules,
+): Promise<SettledAttempt[]> {
+  const jobs = new Map(
+    attempts.flatMap(({ fence, job, end, policy }) =>
+      job?.scheduleId === null && end.kind === 'success'
+        ? [[fence.id, { fence, job, outcome: rules.ofJob({ end, policy }, withoutSchedule(job)) }] as const]
+        : [],
+    ),
+  )
+  const rows = await lockRows<Fence & { clock: string }>(tx, {
+    table: tx.tables.job,
+    columns: `id, worker, claim, ${tx.dialect.now} AS clock`,
+    ids: [...jobs.keys()].toSorted(),
+    where: "state = 'running' AND periodic_task_id IS NULL",
+  })
+  const settled = rows.flatMap((row): SettledAttempt[] => {
+    const of = jobs.get(row.id)
+    if (of === undefined || fenceText(of.fence) !== fenceText(row)) return []
+    const { id, task, attempt, startedAt } = of.job
+    const endedAt = fromStored(row.clock)
+    return [{ id, task, scheduleId: null, attempt, outcome: of.outcome, startedAt, endedAt, promoted: null }]
+  })
+  await writeSuccesses(tx, settled)
+  return settled
+}
+
+const withoutSchedule = ({ attempt }: ClaimedJob): LockedJob => ({
+  attempt,
+  stopRequested: false,
+  timer: null,
+  yields: false,
+})
+
+async function settleOthers(
   tx: Context,
   attempts: readonly EndedAttempt[],
   rules: EndRules,

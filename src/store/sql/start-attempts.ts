@@ -1,18 +1,12 @@
 import type { ClaimedJob } from '../../model/job.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
-import type { Dialect } from '../database.ts'
 import { fromStored } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { HandOverQueue } from '../executing-store.ts'
 import { updateRows } from './by-key.ts'
 import type { Context } from './context.ts'
 import { groupBy } from './group-by.ts'
-import { jobColumns, type JobRow, policyOf, settingValue, toJob } from './rows.ts'
-
-/** A job that may start, and the database's clock when it was read. */
-export interface StartableRow extends JobRow {
-  readonly clock: string
-}
+import { policyOf, settingValue, type StartableRow, toStarted } from './rows.ts'
 
 /** Numbers stop here, so that a manually written number does not prevent other jobs from starting. */
 const LARGEST = 2_147_483_647
@@ -20,10 +14,6 @@ const next = (number: number) => Math.min(number + 1, LARGEST)
 /** Expression: a count of this table, plus one. */
 export const nextOf = (column: string) =>
   `CASE WHEN ${column} >= ${integerLiteral(LARGEST)} THEN ${column} ELSE ${column} + 1 END`
-
-export function startableColumns(dialect: Dialect): string {
-  return `${jobColumns(dialect)}, ${dialect.now} AS clock`
-}
 
 /**
  * Starts an attempt of each of the jobs, which this transaction has locked. Each attempt stores the policy in force, so
@@ -107,15 +97,14 @@ function started(
   clock: string,
   of: Pick<ClaimedJob, 'worker' | 'state' | 'policy'>,
 ): ClaimedJob {
-  const before = toJob(row)
-  return {
-    ...before,
-    ...of,
-    attempt: next(before.attempt),
+  const { state, worker, policy } = of
+  const job = toStarted(row, { state, worker, attempt: next(row.attempt), started: clock })
+  return Object.assign(job, {
+    worker,
     claim: next(row.claim),
     releases: row.releases,
     startedAt: fromStored(clock),
-    progress: null,
     argsText: row.args,
-  }
+    policy,
+  })
 }

@@ -1,0 +1,52 @@
+/** setTimeout takes 31 bits; longer times would fire at once. */
+const LONGEST_TIMER_MS = 2_147_483_647
+
+/** One timer for the deadlines of many items. Most items are deleted long before their deadlines. */
+export class Deadlines<Item> {
+  readonly #onReached: (item: Item) => void
+  /** By performance.now(). */
+  readonly #deadlines = new Map<Item, number>()
+  #timer: NodeJS.Timeout | undefined
+  /** When the timer fires: not after the earliest deadline. */
+  #firesAt = Infinity
+
+  constructor(onReached: (item: Item) => void) {
+    this.#onReached = onReached
+  }
+
+  /** The item has one deadline: the last one that was set. */
+  set(item: Item, ms: number): void {
+    const deadline = performance.now() + ms
+    this.#deadlines.set(item, deadline)
+    if (deadline < this.#firesAt) this.#arm(deadline)
+  }
+
+  /** The timer may fire for an item that is gone. Without items there is no timer, which would keep the process alive. */
+  delete(item: Item): void {
+    this.#deadlines.delete(item)
+    if (this.#deadlines.size > 0) return
+    clearTimeout(this.#timer)
+    this.#firesAt = Infinity
+  }
+
+  #arm(deadline: number): void {
+    clearTimeout(this.#timer)
+    this.#firesAt = deadline
+    const ms = Math.min(Math.ceil(deadline - performance.now()), LONGEST_TIMER_MS)
+    this.#timer = setTimeout(() => this.#check(), ms)
+  }
+
+  #check(): void {
+    this.#firesAt = Infinity
+    const now = performance.now()
+    let next = Infinity
+    for (const [item, deadline] of this.#deadlines) {
+      if (deadline > now) next = Math.min(next, deadline)
+      else {
+        this.#deadlines.delete(item)
+        this.#onReached(item)
+      }
+    }
+    if (next < this.#firesAt) this.#arm(next)
+  }
+}

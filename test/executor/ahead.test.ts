@@ -1,0 +1,255 @@
+/** Jobs that are claimed while there is no capacity for them: when, how many, and what becomes of those that do not start. */
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Handler } from '../../src/executor/handler.ts'
+import { JobExecutor } from '../../src/executor/job-executor.ts'
+import { Redaction } from '../../src/model/redaction.ts'
+import { DEFAULT_ARGS_LIMIT, task } from '../../src/model/task.ts'
+import type { EndedAttempt, SettleResult } from '../../src/store/executing-store.ts'
+import { gate } from '../kalends/scene.ts'
+import { claimed, executingStore } from './claimed.ts'
+
+const CONCURRENCY = 10
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+})
+
+/** What is under way in this process and needs no timer has ended. */
+async function settledDown(): Promise<void> {
+  for (let turn = 0; turn < 500; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** An executor on an endless queue. */
+function busy({
+  handler = () => {},
+  concurrency = CONCURRENCY,
+  most = Infinity,
+}: {
+  readonly handler?: Handler
+  readonly concurrency?: number
+  /** The most concurrent jobs of the task. */
+  readonly most?: number
+} = {}) {
+  const state = {
+    worker: 'w/1' as string | null,
+    claims: [] as { readonly limit: number; readonly ahead: number }[],
+    given: 0,
+    left: Infinity,
+    running: 0,
+    started: [] as string[],
+    ends: [] as [id: string, kind: string][],
+    writes: Promise.resolve(),
+    held: [] as EndedAttempt[],
+    settled: [] as string[],
+  }
+  const settle = async (attempts: readonly EndedAttempt[]): Promise<SettleResult> => {
+    await state.writes
+    state.ends.push(...attempts.map(({ fence, end }): [string, string] => [fence.id, end.kind]))
+    const outcome = (of: EndedAttempt) =>
+      of.end.kind === 'success'
+        ? ({ state: 'success', reason: null, error: null, result: null } as const)
+        : ({ state: 'waiting', delayMs: 0, why: 'unstarted', error: null } as const)
+    const settled = attempts.map((of) => ({
+      id: of.fence.id,
+      task: 'noop',
+      scheduleId: null,
+      attempt: 1,
+      outcome: outcome(of),
+      startedAt: new Date(0),
+      endedAt: new Date(0),
+      promoted: null,
+    }))
+    return { settled, lost: [], locked: [] }
+  }
+  const executor = new JobExecutor({
+    store: {
+      ...executingStore,
+      claim: (_worker, _tasks, limit, _after, { ahead = 0, taskLimits = new Map() } = {}) => {
+        state.claims.push({ limit, ahead })
+        const count = Math.min(limit + ahead, state.left, taskLimits.get('noop') ?? Infinity)
+        state.left -= count
+        return Promise.resolve(Array.from({ length: count }, () => claimed(`j${(state.given += 1)}`)))
+      },
+      settle,
+      held: () => Promise.resolve(state.held),
+    },
+    worker: () => state.worker,
+    handlers: new Map([
+      [
+        'noop',
+        {
+          task: task('noop', most === Infinity ? {} : { concurrency: most }),
+          handler: async (context) => {
+            state.started.push(context.job.id)
+            state.running += 1
+            await handler(context)
+            state.running -= 1
+          },
+        },
+      ],
+    ]),
+    middleware: null,
+    delayFactor: () => 1,
+    redaction: new Redaction([]),
+    argsLimit: DEFAULT_ARGS_LIMIT,
+    concurrency,
+    pollIntervalMs: 3_600_000,
+    now: () => new Date(),
+    onStarted: () => {},
+    onSettled: ({ settled }) => void state.settled.push(...settled.map(({ id }) => id)),
+    onRejected: () => {},
+    onUnstartable: () => {},
+    onDropped: () => {},
+    onError: (error) => {
+      throw error
+    },
+  })
+  executor.start()
+  executor.wake()
+  return { executor, state }
+}
+
+/** Lets short jobs run, then holds back the writes of their ends. */
+async function withShortRuns(of: ReturnType<typeof busy>, jobs = 100) {
+  const { state } = of
+  state.left = jobs
+  of.executor.wake()
+  await settledDown()
+  expect(state.ends).toHaveLength(jobs)
+  const writes = gate()
+  state.writes = writes.promise
+  state.left = Infinity
+  state.claims.length = 0
+  of.executor.wake()
+  await settledDown()
+  return writes
+}
+
+describe('while the ends of short runs are being written', () => {
+  it('as many jobs are claimed ahead as have ended lately, and none of them starts', async () => {
+    const of = busy()
+    const writes = await withShortRuns(of)
+    const { state, executor } = of
+    expect(state.started).toHaveLength(100 + CONCURRENCY)
+    const ahead = state.given - state.started.length
+    expect(ahead).toBeGreaterThanOrEqual(50)
+    expect(ahead).toBeLessThanOrEqual(100 + CONCURRENCY)
+    // They start in the order of their claims, and never too many at once.
+    state.left = 0
+    writes.open()
+    await settledDown()
+    expect(state.started).toEqual(Array.from({ length: state.given }, (_, index) => `j${index + 1}`))
+    expect(state.ends.every(([, kind]) => kind === 'success')).toBe(true)
+    await executor.stop(0)
+  })
+
+  it('never more than a fixed number', async () => {
+    const of = busy({ concurrency: 5000 })
+    const writes = await withShortRuns(of, 20_000)
+    expect(of.state.given - of.state.started.length).toBe(500)
+    writes.open()
+    of.state.left = 0
+    await of.executor.stop(0)
+  })
+
+  it('jobs that have not started go back to the queue after 100 ms', async () => {
+    const of = busy()
+    const writes = await withShortRuns(of)
+    const { state, executor } = of
+    const ahead = state.given - state.started.length
+    state.left = 0
+    await vi.advanceTimersByTimeAsync(99)
+    writes.open()
+    state.writes = gate().promise
+    expect(ahead).toBeGreaterThan(0)
+    await settledDown()
+    // The first ones have started in the capacity that became free.
+    expect(state.started).toHaveLength(100 + 2 * CONCURRENCY)
+    const free = gate()
+    state.writes = free.promise
+    await vi.advanceTimersByTimeAsync(1)
+    const unstarted = executor.settler.unwritten().waiting - CONCURRENCY
+    expect(unstarted).toBe(ahead - CONCURRENCY)
+    expect(state.started).toHaveLength(100 + 2 * CONCURRENCY)
+  })
+
+  it('a worker that stops gives them back, without an event', async () => {
+    const of = busy()
+    const writes = await withShortRuns(of)
+    const { state, executor } = of
+    const ahead = state.given - state.started.length
+    const stopped = executor.stop(0)
+    await settledDown()
+    writes.open()
+    await stopped
+    const kinds = state.ends.map(([, kind]) => kind)
+    expect(kinds.filter((kind) => kind === 'unstarted')).toHaveLength(ahead)
+    expect(state.settled).toHaveLength(state.started.length)
+  })
+
+  it('they do not start under another id of the worker', async () => {
+    const of = busy()
+    const writes = await withShortRuns(of)
+    const { state, executor } = of
+    const ahead = state.given - state.started.length
+    state.worker = 'w/2'
+    state.left = 0
+    writes.open()
+    await settledDown()
+    expect(state.started).toHaveLength(100 + CONCURRENCY)
+    expect(state.ends.filter(([, kind]) => kind === 'unstarted')).toHaveLength(ahead)
+    await executor.stop(0)
+  })
+
+  it('a comparison with the database knows them', async () => {
+    const of = busy()
+    const writes = await withShortRuns(of)
+    const { state, executor } = of
+    state.left = 0
+    const waiting = Array.from({ length: state.given - state.started.length }, (_, index) =>
+      claimed(`j${state.started.length + index + 1}`),
+    )
+    state.held = waiting.map(({ id, policy }) => ({
+      fence: { id, worker: 'w/1', claim: 1 },
+      end: { kind: 'released' },
+      policy,
+    }))
+    executor.recheckRunning()
+    await settledDown()
+    writes.open()
+    state.held = []
+    await settledDown()
+    expect(state.ends.every(([, kind]) => kind === 'success')).toBe(true)
+    expect(state.started).toHaveLength(state.given)
+    await executor.stop(0)
+  })
+
+  it('the limit of a task includes them', async () => {
+    const of = busy({ most: CONCURRENCY + 5 })
+    const writes = await withShortRuns(of)
+    const { state, executor } = of
+    expect(state.given - state.started.length).toBeLessThanOrEqual(CONCURRENCY + 5)
+    state.left = 0
+    writes.open()
+    await executor.stop(0)
+  })
+})
+
+it('none is claimed ahead if runs take longer', async () => {
+  let ends = gate()
+  const { executor, state } = busy({ handler: () => ends.promise })
+  await settledDown()
+  for (let round = 0; round < 3; round += 1) {
+    await vi.advanceTimersByTimeAsync(20)
+    const { open } = ends
+    ends = gate()
+    open()
+    await settledDown()
+  }
+  expect(state.started).toHaveLength(4 * CONCURRENCY)
+  expect(state.given).toBe(4 * CONCURRENCY)
+  expect(state.claims.map(({ ahead }) => ahead).filter((ahead) => ahead > 0)).toEqual([])
+  ends.open()
+  await executor.stop(0)
+})

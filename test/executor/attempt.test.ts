@@ -1,0 +1,284 @@
+/** One attempt in memory: what its handler gets, and when it ends without its handler. */
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { AttemptTimeoutError, CancelledError } from '../../src/errors.ts'
+import type { Handler, HandlerContext } from '../../src/executor/handler.ts'
+import { JobExecutor } from '../../src/executor/job-executor.ts'
+import type { JobExecutorOptions } from '../../src/executor/options.ts'
+import type { ClaimedJob } from '../../src/model/job.ts'
+import { Redaction } from '../../src/model/redaction.ts'
+import type { StandardSchema } from '../../src/model/standard-schema.ts'
+import { DEFAULT_ARGS_LIMIT, DEFAULT_POLICY, task } from '../../src/model/task.ts'
+import type { EndedAttempt, ExecutingStore } from '../../src/store/executing-store.ts'
+import { gate } from '../kalends/scene.ts'
+import { claimed, executingStore } from './claimed.ts'
+
+interface Given extends Partial<Pick<JobExecutorOptions, 'middleware' | 'redaction'>> {
+  readonly jobs: readonly ClaimedJob[]
+  readonly handler: Handler
+  readonly schema?: StandardSchema<Record<string, unknown>>
+  readonly store?: Partial<ExecutingStore>
+}
+
+/** Runs jobs of the task 'noop'. Turns of the event loop pass by themselves, time does not. */
+async function running({ jobs, handler, schema, store, ...options }: Given) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const queue = [...jobs]
+  const ends = new Map<string, EndedAttempt['end'] & { readonly ms: number }>()
+  const began = performance.now()
+  const executor = new JobExecutor({
+    store: {
+      ...executingStore,
+      claim: () => Promise.resolve(queue.splice(0)),
+      settle: (attempts) => {
+        for (const { fence, end } of attempts) ends.set(fence.id, { ...end, ms: performance.now() - began })
+        return Promise.resolve({ settled: [], lost: [], locked: [] })
+      },
+      ...store,
+    },
+    worker: () => 'w/1',
+    handlers: new Map([
+      ['noop', { task: schema === undefined ? task('noop') : task('noop', { args: schema }), handler }],
+    ]),
+    middleware: null,
+    delayFactor: () => 1,
+    redaction: new Redaction([]),
+    argsLimit: DEFAULT_ARGS_LIMIT,
+    concurrency: 10_000,
+    pollIntervalMs: 3_600_000,
+    now: () => new Date(0),
+    onStarted: () => {},
+    onSettled: () => {},
+    onRejected: () => {},
+    onUnstartable: () => {},
+    onDropped: () => {},
+    onError: (error) => {
+      throw error
+    },
+    ...options,
+  })
+  executor.start()
+  executor.wake()
+  await settledDown()
+  onTestFinished(async () => {
+    const state = { isStopped: false }
+    void executor.stop(0).finally(() => (state.isStopped = true))
+    while (!state.isStopped) await pass(1000)
+  })
+  return { executor, ends }
+}
+
+async function settledDown(): Promise<void> {
+  for (let turn = 0; turn < 30; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms)
+  await settledDown()
+}
+
+const never = () => new Promise<never>(() => {})
+const withTimeout = (id: string, timeout: number) => ({
+  ...claimed(id),
+  policy: { ...DEFAULT_POLICY, timeout },
+})
+
+it('a signal that the handler asks for after the abort is aborted, with the reason', async () => {
+  const contexts: HandlerContext[] = []
+  const { executor } = await running({
+    jobs: [claimed('j')],
+    handler: (context) => {
+      contexts.push(context)
+      return never()
+    },
+  })
+  const reason = new CancelledError('The job was cancelled')
+  executor.attempts.get('j')?.abort(reason)
+  const [{ signal } = { signal: null }] = contexts
+  expect(signal?.aborted).toBe(true)
+  expect(signal?.reason).toBe(reason)
+  executor.attempts.get('j')?.abort(new AttemptTimeoutError('later'))
+  expect(signal?.reason).toBe(reason)
+})
+
+it('an attempt whose handler never asks for its signal times out all the same', async () => {
+  const { ends } = await running({
+    jobs: [withTimeout('j', 100)],
+    handler: () => new Promise((resolve) => setTimeout(resolve, 200)),
+  })
+  await pass(200)
+  expect(ends.get('j')).toMatchObject({ kind: 'timeout' })
+})
+
+it('a copy of the context has everything, and its functions need no object', async () => {
+  const seen: unknown[] = []
+  const written: unknown[] = []
+  const { ends } = await running({
+    jobs: [claimed('j')],
+    store: {
+      appendLogs: async (lines) => void written.push(...lines),
+      saveProgress: async (progress) => {
+        written.push(...progress)
+        return []
+      },
+    },
+    handler: async (context) => {
+      const { args, slot, missed, attempt, job, signal, log, progress, snooze } = { ...context }
+      seen.push(args, slot, missed, attempt, job.id, signal === context.signal, signal.aborted)
+      // oxlint-disable-next-line typescript/unbound-method -- what handlers may do
+      const { info } = log
+      info('a line')
+      progress(0.5)
+      snooze('1h')
+    },
+  })
+  expect(seen).toEqual([{}, null, 0, 1, 'j', true, false])
+  expect(written).toMatchObject([{ level: 'info', message: 'a line' }, { json: '0.5' }])
+  expect(ends.get('j')).toMatchObject({ kind: 'snoozed', delayMs: 3_600_000 })
+})
+
+it('a handler that changes its args does not change the args of its job', async () => {
+  const jobs = [{ ...claimed('j'), args: { to: 'one' }, argsText: '{"to":"one"}' }]
+  const seen: unknown[] = []
+  await running({
+    jobs,
+    handler: ({ args, job }) => {
+      Object.assign(Object(args), { to: 'other' })
+      seen.push(args, job.args)
+    },
+  })
+  expect(seen).toEqual([{ to: 'other' }, { to: 'one' }])
+})
+
+it('secrets are hidden in the error of a handler that has removed them from its args and its job', async () => {
+  const { ends } = await running({
+    jobs: [{ ...claimed('j'), args: { token: 'hunter2' }, argsText: '{"token":"hunter2"}' }],
+    redaction: new Redaction(['args.token']),
+    handler: ({ args, job }) => {
+      for (const object of [args, job.args]) Object.assign(Object(object), { token: 'hidden' })
+      throw 'with hunter2'
+    },
+  })
+  await pass(1000)
+  expect(ends.get('j')).toMatchObject({ error: 'with [redacted]' })
+})
+
+it('of a thousand attempts with different timeouts, each ends at its own', async () => {
+  const jobs = Array.from({ length: 1000 }, (_, index) => withTimeout(`${index}`, ((index * 7) % 1000) + 1))
+  const { executor, ends } = await running({
+    jobs,
+    handler: ({ signal }) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  })
+  for (let ms = 0; ms < 1000; ms += 50) {
+    expect(executor.attempts.count()).toBe(jobs.filter(({ policy }) => policy.timeout > ms).length)
+    await pass(50)
+  }
+  expect(executor.attempts.count()).toBe(0)
+  expect([...ends.values()].every(({ kind }) => kind === 'timeout')).toBe(true)
+  expect(ends.size).toBe(1000)
+})
+
+it('a timeout of 24.8 days does not end an attempt before', async () => {
+  const signals: AbortSignal[] = []
+  await running({
+    jobs: [withTimeout('j', 2_147_483_647)],
+    handler: ({ signal }) => {
+      signals.push(signal)
+      return never()
+    },
+  })
+  const isAborted = () => signals.map(({ aborted }) => aborted)
+  vi.advanceTimersByTime(2_147_483_646)
+  expect(isAborted()).toEqual([false])
+  vi.advanceTimersByTime(1)
+  expect(isAborted()).toEqual([true])
+})
+
+it('an abandoned handler is known until it ends, and its end changes nothing', async () => {
+  const hold = gate()
+  const { executor, ends } = await running({
+    jobs: [withTimeout('j', 100)],
+    handler: async ({ progress }) => {
+      await hold.promise
+      progress(1)
+      return 'done after all'
+    },
+  })
+  await pass(100)
+  expect(executor.attempts.abandonedTasks()).toEqual([])
+  await pass(4999)
+  expect(executor.attempts.count()).toBe(1)
+  await pass(1)
+  expect(executor.attempts.count()).toBe(0)
+  expect(executor.attempts.abandonedTasks()).toEqual(['noop'])
+  const end = ends.get('j')
+  expect(end).toMatchObject({ kind: 'timeout', error: expect.stringContaining('was abandoned') })
+  hold.open()
+  await settledDown()
+  expect(executor.attempts.abandonedTasks()).toEqual([])
+  expect(executor.journal.unwritten().progress).toBe(0)
+  expect(ends.get('j')).toBe(end)
+})
+
+it('a job that is cancelled while its args are checked ends without a call of its handler', async () => {
+  const checked = gate<{ readonly value: Record<string, unknown> }>()
+  let calls = 0
+  const { executor, ends } = await running({
+    jobs: [claimed('checked'), claimed('stuck')],
+    schema: {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: () => checked.promise,
+      },
+    },
+    handler: () => {
+      calls += 1
+    },
+  })
+  executor.attempts.get('checked')?.abort(new CancelledError('The job was cancelled'))
+  checked.open({ value: {} })
+  await settledDown()
+  expect(ends.get('checked')).toMatchObject({ kind: 'cancelled' })
+  expect(ends.get('stuck')).toMatchObject({ kind: 'success' })
+  expect(calls).toBe(1)
+})
+
+it('middleware that neither calls the handler nor returns ends with its timeout', async () => {
+  let calls = 0
+  const { executor, ends } = await running({
+    jobs: [withTimeout('j', 100)],
+    middleware: never,
+    handler: () => {
+      calls += 1
+    },
+  })
+  await pass(5100)
+  expect(ends.get('j')).toMatchObject({ kind: 'timeout', error: expect.stringContaining('was abandoned') })
+  expect(calls).toBe(0)
+  expect(executor.attempts.count()).toBe(0)
+})
+
+it('a job that has logged nothing does not wait for the lines of others', async () => {
+  const { ends } = await running({
+    jobs: [claimed('talks'), claimed('silent')],
+    handler: ({ job, log }) => {
+      if (job.id === 'talks') log.info('a line')
+    },
+    store: { appendLogs: never },
+  })
+  expect([...ends.keys()]).toEqual(['silent'])
+  await pass(1000)
+  expect([...ends.keys()]).toEqual(['silent', 'talks'])
+})
+
+it('attempts that have ended leave no timer', async () => {
+  const { executor, ends } = await running({
+    jobs: [claimed('a'), claimed('b')],
+    handler: () => 'done',
+  })
+  expect(ends.size).toBe(2)
+  await executor.stop(0)
+  expect(vi.getTimerCount()).toBe(0)
+})
