@@ -53,9 +53,11 @@ interface Batch {
   readonly marks: readonly Mark[]
   /** More may be due. */
   readonly isFull: boolean
+  /** The next marks may continue behind these. */
+  readonly behind: readonly Mark[]
 }
 
-const NOTHING: Batch = { worker: '', marks: [], isFull: false }
+const NOTHING: Batch = { worker: '', marks: [], isFull: false, behind: [] }
 
 export class Scheduler {
   readonly loop: Loop
@@ -92,7 +94,7 @@ export class Scheduler {
    * @returns milliseconds until the next pass; Infinity: until woken
    */
   async pass(): Promise<number> {
-    const marked = await this.#mark()
+    const marked = await this.#mark(NOTHING)
     if (marked === NOTHING) return Infinity
     const first = this.#withDeferred(marked)
     const { store } = this.#options
@@ -109,26 +111,28 @@ export class Scheduler {
 
   /** Submits batch after batch, as long as they are full. @returns whether more may be due */
   async #lane(first: Batch | null, until: number): Promise<'more' | 'done'> {
-    for (let batch = first ?? (await this.#mark()); ; ) {
+    for (let batch = first ?? (await this.#mark(NOTHING)); ; ) {
       const left = await this.#submit(batch)
       if (left.length === 0 && !batch.isFull) return 'done'
       if (performance.now() >= until) {
         this.#deferred = [...this.#deferred, ...left]
         return 'more'
       }
-      batch = left.length > 0 ? { ...batch, marks: left } : await this.#mark()
+      batch = left.length > 0 ? { ...batch, marks: left } : await this.#mark(batch)
     }
   }
 
-  /** Marks the next due schedules. */
-  async #mark(): Promise<Batch> {
+  /** Marks the next due schedules, behind those of a batch. */
+  async #mark({ behind }: Batch): Promise<Batch> {
     const { store, worker, leaseMs, batch } = this.#options
     const id = worker()
     // Currently not registered: deferred marks wait.
     if (id === null) return NOTHING
     const most = batch()
-    const marks = await store.markDue(id, most, leaseMs, this.#notMarked)
-    return { worker: id, marks, isFull: marks.length === most }
+    const marks = await store.markDue(id, most, leaseMs, this.#notMarked, behind)
+    const isFull = marks.length === most
+    // Others may be due before those behind which it has continued.
+    return { worker: id, marks, isFull: isFull || behind.length > 0, behind: isFull ? marks : [] }
   }
 
   /** Adds the schedules that an earlier pass could not submit; they come first. */

@@ -151,6 +151,8 @@ export interface Dialect {
    * in another one could not use its index.
    */
   readonly jobId: string
+  /** The placeholder of a value that is stored in a column, and not compared. */
+  readonly storedValue: string
   /** Expression: the database's clock. */
   readonly now: string
   /** Expression: the database's clock plus a number of ms. */
@@ -172,6 +174,11 @@ export interface Dialect {
   /** A batch of objects, passed as one JSON parameter, as a table. */
   readonly batch: (columns: Readonly<Record<string, BatchColumn>>) => string
   readonly updateFromBatch: (update: BatchUpdate) => string
+  /**
+   * Whether a CASE with some hundred keys is cheaper than a batch with one value for each. [An end on MariaDB: 6 µs less of
+   * 90; on SQLite 3 µs more.]
+   */
+  readonly prefersCase: boolean
   /**
    * Splits updates into statements, for when one row takes over a unique key from another. A row of a later stage may
    * take a key that a row of an earlier stage gives up.

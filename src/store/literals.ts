@@ -1,18 +1,19 @@
 import type { SqlValue } from './database.ts'
 
-/** What marks the placeholder of an id of a job on servers. */
+/** What marks the placeholder of an id of a job on servers, and of a value that is stored and not compared. */
 export const JOB_ID = '{job id}?'
+export const STORED_VALUE = '{value}?'
 
-type TextLiteral = (value: string, isJobId: boolean) => string
+type TextLiteral = (value: string, placeholder: string) => string
 
 /** Replaces each `?` of a statement with its value. */
 export function withLiterals(text: string, params: readonly SqlValue[], textLiteral: TextLiteral): string {
   if (params.length === 0) return text
   let index = 0
-  const statement = text.replaceAll(/(?:\{job id\})?\?/g, (placeholder) => {
+  const statement = text.replaceAll(/(?:\{job id\}|\{value\})?\?/g, (placeholder) => {
     if (index >= params.length)
       throw new RangeError(`More placeholders than the ${params.length} values: ${text}`)
-    return literal(params[index++] ?? null, (value) => textLiteral(value, placeholder === JOB_ID))
+    return literal(params[index++] ?? null, (value) => textLiteral(value, placeholder))
   })
   if (index !== params.length)
     throw new RangeError(`${params.length} values for ${index} placeholders: ${text}`)

@@ -21,6 +21,8 @@ export interface Look {
 export interface Mark {
   readonly id: string
   readonly marked: Date
+  /** When it was due, as stored. */
+  readonly wakeAt?: string
 }
 
 /** The outcome of a marked schedule. */
@@ -119,9 +121,16 @@ export interface SchedulingStore {
    *
    * @param limit  the most schedules to mark, earliest first
    * @param setAside  schedules to leave out; schedules that cannot be written are added
+   * @param behind  the marks of an earlier call: continues behind them
    * @returns empty when nothing is due, or when other workers have marked what is due
    */
-  markDue(worker: string, limit: number, leaseMs: number, setAside?: SetAside): Promise<Mark[]>
+  markDue(
+    worker: string,
+    limit: number,
+    leaseMs: number,
+    setAside?: SetAside,
+    behind?: readonly Mark[],
+  ): Promise<Mark[]>
 
   /**
    * Plans and submits marked schedules in one transaction: it commits the jobs, the next run and the end of the mark

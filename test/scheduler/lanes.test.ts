@@ -27,7 +27,7 @@ const written = (locked: readonly Mark[] = []): SubmitResult => ({
 function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}) {
   let next = 0
   const underWay: { readonly ids: readonly string[]; readonly end: Gate<SubmitResult | Error> }[] = []
-  const watched = { most: 0, begun: gate() }
+  const watched = { most: 0, begun: gate(), behind: [] as string[][] }
   const store: SchedulingStore = {
     mostAtOnce: () => Number.POSITIVE_INFINITY,
     submitsInParallel: inParallel,
@@ -35,7 +35,8 @@ function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}
     clearStaleMarks: unused,
     sweep: unused,
     furthest: unused,
-    markDue: (_worker, limit) => {
+    markDue: (_worker, limit, _leaseMs, _setAside, behind = []) => {
+      watched.behind.push(behind.map(({ id }) => id))
       const ids = Array.from({ length: Math.min(limit, due - next) }, (_, index) => `s${next + index}`)
       next += ids.length
       return Promise.resolve(ids.map((id) => ({ id, marked: new Date(0) })))
@@ -117,6 +118,14 @@ it('a batch that fails ends the pass when the other has ended, and is submitted 
   expect(first.flat()).toHaveLength(2 * BATCH)
   const again = await letAll(scheduler.pass(), () => written())
   expect(again.flat()).toEqual(first.find((ids) => ids.includes('s0')))
+})
+
+it('marks continue behind full batches, and begin at the front once more before the pass ends', async () => {
+  const { scheduler, watched, letAll } = burst(2 * BATCH + 3, { inParallel: false })
+  const batches = await letAll(scheduler.pass(), () => written())
+  expect(batches.map((ids) => ids.length)).toEqual([10, 10, 3])
+  // The one behind the second batch is not full, but may have left out what is due before it.
+  expect(watched.behind).toEqual([[], batches[0], batches[1], []])
 })
 
 it('what one transaction leaves is submitted in the next, before anything else is marked', async () => {

@@ -223,6 +223,29 @@ onEachStore((under) => {
       expect(ids(await mark())).toEqual(['s'])
     })
 
+    it('continues behind marks of the same time, or from their time on', async () => {
+      const past = await ago(60_000)
+      const times = { a: 0, b: 0, c: 0, d: 10, e: 20, f: 30 }
+      for (const [id, ms] of Object.entries(times)) await planned(under, id, after(past, ms))
+      const behind = async (limit: number, marks: readonly Mark[]) =>
+        await under.store.scheduling.markDue(WORKER, limit, LEASE_MS, undefined, marks)
+      const first = await behind(2, [])
+      expect(ids(first)).toEqual(['a', 'b'])
+      // Due by now, and before those.
+      await planned(under, 'z', after(past, -10))
+      await planned(under, 'aa', past)
+      const second = await behind(10, first)
+      expect(ids(second)).toEqual(['c'])
+      const third = await behind(2, [])
+      expect(ids(third)).toEqual(['z', 'aa'])
+      const fourth = await behind(2, third)
+      expect(ids(fourth)).toEqual(['d', 'e'])
+      await planned(under, 'y', past)
+      expect(ids(await behind(10, fourth))).toEqual(['f'])
+      expect(ids(await behind(10, fourth))).toEqual([])
+      expect(ids(await behind(10, []))).toEqual(['y'])
+    })
+
     it('includes a schedule that is due again because its mark has expired', async () => {
       const past = await ago(LEASE_MS + 1)
       await planned(under, 's', past, {

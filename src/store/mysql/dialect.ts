@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import { NAME_LIMIT } from '../../model/settings.ts'
 import type { BatchColumn, Dialect, SchemaDialect } from '../database.ts'
-import { integerLiteral, JOB_ID, jsonPairs } from '../literals.ts'
+import { integerLiteral, JOB_ID, jsonPairs, STORED_VALUE } from '../literals.ts'
 import { placeholders } from '../sql/tables.ts'
 import { withLiterals } from './literal.ts'
 import type { Server } from './session.ts'
@@ -77,6 +77,7 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
   quoted,
   table: ownSchema === null ? quoted : (name) => `${quoted(ownSchema)}.${quoted(name)}`,
   jobId: JOB_ID,
+  storedValue: STORED_VALUE,
   // Not NOW(), which is in the zone of the session. That may be the application's.
   now: 'UTC_TIMESTAMP(3)',
   nowPlus: (ms) => `UTC_TIMESTAMP(3) + INTERVAL ${integerLiteral(Math.round(ms * 1000))} MICROSECOND`,
@@ -98,6 +99,7 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
       STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = b.id
       SET ${list.join(', ')}`
   },
+  prefersCase: true,
   // The rows are written in the order of the batch, so one statement is enough.
   updateStages: (rows) => [[...rows]],
   turns: (job, claimIndex, { from, tasks, limit }) =>

@@ -98,13 +98,17 @@ export async function writeSuccesses(tx: Context, settled: readonly SettledAttem
     await updateRows(tx, job, assignments, ids, { params: [finished, result] })
     return
   }
-  await updateFromBatch(
-    tx,
-    job,
-    { id: 'job id', finished: 'instant', result: 'long text' },
-    settled.map((one) => ({ id: one.id, finished, result: resultOf(one) })),
-    { ...SUCCESS, finished: 'b.finished', result: 'b.result' },
-  )
+  const rows = settled.map((one) => ({ id: one.id, finished, result: resultOf(one) }))
+  if (tx.dialect.prefersCase) {
+    const results = rows.map(() => `WHEN ${tx.dialect.jobId} THEN ?`).join(' ')
+    const assignments = { ...SUCCESS, finished: '?', result: `CASE id ${results} END` }
+    const params = [finished, ...rows.flatMap((row) => [row.id, row.result])]
+    const ids = rows.map(({ id }) => id)
+    await updateRows(tx, job, assignments, ids, { params })
+    return
+  }
+  const columns = { id: 'job id', finished: 'instant', result: 'long text' } as const
+  await updateFromBatch(tx, job, columns, rows, { ...SUCCESS, finished: 'b.finished', result: 'b.result' })
 }
 
 /** The latest value that the column can hold. */
@@ -294,13 +298,10 @@ function scheduleAfter(
   const runs = counted.length
   const clock = ends[0]?.row.clock ?? ''
   const failedAttempts = ends.filter(isFailure).length
-  const schedule = toPlannable({
-    ...row,
-    run_count: row.run_count + runs,
-    error_count: row.error_count + failures,
-  })
+  const schedule = toPlannable(row)
+  const afterwards = { ...schedule, successes: schedule.successes + runs - failures }
   const next = ends.some(isFinal)
-    ? ofSchedule(schedule, counted.some(isExhausted), open, fromStored(clock))
+    ? ofSchedule(afterwards, counted.some(isExhausted), open, fromStored(clock))
     : null
   const latest = ends.findLast((end) => isCounted(end) || hasFailed(end))?.outcome
   return {

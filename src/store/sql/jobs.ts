@@ -225,7 +225,7 @@ async function insertJobs(
   const rows = jobs.map((_, row) => columns.flatMap(({ cells }) => cells[row] ?? []))
   await run(
     `INSERT INTO ${tables.job} (${columns.map(({ column }) => column).join(', ')})
-     VALUES ${rows.map((cells) => `(${cells.map(({ text }) => text).join(', ')})`).join(', ')}`,
+     VALUES ${rows.map((cells) => `(${cells.map(({ text }) => (text === '?' ? dialect.storedValue : text)).join(', ')})`).join(', ')}`,
     rows.flatMap((cells) => cells.flatMap(({ params }) => params)),
   )
 }

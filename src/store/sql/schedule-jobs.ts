@@ -27,14 +27,15 @@ export interface Planned {
   readonly open: OpenJobs
   /** The number of its newest run before the plan; 0: none yet. */
   readonly latestRun: number
-  /** For occurrence ids that another row already has: the id to use instead. */
-  readonly otherIds: ReadonlyMap<string, string>
+  /** The ids of its jobs that are known so far, by slot. */
+  readonly ids: Map<number, string>
 }
 
 /** The id of the job of a planned slot. */
-export function idOf({ row, otherIds }: Planned, { slot }: { readonly slot: Date }): string {
-  const id = occurrenceId(row.id, slot)
-  return otherIds.get(id) ?? id
+export function idOf({ row, ids }: Planned, { slot }: { readonly slot: Date }): string {
+  const id = ids.get(slot.getTime()) ?? occurrenceId(row.id, slot)
+  ids.set(slot.getTime(), id)
+  return id
 }
 
 export interface OpenJob {
@@ -267,11 +268,10 @@ export async function foldSkips(tx: Context, planned: readonly Planned[]): Promi
 export function plannedJobs(planned: readonly Planned[]): ScheduleJob[] {
   return planned.flatMap((one) => {
     const { row, plan, open, latestRun: latest } = one
-    const common = { schedule: row.id, args: null }
     return [
       ...plan.skips.map((skip) => ({
-        ...common,
         id: idOf(one, skip),
+        schedule: row.id,
         slot: toText(skip.slot),
         missed: skip.count,
         number: null,
@@ -279,10 +279,11 @@ export function plannedJobs(planned: readonly Planned[]): ScheduleJob[] {
         reason: skip.reason,
         error: skip.error,
         finished: row.clock,
+        args: null,
       })),
       ...plan.runs.map((run, index) => ({
-        ...common,
         id: idOf(one, run),
+        schedule: row.id,
         slot: toText(run.slot),
         missed: run.missed,
         number: nextRunNumber(Math.max(row.run_count + goingOn(open, plan), latest) + index),
@@ -290,6 +291,7 @@ export function plannedJobs(planned: readonly Planned[]): ScheduleJob[] {
         reason: null,
         error: null,
         finished: null,
+        args: null,
       })),
     ]
   })

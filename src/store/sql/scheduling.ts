@@ -4,6 +4,7 @@ import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { Mark, SchedulingStore } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
+import { and, type Condition, NOTHING } from './conditions.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { furthest } from './furthest.ts'
@@ -15,6 +16,7 @@ import { exceptFor } from './tables.ts'
 /** A schedule that is due, and the database's clock. */
 interface DueRow {
   readonly id: string
+  readonly wake_at: string
   readonly clock: string
 }
 
@@ -80,9 +82,11 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
 function markDue(
   context: TablesContext,
   isolation: Isolation,
-  [worker, limit, leaseMs, setAside]: Parameters<SchedulingStore['markDue']>,
+  [worker, limit, leaseMs, setAside, behind = []]: Parameters<SchedulingStore['markDue']>,
 ): Promise<Mark[]> {
   const { dialect, tables } = context
+  const columns = `id, wake_at, ${dialect.now} AS clock`
+  const from = beginning(behind)
   const except = exceptFor([...(setAside?.ids() ?? []), ...isolation.contention.ids()])
   return isolated<DueRow, Mark>(isolation, setAside, {
     together: (report) =>
@@ -90,12 +94,12 @@ function markDue(
         // The index on wake_at filters and orders, so only the rows that are marked are locked. wake_at includes the
         // end of a mark, so rows that others have marked are not read.
         const due = await tx.rows<DueRow>(
-          `SELECT id, ${dialect.now} AS clock
+          `SELECT ${columns}
            FROM ${dialect.found(tables.schedule, { index: tables.wakeIndex })}
-           WHERE wake_at <= ${dialect.now} ${except.text}
+           WHERE wake_at <= ${dialect.now} ${from.text} ${except.text}
            ORDER BY wake_at
            LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`,
-          except.params,
+          [...from.params, ...except.params],
         )
         report(due)
         return await mark(tx, worker, leaseMs, due)
@@ -104,7 +108,7 @@ function markDue(
       context.transaction(async (tx) => {
         const due = await lockRows<DueRow>(tx, {
           table: tables.schedule,
-          columns: `id, ${dialect.now} AS clock`,
+          columns,
           ids: schedules.map(({ id }) => id),
           where: `wake_at <= ${dialect.now}`,
         })
@@ -122,7 +126,19 @@ async function mark(tx: Context, worker: string, leaseMs: number, due: readonly 
   await updateRows(tx, tx.tables.schedule, { worker: '?', marked: '?', mark_ends: '?' }, ids, {
     params: [worker, first.clock, toText(new Date(marked.getTime() + leaseMs))],
   })
-  return ids.map((id) => ({ id, marked }))
+  return due.map(({ id, wake_at: wakeAt }) => ({ id, marked, wakeAt }))
+}
+
+/**
+ * Where the index is read from. [Servers remove the entries of marked schedules about once a second. Until then, each mark
+ * that begins at the front passes them all.]
+ */
+function beginning(behind: readonly Mark[]): Condition {
+  const [first, last] = [behind[0], behind.at(-1)]
+  if (first?.wakeAt === undefined || last?.wakeAt === undefined) return NOTHING
+  return first.wakeAt === last.wakeAt
+    ? and('wake_at = ? AND id > ?', last.wakeAt, last.id)
+    : and('wake_at >= ?', last.wakeAt)
 }
 
 /**

@@ -42,7 +42,6 @@ interface How {
   readonly careful: boolean
 }
 
-const NO_OTHERS: ReadonlyMap<string, string> = new Map()
 /** How long a row that failed is submitted alone. The first success ends this. */
 const BACK_OFF = { firstMs: 600_000, longestMs: 3_600_000, most: 1000, now: () => performance.now() }
 const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], left: [], failed: [] }
@@ -223,7 +222,7 @@ async function submitAll(
     const plan = decide(plannable, fromStored(row.clock), open, freezesOf(plannable))
     if (plan === null) notDue.push(row)
     else {
-      const one = { row, plan, open, latestRun, otherIds: NO_OTHERS }
+      const one = { row, plan, open, latestRun, ids: new Map<number, string>() }
       planned.push(careful ? await withoutDecided(tx, one) : one)
       jobs += plan.runs.length
       slots += plan.runs.length + plan.skips.reduce((sum, { count }) => sum + count, 0)
@@ -266,9 +265,8 @@ async function submitAll(
  * and slot decide: if another row has the id of an occurrence, the occurrence gets another id.
  */
 async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
-  const { row, plan } = planned
+  const { row, plan, ids } = planned
   const decided = new Set<string>()
-  const otherIds = new Map<string, string>()
   const { job } = tx.tables
   for (const one of [...plan.runs, ...plan.skips]) {
     const id = occurrenceId(row.id, one.slot)
@@ -285,7 +283,8 @@ async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
     if (existing?.early_skip === 1 && 'state' in one)
       await tx.run(`DELETE FROM ${job} WHERE id = ${tx.dialect.jobId}`, [existing.id])
     else if (existing !== undefined) decided.add(slot)
-    else if (found.length > 0) otherIds.set(id, newJobId(one.slot))
+    // Another row has this id.
+    else if (found.length > 0) ids.set(one.slot.getTime(), newJobId(one.slot))
   }
   const isNew = ({ slot }: { slot: Date }) => !decided.has(toText(slot))
   // The first remaining run is blocked only if the first planned run was.
@@ -293,7 +292,7 @@ async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
   const runs = plan.runs
     .filter(isNew)
     .map((run, index): PlannedRun => (index === 0 && first ? { ...run, state: first.state } : run))
-  return { ...planned, plan: { ...withRuns(plan, runs), skips: plan.skips.filter(isNew) }, otherIds }
+  return { ...planned, plan: { ...withRuns(plan, runs), skips: plan.skips.filter(isNew) } }
 }
 
 /** Advances the schedules and ends their marks. */

@@ -46,6 +46,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   quoted,
   table: quoted,
   jobId: '?',
+  storedValue: '?',
   get now() {
     return clock === null ? `strftime('${FORMAT}', 'now')` : `'${toText(clock())}'`
   },
@@ -67,6 +68,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
     const list = Object.entries(assignments).map(([column, value]) => `${column} = ${value}`)
     return `UPDATE ${table} AS t SET ${list.join(', ')} FROM ${batch} AS b WHERE t.id = b.id`
   },
+  prefersCase: false,
   // SQLite writes the rows in any order, so each stage is a statement.
   updateStages: (rows) =>
     [...groupBy(rows, ({ stage }) => stage)]
