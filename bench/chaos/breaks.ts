@@ -45,7 +45,7 @@ const pause = (ms: number | string) => `await new Promise((resolve) => setTimeou
 
 /** Whoever wakes up with an old mark submits all the same. */
 const ANY_MARK: Mutation = {
-  file: 'store/sql/submitting.js',
+  file: 'store/sql/submit.js',
   find: 'row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id)',
   put: 'markedAt.has(row.id)',
 }
@@ -58,10 +58,10 @@ const PLANS_EARLY: Mutation = {
 /** Whoever is stopped has marked something, as a rule. */
 const SLOW_SUBMIT: Mutation = {
   file: 'scheduler/scheduler.js',
-  find: 'const marks = await store.markDue(id, most, leaseMs, this.#notMarked);',
-  put: `const marks = await store.markDue(id, most, leaseMs, this.#notMarked); if (marks.length > 0) ${pause(800)}`,
+  find: 'const marks = await store.markDue(id, most, leaseMs, this.#notMarked, behind);',
+  put: `const marks = await store.markDue(id, most, leaseMs, this.#notMarked, behind); if (marks.length > 0) ${pause(800)}`,
 }
-const LOCK_SCHEDULES = 'const rows = await lockRows(tx, {'
+const LOCK_SCHEDULES = 'const rows = await lockRows(tx, {\n        table: tx.tables.schedule,'
 
 export const BREAKS: readonly Break[] = [
   {
@@ -89,19 +89,19 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       ANY_MARK,
       {
-        file: 'store/sql/scheduling.js',
-        find: "LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`, except.params);",
-        put: `LIMIT \${integerLiteral(limit)}\`, except.params); ${pause(50)}`,
+        file: 'store/sql/mark.js',
+        find: "LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`, [...from.params, ...except.params]);",
+        put: `LIMIT \${integerLiteral(limit)}\`, [...from.params, ...except.params]); ${pause(50)}`,
       },
       {
-        file: 'store/sql/submitting.js',
+        file: 'store/sql/submit.js',
         find: LOCK_SCHEDULES,
-        put: `const read = async (tx, { table, columns, ids }) => { const rows = await tx.rows(\`SELECT \${columns} FROM \${table} WHERE id IN (\${placeholders(ids)}) ORDER BY id\`, ids); ${pause(100)} return rows }; const rows = await read(tx, {`,
+        put: `const read = async (tx, { table, columns, ids }) => { const rows = await tx.rows(\`SELECT \${columns} FROM \${table} WHERE id IN (\${placeholders(ids)}) ORDER BY id\`, ids); ${pause(100)} return rows }; ${LOCK_SCHEDULES.replace('lockRows', 'read')}`,
       },
     ],
     sql: [
       // The primary key stays one, for statements name it; it holds no id once any more.
-      'ALTER TABLE job DROP INDEX job_occurrence, DROP INDEX job_open, DROP PRIMARY KEY, ADD COLUMN copy BIGINT NOT NULL AUTO_INCREMENT, ADD PRIMARY KEY (id, copy), ADD KEY job_copy (copy), ADD INDEX job_occurrence (periodic_task_id, slot), ADD INDEX job_active (active_key)',
+      'ALTER TABLE job DROP INDEX job_occurrence, DROP INDEX job_open, DROP PRIMARY KEY, ADD COLUMN copy BIGINT NOT NULL AUTO_INCREMENT, ADD PRIMARY KEY (id, copy), ADD KEY job_copy (copy), ADD INDEX job_occurrence (periodic_task_id, slot), ADD INDEX job_open (open_key, open_turn)',
     ],
     faults: [],
     rules: ['doubled'],
@@ -112,9 +112,14 @@ export const BREAKS: readonly Break[] = [
       'the end of a run is written whoever has the job by now, and a worker that was taken for dead does not tell its handlers',
     mutations: [
       {
-        file: 'store/sql/settling.js',
+        file: 'store/sql/settle.js',
         find: '!hasStarted(row) || row.worker !== fence.worker || row.claim !== fence.claim',
         put: 'row === undefined',
+      },
+      {
+        file: 'store/sql/settle.js',
+        find: 'if (of === undefined || fenceText(of.fence) !== fenceText(row))',
+        put: 'if (of === undefined)',
       },
       {
         file: 'executor/running-attempts.js',
@@ -147,7 +152,7 @@ export const BREAKS: readonly Break[] = [
         put: 'const decided = false;',
       },
       {
-        file: 'store/sql/submitting.js',
+        file: 'store/sql/submit.js',
         find: 'last_slot: plan.lastSlot && toText(plan.lastSlot),',
         put: 'last_slot: null,',
       },
@@ -162,12 +167,12 @@ export const BREAKS: readonly Break[] = [
       'the ends of runs lock the rows of schedules in the other order than submissions do, and both wait for each other; ends are written on the second, when submissions are',
     mutations: [
       {
-        file: 'store/sql/submitting.js',
+        file: 'store/sql/submit.js',
         find: LOCK_SCHEDULES,
         put: `for (const id of marks.map((mark) => mark.id).toSorted()) { await tx.rows(\`SELECT id FROM \${tx.tables.schedule} WHERE id = ? FOR UPDATE\`, [id]); ${pause(2)} } ${LOCK_SCHEDULES}`,
       },
       {
-        file: 'store/sql/settling.js',
+        file: 'store/sql/settle.js',
         find: 'const got = await lockRows(tx, { table: schedule, columns, ids });',
         put: `${pause('1000 - (Date.now() % 1000)')} for (const id of ids.toSorted().toReversed()) { await tx.rows(\`SELECT id FROM \${schedule} WHERE id = ? FOR UPDATE\`, [id]); ${pause(2)} } const got = await lockRows(tx, { table: schedule, columns, ids });`,
       },
@@ -182,12 +187,12 @@ export const BREAKS: readonly Break[] = [
       'the jobs are inserted in a transaction of their own, after the one that moves nextrun on: who is killed in between has lost them',
     mutations: [
       {
-        file: 'store/sql/submitting.js',
+        file: 'store/sql/submit.js',
         find: 'return this.#context.transaction((tx) => this.#submitTogether(tx, worker, marked, all));',
         put: `return this.#context.transaction((tx) => this.#submitTogether(tx, worker, marked, all)).then(async (result) => { const { later } = globalThis; ${pause(500)} await this.#context.transaction((tx) => insertScheduleJobs(tx, later)); return result; });`,
       },
       {
-        file: 'store/sql/submitting.js',
+        file: 'store/sql/submit.js',
         find: 'await insertScheduleJobs(tx, plannedJobs(careful ? planned : await foldSkips(tx, planned)));',
         put: 'globalThis.later = plannedJobs(await foldSkips(tx, planned));',
       },
@@ -241,9 +246,9 @@ export const BREAKS: readonly Break[] = [
     removes: 'marking waits for locked schedules, so that one locked row stops all submissions',
     mutations: [
       {
-        file: 'store/sql/scheduling.js',
-        find: "LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`, except.params);",
-        put: 'LIMIT ${integerLiteral(limit)} FOR UPDATE`, except.params);',
+        file: 'store/sql/mark.js',
+        find: "LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`, [...from.params, ...except.params]);",
+        put: 'LIMIT ${integerLiteral(limit)} FOR UPDATE`, [...from.params, ...except.params]);',
       },
     ],
     sql: [],
@@ -255,9 +260,9 @@ export const BREAKS: readonly Break[] = [
     removes: 'what comes within the next second is taken for due',
     mutations: [
       {
-        file: 'store/sql/scheduling.js',
-        find: 'WHERE wake_at <= ${dialect.now} ${except.text}',
-        put: 'WHERE wake_at <= ${dialect.now} + INTERVAL 1 SECOND ${except.text}',
+        file: 'store/sql/mark.js',
+        find: 'WHERE wake_at <= ${dialect.now} ${from.text} ${except.text}',
+        put: 'WHERE wake_at <= ${dialect.now} + INTERVAL 1 SECOND ${from.text} ${except.text}',
       },
       {
         file: 'model/plan.js',

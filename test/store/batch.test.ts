@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import type { SqlValue } from '../../src/store/database.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'
-import { batchTable } from '../../src/store/sql/batch.ts'
+import { batchTable } from '../../src/store/sql/by-key.ts'
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts'
 import { eachDatabase } from '../support/databases.ts'
 

@@ -1,6 +1,7 @@
 /** Named conditions and assignments of statements. A condition reads the columns of the innermost table. */
 import type { Owner } from '../../model/owner.ts'
 import type { Dialect, SqlValue } from '../database.ts'
+import { integerLiteral } from '../literals.ts'
 import type { Tables } from './tables.ts'
 
 /** A condition with its values, appended to a WHERE: ` AND …`. */
@@ -67,6 +68,12 @@ export const retriesNothing = ({ job }: Tables, schedule: string): string =>
   `${schedule}.status = 'retrying' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE ${RETRYING} AND a.open_key = ${schedule}.id
   )`
+
+/** Counts stop here, so that a manually written number does not prevent other jobs from starting. */
+export const LARGEST_COUNT = 2_147_483_647
+/** Expression: a count, plus one. */
+export const nextOf = (column: string): string =>
+  `CASE WHEN ${column} >= ${integerLiteral(LARGEST_COUNT)} THEN ${column} ELSE ${column} + 1 END`
 
 /** Assignments to periodic_task when no job is being retried. */
 export const NO_RETRY = { retry_at: 'NULL', retry: 'NULL', retry_limit: 'NULL' } as const

@@ -57,8 +57,8 @@ export class Contention {
   }
 
   /**
-   * Does the work on all items, except those that waited the last time, and if that waits in vain, on some of them one by
-   * one. An item that waits is left alone during its back-off.
+   * Does the work on all items, except those that waited the last time, and if that waits in vain, on some of them
+   * one by one. An item that waits is left alone during its back-off.
    */
   async run<Item extends { readonly id: string }, Result>(
     items: readonly Item[],

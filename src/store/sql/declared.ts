@@ -1,7 +1,6 @@
 import type { StoredSchedule } from '../../model/schedule.ts'
 import type { DeclaredStore, SetChanges, SetState, SetVersion } from '../declared-store.ts'
-import { updateFromBatch } from './batch.ts'
-import { lockRows, updateRows } from './by-key.ts'
+import { lockRows, updateFromBatch, updateRows } from './by-key.ts'
 import type { Condition } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { scheduleColumns, scheduleExpressions, type ScheduleRow, toSchedule } from './rows.ts'

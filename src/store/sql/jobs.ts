@@ -7,15 +7,23 @@ import type { Dialect, SqlValue } from '../database.ts'
 import { fromStored, toText } from '../../model/instant.ts'
 import type { SettledAttempt } from '../executing-store.ts'
 import type { FinishedRun, JobStore, NewJob } from '../job-store.ts'
-import { AttemptsLocked, writeAttempts } from './attempts.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { and, both, type Condition, OPEN, scopeCondition } from './conditions.ts'
 import { type Context, inTransactionOf, type TablesContext } from './context.ts'
-import { endJobs, endingColumns, type EndingRow, nextInTurn, touchSchedules, writeEnds } from './ends.ts'
+import {
+  AttemptsLocked,
+  writeAttempts,
+  endJobs,
+  endingColumns,
+  type EndingRow,
+  nextInTurn,
+  touchSchedules,
+  writeEnds,
+} from './settle.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
 import { jobColumns, type JobRow, plannableColumns, type PlannableRow, settingValue, toJob } from './rows.ts'
-import { type Expression, type QueueOf, queueOf } from './queues.ts'
-import { countUpTo } from './scan.ts'
+import { type Expression, type QueueOf, queueOf } from './external.ts'
+import { countUpTo } from './lists/scan.ts'
 
 /** The most characters of one INSERT, well below the packet limit of any server, and the most rows. */
 const LARGEST_INSERT = 1_000_000
@@ -205,7 +213,9 @@ async function submitJobs(context: TablesContext, owner: Owner, jobs: readonly N
   }
 }
 
-/** Leaves out columns that hold their default in all of the jobs. [On MariaDB, this makes an INSERT a third cheaper.] */
+/**
+ * Leaves out columns that hold their default in all of the jobs. [On MariaDB, this makes an INSERT a third cheaper.]
+ */
 async function insertJobs(
   { run, tables, dialect }: Context,
   jobs: readonly NewJob[],
@@ -222,10 +232,11 @@ async function insertJobs(
     { column: 'queue', unset: null, cells: jobs.map(({ task }) => queue(task)) },
     { column: 'submitted', unset: undefined, cells: jobs.map(() => ({ text: dialect.now, params: [] })) },
   ].filter(({ unset, cells }) => cells.some(({ text, params }) => text !== '?' || params[0] !== unset))
+  const textOf = ({ text }: Expression) => (text === '?' ? dialect.storedValue : text)
   const rows = jobs.map((_, row) => columns.flatMap(({ cells }) => cells[row] ?? []))
   await run(
     `INSERT INTO ${tables.job} (${columns.map(({ column }) => column).join(', ')})
-     VALUES ${rows.map((cells) => `(${cells.map(({ text }) => (text === '?' ? dialect.storedValue : text)).join(', ')})`).join(', ')}`,
+     VALUES ${rows.map((cells) => `(${cells.map(textOf).join(', ')})`).join(', ')}`,
     rows.flatMap((cells) => cells.flatMap(({ params }) => params)),
   )
 }

@@ -101,8 +101,9 @@ export async function findOpenJob(
   scheduleId: string,
 ): Promise<OpenJob | null> {
   const scope = scopeCondition(owner)
+  const isOwn = `CASE WHEN 1 = 1${scope.text} THEN 1 ELSE 0 END`
   const [open] = await context.rows<{ id: string; state: JobState; number: number; is_own: number }>(
-    `${context.select(['id', 'state', 'COUNT(*) OVER () AS number', `CASE WHEN 1 = 1${scope.text} THEN 1 ELSE 0 END AS is_own`])}
+    `${context.select(['id', 'state', 'COUNT(*) OVER () AS number', `${isOwn} AS is_own`])}
      FROM ${context.tables.job}
      WHERE open_key = ?
      ORDER BY id
@@ -110,6 +111,6 @@ export async function findOpenJob(
     [...scope.params, scheduleId],
   )
   if (open === undefined) return null
-  const { id, state, number, is_own: isOwn } = open
-  return { id: isOwn === 1 ? shownId(owner, id) : null, state, number }
+  const { id, state, number } = open
+  return { id: open.is_own === 1 ? shownId(owner, id) : null, state, number }
 }

@@ -241,7 +241,10 @@ export function toStarted(
 
 type Values = SettingValues & { readonly args: unknown }
 
-/** Reads the settings of a row into an object that gets other fields. [A literal with a spread takes ten times as long.] */
+/**
+ * Reads the settings of a row into an object that gets other fields. [A literal with a spread takes ten times as
+ * long.]
+ */
 function settingsReader<Name extends SettingName>(
   names: readonly Name[],
 ): (row: object) => Pick<Values, Name> {

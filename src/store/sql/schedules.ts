@@ -24,8 +24,8 @@ import {
   toPlannable,
   toSchedule,
 } from './rows.ts'
-import { cancelQueued, insertScheduleJobs, latestRun, openJobs } from './schedule-jobs.ts'
-import { countUpTo } from './scan.ts'
+import { cancelQueued, insertScheduleJobs, latestRun, openJobs } from './submit.ts'
+import { countUpTo } from './lists/scan.ts'
 import { placeholders } from './tables.ts'
 
 export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER): ScheduleStore {

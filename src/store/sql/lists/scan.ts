@@ -8,12 +8,12 @@
  * of a filter whose order the index does not have 1.5 s.]
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import { Fitting } from '../../event-loop.ts'
-import { type Counts, LIST_BOUNDS, type ListBounds } from '../list-store.ts'
-import { integerLiteral } from '../literals.ts'
-import { and, both, type Condition, NOTHING } from './conditions.ts'
-import type { Context } from './context.ts'
-import { keyOf } from './tables.ts'
+import { Fitting } from '../../../event-loop.ts'
+import { type Counts, LIST_BOUNDS, type ListBounds } from '../../list-store.ts'
+import { integerLiteral } from '../../literals.ts'
+import { and, both, type Condition, NOTHING } from '../conditions.ts'
+import type { Context } from '../context.ts'
+import { keyOf } from '../tables.ts'
 
 /** Rows of a table in the order of one index. */
 export interface Range {
@@ -151,7 +151,9 @@ function sliceOf(
   }
 }
 
-/** Not a comparison of rows, for which servers do not use the index. @param key  the placeholder of a key of the table */
+/**
+ * Not a comparison of rows, for which servers do not use the index. @param key  the placeholder of a key of the table
+ */
 function beyond(range: Range, { instant, id }: Position, key: string): Condition {
   const by = instantOf(range)
   const comparison = range.direction === 'ASC' ? '>' : '<'

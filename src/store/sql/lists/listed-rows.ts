@@ -1,9 +1,9 @@
 /** Rows of lists. Large values stay in the database or are shortened there. */
-import type { Job } from '../../model/job.ts'
-import type { StoredSchedule } from '../../model/schedule.ts'
-import type { LargeColumn, Listed } from '../list-store.ts'
-import { integerLiteral } from '../literals.ts'
-import { type JobRow, type ScheduleRow, toJob, toSchedule } from './rows.ts'
+import type { Job } from '../../../model/job.ts'
+import type { StoredSchedule } from '../../../model/schedule.ts'
+import type { LargeColumn, Listed } from '../../list-store.ts'
+import { integerLiteral } from '../../literals.ts'
+import { type JobRow, type ScheduleRow, toJob, toSchedule } from '../rows.ts'
 
 /** The limit for all large values of a list together. */
 const LIST_BYTES = 4_000_000

@@ -1,7 +1,18 @@
-/** Finds what crashes and manual edits leave behind, and repairs each row if it has not changed in the meantime. */
+/**
+ * Finds what crashes and manual edits leave behind, and repairs each row if it has not changed in the meantime.
+ *
+ * Reads through the indexes on wake_at (marks), on the state (running and blocked jobs), and on held_by (jobs that
+ * wait for a freeze or a report). Locks by key, with SKIP LOCKED: a row that others have locked is left to a later
+ * sweep.
+ */
+import { spanWords } from '../../duration.ts'
+import { DEFAULT_REPORT_MS, fenceOf } from '../../model/job.ts'
+import type { AttemptEnd } from '../../model/settle.ts'
+import type { EndedAttempt } from '../executing-store.ts'
 import { integerLiteral } from '../literals.ts'
 import type { SweepExtent, Swept } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
+import { HANDED_OVER } from './claim.ts'
 import {
   blockedByNothing,
   NO_RETRY,
@@ -15,6 +26,9 @@ import type { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { heldForNothing, thaw } from './freezes.ts'
 import { groupBy } from './group-by.ts'
+import { jobColumns, type JobRow, policyOf } from './rows.ts'
+import { exceptFor } from './tables.ts'
+import { writeHeartbeat } from './workers.ts'
 
 /** A row that the sweep has found. */
 interface Found {
@@ -206,4 +220,50 @@ async function endMarks(context: TablesContext, marks: readonly Found[]): Promis
       same.map((row) => row.id),
     )
   })
+}
+
+/** The running jobs of this worker, as attempts that end as released. */
+export async function held(context: TablesContext, worker: string): Promise<EndedAttempt[]> {
+  const rows = await context.transaction(async (tx) => {
+    await writeHeartbeat(tx, worker)
+    return await tx.rows<JobRow>(
+      `SELECT ${jobColumns(tx.dialect)} FROM ${tx.tables.job} WHERE state = 'running' AND worker = ?`,
+      [worker],
+    )
+  })
+  return rows.map((row) => ({
+    fence: { id: row.id, worker, claim: row.claim },
+    end: { kind: 'released' },
+    policy: policyOf(row),
+  }))
+}
+
+/** See `ExecutingStore.orphans`. */
+export async function orphans(
+  { rows, dialect, tables }: Context,
+  limit: number,
+  except: readonly string[],
+): Promise<EndedAttempt[]> {
+  const others = exceptFor(except, dialect.jobId)
+  const found = (condition: string) =>
+    `SELECT ${jobColumns(dialect)} FROM ${tables.job}
+     WHERE ${condition} ${others.text}
+     LIMIT ${integerLiteral(limit)}`
+  const left = await rows<JobRow & { worker: string }>(
+    dialect.union([found(orphan(tables)), found(unreported(dialect))]),
+    [...others.params, ...others.params],
+  )
+  return left.map((row) => ({ fence: fenceOf(row), end: endOfOrphan(row), policy: policyOf(row) }))
+}
+
+function endOfOrphan({ state, reason, worker, attempt, queue, timeout }: JobRow): AttemptEnd {
+  if (state === 'running')
+    return { kind: 'lost', error: `The worker ${worker ?? ''} was lost during attempt ${String(attempt)}` }
+  // A worker died between the hand-over and its end.
+  if (reason === HANDED_OVER) return { kind: 'success', result: null }
+  const span = spanWords(timeout ?? DEFAULT_REPORT_MS)
+  return {
+    kind: 'unreported',
+    error: `The queue '${queue ?? ''}' did not report the end of this job within ${span} of the hand-over`,
+  }
 }

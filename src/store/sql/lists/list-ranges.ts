@@ -1,11 +1,11 @@
 /** Chooses the index that serves a list, and the conditions that remain as a filter. */
-import { type Owner, prefixOf, storedIds } from '../../model/owner.ts'
-import { FINAL_STATES, isFinal } from '../../model/job.ts'
-import { toText } from '../../model/instant.ts'
-import type { JobConditions, ScheduleConditions, ScheduleQuery } from '../list-store.ts'
-import { and, both, type Condition, NOTHING, scopeCondition } from './conditions.ts'
-import type { Context } from './context.ts'
-import { ownerIndex } from './own-ids.ts'
+import { type Owner, prefixOf, storedIds } from '../../../model/owner.ts'
+import { FINAL_STATES, isFinal } from '../../../model/job.ts'
+import { toText } from '../../../model/instant.ts'
+import type { JobConditions, ScheduleConditions, ScheduleQuery } from '../../list-store.ts'
+import { and, both, type Condition, NOTHING, scopeCondition } from '../conditions.ts'
+import type { Context } from '../context.ts'
+import { ownerIndex } from '../own-ids.ts'
 import type { Range } from './scan.ts'
 
 /** A condition, the index that contains its column and then the key, and the order of this index. */

@@ -1,3 +1,9 @@
+/**
+ * Marks due schedules: a lease for the worker that is about to submit them.
+ *
+ * Locks only the rows that it marks, through the index on wake_at, which filters and orders, with SKIP LOCKED. For a
+ * marked row, wake_at is the end of the mark, so that rows that others have marked are not even read.
+ */
 import { StoreUnavailableError } from '../../errors.ts'
 import { Halving } from '../../model/halves.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
@@ -7,10 +13,10 @@ import { lockRows, updateRows } from './by-key.ts'
 import { and, type Condition, NOTHING } from './conditions.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
-import { furthest } from './furthest.ts'
+import { furthest } from './inspection.ts'
 import { type Isolation, isolated } from './isolated.ts'
-import { Submitting } from './submitting.ts'
-import { clearStaleMarks, sweep } from './sweeping.ts'
+import { Submitting } from './submit.ts'
+import { clearStaleMarks, sweep } from './take-over.ts'
 import { exceptFor } from './tables.ts'
 
 /** A schedule that is due, and the database's clock. */
@@ -130,8 +136,8 @@ async function mark(tx: Context, worker: string, leaseMs: number, due: readonly 
 }
 
 /**
- * Where the index is read from. [Servers remove the entries of marked schedules about once a second. Until then, each mark
- * that begins at the front passes them all.]
+ * Where the index is read from. [Servers remove the entries of marked schedules about once a second. Until then, each
+ * mark that begins at the front passes them all.]
  */
 function beginning(behind: readonly Mark[]): Condition {
   const [first, last] = [behind[0], behind.at(-1)]

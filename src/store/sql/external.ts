@@ -1,9 +1,14 @@
-/** Which tasks go to an external queue. A job gets its queue when it is inserted. */
+/**
+ * External queues: which tasks go to one, and its jobs in hand-overs. A job gets its queue when it is inserted.
+ */
+import { fromStored, toText } from '../../model/instant.ts'
+import { type Fence, fenceText } from '../../model/job.ts'
 import { isBuiltIn } from '../../model/task.ts'
 import type { SqlValue } from '../database.ts'
-import { claimedAs, EVERY_TASK } from '../executing-store.ts'
+import { claimedAs, EVERY_TASK, type ExecutingStore } from '../executing-store.ts'
 import { integerLiteral } from '../literals.ts'
-import { lockRows, updateRows } from './by-key.ts'
+import { lockRows, updateFromBatch, updateRows } from './by-key.ts'
+import { nextOf } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { textsOf } from './stored-json.ts'
 import { placeholders, type Tables } from './tables.ts'
@@ -49,8 +54,8 @@ interface Route {
 }
 
 /**
- * Sends the jobs of these tasks to this queue from now on, and those that wait without a queue. Tasks that no live worker
- * of the queue names any more go back to Kalends.
+ * Sends the jobs of these tasks to this queue from now on, and those that wait without a queue. Tasks that no live
+ * worker of the queue names any more go back to Kalends.
  *
  * @returns the tasks that a live worker sends to another queue: they stay there
  */
@@ -99,7 +104,9 @@ async function writeRoutes(tx: Context, worker: string, queue: string, tasks: re
   return { routes: [...right, ...missing], taken }
 }
 
-/** Gives the queue to jobs without one that have not started: those of before, and those that people inserted in SQL. */
+/**
+ * Gives the queue to jobs without one that have not started: those of before, and those that people inserted in SQL.
+ */
 async function adopt(
   context: TablesContext,
   queue: string,
@@ -127,4 +134,49 @@ async function adopt(
     })
     found = adopted === 0 ? 0 : rows.length
   }
+}
+
+/** Which of these claims of a worker are committed, and in the external queue. */
+export async function handedOver(
+  { rows, dialect, tables }: Context,
+  worker: string,
+  claims: readonly Fence[],
+): Promise<Fence[]> {
+  const found = await rows<{ id: string; claim: number }>(
+    `SELECT id, claim FROM ${tables.job}
+     WHERE id IN (${placeholders(claims, dialect.jobId)}) AND state = 'external' AND worker = ?`,
+    [...claims.map(({ id }) => id), worker],
+  )
+  const there = new Set(found.map(({ id, claim: number }) => fenceText({ id, worker, claim: number })))
+  return claims.filter((one) => there.has(fenceText(one)))
+}
+
+const FIRST_DELAY_MS = 1000
+const LONGEST_DELAY_MS = 60_000
+
+export async function postpone(
+  context: TablesContext,
+  refused: Parameters<ExecutingStore['postpone']>[0],
+): Promise<void> {
+  if (refused.length === 0) return
+  const errors = new Map(refused.map(({ id, error }) => [id, error]))
+  await context.transaction(async (tx) => {
+    const rows = await lockRows<{ id: string; releases: number; clock: string }>(tx, {
+      table: tx.tables.job,
+      columns: `id, releases, ${tx.dialect.now} AS clock`,
+      ids: [...errors.keys()].toSorted(),
+      where: 'ready = 1',
+    })
+    await updateFromBatch(
+      tx,
+      tx.tables.job,
+      { id: 'job id', error: 'long text', run_at: 'instant' },
+      rows.map(({ id, releases, clock }) => {
+        const delayMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** releases)
+        const runAt = new Date(fromStored(clock).getTime() + delayMs)
+        return { id, error: errors.get(id) ?? null, run_at: toText(runAt) }
+      }),
+      { error: 'b.error', run_at: 'b.run_at', releases: nextOf('t.releases') },
+    )
+  })
 }

@@ -3,15 +3,15 @@
  * key alone orders the rows. Otherwise it is `<instant>/<id>`, because the row may have moved or been deleted by the
  * time the next page is read.
  */
-import { InvalidInputError } from '../../errors.ts'
-import { shownInput } from '../../model/input.ts'
-import { fromText, toText } from '../../model/instant.ts'
-import { isJobId, type Owner, shownId } from '../../model/owner.ts'
-import type { ListBounds, ListPage } from '../list-store.ts'
-import type { Context } from './context.ts'
-import { storedId } from './own-ids.ts'
+import { InvalidInputError } from '../../../errors.ts'
+import { shownInput } from '../../../model/input.ts'
+import { fromText, toText } from '../../../model/instant.ts'
+import { isJobId, type Owner, shownId } from '../../../model/owner.ts'
+import type { ListBounds, ListPage } from '../../list-store.ts'
+import type { Context } from '../context.ts'
+import { storedId } from '../own-ids.ts'
 import { firstRows, instantOf, MOST_TOTAL, type Position, type Range, upTo } from './scan.ts'
-import { keyOf, placeholders } from './tables.ts'
+import { keyOf, placeholders } from '../tables.ts'
 
 interface PageOptions {
   readonly kind: 'schedule' | 'job'
