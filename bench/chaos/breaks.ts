@@ -118,8 +118,8 @@ export const BREAKS: readonly Break[] = [
       },
       {
         file: 'store/sql/settle.js',
-        find: 'if (of === undefined || fenceText(of.fence) !== fenceText(row))',
-        put: 'if (of === undefined)',
+        find: 'const of = simple.get(fenceText(row));',
+        put: 'const of = [...simple.values()].find(({ fence }) => fence.id === row.id);',
       },
       {
         file: 'executor/running-attempts.js',

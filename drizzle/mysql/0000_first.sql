@@ -68,7 +68,7 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT `{prefix}job_occurrence` UNIQUE(`periodic_task_id`,`slot`),
 	CONSTRAINT `{prefix}job_open` UNIQUE(`open_key`,`open_turn`),
 	CONSTRAINT `{prefix}job_json` CHECK(json_valid(`args`)),
-	CONSTRAINT `{prefix}job_id` CHECK(`id` not like '% '),
+	CONSTRAINT `{prefix}job_id` CHECK(`id` not like '% ' and `id` <> ''),
 	CONSTRAINT `{prefix}job_missed` CHECK(`missed` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_run` CHECK(`run` between 0 and 9007199254740991),
 	CONSTRAINT `{prefix}job_timeout` CHECK(`timeout` between 1 and 2147483647),

@@ -68,7 +68,7 @@ CREATE TABLE `{prefix}job` (
 	`due_at` text GENERATED ALWAYS AS (case when `state` = 'waiting' and typeof(`id`) = 'text' then max(coalesce(strftime('%Y-%m-%d %H:%M:%f', `run_at`), strftime('%Y-%m-%d %H:%M:%f', `run_at`), strftime('%Y-%m-%d %H:%M:%f', `frozen_until`)), coalesce(strftime('%Y-%m-%d %H:%M:%f', `frozen_until`), strftime('%Y-%m-%d %H:%M:%f', `run_at`), strftime('%Y-%m-%d %H:%M:%f', `frozen_until`))) end) VIRTUAL,
 	`held_by` text GENERATED ALWAYS AS (case `state` when 'external' then ' ' || strftime('%Y-%m-%d %H:%M:%f', coalesce(`started`, `submitted`), (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 86400000) end / 1000.0) || ' seconds') when 'waiting' then case when `frozen_until` is not null then '' end end) VIRTUAL,
 	CONSTRAINT "{prefix}job_json" CHECK(json_valid(`args`)),
-	CONSTRAINT "{prefix}job_id" CHECK(typeof(`id`) in ('text', 'null') and instr(`id`, char(0)) = 0 and length(`id`) <= 254 and length(cast(`id` as blob)) = length(`id`) and `id` not like '% '),
+	CONSTRAINT "{prefix}job_id" CHECK(typeof(`id`) in ('text', 'null') and instr(`id`, char(0)) = 0 and length(`id`) <= 254 and length(cast(`id` as blob)) = length(`id`) and `id` not like '% ' and `id` <> ''),
 	CONSTRAINT "{prefix}job_periodic_task_id" CHECK(typeof(`periodic_task_id`) in ('text', 'null') and instr(`periodic_task_id`, char(0)) = 0 and length(`periodic_task_id`) <= 254),
 	CONSTRAINT "{prefix}job_missed" CHECK(typeof(`missed`) in ('integer', 'null') and `missed` between 0 and 2147483647),
 	CONSTRAINT "{prefix}job_run" CHECK(typeof(`run`) in ('integer', 'null') and `run` between 0 and 9007199254740991),

@@ -333,7 +333,8 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('job_open_submitter')).on(made.openSubmitter),
         ...checks(name('job'), {
           json: validJson,
-          id: notPadded,
+          // An empty one would be the turn of the job that runs.
+          id: (column) => `${notPadded(column)} and ${column} <> ''`,
           missed: between(0, INT),
           run: between(0, LARGE),
           ...settingChecks(JOB_SETTING_NAMES, OF_SETTINGS),

@@ -340,7 +340,8 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         index(name('job_open_submitter')).on(table.openSubmitter).where(sql`open_submitter is not null`),
         ...checks(name('job'), {
           json: validJson,
-          id: jobId,
+          // An empty one would be the turn of the job that runs.
+          id: (column) => `${jobId(column)} and ${column} <> ''`,
           periodic_task_id: id,
           missed: between(0, INT),
           run: between(0, LARGE),

@@ -1,4 +1,5 @@
 import { StoreUnavailableError } from '../errors.ts'
+import type { ClaimedJob } from '../model/job.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
 import type { ClaimedAhead } from './claimed-ahead.ts'
@@ -13,6 +14,7 @@ interface CapacityOptions extends Pick<JobExecutorOptions, 'handlers' | 'concurr
   readonly settler: Settler
   readonly unanswered: UnansweredStatements
   readonly wakeClaims: () => void
+  readonly isStopping: () => boolean
 }
 
 /** Capacity for a claim. */
@@ -47,18 +49,26 @@ export class Capacity {
 
   /** @returns null if there is no capacity */
   reserve(most: number): Reservation | null {
-    return this.#reserve(most, 0)
+    return this.#reserve(most, 0, (jobs) => {
+      for (const job of jobs) this.#options.attempts.start(job)
+    })
   }
 
   /** @param isAhead  whether jobs may be claimed ahead */
   reserveForClaim(isAhead: boolean): ClaimReservation | null {
     this.#isClaimDeferred = this.#reserved > 0
-    return this.#reserve(Infinity, isAhead ? this.#options.ahead.wanted() : 0)
+    const { ahead } = this.#options
+    // The first ones start at once, because their capacity is reserved, and no other job waits while there is any.
+    return this.#reserve(Infinity, isAhead ? ahead.wanted() : 0, (jobs) => {
+      ahead.add(jobs)
+      this.startAhead()
+    })
   }
 
-  /** Starts jobs that were claimed ahead, as long as there is capacity. */
+  /** Starts jobs that were claimed ahead, as long as there is capacity. A worker that stops gives them back. */
   startAhead(): void {
-    const { ahead, attempts, worker } = this.#options
+    const { ahead, attempts, worker, isStopping } = this.#options
+    if (isStopping()) ahead.giveBackAll()
     while (this.#free(this.#reserved) > 0) {
       const job = ahead.next()
       if (job === undefined) return
@@ -71,7 +81,11 @@ export class Capacity {
     if (this.#reserved > 0) await new Promise<void>((resolve) => this.#whenNoneReserved.push(resolve))
   }
 
-  #reserve(most: number, ahead: number): ClaimReservation | null {
+  #reserve(
+    most: number,
+    ahead: number,
+    start: (jobs: readonly ClaimedJob[]) => void,
+  ): ClaimReservation | null {
     const taskLimits = this.#taskLimits(this.#reserved)
     const tasks = this.#claimable(taskLimits)
     const limit = Math.max(0, Math.min(most, this.#free(this.#reserved)))
@@ -91,8 +105,7 @@ export class Capacity {
       taskLimits,
       commit: (jobs) => {
         release()
-        this.#options.ahead.add(jobs)
-        this.startAhead()
+        start(jobs)
       },
       abandon: (error) => {
         release()

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
-import type { ClaimedJob } from '../model/job.ts'
 import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
-import type { ExecutingStore } from '../store/executing-store.ts'
+import type { ClaimCursor, ExecutingStore } from '../store/executing-store.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
 import type { Capacity, ClaimReservation } from './capacity.ts'
+import type { ClaimedAhead } from './claimed-ahead.ts'
 import type { JobExecutorOptions } from './options.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { UnansweredStatements } from './unanswered-statements.ts'
@@ -20,17 +20,7 @@ interface ClaimLoopOptions
   readonly capacity: Capacity
   readonly unanswered: UnansweredStatements
   readonly attempts: RunningAttempts
-}
-
-/** How many turns these jobs had. Fewer than jobs: no other group or task has waited for its turn. */
-function turnsOf(jobs: readonly ClaimedJob[]): number {
-  return new Set(jobs.map(({ group, task }) => JSON.stringify([group, task]))).size
-}
-
-/** The jobs of the last claim, and until when the next one may continue behind them, by performance.now(). */
-interface Behind {
-  readonly jobs: readonly ClaimedJob[]
-  readonly until: number
+  readonly waiting: ClaimedAhead
 }
 
 /** Promotes due jobs, then claims jobs until the queue is empty or the worker is full. */
@@ -44,8 +34,9 @@ export class ClaimLoop {
   #isQueueEmpty = false
   #isStopping = false
   #lastGroup = ''
-  /** null: the next claim begins at the front. */
-  #behind: Behind | null = null
+  readonly #cursor: ClaimCursor = { turns: [], hasLeftOut: false }
+  /** Until then, claims may continue where the last one has ended, by performance.now(). */
+  #continuesUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options
@@ -121,10 +112,10 @@ export class ClaimLoop {
       if (reservation === null) return unanswered.untilNextComparison()
       // Capacity that becomes free during the claim is not for submissions, because other jobs may wait.
       this.#isQueueEmpty = false
-      const behind = this.#takeBehind()
-      const found = await this.#claim(id, reservation, behind)
+      const isContinued = this.#continues()
+      const found = await this.#claim(id, reservation)
       // There may be others before those behind which it has continued.
-      if (found === 0 && behind !== null) continue
+      if (found === 0 && isContinued) continue
       const isAll = reservation.limit > 0 && reservation.tasks.size === handlers.size
       this.#isQueueEmpty = isLoop && found === 0 && isAll
       if (found === 0) return unanswered.untilNextComparison()
@@ -143,29 +134,31 @@ export class ClaimLoop {
     }
   }
 
-  #takeBehind(): Behind | null {
-    const behind = this.#behind
-    this.#behind = null
-    return behind !== null && performance.now() < behind.until ? behind : null
+  /** Whether the next claim continues; otherwise it begins at the front. */
+  #continues(): boolean {
+    const now = performance.now()
+    if (this.#cursor.turns.length > 0 && now < this.#continuesUntil) return true
+    this.#cursor.turns = []
+    this.#continuesUntil = now + CONTINUE_MS
+    return false
   }
 
   /** @returns how many jobs were claimed */
-  async #claim(worker: string, reservation: ClaimReservation, behind: Behind | null): Promise<number> {
-    const { store, attempts } = this.#options
+  async #claim(worker: string, reservation: ClaimReservation): Promise<number> {
+    const { store, attempts, waiting } = this.#options
     const { tasks, limit, taskLimits, ahead } = reservation
-    const until = behind?.until ?? performance.now() + CONTINUE_MS
     const jobs = await store
       .claim(worker, tasks, limit, this.#lastGroup, {
         taskLimits,
         setAside: attempts.setAside,
         ahead,
-        behind: behind?.jobs ?? null,
+        cursor: this.#cursor,
       })
       .catch((error: unknown) => {
         reservation.abandon(error)
         throw error
       })
-    if (jobs.length === limit + ahead && turnsOf(jobs) < jobs.length) this.#behind = { jobs, until }
+    if (this.#cursor.hasLeftOut) waiting.pause()
     this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup
     reservation.commit(jobs)
     return jobs.length

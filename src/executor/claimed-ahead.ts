@@ -1,10 +1,18 @@
-import { type ClaimedJob, type Fence, fenceOf } from '../model/job.ts'
+import { type ClaimedJob, type Fence, fenceOf, fenceText } from '../model/job.ts'
 
 /** Only runs as short as this show that capacity will be free soon, and how much. */
 const SHORT_MS = 20
 /** A job that has not started after this time goes back to the queue: other workers may have capacity. */
 const LONGEST_WAIT_MS = 100
+/** After claims left out jobs without retries, none are made ahead for this long, so that those jobs have their turn. */
+const PAUSE_MS = 1000
 const MOST = 500
+
+interface Waiting {
+  readonly job: ClaimedJob
+  /** By performance.now(). */
+  readonly since: number
+}
 
 /**
  * Jobs that were claimed while this worker had no capacity for them, so that the server works on the next claim while
@@ -14,11 +22,12 @@ const MOST = 500
 export class ClaimedAhead {
   /** For a job that must not start here. */
   readonly giveBack: (job: ClaimedJob) => void
-  readonly #jobs: ClaimedJob[] = []
+  #waiting: Waiting[] = []
   /** How many of them have started. */
   #started = 0
   /** Short runs that ended in this period, and in the one before it. Times are by performance.now(). */
   #ends = { since: Number.NEGATIVE_INFINITY, now: 0, before: 0 }
+  #pausedUntil = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
 
   constructor(giveBack: (job: ClaimedJob) => void) {
@@ -26,7 +35,7 @@ export class ClaimedAhead {
   }
 
   get size(): number {
-    return this.#jobs.length - this.#started
+    return this.#waiting.length - this.#started
   }
 
   /** A run has ended. */
@@ -38,49 +47,75 @@ export class ClaimedAhead {
 
   /** How many jobs to claim ahead. */
   wanted(): number {
+    if (performance.now() < this.#pausedUntil) return 0
     this.#turn()
     const most = Math.min(MOST, Math.max(this.#ends.now, this.#ends.before))
     // Half of them at least: each claim takes several statements.
     return this.size > most / 2 ? 0 : most - this.size
   }
 
+  /** A claim left out jobs that have no retries left: without this, those behind them would always be taken first. */
+  pause(): void {
+    this.#pausedUntil = performance.now() + PAUSE_MS
+  }
+
   add(jobs: readonly ClaimedJob[]): void {
-    this.#jobs.push(...jobs)
-    if (this.size > 0) this.#timer ??= setTimeout(() => this.giveBackAll(), LONGEST_WAIT_MS)
+    const since = performance.now()
+    for (const job of jobs) this.#waiting.push({ job, since })
+    this.#arm()
   }
 
   /** The job that was claimed first; undefined: there is none. */
   next(): ClaimedJob | undefined {
-    const job = this.#jobs[this.#started]
+    const first = this.#waiting[this.#started]
     this.#started += 1
-    if (this.#started >= this.#jobs.length) this.#clear()
-    return job
+    if (this.#started >= this.#waiting.length) this.#keep([])
+    return first?.job
   }
 
   countOf(task: string): number {
-    return this.#waiting().filter((job) => job.task === task).length
+    return this.#left().filter(({ job }) => job.task === task).length
   }
 
   fences(): Fence[] {
-    return this.#waiting().map(fenceOf)
+    return this.#left().map(({ job }) => fenceOf(job))
   }
 
-  /** Gives back the jobs that have not started. */
-  giveBackAll(): void {
-    const jobs = this.#waiting()
-    this.#clear()
-    for (const job of jobs) this.giveBack(job)
+  /** Forgets these: the worker no longer holds them. */
+  drop(fences: readonly Fence[]): void {
+    const gone = new Set(fences.map(fenceText))
+    if (gone.size > 0) this.#keep(this.#left().filter(({ job }) => !gone.has(fenceText(fenceOf(job)))))
   }
 
-  #waiting(): ClaimedJob[] {
-    return this.#jobs.slice(this.#started)
+  /** Gives back the jobs that have not started. @param before  only those that were claimed until then */
+  giveBackAll(before = Infinity): void {
+    const left = this.#left()
+    this.#keep(left.filter(({ since }) => since > before))
+    for (const { job, since } of left) if (since <= before) this.giveBack(job)
   }
 
-  #clear(): void {
+  #left(): Waiting[] {
+    return this.#waiting.slice(this.#started)
+  }
+
+  #keep(waiting: Waiting[]): void {
+    this.#waiting = waiting
+    this.#started = 0
+    if (waiting.length > 0) return
     clearTimeout(this.#timer)
     this.#timer = undefined
-    this.#jobs.length = 0
-    this.#started = 0
+  }
+
+  /** The timer may fire for a job that has started: then it is set again for the one that waits longest. */
+  #arm(): void {
+    const first = this.#waiting[this.#started]
+    if (first === undefined || this.#timer !== undefined) return
+    const ms = Math.max(1, Math.ceil(first.since + LONGEST_WAIT_MS - performance.now()))
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.giveBackAll(performance.now() - LONGEST_WAIT_MS)
+      this.#arm()
+    }, ms)
   }
 
   #turn(): void {

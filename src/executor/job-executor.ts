@@ -6,7 +6,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Loop } from '../loop.ts'
-import { fenceOf } from '../model/job.ts'
+import { type ClaimedJob, type Fence, fenceOf } from '../model/job.ts'
 import type { EndedAttempt, SettleResult } from '../store/executing-store.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
 import { Capacity } from './capacity.ts'
@@ -30,6 +30,8 @@ export class JobExecutor {
   readonly settler: Settler
   readonly attempts: RunningAttempts
   readonly #ahead: ClaimedAhead
+  /** Claims that were given back before they started. */
+  readonly #unstarted = new WeakSet<Fence>()
   readonly #capacity: Capacity
   readonly #unanswered: UnansweredStatements
   readonly #claims: ClaimLoop
@@ -46,13 +48,19 @@ export class JobExecutor {
       onEnded: (end, ranMs) => this.#ended(end, ranMs),
     })
     const { attempts, settler } = this
-    const ahead = new ClaimedAhead((job) =>
-      settler.add({ fence: fenceOf(job), end: { kind: 'unstarted' }, policy: job.policy }),
-    )
+    const ahead = new ClaimedAhead((job) => this.#giveBack(job))
     const unanswered = new UnansweredStatements(options.store, attempts, settler, ahead)
     const wakeClaims = () => this.#claims.loop.wake()
-    const capacity = new Capacity({ ...options, attempts, ahead, settler, unanswered, wakeClaims })
-    this.#claims = new ClaimLoop({ ...options, attempts, capacity, unanswered })
+    const capacity = new Capacity({
+      ...options,
+      attempts,
+      ahead,
+      settler,
+      unanswered,
+      wakeClaims,
+      isStopping: () => this.#claims.isStopping(),
+    })
+    this.#claims = new ClaimLoop({ ...options, attempts, capacity, unanswered, waiting: ahead })
     this.#ahead = ahead
     this.#capacity = capacity
     this.#unanswered = unanswered
@@ -124,9 +132,10 @@ export class JobExecutor {
 
   /** Stops claiming, waits for handlers during the grace period, aborts their signals, and releases remaining jobs. */
   async stop(graceMs: number): Promise<void> {
-    await this.#claims.stop()
-    await this.#capacity.released()
+    const claims = this.#claims.stop()
     this.#ahead.giveBackAll()
+    await claims
+    await this.#capacity.released()
     await this.attempts.finishedWithin(graceMs)
     this.attempts.stop()
     // Each attempt ends soon after its signal, without its handler if need be.
@@ -153,8 +162,16 @@ export class JobExecutor {
     const settled = result.settled.filter(
       ({ outcome }) => outcome.state !== 'waiting' || outcome.why !== 'unstarted',
     )
-    if (settled.length > 0 || result.lost.length > 0) this.#options.onSettled({ ...result, settled })
+    // Nothing of a job that has not started is lost with it.
+    const lost = result.lost.filter((fence) => !this.#unstarted.has(fence))
+    if (settled.length > 0 || lost.length > 0) this.#options.onSettled({ ...result, settled, lost })
     this.#freed()
+  }
+
+  #giveBack(job: ClaimedJob): void {
+    const fence = fenceOf(job)
+    this.#unstarted.add(fence)
+    this.settler.add({ fence, end: { kind: 'unstarted' }, policy: job.policy })
   }
 
   /** Capacity may have become free, and a blocked job may have become claimable. */

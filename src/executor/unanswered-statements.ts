@@ -61,11 +61,8 @@ export class UnansweredStatements {
     // Read before the query: an attempt that ends during the query is still in this list, and its job may already be
     // claimed again.
     const running = this.#attempts.all()
-    const known = [
-      ...running.map(({ job }) => fenceOf(job)),
-      ...this.#settler.pending(),
-      ...this.#ahead.fences(),
-    ]
+    const ahead = this.#ahead.fences()
+    const known = [...running.map(({ job }) => fenceOf(job)), ...this.#settler.pending(), ...ahead]
     const [knownFences, knownJobs] = [new Set(known.map(fenceText)), new Set(known.map(({ id }) => id))]
     const held = await this.#store.held(workerId)
     const unknown = held.filter(({ fence }) => !knownFences.has(fenceText(fence)))
@@ -74,6 +71,7 @@ export class UnansweredStatements {
     const releasable = unknown.filter(({ fence }) => !knownJobs.has(fence.id))
     for (const attempt of releasable) this.#settler.add(attempt)
     const heldFences = new Set(held.map(({ fence }) => fenceText(fence)))
+    this.#ahead.drop(ahead.filter((fence) => !heldFences.has(fenceText(fence))))
     for (const attempt of running) {
       const fence = fenceOf(attempt.job)
       const isHere = this.#attempts.get(fence.id) === attempt && fence.worker === workerId

@@ -99,11 +99,27 @@ export interface ClaimOptions {
    * that dies loses them.
    */
   readonly ahead?: number
+  /** Where to continue; the claim writes where the next one may. */
+  readonly cursor?: ClaimCursor
+}
+
+/** A group, a task and a rank, and the id of their job that was claimed last. */
+export interface PlacedTurn {
+  readonly in_group: string
+  readonly claim_task: string
+  readonly claim_rank: number
+  readonly behind: string
+}
+
+/** What one claim tells the next. */
+export interface ClaimCursor {
   /**
-   * The jobs of the previous claim, if it found all that it asked for: continues behind them, in the same turns. What has
-   * been added before them since then, and freezes, are seen by the next claim without this.
+   * Continues each of these turns behind its last job. What has been added before it since then, and freezes, are seen by
+   * the next claim without turns. Empty: the last claim has not found all that it asked for, or others wait for a turn.
    */
-  readonly behind?: readonly ClaimedJob[] | null
+  turns: readonly PlacedTurn[]
+  /** Whether the last claim left out jobs because they have no retries left. */
+  hasLeftOut: boolean
 }
 
 /** The database operations of the executor. */

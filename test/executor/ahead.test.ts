@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Handler } from '../../src/executor/handler.ts'
 import { JobExecutor } from '../../src/executor/job-executor.ts'
+import { type ClaimedJob, fenceOf } from '../../src/model/job.ts'
 import { Redaction } from '../../src/model/redaction.ts'
 import { DEFAULT_ARGS_LIMIT, task } from '../../src/model/task.ts'
 import type { EndedAttempt, SettleResult } from '../../src/store/executing-store.ts'
@@ -36,11 +37,15 @@ function busy({
     claims: [] as { readonly limit: number; readonly ahead: number }[],
     given: 0,
     left: Infinity,
+    leavesOut: false,
     running: 0,
     started: [] as string[],
     ends: [] as [id: string, kind: string][],
     writes: Promise.resolve(),
-    held: [] as EndedAttempt[],
+    claiming: Promise.resolve(),
+    /** Whether the server has lost the claims. */
+    isLost: false,
+    jobs: [] as ClaimedJob[],
     settled: [] as string[],
   }
   const settle = async (attempts: readonly EndedAttempt[]): Promise<SettleResult> => {
@@ -65,14 +70,24 @@ function busy({
   const executor = new JobExecutor({
     store: {
       ...executingStore,
-      claim: (_worker, _tasks, limit, _after, { ahead = 0, taskLimits = new Map() } = {}) => {
+      claim: async (_worker, _tasks, limit, _after, { ahead = 0, taskLimits = new Map(), cursor } = {}) => {
+        await state.claiming
         state.claims.push({ limit, ahead })
+        if (cursor !== undefined) cursor.hasLeftOut = state.leavesOut
         const count = Math.min(limit + ahead, state.left, taskLimits.get('noop') ?? Infinity)
         state.left -= count
-        return Promise.resolve(Array.from({ length: count }, () => claimed(`j${(state.given += 1)}`)))
+        const jobs = Array.from({ length: count }, () => claimed(`j${(state.given += 1)}`))
+        state.jobs.push(...jobs)
+        return jobs
       },
       settle,
-      held: () => Promise.resolve(state.held),
+      held: () => {
+        const ended = new Set(state.ends.map(([id]) => id))
+        const held = state.isLost ? [] : state.jobs.filter(({ id }) => !ended.has(id))
+        return Promise.resolve(
+          held.map((job) => ({ fence: fenceOf(job), end: { kind: 'released' }, policy: job.policy })),
+        )
+      },
     },
     worker: () => state.worker,
     handlers: new Map([
@@ -188,6 +203,25 @@ describe('while the ends of short runs are being written', () => {
     expect(state.settled).toHaveLength(state.started.length)
   })
 
+  it('so do those of a claim that is under way when it stops', async () => {
+    const of = busy()
+    const writes = await withShortRuns(of)
+    const { state, executor } = of
+    const { length } = state.started
+    const claims = gate()
+    state.claiming = claims.promise
+    writes.open()
+    await settledDown()
+    // What was there has started, and the next claim has no response yet.
+    const started = state.started.length
+    expect(started).toBeGreaterThan(length)
+    const stopped = executor.stop(0)
+    claims.open()
+    await stopped
+    expect(state.started).toHaveLength(started)
+    expect(state.ends.some(([, kind]) => kind === 'unstarted')).toBe(true)
+  })
+
   it('they do not start under another id of the worker', async () => {
     const of = busy()
     const writes = await withShortRuns(of)
@@ -207,21 +241,29 @@ describe('while the ends of short runs are being written', () => {
     const writes = await withShortRuns(of)
     const { state, executor } = of
     state.left = 0
-    const waiting = Array.from({ length: state.given - state.started.length }, (_, index) =>
-      claimed(`j${state.started.length + index + 1}`),
-    )
-    state.held = waiting.map(({ id, policy }) => ({
-      fence: { id, worker: 'w/1', claim: 1 },
-      end: { kind: 'released' },
-      policy,
-    }))
     executor.recheckRunning()
     await settledDown()
     writes.open()
-    state.held = []
     await settledDown()
     expect(state.ends.every(([, kind]) => kind === 'success')).toBe(true)
     expect(state.started).toHaveLength(state.given)
+    await executor.stop(0)
+  })
+
+  it('those whose claims were lost with the server do not start', async () => {
+    const of = busy()
+    const writes = await withShortRuns(of)
+    const { state, executor } = of
+    state.left = 0
+    const { length } = state.started
+    expect(state.given).toBeGreaterThan(length)
+    state.isLost = true
+    executor.recheckRunning()
+    await settledDown()
+    writes.open()
+    await settledDown()
+    expect(state.started).toHaveLength(length)
+    expect(state.ends.filter(([, kind]) => kind === 'unstarted')).toEqual([])
     await executor.stop(0)
   })
 
@@ -234,6 +276,67 @@ describe('while the ends of short runs are being written', () => {
     writes.open()
     await executor.stop(0)
   })
+})
+
+it('none of them goes back as long as each starts within 100 ms', async () => {
+  const of = busy({ handler: () => new Promise((resolve) => setTimeout(resolve, 5)) })
+  const { executor, state } = of
+  for (let passed = 0; passed < 2000; passed += 5) {
+    await vi.advanceTimersByTimeAsync(5)
+    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(state.claims.some(({ ahead }) => ahead > 0)).toBe(true)
+  expect(state.started.length).toBeGreaterThan(2000)
+  expect(state.ends.filter(([, kind]) => kind !== 'success')).toEqual([])
+  state.left = 0
+  const stopped = executor.stop(1000)
+  await vi.advanceTimersByTimeAsync(1000)
+  await stopped
+})
+
+it('jobs without retries have their turn: after a claim that left some out, none is made ahead for a second', async () => {
+  const of = busy({ handler: () => new Promise((resolve) => setTimeout(resolve, 5)) })
+  const { executor, state } = of
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 5) {
+      await vi.advanceTimersByTimeAsync(5)
+      for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  await pass(500)
+  state.leavesOut = true
+  await pass(50)
+  state.leavesOut = false
+  state.claims.length = 0
+  await pass(800)
+  expect(state.claims.length).toBeGreaterThan(50)
+  expect(state.claims.every(({ limit, ahead }) => limit > 0 && ahead === 0)).toBe(true)
+  await pass(500)
+  expect(state.claims.some(({ ahead }) => ahead > 0)).toBe(true)
+  state.left = 0
+  const stopped = executor.stop(1000)
+  await vi.advanceTimersByTimeAsync(1000)
+  await stopped
+})
+
+it('jobs that a submission has started start in the capacity that it has reserved', async () => {
+  const { executor, state } = busy()
+  state.left = 100
+  executor.wake()
+  await settledDown()
+  expect(state.ends).toHaveLength(100)
+  const reservation = executor.reserve('w/1', 5)
+  if (reservation === null) throw new Error('there was no capacity')
+  state.writes = gate().promise
+  state.left = Infinity
+  executor.wake()
+  await settledDown()
+  // The others are claimed ahead.
+  expect(state.started).toHaveLength(100 + CONCURRENCY - 5)
+  expect(state.given).toBeGreaterThan(150)
+  reservation.commit(Array.from({ length: 5 }, (_, index) => claimed(`own ${index}`)))
+  await settledDown()
+  expect(state.started.slice(100 + CONCURRENCY - 5)).toEqual(['own 0', 'own 1', 'own 2', 'own 3', 'own 4'])
 })
 
 it('none is claimed ahead if runs take longer', async () => {

@@ -1,7 +1,7 @@
 /** From waiting to running: times that come, turns, claims, and what a running job writes. */
 import { describe, expect, it } from 'vitest'
 import { toText } from '../../src/model/instant.ts'
-import type { ClaimedJob } from '../../src/model/job.ts'
+import type { ClaimCursor } from '../../src/store/executing-store.ts'
 import {
   after,
   clock,
@@ -151,38 +151,64 @@ onEachStore((under) => {
       await under.query("UPDATE job SET max_retries = 2 WHERE id IN ('c', 'd')")
       await under.query("UPDATE job SET max_retries = NULL WHERE id = 'e'")
       await under.query("UPDATE job SET attempt = 2 WHERE id = 'd'")
+      const cursor: ClaimCursor = { turns: [], hasLeftOut: false }
       const of = async (limit: number, ahead: number) => {
-        const jobs = await under.store.executing.claim(WORKER, policies('task'), limit, '', { ahead })
+        const jobs = await under.store.executing.claim(WORKER, policies('task'), limit, '', { ahead, cursor })
         return jobs.map(({ id }) => id)
       }
       expect(await of(1, 10)).toEqual(['a', 'c', 'e'])
+      expect(cursor.hasLeftOut).toBe(true)
       expect(await of(0, 10)).toEqual([])
+      expect(cursor.hasLeftOut).toBe(true)
       expect(await of(2, 0)).toEqual(['b', 'd'])
+      expect(cursor.hasLeftOut).toBe(false)
     })
 
-    it('continues behind another one, in the same turns', async () => {
+    const jobsOf = (groups: readonly string[], numbers: readonly number[]) =>
+      groups.flatMap((group) => numbers.map((number) => newJob(`${group}${number}`, { group })))
+
+    it('continues behind another one if it found all and every turn had jobs', async () => {
       const { executing, jobs } = under.store
-      await jobs.submit(
-        ['a1', 'a2', 'a3', 'b1', 'b2', 'b3'].map((id) => newJob(id, { group: id.slice(0, 1) })),
-      )
+      await jobs.submit(jobsOf(['a', 'b'], [1, 2, 3, 4, 5]))
       await jobs.submit([newJob('c1', { group: 'a', priority: -1 })])
-      const of = async (limit: number, behind: readonly ClaimedJob[], tasks = policies('task')) =>
-        await executing.claim(WORKER, tasks, limit, '', { behind })
-      const first = await of(2, [])
-      expect(first.map(({ id }) => id)).toEqual(['a1', 'b1'])
+      const cursor: ClaimCursor = { turns: [], hasLeftOut: false }
+      const of = async (limit: number) => {
+        const claimed = await executing.claim(WORKER, policies('task'), limit, '', { cursor })
+        return claimed.map(({ id }) => id)
+      }
+      expect(await of(4)).toEqual(['a1', 'a2', 'b1', 'b2'])
+      expect(cursor.turns.map(({ in_group: group, behind }) => [group, behind])).toEqual([
+        ['a', 'a2'],
+        ['b', 'b2'],
+      ])
       await jobs.submit([
         newJob('a0', { group: 'a' }),
         newJob('a9', { group: 'a', priority: 1 }),
-        newJob('b4', { group: 'b' }),
+        newJob('b6', { group: 'b' }),
         newJob('d1', { group: 'd' }),
       ])
-      const second = await of(2, first)
-      expect(second.map(({ id }) => id)).toEqual(['a2', 'b2'])
-      expect((await of(10, second)).map(({ id }) => id)).toEqual(['a3', 'b3', 'b4'])
-      expect(await of(10, second)).toEqual([])
-      // A turn of a task that is not claimed any more.
-      expect((await of(1, second, policies('other'))).map(({ id }) => id)).toEqual([])
-      expect((await of(10, [])).map(({ id }) => id)).toEqual(['a9', 'a0', 'c1', 'd1'])
+      expect(await of(4)).toEqual(['a3', 'a4', 'b3', 'b4'])
+      expect(cursor.turns).toHaveLength(2)
+      expect(await of(10)).toEqual(['a5', 'b5', 'b6'])
+      // It did not find all that it asked for.
+      expect(cursor.turns).toEqual([])
+      expect(await of(10)).toEqual(['a9', 'a0', 'c1', 'd1'])
+      expect(cursor.turns).toEqual([])
+    })
+
+    it('does not continue if a turn had no job, there may be more turns, or a task is not claimed any more', async () => {
+      const { executing, jobs } = under.store
+      await jobs.submit(jobsOf(['a', 'b', 'c'], [1, 2, 3, 4, 5, 6]))
+      const cursor: ClaimCursor = { turns: [], hasLeftOut: false }
+      const of = async (limit: number, tasks = policies('task')) => {
+        const claimed = await executing.claim(WORKER, tasks, limit, '', { cursor })
+        return [claimed.map(({ id }) => id), cursor.turns.length]
+      }
+      // Two of each fit, and the third group gets none.
+      expect(await of(4)).toEqual([['a1', 'a2', 'b1', 'b2'], 0])
+      expect(await of(3)).toEqual([['a3', 'b3', 'c1'], 0])
+      expect(await of(6)).toEqual([['a4', 'a5', 'b4', 'b5', 'c2', 'c3'], 3])
+      expect(await of(6, policies('other'))).toEqual([[], 0])
     })
 
     it('covers more groups than one statement takes', async () => {

@@ -5,7 +5,7 @@
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { END_RULES } from '../../src/model/end-rules.ts'
-import { fenceOf } from '../../src/model/job.ts'
+import { type ClaimedJob, fenceOf } from '../../src/model/job.ts'
 import { cancel } from '../../src/model/manual-runs.ts'
 import type { Owner } from '../../src/model/owner.ts'
 import { toText } from '../../src/model/instant.ts'
@@ -73,7 +73,7 @@ async function fill(database: TestDatabase): Promise<void> {
   await database.query(
     "INSERT INTO worker (id, name, host, pid, tasks) VALUES ('other/1', 'other', 'h', 1, '[]')",
   )
-  if (database.kind !== 'sqlite') await database.query('ANALYZE TABLE periodic_task, job, worker')
+  await database.query(database.kind === 'sqlite' ? 'ANALYZE' : 'ANALYZE TABLE periodic_task, job, worker')
 }
 
 async function insertAll(
@@ -338,12 +338,43 @@ eachDatabase(({ kind, bare }) => {
       await database.query("DELETE FROM job WHERE id = 'moving'")
     })
 
-    it('settling reads and writes by key', async () => {
+    it('a hundred simple jobs are claimed by three statements, and their ends written by two, by key', async () => {
+      const names = Array.from({ length: 100 }, (_, index) => `simple ${index}`)
+      await insertAll(
+        database,
+        'job (id, task)',
+        names.map((id) => [id, 'simple']),
+      )
+      let jobs: ClaimedJob[] = []
+      const claiming = await statementsOf(async () => {
+        jobs = await recorded.store.executing.claim(WORKER, policies('simple'), 100, '')
+      })
+      expect(jobs).toHaveLength(100)
+      expect(claiming).toHaveLength(3)
+      const ends = jobs.map((job, index) => ({
+        fence: fenceOf(job),
+        job,
+        policy: job.policy,
+        end: { kind: 'success', result: String(index) } as const,
+      }))
+      const settling = await statementsOf(() => write(recorded.store).settle(ends))
+      expect(settling).toHaveLength(2)
+      await readsBy(settling[0], primary)
+      const steps = await explain(settling[1])
+      expect(steps.some((step) => primary.test(step.key))).toBe(true)
+      expect(steps.filter((step) => step.table !== 'j').map((step) => step.access)).not.toContain('ALL')
+      expect(await database.query("SELECT id FROM job WHERE task = 'simple' AND state <> 'success'")).toEqual(
+        [],
+      )
+    })
+
+    it.each([true, false])('settling reads and writes by key, if the jobs are known: %s', async (isKnown) => {
       const jobs = await recorded.store.executing.claim(WORKER, policies('task', 'other'), 50, '')
-      const attempts = jobs.map(({ id, policy }) => ({
-        fence: { id, worker: WORKER, claim: 1 },
+      const attempts = jobs.map((job) => ({
+        fence: fenceOf(job),
+        ...(isKnown && { job }),
         end: { kind: 'success', result: null } as const,
-        policy,
+        policy: job.policy,
       }))
       const statements = await statementsOf(() => write(recorded.store).settle(attempts))
       for (const statement of statements.filter((text) => text.startsWith('SELECT id')))
@@ -409,6 +440,20 @@ eachDatabase(({ kind, bare }) => {
           ),
         )
         expect(settling.length, settling.join('\n')).toBeLessThanOrEqual(8)
+      }
+    })
+
+    it('a sweep of everything finds blocked and running jobs by their state, also with statistics', async () => {
+      const [sweep] = await statementsOf(() =>
+        recorded.store.scheduling.sweep(WORKER, LEASE_MS, 'everything'),
+      )
+      const steps = await explain(sweep)
+      const keys = steps.map((step) => step.key)
+      expect(keys.filter((key) => key === 'job_state').length).toBeGreaterThanOrEqual(2)
+      for (const { table, access, extra } of steps) {
+        if (table === 'job' || table === 'b')
+          expect(access, JSON.stringify(steps)).not.toMatch(/^(ALL|index)$/)
+        expect(extra, JSON.stringify(steps)).not.toMatch(/SCAN (job|b)\b/)
       }
     })
 

@@ -12,7 +12,13 @@ import type { ClaimedJob } from '../../model/job.ts'
 import type { SetAside } from '../../model/set-aside.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Lend, Turn } from '../database.ts'
-import { claimedAs, type ExecutingStore, type HandOverQueue } from '../executing-store.ts'
+import {
+  type ClaimCursor,
+  claimedAs,
+  type ExecutingStore,
+  type HandOverQueue,
+  type PlacedTurn,
+} from '../executing-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { LARGEST_COUNT, nextOf } from './conditions.ts'
@@ -20,7 +26,7 @@ import type { Context, TablesContext } from './context.ts'
 import { inForce } from './freezes.ts'
 import { groupBy } from './group-by.ts'
 import { type Isolation, isolated } from './isolated.ts'
-import { policyOf, settingValue, startableColumns, type StartableRow, toStarted } from './rows.ts'
+import { policyOf, settingValue, startableColumns, type StartableRow, toClaimed } from './rows.ts'
 import { exceptFor } from './tables.ts'
 
 /** The most selections in one statement; SQLite allows 500. */
@@ -34,20 +40,15 @@ export function claim(
   isolation: Isolation,
   [worker, tasks, limit, afterGroup, options = {}]: Parameters<ExecutingStore['claim']>,
 ): Promise<ClaimedJob[]> {
-  const { taskLimits = new Map<string, number>(), setAside, ahead = 0, behind = [] } = options
-  const names = [...tasks.keys()]
-  const which = { names, limit: limit + ahead, afterGroup, taskLimits, setAside, behind: behind ?? [] }
+  const { taskLimits = new Map<string, number>(), setAside, ahead = 0, cursor } = options
+  const which = { names: [...tasks.keys()], limit: limit + ahead, afterGroup, taskLimits, setAside, cursor }
   return claimTurns(context, isolation, which, (tx, rows) => {
-    let claimed = 0
-    const may = (row: StartableRow) => {
+    const hasRetries = (row: StartableRow) => {
       const { retries } = policyOf(row, tasks.get(row.task))
-      return claimed < limit || retries === 'unlimited' || row.attempt < retries
+      return retries === 'unlimited' || row.attempt < retries
     }
-    const first = rows.filter((row) => {
-      const is = may(row)
-      claimed += Number(is)
-      return is
-    })
+    const first = rows.filter((row, index) => index < limit || hasRetries(row))
+    if (cursor !== undefined) cursor.hasLeftOut = first.length < rows.length
     return startAttempts(tx, worker, first, tasks)
   })
 }
@@ -58,7 +59,14 @@ export function handOver(
   [worker, queue, limit, afterGroup, submit, setAside]: Parameters<ExecutingStore['handOver']>,
 ): Promise<ClaimedJob[]> {
   const names = [claimedAs(queue.name)]
-  const which = { names, limit, afterGroup, taskLimits: new Map<string, number>(), setAside, behind: [] }
+  const which = {
+    names,
+    limit,
+    afterGroup,
+    taskLimits: new Map<string, number>(),
+    setAside,
+    cursor: undefined,
+  }
   return claimTurns(context, isolation, which, async (tx, rows, lend) => {
     const jobs = await handOverAttempts(tx, worker, rows, queue)
     // Written first: if the callback ends the transaction, what it wrote is never there without this.
@@ -76,15 +84,14 @@ interface Claims {
   readonly afterGroup: string
   readonly taskLimits: ReadonlyMap<string, number>
   readonly setAside: SetAside | undefined
-  /** See `ClaimOptions`. */
-  readonly behind: readonly ClaimedJob[]
+  readonly cursor: ClaimCursor | undefined
 }
 
 /** @param begin  what happens to the locked rows */
 async function claimTurns(
   context: TablesContext,
   isolation: Isolation,
-  { names, limit, afterGroup, taskLimits, setAside, behind }: Claims,
+  { names, limit, afterGroup, taskLimits, setAside, cursor }: Claims,
   begin: (tx: Context, rows: readonly StartableRow[], lend: Lend) => Promise<ClaimedJob[]>,
 ): Promise<ClaimedJob[]> {
   const { dialect, tables } = context
@@ -93,7 +100,8 @@ async function claimTurns(
     const except = [...(setAside?.ids() ?? []), ...isolation.contention.ids()]
     // One more turn for each job that is set aside, because it may be the only one of its group.
     const most = Math.min(limit + except.length, MOST_TURNS)
-    const same = turnsOf(behind, names)
+    const same = (cursor?.turns ?? []).filter((turn) => names.includes(turn.claim_task))
+    if (cursor !== undefined) cursor.turns = []
     const { turns, freezes } =
       same.length > 0 ? { turns: same, freezes: [] } : await findTurns(context, names, most, afterGroup)
     if (turns.length === 0) return []
@@ -110,6 +118,8 @@ async function claimTurns(
           const rows = await lockTurns<StartableRow>(tx, turns, { columns, limit, taskLimits, except })
           const found = withinTaskLimits(await free(tx, rows), taskLimits).slice(0, limit)
           report(found)
+          if (cursor !== undefined && found.length === limit && turns.length < most)
+            cursor.turns = placed(turns, found)
           return await begin(tx, found, lend)
         }),
       some: (jobs) =>
@@ -191,19 +201,14 @@ async function holdFrozen(
   return held
 }
 
-/** The turns of these jobs, from where they end. */
-function turnsOf(jobs: readonly ClaimedJob[], names: readonly string[]): PlacedTurn[] {
-  const turns = new Map<string, PlacedTurn>()
-  for (const { id, group, task, priority } of jobs) {
-    const turn = { in_group: group, claim_task: task, claim_rank: -priority, behind: id }
-    if (names.includes(task)) turns.set(named(turn), turn)
+/** The turns, each behind its last job; none if one of them had no job. */
+function placed(turns: readonly Turn[], rows: readonly StartableRow[]): PlacedTurn[] {
+  const last = new Map<string, PlacedTurn>()
+  for (const { id, group_, task, priority } of rows) {
+    const turn = { in_group: group_, claim_task: task, claim_rank: -priority, behind: id }
+    last.set(named(turn), turn)
   }
-  return [...turns.values()]
-}
-
-/** A turn, with the job of its rank behind which it continues. */
-interface PlacedTurn extends Turn {
-  readonly behind?: string
+  return last.size < turns.length ? [] : [...last.values()]
 }
 
 /** A freeze in force, in the columns of a turn. */
@@ -260,7 +265,7 @@ const named = ({ in_group, claim_task }: Turn) => JSON.stringify([in_group, clai
  */
 async function lockTurns<Row>(
   tx: Context,
-  turns: readonly PlacedTurn[],
+  turns: readonly (Turn & Partial<PlacedTurn>)[],
   of: {
     readonly columns: string
     readonly limit: number
@@ -271,7 +276,7 @@ async function lockTurns<Row>(
   const { dialect, tables } = tx
   const except = exceptFor(of.except, dialect.jobId)
   const share = Math.ceil(of.limit / turns.length)
-  const part = (turn: PlacedTurn) =>
+  const part = (turn: Turn & Partial<PlacedTurn>) =>
     `SELECT ${of.columns}
      FROM ${dialect.found(tables.job, { index: tables.claimIndex })}
      WHERE ready = 1 AND group_ = ? AND claim_task = ?
@@ -394,16 +399,7 @@ function started(
   clock: string,
   of: Pick<ClaimedJob, 'worker' | 'state' | 'policy'>,
 ): ClaimedJob {
-  const { state, worker, policy } = of
-  const job = toStarted(row, { state, worker, attempt: next(row.attempt), started: clock })
-  return Object.assign(job, {
-    worker,
-    claim: next(row.claim),
-    releases: row.releases,
-    startedAt: fromStored(clock),
-    argsText: row.args,
-    policy,
-  })
+  return toClaimed(row, fromStored(clock), { ...of, attempt: next(row.attempt), claim: next(row.claim) })
 }
 
 export async function promoteDue(

@@ -161,13 +161,14 @@ async function waitingJobs({ rows, tables }: Context): Promise<DoctorInput['wait
 
 /** Rows that the sweep repairs. */
 async function broken(
-  { rows, tables }: Context,
+  { rows, tables, dialect }: Context,
   now: Date,
 ): Promise<Pick<DoctorInput, 'orphans' | 'unreported' | 'blocked' | 'endless'>> {
   const first = `ORDER BY id LIMIT ${integerLiteral(MOST)}`
+  const byState = (of: string) => dialect.found(of, { index: tables.jobStateIndex })
   return {
     orphans: await rows<{ id: string; worker: string }>(
-      `SELECT id, worker FROM ${tables.job} WHERE ${orphan(tables)} ${first}`,
+      `SELECT id, worker FROM ${byState(tables.job)} WHERE ${orphan(tables)} ${first}`,
     ),
     unreported: await rows<{ id: string }>(
       `SELECT id FROM ${tables.job}
@@ -176,7 +177,7 @@ async function broken(
     ),
     blocked: await rows<{ id: string; schedule: string }>(
       `SELECT MIN(id) AS id, periodic_task_id AS schedule
-       FROM ${tables.job} AS b
+       FROM ${byState(`${tables.job} AS b`)}
        WHERE ${blockedByNothing(tables)}
        GROUP BY periodic_task_id
        ${first}`,

@@ -60,45 +60,44 @@ async function settleAll(
   record: typeof writeAttempts | null,
 ): Promise<SettleResult> {
   const simple = await settleSimple(tx, attempts, rules)
-  const isSettled = new Set(simple.map(({ id }) => id))
-  const others = attempts.filter(({ fence }) => !isSettled.has(fence.id))
-  if (others.length === 0) return { settled: simple, lost: [], locked: [] }
+  const others = attempts.filter((attempt) => !simple.has(attempt))
+  if (others.length === 0) return { settled: [...simple.values()], lost: [], locked: [] }
   const { settled, lost, locked } = await settleOthers(tx, others, rules, record)
-  return { settled: [...simple, ...settled], lost, locked }
+  return { settled: [...simple.values(), ...settled], lost, locked }
 }
 
 /**
  * Ends successful jobs without a schedule: nothing but their own rows changes.
  *
- * @returns those that this worker still holds and that nobody else has locked
+ * @returns by attempt, those that this worker still holds and that nobody else has locked
  */
 async function settleSimple(
   tx: Context,
   attempts: readonly EndedAttempt[],
   rules: EndRules,
-): Promise<SettledAttempt[]> {
-  const jobs = new Map(
-    attempts.flatMap(({ fence, job, end, policy }) =>
-      job?.scheduleId === null && end.kind === 'success'
-        ? [[fence.id, { fence, job, outcome: rules.ofJob({ end, policy }, withoutSchedule(job)) }] as const]
-        : [],
-    ),
-  )
-  const rows = await lockRows<Fence & { clock: string }>(tx, {
+): Promise<ReadonlyMap<EndedAttempt, SettledAttempt>> {
+  const simple = new Map(attempts.filter(isSimple).map((attempt) => [fenceText(attempt.fence), attempt]))
+  // No further conditions: with statistics, SQLite might serve them by another index.
+  const rows = await lockRows<Fence & { state: JobState; schedule: string | null; clock: string }>(tx, {
     table: tx.tables.job,
-    columns: `id, worker, claim, ${tx.dialect.now} AS clock`,
-    ids: [...jobs.keys()].toSorted(),
-    where: "state = 'running' AND periodic_task_id IS NULL",
+    columns: `id, worker, claim, state, periodic_task_id AS schedule, ${tx.dialect.now} AS clock`,
+    ids: [...new Set([...simple.values()].map(({ fence }) => fence.id))].toSorted(),
   })
-  const settled = rows.flatMap((row): SettledAttempt[] => {
-    const of = jobs.get(row.id)
-    if (of === undefined || fenceText(of.fence) !== fenceText(row)) return []
+  const settled = new Map<EndedAttempt, SettledAttempt>()
+  for (const row of rows) {
+    const of = simple.get(fenceText(row))
+    if (of === undefined || row.state !== 'running' || row.schedule !== null) continue
     const { id, task, attempt, startedAt } = of.job
+    const outcome = rules.ofJob(of, withoutSchedule(of.job))
     const endedAt = fromStored(row.clock)
-    return [{ id, task, scheduleId: null, attempt, outcome: of.outcome, startedAt, endedAt, promoted: null }]
-  })
-  await writeSuccesses(tx, settled)
+    settled.set(of, { id, task, scheduleId: null, attempt, outcome, startedAt, endedAt, promoted: null })
+  }
+  await writeSuccesses(tx, [...settled.values()])
   return settled
+}
+
+function isSimple(attempt: EndedAttempt): attempt is EndedAttempt & { readonly job: ClaimedJob } {
+  return attempt.job?.scheduleId === null && attempt.end.kind === 'success'
 }
 
 const withoutSchedule = ({ attempt }: ClaimedJob): LockedJob => ({
@@ -372,6 +371,7 @@ const END_ASSIGNMENTS = {
   reason: 'COALESCE(b.reason, t.reason)',
   attempt: ifEnded('attempt'),
   // -1: as it was, because there was no attempt.
+  started: 'CASE WHEN b.released = -1 THEN NULL ELSE t.started END',
   releases: `CASE b.released WHEN 0 THEN 0 WHEN 1 THEN ${nextOf('t.releases')} ELSE t.releases END`,
   run_at: ifEnded('run_at'),
   finished: ifEnded('finished'),

@@ -122,10 +122,18 @@ function stale(context: Context, worker: string, leaseMs: number): { text: strin
 }
 
 /** At most one of each: whether there is any. */
-function anyOrphan({ tables, dialect }: Context): string[] {
-  return [orphan(tables), unreported(dialect)].map(
-    (condition) => `SELECT 'orphan' AS kind, id, ${NO_MARK} FROM ${tables.job} WHERE ${condition} LIMIT 1`,
-  )
+function anyOrphan(context: Context): string[] {
+  return anyOrphans(context).map((found) => `SELECT 'orphan' AS kind, id, ${NO_MARK} ${found} LIMIT 1`)
+}
+
+/** Jobs of dead workers, and those whose queue has not reported their end: ` FROM … WHERE …`. */
+function anyOrphans({ tables, dialect }: Context): [running: string, external: string] {
+  const { job, jobStateIndex, heldIndex } = tables
+  // With statistics, the servers and SQLite would rather read all jobs if many of them are running.
+  return [
+    `FROM ${dialect.found(job, { index: jobStateIndex })} WHERE ${orphan(tables)}`,
+    `FROM ${dialect.found(job, { index: heldIndex })} WHERE ${unreported(dialect)}`,
+  ]
 }
 
 function broken(context: Context, leaseMs: number): string[] {
@@ -138,7 +146,7 @@ function broken(context: Context, leaseMs: number): string[] {
      WHERE worker IS NOT NULL AND wake_at > ${dialect.nowPlus(2 * leaseMs)}`,
     // The job that blocked it was deleted manually, or a worker crashed before unblocking it.
     `SELECT 'blocked job' AS kind, MIN(id) AS id, ${NO_MARK}
-     FROM ${tables.job} AS b
+     FROM ${dialect.found(`${tables.job} AS b`, { index: tables.jobStateIndex })}
      WHERE ${blockedByNothing(tables)}
      GROUP BY periodic_task_id
      LIMIT 1000`,
@@ -227,7 +235,9 @@ export async function held(context: TablesContext, worker: string): Promise<Ende
   const rows = await context.transaction(async (tx) => {
     await writeHeartbeat(tx, worker)
     return await tx.rows<JobRow>(
-      `SELECT ${jobColumns(tx.dialect)} FROM ${tx.tables.job} WHERE state = 'running' AND worker = ?`,
+      `SELECT ${jobColumns(tx.dialect)}
+       FROM ${tx.dialect.found(tx.tables.job, { index: tx.tables.jobStateIndex })}
+       WHERE state = 'running' AND worker = ?`,
       [worker],
     )
   })
@@ -240,19 +250,19 @@ export async function held(context: TablesContext, worker: string): Promise<Ende
 
 /** See `ExecutingStore.orphans`. */
 export async function orphans(
-  { rows, dialect, tables }: Context,
+  context: Context,
   limit: number,
   except: readonly string[],
 ): Promise<EndedAttempt[]> {
+  const { rows, dialect } = context
   const others = exceptFor(except, dialect.jobId)
-  const found = (condition: string) =>
-    `SELECT ${jobColumns(dialect)} FROM ${tables.job}
-     WHERE ${condition} ${others.text}
-     LIMIT ${integerLiteral(limit)}`
-  const left = await rows<JobRow & { worker: string }>(
-    dialect.union([found(orphan(tables)), found(unreported(dialect))]),
-    [...others.params, ...others.params],
+  const parts = anyOrphans(context).map(
+    (found) => `SELECT ${jobColumns(dialect)} ${found} ${others.text} LIMIT ${integerLiteral(limit)}`,
   )
+  const left = await rows<JobRow & { worker: string }>(dialect.union(parts), [
+    ...others.params,
+    ...others.params,
+  ])
   return left.map((row) => ({ fence: fenceOf(row), end: endOfOrphan(row), policy: policyOf(row) }))
 }
 

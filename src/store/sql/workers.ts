@@ -59,7 +59,7 @@ export function workerStore(context: TablesContext): WorkerStore {
     async running() {
       const rows = await context.rows<{ worker: string; amount: number }>(
         `SELECT worker, COUNT(*) AS amount
-         FROM ${tables.job}
+         FROM ${dialect.found(tables.job, { index: tables.jobStateIndex })}
          WHERE state = 'running' AND worker IS NOT NULL
          GROUP BY worker`,
       )

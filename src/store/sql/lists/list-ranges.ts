@@ -3,7 +3,7 @@ import { type Owner, prefixOf, storedIds } from '../../../model/owner.ts'
 import { FINAL_STATES, isFinal } from '../../../model/job.ts'
 import { toText } from '../../../model/instant.ts'
 import type { JobConditions, ScheduleConditions, ScheduleQuery } from '../../list-store.ts'
-import { and, both, type Condition, NOTHING, scopeCondition } from '../conditions.ts'
+import { and, both, type Condition, FINAL, NOTHING, scopeCondition } from '../conditions.ts'
 import type { Context } from '../context.ts'
 import { ownerIndex } from '../own-ids.ts'
 import type { Range } from './scan.ts'
@@ -78,6 +78,8 @@ export function jobRange({ tables, dialect }: Context, owner: Owner, conditions:
     finishedFrom === undefined ? NOTHING : and('finished >= ?', toText(finishedFrom)),
     finishedTo === undefined ? NOTHING : and('finished < ?', toText(finishedTo)),
   )
+  // A row that was put back by hand may still have its end.
+  const ofFinal = ended.text === '' || state !== undefined ? ended : both(ended, and(FINAL))
   const byState = (where: Condition, anyOf?: Range['anyOf']): Choice[] =>
     choice(where, tables.jobStateIndex, ['finished', 'id']).map((one) => ({ ...one, anyOf }))
   // The owner comes first, so that a result never depends on rows of others. Then the most selective conditions.
@@ -89,7 +91,9 @@ export function jobRange({ tables, dialect }: Context, owner: Owner, conditions:
     // Ids of occurrences start with their slot.
     ...equal('periodic_task_id', tables.occurrenceIndex, schedule, ['slot']),
     ...(worker === undefined ? [] : byState(and("state = 'running' AND worker = ?", worker))),
-    ...(ended.text === '' ? [] : byState(both(ofState, ended), state === undefined ? ANY_FINAL : undefined)),
+    ...(ended.text === ''
+      ? []
+      : byState(both(ofState, ofFinal), state === undefined ? ANY_FINAL : undefined)),
     ...equal('submitter', tables.jobSubmitterIndex, conditions.submitter),
     ...equal('group_', tables.jobGroupIndex, conditions.group),
     ...(isCommon ? [] : byState(ofState)),
