@@ -162,6 +162,9 @@ onEachStore((under) => {
       expect(cursor.hasLeftOut).toBe(true)
       expect(await of(2, 0)).toEqual(['b', 'd'])
       expect(cursor.hasLeftOut).toBe(false)
+      cursor.hasLeftOut = true
+      expect(await of(2, 10)).toEqual([])
+      expect(cursor.hasLeftOut).toBe(false)
     })
 
     const jobsOf = (groups: readonly string[], numbers: readonly number[]) =>

@@ -101,7 +101,7 @@ async function claimTurns(
     // One more turn for each job that is set aside, because it may be the only one of its group.
     const most = Math.min(limit + except.length, MOST_TURNS)
     const same = (cursor?.turns ?? []).filter((turn) => names.includes(turn.claim_task))
-    if (cursor !== undefined) cursor.turns = []
+    if (cursor !== undefined) Object.assign(cursor, { turns: [], hasLeftOut: false })
     const { turns, freezes } =
       same.length > 0 ? { turns: same, freezes: [] } : await findTurns(context, names, most, afterGroup)
     if (turns.length === 0) return []
