@@ -2,7 +2,7 @@
  * A small state of which every statement of a worker finds something to do, and what workers and people do to it.
  */
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
-import type { ClaimedJob } from '../../src/model/job.ts'
+import { type ClaimedJob, fenceOf, fenceText } from '../../src/model/job.ts'
 import { Scheduler } from '../../src/scheduler/scheduler.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import type { EndedAttempt } from '../../src/store/executing-store.ts'
@@ -67,6 +67,7 @@ const JOBS: readonly (readonly [schedule: string, slot: string, state: string, a
 
 /** Puts the state there, whatever is there. */
 export async function reset(database: TestDatabase, clock: Clock): Promise<void> {
+  MAYBE_UNSTARTED.clear()
   clock.now = START
   for (const table of ['periodic_task', 'job', 'attempt', 'worker'])
     await database.query(`DELETE FROM ${table}`)
@@ -141,6 +142,9 @@ async function insertRows(
   await database.query(`INSERT INTO ${into} VALUES ${values}`, rows.flat())
 }
 
+/** Claims that may be given back before they start; those have no attempt. By their fences. */
+export const MAYBE_UNSTARTED = new Set<string>()
+
 /** What somebody does. */
 export interface Program {
   readonly name: string
@@ -191,6 +195,17 @@ async function settleTwice(actor: Actor, attempts: readonly EndedAttempt[]): Pro
   if (locked.length > 0) await write(actor.store).settle(locked)
 }
 
+/** Claims ahead of any capacity, and gives back what it has claimed. */
+async function claimAndGiveBack(actor: Actor, worker: string): Promise<void> {
+  const jobs = await actor.store.executing.claim(worker, TASKS, 0, '', { ahead: 10 })
+  for (const job of jobs) MAYBE_UNSTARTED.add(fenceText(job))
+  const end = { kind: 'unstarted' } as const
+  await settleTwice(
+    actor,
+    jobs.map((job) => ({ fence: fenceOf(job), end, policy: job.policy })),
+  )
+}
+
 /** @returns how many jobs were run */
 async function claimAndRun(actor: Actor, worker: string): Promise<number> {
   const jobs = await actor.store.executing.claim(worker, TASKS, 10, '')
@@ -201,10 +216,11 @@ async function claimAndRun(actor: Actor, worker: string): Promise<number> {
 async function runAll(actor: Actor, worker: string, jobs: readonly ClaimedJob[]): Promise<void> {
   await settleTwice(
     actor,
-    jobs.map(({ id, attempt, claim, policy }) => ({
-      fence: { id, worker, claim },
-      end: success(worker, attempt),
-      policy,
+    jobs.map((job) => ({
+      fence: { id: job.id, worker, claim: job.claim },
+      job,
+      end: success(worker, job.attempt),
+      policy: job.policy,
     })),
   )
 }
@@ -289,6 +305,11 @@ export const WORKERS: readonly Program[] = [
       const limits = { limit: 100, tasks: TASKS, taskLimits: new Map<string, number>() }
       await runAll(actor, 'f/1', await schedulerPass(actor, 'f/1', limits))
     },
+  },
+  {
+    name: 'g/1 claims ahead and gives back',
+    worker: 'g/1',
+    run: (actor) => claimAndGiveBack(actor, 'g/1'),
   },
   { name: 'c/1 runs jobs', worker: 'c/1', run: async (actor) => void (await claimAndRun(actor, 'c/1')) },
   {
