@@ -39,13 +39,15 @@ eachDatabase(({ kind, fresh }) => {
       expect((await queue.getWaiting()).map((job) => String(job.id)).toSorted()).toEqual(ids.toSorted())
 
       const schedulers = ['one', 'two'].map((name) => start(SCHEDULER, [...args, '--worker', name], { cwd }))
-      const workers = [1, 2].map(() => start(WORKER, args, { cwd }))
+      const workers: ReturnType<typeof start>[] = []
       const printed = () => [...schedulers, ...workers].map((one) => one.printed()).join('')
       const done = () => [...printed().matchAll(/^done \w+ (\S+) for (\S+)$/gm)].map(([, id]) => String(id))
       for (const id of ids)
         await until(`the job ${id} is queued again`, async () =>
           new RegExp(`queued \\w+ ${id}\n`).test(printed()),
         )
+      // Not before: the end of a run that came first would be all, and the job would not be handed over again.
+      workers.push(...[1, 2].map(() => start(WORKER, args, { cwd })))
       await until('six jobs are done', async () => done().length >= 6)
       for (const id of ids)
         await until(`the end of ${id} is reported`, async () => {

@@ -8,7 +8,16 @@ const { job } = tables({ prefix: 'kalends_' })
 const orders = mysqlTable('orders', { id: int('id').primaryKey(), mail: varchar('mail', { length: 190 }) })
 type Order = {
   readonly order: number
-  readonly state: 'waiting' | 'blocked' | 'running' | 'success' | 'failed' | 'cancelled' | 'skipped' | null
+  readonly state:
+    | 'waiting'
+    | 'blocked'
+    | 'running'
+    | 'external'
+    | 'success'
+    | 'failed'
+    | 'cancelled'
+    | 'skipped'
+    | null
   readonly finishedAt: Date | null
 }
 export const found: readonly Order[] = await drizzle(async () => ({ rows: [] }))
