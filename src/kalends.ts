@@ -124,7 +124,7 @@ export class Kalends {
     this.external = new ExternalJobs(stores.calls.jobs, {
       ...options,
       onSettled: (settled) => {
-        reporter.settled({ settled: [settled], lost: [], locked: [] })
+        reporter.settled({ settled: [settled], lost: [], locked: [], refused: [] })
         this.#lifecycle.wakeForJobs()
       },
     })

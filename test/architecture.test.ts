@@ -322,7 +322,6 @@ describe('the check itself', () => {
     ['src/worker/worker.ts', '../scheduler/scheduler.ts'],
     ['src/worker/worker.ts', '../executor/job-executor.ts'],
     ['src/worker/worker.ts', './watch.ts'],
-    ['src/worker/take-over.ts', '../executor/settle-isolated.ts'],
     ['src/kalends.ts', './store/open.ts'],
     ['src/cli/calendar.ts', '../calendar/index.ts'],
     ['src/cli/schedules/settings.ts', '../../model/settings.ts'],

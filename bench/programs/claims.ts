@@ -2,7 +2,6 @@
  * Claims ten jobs at a time, as the executor does, among whatever else is waiting. Only the claim is measured, from
  * within: a worker would run what it finds, and the queue would not stay as it is.
  */
-import { END_RULES } from '../../src/model/end-rules.ts'
 import type { openStore } from '../../src/store/open.ts'
 import { Kalends, task } from 'kalends'
 import { z } from 'zod'
@@ -54,7 +53,6 @@ await program(params, async ({ url, claims, groups }) => {
         end: { kind: 'success', result: null },
         policy,
       })),
-      END_RULES,
     )
   }
   await store.close()

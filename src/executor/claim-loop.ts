@@ -1,13 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
-import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
 import type { ClaimCursor, ExecutingStore } from '../store/executing-store.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
 import type { Capacity, ClaimReservation } from './capacity.ts'
 import type { ClaimedAhead } from './claimed-ahead.ts'
 import type { JobExecutorOptions } from './options.ts'
-import type { RunningAttempts } from './running-attempts.ts'
 import type { UnansweredStatements } from './unanswered-statements.ts'
 
 const PROMOTE_AT_ONCE = 500
@@ -19,7 +17,6 @@ interface ClaimLoopOptions
   readonly store: Pick<ExecutingStore, 'promoteDue' | 'claim'>
   readonly capacity: Capacity
   readonly unanswered: UnansweredStatements
-  readonly attempts: RunningAttempts
   readonly waiting: ClaimedAhead
 }
 
@@ -27,8 +24,6 @@ interface ClaimLoopOptions
 export class ClaimLoop {
   readonly loop: Loop
   readonly #options: ClaimLoopOptions
-  /** Due jobs that the database refuses to make claimable. */
-  readonly #notPromoted: SetAside
   #promotes = false
   /** Whether the last claim of the loop asked for every task and found no job. */
   #isQueueEmpty = false
@@ -40,11 +35,6 @@ export class ClaimLoop {
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options
-    this.#notPromoted = new SetAside({
-      ...ROW_BACK_OFF,
-      now: () => performance.now(),
-      onAdded: options.onUnstartable,
-    })
     this.loop = new Loop({ name: 'executor', pass: () => this.#pass(true), onError: options.onError })
   }
 
@@ -62,11 +52,6 @@ export class ClaimLoop {
 
   isStopping(): boolean {
     return this.#isStopping
-  }
-
-  /** How many jobs the database refuses to make claimable. They are retried after their back-off. */
-  setAsideCount(): number {
-    return this.#notPromoted.ids().length
   }
 
   /**
@@ -123,10 +108,10 @@ export class ClaimLoop {
   }
 
   async #promoteDue(): Promise<void> {
-    const { store, onError } = this.#options
+    const { store, onUnstartable, onError } = this.#options
     this.#promotes = false
     try {
-      await store.promoteDue(PROMOTE_AT_ONCE, this.#notPromoted)
+      await store.promoteDue(PROMOTE_AT_ONCE, onUnstartable)
     } catch (error) {
       if (error instanceof StoreUnavailableError) throw error
       // Jobs that cannot be made claimable must not prevent others from being claimed.
@@ -145,14 +130,14 @@ export class ClaimLoop {
 
   /** @returns how many jobs were claimed */
   async #claim(worker: string, reservation: ClaimReservation): Promise<number> {
-    const { store, attempts, waiting } = this.#options
+    const { store, waiting, onUnstartable } = this.#options
     const { tasks, limit, taskLimits, ahead } = reservation
     const jobs = await store
       .claim(worker, tasks, limit, this.#lastGroup, {
         taskLimits,
-        setAside: attempts.setAside,
         ahead,
         cursor: this.#cursor,
+        onRefused: onUnstartable,
       })
       .catch((error: unknown) => {
         reservation.abandon(error)

@@ -4,12 +4,10 @@
  */
 import { isA, messageOf, StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
-import { END_RULES } from '../model/end-rules.ts'
-import { AllRefusedError } from '../model/halves.ts'
 import { type ClaimedJob, fenceOf, fenceText, type Job, withoutClaim } from '../model/job.ts'
 import type { Redaction } from '../model/redaction.ts'
-import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
 import {
+  AllRefusedError,
   CallbackError,
   CallbackTooSlowError,
   type ExecutingStore,
@@ -71,8 +69,6 @@ export class HandOver {
   readonly loop: Loop
   readonly #options: HandOverOptions
   readonly #queue: HandOverQueue
-  /** Jobs that the database refuses to write. */
-  readonly #setAside: SetAside
   /** After a callback that took too long: one, then more again, so that the job that is at fault is found. */
   #most = AT_ONCE
   #promotes = false
@@ -87,17 +83,7 @@ export class HandOver {
     this.#options = options
     const { share, mostMs } = DEADLINE
     this.#queue = { ...options.queue, deadlineMs: Math.min(mostMs, Math.floor(options.leaseMs * share)) }
-    this.#setAside = new SetAside({
-      ...ROW_BACK_OFF,
-      now: () => performance.now(),
-      onAdded: (id, error) => this.#refused.set(id, error),
-    })
     this.loop = new Loop({ name: 'hand-over', pass: () => this.pass(), onError: options.onError })
-  }
-
-  /** How many jobs wait for their back-off because the database refuses to write them. */
-  setAside(): number {
-    return this.#setAside.ids().length
   }
 
   /** A waiting job may be due. */
@@ -130,7 +116,7 @@ export class HandOver {
     const { store, onError } = this.#options
     this.#promotes = false
     try {
-      await store.promoteDue(PROMOTE_AT_ONCE, this.#setAside)
+      await store.promoteDue(PROMOTE_AT_ONCE, (id, error) => this.#refused.set(id, error))
     } catch (error) {
       if (isA(error, StoreUnavailableError)) throw error
       // Jobs that cannot be made claimable must not prevent others from being handed over.
@@ -151,7 +137,7 @@ export class HandOver {
           for (const job of offered) this.#offered.set(job.id, job)
           await queue.submit(offered.map(withoutClaim), { tx, signal })
         },
-        this.#setAside,
+        (id, error) => this.#refused.set(id, error),
       )
       this.#most = Math.min(AT_ONCE, this.#most * 2)
       this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup
@@ -175,7 +161,7 @@ export class HandOver {
 
   /** Without reports, the hand-over is the end. If that cannot be written, a sweep ends them. */
   async #handedOver(jobs: readonly ClaimedJob[]): Promise<void> {
-    const { store, onHandedOver, onSettled } = this.#options
+    const { store, onHandedOver, onSettled, onError } = this.#options
     for (const job of jobs) onHandedOver(job)
     if (this.#queue.reports || jobs.length === 0) return
     const ends = jobs.map((job) => ({
@@ -183,10 +169,11 @@ export class HandOver {
       end: { kind: 'success', result: null } as const,
       policy: job.policy,
     }))
-    onSettled(await store.settle(ends, END_RULES))
+    const result = await store.settle(ends)
+    for (const { error } of result.refused) onError(error, 'hand-over')
+    onSettled(result)
   }
 
-  /** Their rows say why and until when they wait. */
   async #postpone(): Promise<void> {
     const { store, redaction, argsLimit, onRefused, onError } = this.#options
     const refused = [...this.#refused].map(([id, thrown]) => {
@@ -202,7 +189,6 @@ export class HandOver {
     for (const { id, thrown } of refused) onRefused(id, thrown)
     try {
       await store.postpone(refused)
-      for (const { id } of refused) this.#setAside.forget(id)
     } catch (error) {
       if (isA(error, StoreUnavailableError)) throw error
       onError(error, 'hand-over')

@@ -60,7 +60,7 @@ export class JobExecutor {
       wakeClaims,
       isStopping: () => this.#claims.isStopping(),
     })
-    this.#claims = new ClaimLoop({ ...options, attempts, capacity, unanswered, waiting: ahead })
+    this.#claims = new ClaimLoop({ ...options, capacity, unanswered, waiting: ahead })
     this.#ahead = ahead
     this.#capacity = capacity
     this.#unanswered = unanswered
@@ -123,11 +123,6 @@ export class JobExecutor {
     await this.journal.flush()
     this.#onWake = null
     return attempts
-  }
-
-  /** How many jobs wait for their back-off. */
-  setAside(): number {
-    return this.attempts.setAside.ids().length + this.#claims.setAsideCount()
   }
 
   /** Stops claiming, waits for handlers during the grace period, aborts their signals, and releases remaining jobs. */

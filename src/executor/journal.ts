@@ -1,5 +1,4 @@
 import type { Loop } from '../loop.ts'
-import { Halving, isOfARow } from '../model/halves.ts'
 import type { Fence } from '../model/job.ts'
 import type { ExecutingStore, JobProgress, NewLogLine } from '../store/executing-store.ts'
 import { LineQueue } from './line-queue.ts'
@@ -40,8 +39,6 @@ export class Journal {
   readonly #onDropped: JournalOptions['onDropped']
   readonly #lines: LineQueue
   readonly #progress = new Map<string, WaitingProgress>()
-  /** Never gives up on a batch: what the database refuses is dropped at once. */
-  readonly #halving = new Halving(Infinity)
   readonly #lineWriter: Writer
   readonly #progressWriter: Writer
   #isOver = false
@@ -138,33 +135,27 @@ export class Journal {
 
   async #writeLines(): Promise<void> {
     // Lines that are added meanwhile are left for the next write, so that each one ends.
-    for (let left = this.#lines.length; left > 0; left -= LINES_AT_ONCE)
-      await this.#isolated(this.#lineWriter, this.#lines.first(Math.min(left, LINES_AT_ONCE)), {
-        write: async (lines) => {
-          await this.#store.appendLogs(lines)
-          this.#lines.remove(lines)
-        },
-        drop: (line) => {
-          this.#lines.remove([line])
-          return `a log line of the job '${line.jobId}'`
-        },
-      })
+    for (let count = this.#lines.length; count > 0; count -= LINES_AT_ONCE) {
+      const lines = this.#lines.first(Math.min(count, LINES_AT_ONCE))
+      const { left, refused } = await this.#store.appendLogs(lines)
+      this.#lines.remove(lines.slice(0, lines.length - left.length))
+      for (const { item, error } of refused) this.#drop(`a log line of the job '${item.jobId}'`, error)
+      this.#lineWriter.succeeded()
+      if (left.length > 0) return
+    }
   }
 
   async #writeProgress(): Promise<void> {
     // Of jobs that are added meanwhile, too, the progress is left for the next write.
     const entries = [...this.#progress.values()]
-    for (let from = 0; from < entries.length; from += PROGRESS_AT_ONCE)
-      await this.#isolated(this.#progressWriter, entries.slice(from, from + PROGRESS_AT_ONCE), {
-        write: async (some) => {
-          const locked = new Set<JobProgress>(await this.#store.saveProgress(some))
-          for (const entry of some) if (!locked.has(entry)) this.#remove(entry)
-        },
-        drop: (entry) => {
-          this.#remove(entry)
-          return `progress of the job '${entry.fence.id}'`
-        },
-      })
+    for (let from = 0; from < entries.length; from += PROGRESS_AT_ONCE) {
+      const some = entries.slice(from, from + PROGRESS_AT_ONCE)
+      const { left, refused } = await this.#store.saveProgress(some)
+      const isLeft = new Set<JobProgress>(left)
+      for (const entry of some) if (!isLeft.has(entry)) this.#remove(entry)
+      for (const { item, error } of refused) this.#drop(`progress of the job '${item.fence.id}'`, error)
+      this.#progressWriter.succeeded()
+    }
   }
 
   #remove(entry: WaitingProgress): void {
@@ -174,28 +165,8 @@ export class Journal {
     else if (last !== undefined) last.since = performance.now()
   }
 
-  /** An item that the database refuses is reported and dropped, and never affects the others. */
-  async #isolated<Item>(
-    writer: Writer,
-    items: readonly Item[],
-    of: {
-      readonly write: (items: readonly Item[]) => Promise<void>
-      /** @returns what the item is */
-      readonly drop: (item: Item) => string
-    },
-  ): Promise<void> {
-    await this.#halving.run(items, {
-      work: async (some) => {
-        await of.write(some)
-        writer.succeeded()
-      },
-      refused: (item, error) => {
-        this.#onDropped(
-          new Error(`The database rejected ${of.drop(item)}, which is dropped`, { cause: error }),
-        )
-        writer.succeeded()
-      },
-      isOfAnItem: isOfARow,
-    })
+  /** What the database refuses is reported and dropped. */
+  #drop(what: string, cause: unknown): void {
+    this.#onDropped(new Error(`The database rejected ${what}, which is dropped`, { cause }))
   }
 }

@@ -2,7 +2,6 @@ import { CancelledError, LeaseLostError, StoppedError } from '../errors.ts'
 import { Loop } from '../loop.ts'
 import { shownInput } from '../model/input.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
-import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
 import type { AttemptEnd } from '../model/settle.ts'
 import type { EndedAttempt, ExecutingStore } from '../store/executing-store.ts'
 import { AttemptRunner } from './attempt-runner.ts'
@@ -11,20 +10,15 @@ import type { Journal } from './journal.ts'
 import type { JobExecutorOptions } from './options.ts'
 
 interface RunningAttemptsOptions extends Omit<JobExecutorOptions, 'store'> {
-  readonly store: Pick<ExecutingStore, 'stopRequests'>
+  readonly store: Pick<ExecutingStore, 'stopRequests' | 'leaveOut'>
   readonly journal: Journal
   /** An attempt ended. null: the job no longer belongs to this worker, and nothing may be written. */
   readonly onEnded: (end: EndedAttempt | null, ranMs: number) => void
 }
 
-/** A job that cannot be started is claimed again after this time. */
-const NOT_STARTED = { ...ROW_BACK_OFF, firstMs: 1000, now: () => performance.now() }
-
 /** The attempts that run in this process. Its loop aborts those whose jobs were cancelled. */
 export class RunningAttempts {
   readonly loop: Loop
-  /** Jobs that this worker could not claim or start. */
-  readonly setAside: SetAside
   readonly #options: RunningAttemptsOptions
   readonly #running = new Map<string, AttemptRunner>()
   /** Of each attempt that runs: when its signal fires, and then when it ends without its handler. */
@@ -41,7 +35,6 @@ export class RunningAttempts {
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options
-    this.setAside = new SetAside({ ...NOT_STARTED, onAdded: options.onUnstartable })
     this.loop = new Loop({
       name: 'stop requests',
       pass: () => this.#abortCancelled(),
@@ -81,10 +74,11 @@ export class RunningAttempts {
   start(job: ClaimedJob): void {
     try {
       this.#start(job)
-      this.setAside.forget(job.id)
     } catch (error) {
-      this.setAside.add(job.id, error)
-      this.#options.onEnded({ fence: fenceOf(job), end: { kind: 'released' }, policy: job.policy }, 0)
+      const { store, onUnstartable, onEnded } = this.#options
+      store.leaveOut(job)
+      onUnstartable(job.id, error)
+      onEnded({ fence: fenceOf(job), end: { kind: 'released' }, policy: job.policy }, 0)
     }
   }
 

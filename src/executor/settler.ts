@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Loop } from '../loop.ts'
-import { Halving } from '../model/halves.ts'
 import { type Fence, fenceText } from '../model/job.ts'
 import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
-import { REJECTED_RETRY_MS, settleIsolated } from './settle-isolated.ts'
 
 const AT_ONCE = 200
 /** An end whose row is locked by another transaction is retried after this time. */
 const LOCKED_RETRY_MS = 250
+/** An end that the database refuses is retried after this time: the cause may have been repaired. */
+const REJECTED_RETRY_MS = 300_000
 /**
  * Up to this many ends that cannot be written now, because their row is locked or the database rejects them, do not
  * count against capacity: one lock must not stop a worker. Further ones count, because a crash repeats the run of each.
@@ -48,8 +48,6 @@ export class Settler {
   /** When each end was found locked, in the order of retries. Times are by performance.now(). */
   readonly #locked = { since: new Map<EndedAttempt, number>(), retryAt: 0 }
   readonly #rejected = { ends: [] as EndedAttempt[], retryAt: Infinity }
-  readonly #writing = new Halving()
-  readonly #retrying = new Halving()
   readonly #whenEmpty: (() => void)[] = []
 
   constructor(options: SettlerOptions) {
@@ -125,7 +123,7 @@ export class Settler {
 
   async #write(): Promise<void> {
     const batch = this.#queue.slice(0, AT_ONCE)
-    const result = await this.#settle(batch, this.#writing)
+    const result = await this.#settle(batch)
     // Removed only now: if the write fails, the ends stay in the queue.
     this.#queue.splice(0, batch.length)
     if (this.#locked.since.size === 0) this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
@@ -137,7 +135,7 @@ export class Settler {
     const batch = [...this.#locked.since.keys()].slice(0, AT_ONCE)
     // Also applies if this retry fails, so that other ends are written in between.
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
-    const result = await this.#settle(batch, this.#retrying)
+    const result = await this.#settle(batch)
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const since = new Map(batch.map((end) => [fenceText(end.fence), this.#locked.since.get(end)]))
     for (const end of batch) this.#locked.since.delete(end)
@@ -147,15 +145,12 @@ export class Settler {
     if (result.locked.length < batch.length) this.#options.onSettled(result)
   }
 
-  async #settle(batch: readonly EndedAttempt[], halving: Halving): Promise<SettleResult> {
-    const rejected: { end: EndedAttempt; error: unknown }[] = []
-    const result = await settleIsolated(this.#options.store, batch, halving, (end, error) =>
-      rejected.push({ end, error }),
-    )
-    for (const { end, error } of rejected) {
-      this.#rejected.ends.push(end)
+  async #settle(batch: readonly EndedAttempt[]): Promise<SettleResult> {
+    const result = await this.#options.store.settle(batch)
+    for (const { item, error } of result.refused) {
+      this.#rejected.ends.push(item)
       this.#rejected.retryAt = performance.now() + REJECTED_RETRY_MS
-      this.#options.onRejected(end, error)
+      this.#options.onRejected(item, error)
     }
     return result
   }

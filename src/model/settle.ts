@@ -133,3 +133,25 @@ export function retryDelayOf(
   if (policy.retryBackoff === 'fixed') return delayMs
   return delayMs * Math.min(2 ** (retry - 1), LARGEST_FACTOR)
 }
+
+/** The same end without its result or error text. @param reason  why they cannot be stored */
+export function withoutTexts(end: AttemptEnd, reason: string): AttemptEnd {
+  switch (end.kind) {
+    case 'success':
+      return end.result === null
+        ? end
+        : { kind: 'error', error: `The result of the run could not be stored: ${reason}`, permanent: true }
+    case 'error':
+    case 'timeout':
+    case 'lost':
+    case 'cancelled':
+    case 'unreported':
+      return { ...end, error: `The error of the run could not be stored: ${reason}` }
+    case 'released':
+    case 'unstarted':
+    case 'snoozed':
+      return end
+    default:
+      return end satisfies never
+  }
+}

@@ -7,7 +7,6 @@
  * schedule that stays marked is due again for every worker when its lease ends.
  */
 import { Loop } from '../loop.ts'
-import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
 import { plan } from '../model/plan.ts'
 import type {
   Mark,
@@ -64,23 +63,11 @@ export class Scheduler {
   readonly #options: SchedulerOptions
   /** Marked by this worker, but not submitted: locked by another transaction, or the submission failed. */
   #deferred: readonly Mark[] = []
-  /** Due schedules that the database refuses to mark. */
-  readonly #notMarked: SetAside
   readonly #pace = new Pace()
 
   constructor(options: SchedulerOptions) {
     this.#options = options
-    this.#notMarked = new SetAside({
-      ...ROW_BACK_OFF,
-      now: () => performance.now(),
-      onAdded: options.onUnsubmittable,
-    })
     this.loop = new Loop({ name: 'scheduler', pass: () => this.pass(), onError: options.onError })
-  }
-
-  /** How many schedules wait for their back-off. */
-  setAside(): number {
-    return this.#notMarked.ids().length
   }
 
   /** The ids of schedules whose slots come faster than they can be submitted. */
@@ -124,12 +111,12 @@ export class Scheduler {
 
   /** Marks the next due schedules, behind those of a batch. */
   async #mark({ behind }: Batch): Promise<Batch> {
-    const { store, worker, leaseMs, batch } = this.#options
+    const { store, worker, leaseMs, batch, onUnsubmittable } = this.#options
     const id = worker()
     // Currently not registered: deferred marks wait.
     if (id === null) return NOTHING
     const most = batch()
-    const marks = await store.markDue(id, most, leaseMs, this.#notMarked, behind)
+    const marks = await store.markDue(id, most, leaseMs, behind, onUnsubmittable)
     const isFull = marks.length === most
     // Others may be due before those behind which it has continued.
     return { worker: id, marks, isFull: isFull || behind.length > 0, behind: isFull ? marks : [] }
@@ -149,7 +136,7 @@ export class Scheduler {
     if (marks.length === 0) return []
     const { reserve, onUnsubmittable, onSubmitted, onProgress } = this.#options
     const reservation = reserve(worker, marks.length)
-    const { submissions, started, locked, left, failed } = await this.#write(
+    const { submissions, started, locked, left, refused } = await this.#write(
       worker,
       marks,
       reservation,
@@ -162,7 +149,7 @@ export class Scheduler {
     this.#deferred = [...this.#deferred, ...locked]
     for (const submission of submissions) this.#pace.submitted(submission)
     try {
-      for (const { id, error } of failed) onUnsubmittable(id, error)
+      for (const { item, error } of refused) onUnsubmittable(item.id, error)
       if (submissions.length > 0) onSubmitted(submissions)
     } finally {
       reservation?.commit(started)

@@ -1,7 +1,5 @@
 import { StoreUnavailableError } from '../errors.ts'
-import type { EndRules } from '../model/end-rules.ts'
 import type { ClaimedJob, Fence } from '../model/job.ts'
-import type { SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { AttemptEnd, JobOutcome } from '../model/settle.ts'
 
@@ -18,6 +16,28 @@ export class CallbackTooSlowError extends StoreUnavailableError {}
  * such as DDL, or by ignoring a deadlock. What was written before may be committed.
  */
 export class TransactionEndedError extends StoreUnavailableError {}
+
+/** A row that the database refused to write. */
+export interface Refusal<Item> {
+  readonly item: Item
+  readonly error: unknown
+}
+
+/** Every row that was tried was refused for the same reason, so the server may be at fault. No row is left out. */
+export class AllRefusedError extends Error {
+  override readonly name = 'AllRefusedError'
+}
+
+/** Called with the id of each row that the database refuses to write. The store leaves it out until its back-off ends. */
+export type OnRefused = (id: string, error: unknown) => void
+
+/** What was not written. */
+export interface Unwritten<Item> {
+  /** Because others have locked it, or after an error: write these again. */
+  readonly left: readonly Item[]
+  /** Because the database refuses it. */
+  readonly refused: readonly Refusal<Item>[]
+}
 
 /** A line that a handler has logged. */
 export interface NewLogLine {
@@ -87,13 +107,14 @@ export interface SettleResult {
   readonly lost: readonly Fence[]
   /** The row of the job or its schedule is locked by another transaction: settle these again. */
   readonly locked: readonly EndedAttempt[]
+  /** The database refuses these, even without their results and error texts. */
+  readonly refused: readonly Refusal<EndedAttempt>[]
 }
 
 export interface ClaimOptions {
   /** For some tasks, the most of their jobs to claim. */
   readonly taskLimits?: ReadonlyMap<string, number>
-  /** Jobs to leave out; jobs that cannot be written are added. */
-  readonly setAside?: SetAside
+  readonly onRefused?: OnRefused
   /**
    * How many more jobs to claim that start later, if they start at all: only jobs with retries left, because a worker
    * that dies loses them.
@@ -127,10 +148,9 @@ export interface ExecutingStore {
   /**
    * Makes waiting jobs claimable once their time has come.
    *
-   * @param setAside  jobs to leave out; jobs that cannot be written are added
    * @returns how many
    */
-  promoteDue(limit: number, setAside?: SetAside): Promise<number>
+  promoteDue(limit: number, onRefused?: OnRefused): Promise<number>
 
   /**
    * Claims jobs for this worker. Groups and tasks take turns. Within a turn, jobs with a higher priority come first,
@@ -148,9 +168,15 @@ export interface ExecutingStore {
     options?: ClaimOptions,
   ): Promise<ClaimedJob[]>
 
+  /** Claims leave out a job that this worker cannot start, until its back-off ends. */
+  leaveOut(job: ClaimedJob): void
+
+  /** How many jobs are left out because the database refused to write them, or this worker cannot start them. */
+  leftOut(): number
+
   /**
    * Claims jobs of an external queue, for `submit` to insert them there: all of it is committed together. If `submit`
-   * throws, the jobs are tried in halves, and those that are rejected are set aside.
+   * throws, the jobs are tried in halves, and those that are refused are left out until their back-off ends.
    *
    * @param submit  gets the connection of the open transaction, and a signal that is aborted at the deadline. It may be
    *   called again with the same jobs
@@ -163,7 +189,7 @@ export interface ExecutingStore {
     limit: number,
     afterGroup: string,
     submit: (jobs: readonly ClaimedJob[], connection: object, signal: AbortSignal) => Promise<void>,
-    setAside?: SetAside,
+    onRefused?: OnRefused,
   ): Promise<ClaimedJob[]>
 
   /**
@@ -180,38 +206,35 @@ export interface ExecutingStore {
     tasks: readonly string[],
   ): Promise<readonly { readonly task: string; readonly queue: string }[]>
 
-  /** Lets jobs that were refused wait for their next hand-over, longer each time. */
+  /** Lets jobs that were refused wait for their next hand-over, longer each time. Their rows say why and until when. */
   postpone(refused: readonly { readonly id: string; readonly error: string }[]): Promise<void>
 
   /** Which of these claims of a worker are committed, and in the external queue. */
   handedOver(worker: string, claims: readonly Fence[]): Promise<Fence[]>
 
   /**
-   * Writes the ends of attempts whose jobs are still held by their worker.
+   * Writes the ends of attempts whose jobs are still held by their worker. If the database refuses a result or an error
+   * text, the end is written without it.
    *
-   * @param rules  decide what the ends mean for the locked jobs and for their schedules
+   * @throws AllRefusedError when every end that was tried is refused
    */
-  settle(attempts: readonly EndedAttempt[], rules: EndRules): Promise<SettleResult>
+  settle(attempts: readonly EndedAttempt[]): Promise<SettleResult>
 
   /** Those of these attempts whose jobs were asked to stop. */
   stopRequests(attempts: readonly Fence[]): Promise<readonly Fence[]>
 
-  /**
-   * Stores the progress of different jobs.
-   *
-   * @returns those whose rows are locked by other transactions: save these again
-   */
-  saveProgress(progress: readonly JobProgress[]): Promise<readonly JobProgress[]>
+  /** Stores the progress of different jobs. */
+  saveProgress(progress: readonly JobProgress[]): Promise<Unwritten<JobProgress>>
 
-  appendLogs(lines: readonly NewLogLine[]): Promise<void>
+  /** Stores lines in their order: those that are left are the last ones. */
+  appendLogs(lines: readonly NewLogLine[]): Promise<Unwritten<NewLogLine>>
 
   /** The running jobs of this worker, as attempts that end as released. */
   held(worker: string): Promise<EndedAttempt[]>
 
   /**
-   * Running jobs whose worker is no longer registered, and jobs whose external queue should have reported their end.
-   *
-   * @param except  jobs to leave out
+   * Running jobs whose worker is no longer registered, and jobs whose external queue should have reported their end,
+   * except for those whose ends `settle` could not write, until their back-off ends.
    */
-  orphans(limit: number, except?: readonly string[]): Promise<EndedAttempt[]>
+  orphans(limit: number): Promise<EndedAttempt[]>
 }

@@ -1,7 +1,7 @@
 import type { ClaimedJob } from '../model/job.ts'
 import type { FrozenTime, OpenJobs, Plan, Plannable } from '../model/plan.ts'
-import type { SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
+import type { OnRefused, Refusal } from './executing-store.ts'
 
 /** The state of the database at one instant, read by one statement. */
 export interface Look {
@@ -69,8 +69,8 @@ export interface SubmitResult {
   readonly locked: readonly Mark[]
   /** Not planned yet, because the others were enough for one transaction: submit them next. */
   readonly left: readonly Mark[]
-  /** Schedules that the database permanently rejects. They keep their mark as back-off. */
-  readonly failed: readonly { readonly id: string; readonly error: unknown }[]
+  /** Schedules that cannot be planned, or that the database refuses. They keep their mark as back-off. */
+  readonly refused: readonly Refusal<Mark>[]
 }
 
 /**
@@ -120,7 +120,6 @@ export interface SchedulingStore {
    * lease: when it ends, the schedule is due again for every worker.
    *
    * @param limit  the most schedules to mark, earliest first
-   * @param setAside  schedules to leave out; schedules that cannot be written are added
    * @param behind  the marks of an earlier call: continues behind them
    * @returns empty when nothing is due, or when other workers have marked what is due
    */
@@ -128,9 +127,12 @@ export interface SchedulingStore {
     worker: string,
     limit: number,
     leaseMs: number,
-    setAside?: SetAside,
     behind?: readonly Mark[],
+    onRefused?: OnRefused,
   ): Promise<Mark[]>
+
+  /** How many schedules are left out because the database refused to mark them. */
+  leftOut(): number
 
   /**
    * Plans and submits marked schedules in one transaction: it commits the jobs, the next run and the end of the mark

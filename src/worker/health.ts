@@ -82,7 +82,7 @@ export interface Vitals {
   readonly rejected: number
   readonly log: UnwrittenLog
   /** Schedules and jobs that failed and wait for their back-off. */
-  readonly setAside: number
+  readonly leftOut: number
   /** Schedules whose slots come faster than they can be submitted. */
   readonly behind: readonly string[]
   /** Schedules of which this worker has seen an attempt fail, and whose retry is still to come. */
@@ -297,7 +297,7 @@ function logWarnings({ log: { lines, progress, ms, dropped } }: Vitals): HealthN
 }
 
 function lasting(vitals: Vitals): HealthNote[] {
-  const { clock, abandonedHandlers, setAside, behind, retries, lockedWorkers, slotsInFuture } = vitals
+  const { clock, abandonedHandlers, leftOut, behind, retries, lockedWorkers, slotsInFuture } = vitals
   const notes = lockedWorkers.map(
     (id): HealthNote => ({
       code: 'locked-worker',
@@ -313,11 +313,11 @@ function lasting(vitals: Vitals): HealthNote[] {
       text: `the schedule ${first}${others.length === 0 ? ' has a slot that its timer does not' : ` and ${others.length} more have slots that their timers do not`} explain, because the database's clock was ahead: nothing is submitted before that time; pause and resume, or set nextrun = NULL (done: reset)`,
     })
   }
-  if (setAside > 0) {
+  if (leftOut > 0) {
     notes.push({
       code: 'set-aside',
       subject: null,
-      text: `${setAside === 1 ? '1 schedule or job is' : `${setAside} schedules or jobs are`} skipped for up to five minutes after an error: the log names ${setAside === 1 ? 'it' : 'them'}; repair the row, or what refuses to write it`,
+      text: `${leftOut === 1 ? '1 schedule or job is' : `${leftOut} schedules or jobs are`} skipped for up to five minutes after an error: the log names ${leftOut === 1 ? 'it' : 'them'}; repair the row, or what refuses to write it`,
     })
   }
   for (const id of behind.slice(0, MOST_NAMED)) {

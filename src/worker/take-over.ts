@@ -1,9 +1,12 @@
-import { REJECTED_RETRY_MS, settleIsolated } from '../executor/settle-isolated.ts'
+import { isA, StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
-import { AllRefusedError, Halving, isOfARow } from '../model/halves.ts'
 import { plannedInFuture } from '../model/future-slots.ts'
-import { SetAside } from '../model/set-aside.ts'
-import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import {
+  AllRefusedError,
+  type EndedAttempt,
+  type ExecutingStore,
+  type SettleResult,
+} from '../store/executing-store.ts'
 import type { SchedulingStore } from '../store/scheduling-store.ts'
 
 export interface TakeOverOptions {
@@ -29,7 +32,6 @@ const LEASES_PER_WHOLE_SWEEP = { quick: 1, slow: 5 }
 /** A sweep is quick if it takes less than this share of the lease, or less than this many ms. */
 const QUICK_SWEEP = { share: 1 / 500, ms: 50 }
 const ORPHANS_AT_ONCE = 200
-const MOST_REJECTED = 1000
 /** The most schedules with a slot in the future that health counts. */
 const MOST_IN_FUTURE = 100
 
@@ -41,9 +43,6 @@ export class TakeOver {
   /** Not that of the heartbeat, which waits only for the row of this worker. */
   readonly loop: Loop
   readonly #options: TakeOverOptions
-  readonly #halving = new Halving()
-  /** Orphans whose end the database rejects. */
-  readonly #rejected: SetAside
   #mayHaveOrphans = false
   #slotsInFuture: readonly string[] = []
   /** A pass is as long as a beat. */
@@ -58,17 +57,6 @@ export class TakeOver {
       longestBackOffMs: options.beatMs,
       onError: options.onError,
     })
-    this.#rejected = new SetAside({
-      firstMs: REJECTED_RETRY_MS,
-      longestMs: REJECTED_RETRY_MS,
-      most: MOST_REJECTED,
-      now: options.monotonicNow,
-    })
-  }
-
-  /** How many orphans wait for their back-off. */
-  setAside(): number {
-    return this.#rejected.ids().length
   }
 
   /** The schedules whose slots are further in the future than their timers explain, at the last sweep of everything. */
@@ -129,7 +117,7 @@ export class TakeOver {
         await this.#settleOrphans(started)
         return
       } catch (error) {
-        if (!isOfARow(error)) throw error
+        if (isA(error, StoreUnavailableError)) throw error
         onError(error, 'take-over')
         // Retries at once, because each time more orphans are tried, and ones that can be settled may follow the
         // rejected ones.
@@ -142,7 +130,7 @@ export class TakeOver {
   async #settleOrphans(started: number): Promise<void> {
     const { executing, beatMs, monotonicNow, worker, onEvicted, onRejected, onTakenOver } = this.#options
     for (;;) {
-      const orphans = await executing.orphans(ORPHANS_AT_ONCE, this.#rejected.ids())
+      const orphans = await executing.orphans(ORPHANS_AT_ONCE)
       this.#mayHaveOrphans = orphans.length > 0
       // However many orphans there are, sweeps get their turn.
       if (!this.#mayHaveOrphans || monotonicNow() - started > beatMs) return
@@ -152,15 +140,11 @@ export class TakeOver {
         onEvicted()
         return
       }
-      let rejected = 0
-      const result = await settleIsolated(executing, orphans, this.#halving, (attempt, error) => {
-        rejected += 1
-        this.#rejected.add(attempt.fence.id, error)
-        onRejected(attempt, error)
-      })
+      const result = await executing.settle(orphans)
+      for (const { item, error } of result.refused) onRejected(item, error)
       onTakenOver(result)
       // Orphans that another transaction has locked are taken over in the next pass.
-      if (result.settled.length + rejected === 0) return
+      if (result.settled.length + result.refused.length === 0) return
     }
   }
 }

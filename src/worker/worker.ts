@@ -192,11 +192,7 @@ export class Worker {
       lockedMs: unwritten?.lockedMs ?? 0,
       rejected: unwritten?.rejected ?? 0,
       log: this.#executor?.journal.unwritten() ?? { lines: 0, progress: 0, ms: 0, dropped: 0 },
-      setAside:
-        this.#membership.takeOver.setAside() +
-        (this.#scheduler?.setAside() ?? 0) +
-        (this.#executor?.setAside() ?? 0) +
-        (this.#handOver?.setAside() ?? 0),
+      leftOut: this.#options.store.scheduling.leftOut() + this.#options.store.executing.leftOut(),
       behind: this.#scheduler?.behind() ?? [],
       retries: this.#retries.waiting(this.#options.now()),
       isRowLocked: this.#membership.isLocked(),

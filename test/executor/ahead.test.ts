@@ -1,13 +1,11 @@
 /** Jobs that are claimed while there is no capacity for them: when, how many, and what becomes of those that do not start. */
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Handler } from '../../src/executor/handler.ts'
-import { JobExecutor } from '../../src/executor/job-executor.ts'
 import { type ClaimedJob, fenceOf } from '../../src/model/job.ts'
-import { Redaction } from '../../src/model/redaction.ts'
-import { DEFAULT_ARGS_LIMIT, task } from '../../src/model/task.ts'
+import { task } from '../../src/model/task.ts'
 import type { EndedAttempt, SettleResult } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
-import { claimed, executingStore } from './claimed.ts'
+import { claimed, executorOn, NOTHING } from './claimed.ts'
 
 const CONCURRENCY = 10
 
@@ -65,11 +63,10 @@ function busy({
       endedAt: new Date(0),
       promoted: null,
     }))
-    return { settled, lost: [], locked: [] }
+    return { ...NOTHING, settled }
   }
-  const executor = new JobExecutor({
-    store: {
-      ...executingStore,
+  const executor = executorOn(
+    {
       claim: async (_worker, _tasks, limit, _after, { ahead = 0, taskLimits = new Map(), cursor } = {}) => {
         await state.claiming
         state.claims.push({ limit, ahead })
@@ -89,37 +86,21 @@ function busy({
         )
       },
     },
-    worker: () => state.worker,
-    handlers: new Map([
-      [
-        'noop',
-        {
-          task: task('noop', most === Infinity ? {} : { concurrency: most }),
-          handler: async (context) => {
-            state.started.push(context.job.id)
-            state.running += 1
-            await handler(context)
-            state.running -= 1
-          },
-        },
-      ],
-    ]),
-    middleware: null,
-    delayFactor: () => 1,
-    redaction: new Redaction([]),
-    argsLimit: DEFAULT_ARGS_LIMIT,
-    concurrency,
-    pollIntervalMs: 3_600_000,
-    now: () => new Date(),
-    onStarted: () => {},
-    onSettled: ({ settled }) => void state.settled.push(...settled.map(({ id }) => id)),
-    onRejected: () => {},
-    onUnstartable: () => {},
-    onDropped: () => {},
-    onError: (error) => {
-      throw error
+    {
+      task: task('noop', most === Infinity ? {} : { concurrency: most }),
+      handler: async (context) => {
+        state.started.push(context.job.id)
+        state.running += 1
+        await handler(context)
+        state.running -= 1
+      },
     },
-  })
+    {
+      worker: () => state.worker,
+      concurrency,
+      onSettled: ({ settled }) => void state.settled.push(...settled.map(({ id }) => id)),
+    },
+  )
   executor.start()
   executor.wake()
   return { executor, state }

@@ -2,15 +2,14 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { AttemptTimeoutError, CancelledError } from '../../src/errors.ts'
 import type { Handler, HandlerContext } from '../../src/executor/handler.ts'
-import { JobExecutor } from '../../src/executor/job-executor.ts'
 import type { JobExecutorOptions } from '../../src/executor/options.ts'
 import type { ClaimedJob } from '../../src/model/job.ts'
 import { Redaction } from '../../src/model/redaction.ts'
 import type { StandardSchema } from '../../src/model/standard-schema.ts'
-import { DEFAULT_ARGS_LIMIT, DEFAULT_POLICY, task } from '../../src/model/task.ts'
+import { DEFAULT_POLICY, task } from '../../src/model/task.ts'
 import type { EndedAttempt, ExecutingStore } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
-import { claimed, executingStore } from './claimed.ts'
+import { claimed, executorOn, NOTHING, WRITTEN } from './claimed.ts'
 
 interface Given extends Partial<Pick<JobExecutorOptions, 'middleware' | 'redaction'>> {
   readonly jobs: readonly ClaimedJob[]
@@ -26,37 +25,18 @@ async function running({ jobs, handler, schema, store, ...options }: Given) {
   const queue = [...jobs]
   const ends = new Map<string, EndedAttempt['end'] & { readonly ms: number }>()
   const began = performance.now()
-  const executor = new JobExecutor({
-    store: {
-      ...executingStore,
+  const executor = executorOn(
+    {
       claim: () => Promise.resolve(queue.splice(0)),
       settle: (attempts) => {
         for (const { fence, end } of attempts) ends.set(fence.id, { ...end, ms: performance.now() - began })
-        return Promise.resolve({ settled: [], lost: [], locked: [] })
+        return Promise.resolve(NOTHING)
       },
       ...store,
     },
-    worker: () => 'w/1',
-    handlers: new Map([
-      ['noop', { task: schema === undefined ? task('noop') : task('noop', { args: schema }), handler }],
-    ]),
-    middleware: null,
-    delayFactor: () => 1,
-    redaction: new Redaction([]),
-    argsLimit: DEFAULT_ARGS_LIMIT,
-    concurrency: 10_000,
-    pollIntervalMs: 3_600_000,
-    now: () => new Date(0),
-    onStarted: () => {},
-    onSettled: () => {},
-    onRejected: () => {},
-    onUnstartable: () => {},
-    onDropped: () => {},
-    onError: (error) => {
-      throw error
-    },
-    ...options,
-  })
+    { task: schema === undefined ? task('noop') : task('noop', { args: schema }), handler },
+    { concurrency: 10_000, ...options },
+  )
   executor.start()
   executor.wake()
   await settledDown()
@@ -116,10 +96,13 @@ it('a copy of the context has everything, and its functions need no object', asy
   const { ends } = await running({
     jobs: [claimed('j')],
     store: {
-      appendLogs: async (lines) => void written.push(...lines),
+      appendLogs: async (lines) => {
+        written.push(...lines)
+        return WRITTEN
+      },
       saveProgress: async (progress) => {
         written.push(...progress)
-        return []
+        return WRITTEN
       },
     },
     handler: async (context) => {

@@ -1,11 +1,8 @@
 /** What a busy worker asks of its database: few and full batches, and no look that could find nothing new. */
 import { expect, it } from 'vitest'
-import { JobExecutor } from '../../src/executor/job-executor.ts'
-import { DEFAULT_ARGS_LIMIT, task } from '../../src/model/task.ts'
-import { Redaction } from '../../src/model/redaction.ts'
 import type { ExecutingStore } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
-import { claimed, executingStore } from './claimed.ts'
+import { claimed, executorOn, NOTHING } from './claimed.ts'
 
 const CONCURRENCY = 200
 
@@ -15,8 +12,7 @@ it('jobs that end together free capacity for one full claim and are written as o
   let given = 0
   let settled = 0
   const all = gate()
-  const store: ExecutingStore = {
-    ...executingStore,
+  const store: Partial<ExecutingStore> = {
     claim: (_worker, _tasks, limit) => {
       const ids = Array.from({ length: Math.min(limit, jobs - given) }, (_, index) => `j${given + index}`)
       given += ids.length
@@ -27,34 +23,14 @@ it('jobs that end together free capacity for one full claim and are written as o
       calls.settles.push(attempts.length)
       settled += attempts.length
       if (settled === jobs) all.open()
-      return Promise.resolve({ settled: [], lost: [], locked: [] })
+      return Promise.resolve(NOTHING)
     },
     stopRequests: () => {
       calls.stopLooks += 1
       return Promise.resolve([])
     },
   }
-  const executor = new JobExecutor({
-    store,
-    worker: () => 'w/1',
-    handlers: new Map([['noop', { task: task('noop'), handler: () => Promise.resolve() }]]),
-    middleware: null,
-    delayFactor: () => 1,
-    redaction: new Redaction([]),
-    argsLimit: DEFAULT_ARGS_LIMIT,
-    concurrency: CONCURRENCY,
-    // Longer than any test takes.
-    pollIntervalMs: 3_600_000,
-    now: () => new Date(),
-    onStarted: () => {},
-    onSettled: () => {},
-    onRejected: () => {},
-    onUnstartable: () => {},
-    onDropped: () => {},
-    onError: (error) => {
-      throw error
-    },
-  })
+  const executor = executorOn(store, () => Promise.resolve(), { concurrency: CONCURRENCY })
   executor.start()
   executor.wake()
   await all.promise

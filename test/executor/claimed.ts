@@ -1,7 +1,11 @@
 /** What tests of the executor without a database share. */
+import type { HandledTask, Handler } from '../../src/executor/handler.ts'
+import { JobExecutor } from '../../src/executor/job-executor.ts'
+import type { JobExecutorOptions } from '../../src/executor/options.ts'
 import type { ClaimedJob } from '../../src/model/job.ts'
-import { DEFAULT_POLICY } from '../../src/model/task.ts'
-import type { ExecutingStore } from '../../src/store/executing-store.ts'
+import { Redaction } from '../../src/model/redaction.ts'
+import { DEFAULT_ARGS_LIMIT, DEFAULT_POLICY, task } from '../../src/model/task.ts'
+import type { ExecutingStore, SettleResult } from '../../src/store/executing-store.ts'
 
 /** A job of the task 'noop' in its first attempt. */
 export function claimed(id: string): ClaimedJob {
@@ -42,18 +46,56 @@ export function claimed(id: string): ClaimedJob {
   }
 }
 
+export const NOTHING: SettleResult = { settled: [], lost: [], locked: [], refused: [] }
+/** All lines, and the progress of all jobs. */
+export const WRITTEN = { left: [], refused: [] }
+
 /** There is nothing in it. */
 export const executingStore: ExecutingStore = {
   promoteDue: () => Promise.resolve(0),
   claim: () => Promise.resolve([]),
+  leaveOut: () => {},
+  leftOut: () => 0,
   handOver: () => Promise.resolve([]),
   handedOver: () => Promise.resolve([]),
   route: () => Promise.resolve([]),
   postpone: () => Promise.resolve(),
-  settle: () => Promise.resolve({ settled: [], lost: [], locked: [] }),
+  settle: () => Promise.resolve(NOTHING),
   stopRequests: () => Promise.resolve([]),
-  saveProgress: () => Promise.resolve([]),
-  appendLogs: () => Promise.resolve(),
+  saveProgress: () => Promise.resolve(WRITTEN),
+  appendLogs: () => Promise.resolve(WRITTEN),
   held: () => Promise.resolve([]),
   orphans: () => Promise.resolve([]),
+}
+
+/** An executor of the task 'noop' without a database. An error fails the test, unless it is given an `onError`. */
+export function executorOn(
+  store: Partial<ExecutingStore>,
+  handled: Handler | HandledTask,
+  options: Partial<JobExecutorOptions> = {},
+): JobExecutor {
+  return new JobExecutor({
+    store: { ...executingStore, ...store },
+    worker: () => 'w/1',
+    handlers: new Map([
+      ['noop', typeof handled === 'function' ? { task: task('noop'), handler: handled } : handled],
+    ]),
+    middleware: null,
+    delayFactor: () => 1,
+    redaction: new Redaction([]),
+    argsLimit: DEFAULT_ARGS_LIMIT,
+    concurrency: 10,
+    // Longer than any test takes.
+    pollIntervalMs: 3_600_000,
+    now: () => new Date(0),
+    onStarted: () => {},
+    onSettled: () => {},
+    onRejected: () => {},
+    onUnstartable: () => {},
+    onDropped: () => {},
+    onError: (error) => {
+      throw error
+    },
+    ...options,
+  })
 }

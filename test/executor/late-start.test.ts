@@ -1,16 +1,13 @@
 /** A worker starts only jobs that are certainly still its own. When its last heartbeat is too old, its claims are void. */
 import { describe, expect, it, vi } from 'vitest'
 import type { HandledTask } from '../../src/executor/handler.ts'
-import { JobExecutor } from '../../src/executor/job-executor.ts'
 import { task } from '../../src/index.ts'
-import { Redaction } from '../../src/model/redaction.ts'
-import { DEFAULT_ARGS_LIMIT } from '../../src/model/task.ts'
 import { Membership } from '../../src/worker/membership.ts'
 import { LEASE_MS, movableTimers } from '../kalends/movable-timers.ts'
 import { collect, ended, scene, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { LONELY } from '../worker/membership-options.ts'
-import { claimed, executingStore } from './claimed.ts'
+import { claimed, executorOn, NOTHING } from './claimed.ts'
 
 /** A worker trusts its id for this time after a heartbeat: others evict it no sooner. */
 const TRUSTED_MS = ((LEASE_MS * 3) / 5) * 0.99
@@ -35,9 +32,8 @@ async function runDue({ claimMs = 0, handlerMs = 0 }: { claimMs?: number; handle
       started.push(job.id)
     },
   }
-  const executor = new JobExecutor({
-    store: {
-      ...executingStore,
+  const executor = executorOn(
+    {
       claim: (worker) => {
         clock.now += claimMs
         return Promise.resolve(queue.splice(0).map((id) => ({ ...claimed(id), worker })))
@@ -47,27 +43,12 @@ async function runDue({ claimMs = 0, handlerMs = 0 }: { claimMs?: number; handle
           ends.push([fence.id, end.kind])
           if (end.kind === 'released') queue.push(fence.id)
         }
-        return Promise.resolve({ settled: [], lost: [], locked: [] })
+        return Promise.resolve(NOTHING)
       },
     },
-    worker: () => membership.id(),
-    handlers: new Map([['noop', handled]]),
-    middleware: null,
-    delayFactor: () => 1,
-    redaction: new Redaction([]),
-    argsLimit: DEFAULT_ARGS_LIMIT,
-    concurrency: 10,
-    pollIntervalMs: 3_600_000,
-    now: () => new Date(0),
-    onStarted: () => {},
-    onSettled: () => {},
-    onRejected: () => {},
-    onUnstartable: () => {},
-    onDropped: () => {},
-    onError: (error) => {
-      throw error
-    },
-  })
+    handled,
+    { worker: () => membership.id(), concurrency: 10 },
+  )
   await executor.runDue()
   return { executor, membership, started, ends }
 }

@@ -2,12 +2,10 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import type { HandledTask } from '../../src/executor/handler.ts'
-import { JobExecutor } from '../../src/executor/job-executor.ts'
-import { Redaction } from '../../src/model/redaction.ts'
-import { DEFAULT_ARGS_LIMIT, task } from '../../src/model/task.ts'
+import { task } from '../../src/model/task.ts'
 import type { Reservation } from '../../src/store/scheduling-store.ts'
 import { type Gate, gate } from '../kalends/scene.ts'
-import { claimed, executingStore } from './claimed.ts'
+import { claimed, executingStore, executorOn, NOTHING } from './claimed.ts'
 
 const WORKER = 'w/1'
 
@@ -57,7 +55,7 @@ async function started(concurrency: number, own: number | null = null) {
         if (end.kind === 'released') released.push(fence.id)
         if (held.includes(fence.id)) held.splice(held.indexOf(fence.id), 1)
       }
-      return Promise.resolve({ settled: [], lost: [], locked: [] })
+      return Promise.resolve(NOTHING)
     },
   }
   const handled: HandledTask = {
@@ -71,25 +69,7 @@ async function started(concurrency: number, own: number | null = null) {
       return null
     },
   }
-  const executor = new JobExecutor({
-    store,
-    worker: () => state.worker,
-    handlers: new Map([['noop', handled]]),
-    middleware: null,
-    delayFactor: () => 1,
-    redaction: new Redaction([]),
-    argsLimit: DEFAULT_ARGS_LIMIT,
-    concurrency,
-    // Longer than any test takes.
-    pollIntervalMs: 3_600_000,
-    now: () => new Date(),
-    onStarted: () => {},
-    onSettled: () => {},
-    onRejected: () => {},
-    onUnstartable: () => {},
-    onDropped: () => {},
-    onError: () => {},
-  })
+  const executor = executorOn(store, handled, { worker: () => state.worker, concurrency, onError: () => {} })
   expect(executor.reserve(WORKER, 5)).toBeNull()
   const first = state.claims.promise
   executor.start()

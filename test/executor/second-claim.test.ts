@@ -1,13 +1,10 @@
 /** A job that is claimed again by the worker that still runs an earlier claim of it. */
 import { expect, it, onTestFinished } from 'vitest'
 import { CancelledError, LeaseLostError } from '../../src/errors.ts'
-import { JobExecutor } from '../../src/executor/job-executor.ts'
 import type { ClaimedJob, Fence } from '../../src/model/job.ts'
-import { Redaction } from '../../src/model/redaction.ts'
-import { DEFAULT_ARGS_LIMIT, task } from '../../src/model/task.ts'
 import type { EndedAttempt } from '../../src/store/executing-store.ts'
 import { aborted, gate } from '../kalends/scene.ts'
-import { claimed, executingStore } from './claimed.ts'
+import { claimed, executorOn, NOTHING } from './claimed.ts'
 
 /** An executor that is given what the test puts into the queue. Its handlers run until their signal fires. */
 function running() {
@@ -16,9 +13,8 @@ function running() {
   const settled: EndedAttempt[] = []
   const stop = { asked: gate(), answer: gate<readonly Fence[]>() }
   const runs: number[] = []
-  const executor = new JobExecutor({
-    store: {
-      ...executingStore,
+  const executor = executorOn(
+    {
       claim: () => Promise.resolve(queue.splice(0)),
       stopRequests: () => {
         stop.asked.open()
@@ -26,39 +22,18 @@ function running() {
       },
       settle: (attempts) => {
         settled.push(...attempts)
-        return Promise.resolve({ settled: [], lost: [], locked: [] })
+        return Promise.resolve(NOTHING)
       },
     },
-    worker: () => 'w/1',
-    handlers: new Map([
-      [
-        'noop',
-        {
-          task: task('noop'),
-          handler: ({ attempt, signal }) => {
-            runs.push(attempt)
-            return aborted(signal).catch((reason: unknown) => {
-              reasons.get(attempt)?.open(reason)
-              throw reason
-            })
-          },
-        },
-      ],
-    ]),
-    middleware: null,
-    delayFactor: () => 1,
-    redaction: new Redaction([]),
-    argsLimit: DEFAULT_ARGS_LIMIT,
-    concurrency: 5,
-    pollIntervalMs: 1,
-    now: () => new Date(),
-    onStarted: () => {},
-    onSettled: () => {},
-    onRejected: () => {},
-    onUnstartable: () => {},
-    onDropped: () => {},
-    onError: () => {},
-  })
+    ({ attempt, signal }) => {
+      runs.push(attempt)
+      return aborted(signal).catch((reason: unknown) => {
+        reasons.get(attempt)?.open(reason)
+        throw reason
+      })
+    },
+    { concurrency: 5, pollIntervalMs: 1, onError: () => {} },
+  )
   onTestFinished(() => executor.stop(0))
   const claim = (number: number, { attempt = number, releases = 0 } = {}) => {
     reasons.set(attempt, gate<unknown>())

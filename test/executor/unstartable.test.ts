@@ -1,37 +1,20 @@
 /** A claimed job that cannot be started goes back to the queue, and stands in the way of no other. */
 import { expect, it } from 'vitest'
-import { JobExecutor } from '../../src/executor/job-executor.ts'
-import { Redaction } from '../../src/model/redaction.ts'
-import { task } from '../../src/model/task.ts'
 import { gate } from '../kalends/scene.ts'
 import type { EndedAttempt, ExecutingStore } from '../../src/store/executing-store.ts'
 import { lookalikes } from '../support/hostile-texts.ts'
-import { claimed, executingStore } from './claimed.ts'
+import { claimed, executorOn, NOTHING } from './claimed.ts'
 
 function scene(store: Partial<ExecutingStore>) {
   const ran: string[] = []
   const errors: unknown[] = []
   const problems: string[] = []
-  const executor = new JobExecutor({
-    store: { ...executingStore, ...store },
-    worker: () => 'w/1',
-    handlers: new Map([['noop', { task: task('noop'), handler: ({ job }) => void ran.push(job.id) }]]),
-    middleware: null,
-    delayFactor: () => 1,
-    redaction: new Redaction([]),
-    argsLimit: 262_144,
+  const executor = executorOn({ ...store }, ({ job }) => void ran.push(job.id), {
     concurrency: 100,
-    // Longer than any test takes.
-    pollIntervalMs: 3_600_000,
-    now: () => new Date(),
-    onStarted: () => {},
-    onSettled: () => {},
-    onRejected: () => {},
     onUnstartable: (id, error) => {
       problems.push(id)
       errors.push(error)
     },
-    onDropped: () => {},
     onError: (error) => void errors.push(error),
   })
   return { executor, ran, errors, problems }
@@ -48,7 +31,7 @@ it('an unstartable job is released, and the jobs behind it in its batch run', as
     settle: (attempts) => {
       for (const { fence, end } of attempts) endings.set(fence.id, end.kind)
       if (endings.size === others.length + good.length) all.open()
-      return Promise.resolve({ settled: [], lost: [], locked: [] })
+      return Promise.resolve(NOTHING)
     },
   })
   executor.start()
@@ -62,35 +45,34 @@ it('an unstartable job is released, and the jobs behind it in its batch run', as
   expect(String(errors[0])).toContain('no handler for the task; the job goes back to the queue')
 })
 
-it('a worker does not claim an unstartable job again before its back-off is over', async () => {
+it('the claims of a worker leave out a job that it could not start', async () => {
   const released = gate()
-  const again = gate<readonly string[]>()
+  const leftOut: string[] = []
   let claims = 0
-  const { executor } = scene({
-    claim: (_worker, _tasks, _limit, _afterGroup, { setAside } = {}) => {
+  const { executor, problems } = scene({
+    claim: () => {
       claims += 1
-      if (claims === 1) return Promise.resolve([{ ...claimed('bad'), task: 'noop ' }])
-      again.open(setAside?.ids() ?? [])
-      return Promise.resolve([])
+      return Promise.resolve(claims === 1 ? [{ ...claimed('bad'), task: 'noop ' }] : [])
     },
+    leaveOut: ({ id }) => void leftOut.push(id),
     settle: () => {
       released.open()
-      return Promise.resolve({ settled: [], lost: [], locked: [] })
+      return Promise.resolve(NOTHING)
     },
   })
   executor.start()
   executor.wake()
   await released.promise
-  executor.wake()
-  expect(await again.promise).toEqual(['bad'])
+  expect(leftOut).toEqual(['bad'])
+  expect(problems).toEqual(['bad'])
   await executor.stop(0)
 })
 
-it('a job that cannot be made claimable is reported, and set aside by the worker', async () => {
+it('a job that cannot be made claimable is reported', async () => {
   const claim = gate()
   const { executor, problems } = scene({
-    promoteDue: (_limit, setAside) => {
-      setAside?.add('bad', new Error('refused'))
+    promoteDue: (_limit, onRefused) => {
+      onRefused?.('bad', new Error('refused'))
       return Promise.resolve(7)
     },
     claim: () => {
@@ -102,7 +84,6 @@ it('a job that cannot be made claimable is reported, and set aside by the worker
   executor.start()
   await claim.promise
   expect(problems).toEqual(['bad'])
-  expect(executor.setAside()).toBe(1)
   await executor.stop(0)
 })
 

@@ -3,12 +3,9 @@ import { createConnection } from 'mysql2/promise'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ABANDON_MS } from '../../src/executor/attempt-runner.ts'
 import type { HandledTask, Handler } from '../../src/executor/handler.ts'
-import { JobExecutor } from '../../src/executor/job-executor.ts'
 import { MOST_EXEMPT } from '../../src/executor/settler.ts'
 import { OUTCOME_WAIT_MS } from '../../src/executor/writer.ts'
-import { Redaction } from '../../src/model/redaction.ts'
 import { task } from '../../src/index.ts'
-import { DEFAULT_ARGS_LIMIT } from '../../src/model/task.ts'
 import type {
   EndedAttempt,
   ExecutingStore,
@@ -18,9 +15,7 @@ import type {
 import { standingClock } from '../kalends/movable-timers.ts'
 import { collect, collectingLogger, ended, gate, scene, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
-import { claimed, executingStore } from './claimed.ts'
-
-const NOTHING: SettleResult = { settled: [], lost: [], locked: [] }
+import { claimed, executorOn, NOTHING, WRITTEN } from './claimed.ts'
 
 /**
  * An executor whose handlers end at once, on a queue of so many jobs whose ends are written as the test says.
@@ -48,9 +43,8 @@ function busy(
     },
   }
   let given = 0
-  const executor = new JobExecutor({
-    store: {
-      ...executingStore,
+  const executor = executorOn(
+    {
       claim: (_worker, _tasks, limit) =>
         Promise.resolve(
           Array.from({ length: Math.min(limit, jobs - given) }, () => claimed(`j${(given += 1)}`)),
@@ -59,23 +53,14 @@ function busy(
       held: () => Promise.resolve(state.held),
       ...store,
     },
-    worker: () => 'w/1',
-    handlers: new Map([['noop', handled]]),
-    middleware: null,
-    delayFactor: () => 1,
-    redaction: new Redaction([]),
-    argsLimit: DEFAULT_ARGS_LIMIT,
-    concurrency,
-    // Longer than any test takes.
-    pollIntervalMs: 3_600_000,
-    now: () => new Date(),
-    onStarted: () => {},
-    onSettled: () => {},
-    onRejected: ({ fence }) => void state.rejected.push(fence.id),
-    onUnstartable: () => {},
-    onDropped: ({ message }) => void state.dropped.push(message),
-    onError: (error) => void state.errors.push(error),
-  })
+    handled,
+    {
+      concurrency,
+      onRejected: ({ fence }) => void state.rejected.push(fence.id),
+      onDropped: ({ message }) => void state.dropped.push(message),
+      onError: (error) => void state.errors.push(error),
+    },
+  )
   executor.start()
   executor.wake()
   return { executor, state }
@@ -169,9 +154,9 @@ describe('a worker', () => {
     let rejects = true
     const { executor, state } = busy(1, 4, (attempts) => {
       tried.push(...attempts.map(({ fence }) => fence.id))
-      if (rejects && attempts.some(({ fence }) => fence.id === 'j2'))
-        return Promise.reject(new Error('CHECK constraint failed'))
-      return Promise.resolve(NOTHING)
+      const bad = attempts.filter(({ fence }) => rejects && fence.id === 'j2')
+      const error = new Error('CHECK constraint failed')
+      return Promise.resolve({ ...NOTHING, refused: bad.map((item) => ({ item, error })) })
     })
     await settledDown()
     expect(state.started).toBe(4)
@@ -221,6 +206,7 @@ function lockedLog() {
     appendLogs: async (some: readonly NewLogLine[]) => {
       await lock.promise
       lines.push(...some.map(({ jobId, message }) => `${jobId} ${message}`))
+      return WRITTEN
     },
   }
 }
@@ -277,7 +263,7 @@ describe('while the table of log lines is locked', () => {
       appendLogs,
       saveProgress: (entries) => {
         for (const { fence, json } of entries) saved.push([fence.id, json, ends.includes(fence.id)])
-        return Promise.resolve([])
+        return Promise.resolve(WRITTEN)
       },
       handler: ({ job, log, progress }) => {
         if (job.id === 'j1') log.info('ran')
@@ -344,6 +330,7 @@ it('an outcome waits for its lines although no progress can be written', async (
     appendLogs: async (lines) => {
       for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve))
       written.push(...lines.map(({ jobId }): [string, boolean] => [jobId, ends.includes(jobId)]))
+      return WRITTEN
     },
     saveProgress: () => new Promise(() => {}),
     handler: ({ progress, log }) => {
@@ -374,38 +361,6 @@ it('an outcome waits a second for progress that cannot be written, and further o
   expect(ends).toEqual(['j1', 'j2', 'j3'])
   executor.stop(0).catch(() => {})
   await vi.advanceTimersByTimeAsync(60_000)
-})
-
-it('a rejected end is found by halving its batch', async () => {
-  const batches: number[] = []
-  const { executor, state } = busy(64, 64, (attempts) => {
-    batches.push(attempts.length)
-    return attempts.some(({ fence }) => fence.id === 'j40')
-      ? Promise.reject(new Error('Data too long'))
-      : Promise.resolve(NOTHING)
-  })
-  await settledDown()
-  expect(state.rejected).toEqual(['j40'])
-  // 64, both halves on the way down to one, and once without its texts, where it has any.
-  expect(batches.length).toBeLessThanOrEqual(2 * Math.log2(64) + 2)
-  await executor.stop(0)
-})
-
-it('rejected ends do not prevent others from being written, also while the row of another is locked', async () => {
-  let isLocked = true
-  const rejects = new Set(Array.from({ length: 40 }, (_, index) => `j${index + 2}`))
-  const written: string[] = []
-  const { executor, state } = busy(64, 64, (attempts) => {
-    if (attempts.some(({ fence }) => rejects.has(fence.id))) return Promise.reject(new Error('Data too long'))
-    const locked = attempts.filter(({ fence }) => isLocked && fence.id === 'j1')
-    for (const { fence } of attempts) if (fence.id !== 'j1') written.push(fence.id)
-    return Promise.resolve({ ...NOTHING, locked })
-  })
-  await until(() => Promise.resolve(written.length === 64 - 1 - rejects.size || null))
-  expect(new Set(state.rejected)).toEqual(rejects)
-  // Stopping waits ten seconds for a row that stays locked.
-  isLocked = false
-  await executor.stop(0)
 })
 
 const quick = task('quick')

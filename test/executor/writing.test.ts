@@ -12,8 +12,10 @@ import type {
   JobProgress,
   NewLogLine,
   SettleResult,
+  Unwritten,
 } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
+import { WRITTEN } from './claimed.ts'
 
 function unused(): never {
   throw new Error('not asked for here')
@@ -24,6 +26,8 @@ function storeWith(parts: Partial<ExecutingStore>): ExecutingStore {
   return {
     promoteDue: unused,
     claim: unused,
+    leaveOut: unused,
+    leftOut: unused,
     handOver: unused,
     handedOver: unused,
     route: unused,
@@ -61,6 +65,7 @@ function settledAll(attempts: readonly EndedAttempt[]): SettleResult {
     })),
     lost: [],
     locked: [],
+    refused: [],
   }
 }
 
@@ -127,36 +132,6 @@ describe('the end of a run', () => {
     )
     expect(written).toMatchObject({ a: { result: '1' }, b: { result: '2' } })
   })
-
-  it('whose texts the database rejects fails the attempt, and does not affect others', async () => {
-    const { written } = await settle(
-      async (attempts) => {
-        if (attempts.some(({ end }) => end.kind === 'success' && end.result === 'too large'))
-          throw new RangeError('too large for the packet')
-        if (attempts.some(({ end }) => end.kind === 'error' && end.error === 'bad bytes'))
-          throw new RangeError('Incorrect string value')
-        return settledAll(attempts)
-      },
-      [
-        attempt('a', success('1')),
-        attempt('b', success('too large')),
-        attempt('c', { kind: 'error', error: 'bad bytes', permanent: false }),
-        attempt('d', success('4')),
-      ],
-    )
-    expect(written).toMatchObject({
-      a: { state: 'success', result: '1' },
-      b: {
-        state: 'failed',
-        error: 'The result of the run could not be stored: too large for the packet',
-      },
-      c: {
-        state: 'failed',
-        error: 'The error of the run could not be stored: Incorrect string value',
-      },
-      d: { state: 'success', result: '4' },
-    })
-  })
 })
 
 const line = (message: string): NewLogLine => ({ jobId: 'j', at: new Date(0), level: 'info', message })
@@ -189,11 +164,11 @@ function collecting() {
   const progress: string[] = []
   const appendLogs = (some: readonly NewLogLine[]) => {
     lines.push(...some.map(({ message }) => message))
-    return Promise.resolve()
+    return Promise.resolve(WRITTEN)
   }
-  const saveProgress = (some: readonly JobProgress[]): Promise<readonly JobProgress[]> => {
+  const saveProgress = (some: readonly JobProgress[]): Promise<Unwritten<JobProgress>> => {
     progress.push(...some.map(({ fence: { id }, json }) => `${id} ${json}`))
-    return Promise.resolve([])
+    return Promise.resolve(WRITTEN)
   }
   return { lines, progress, appendLogs, saveProgress }
 }
@@ -205,7 +180,7 @@ describe('the journal', () => {
     const { journal } = journalOn({
       appendLogs: async (some) => {
         await release.promise
-        await appendLogs(some)
+        return appendLogs(some)
       },
       saveProgress,
     })
@@ -281,7 +256,7 @@ describe('the journal', () => {
       saveProgress: async (some) => {
         const locked = some.filter(({ fence: { id } }) => isLocked && id === 'locked')
         await saveProgress(some.filter((entry) => !locked.includes(entry)))
-        return locked
+        return { left: locked, refused: [] }
       },
     })
     for (let step = 0; step < 20; step += 1) {
@@ -303,7 +278,7 @@ describe('the journal', () => {
     const { journal } = journalOn({
       saveProgress: async (some) => {
         batches.push(some.length)
-        return []
+        return WRITTEN
       },
     })
     for (let id = 0; id < 250; id += 1) journal.progress({ ...fence, id: `${id}` }, '1')
@@ -373,7 +348,7 @@ describe('the journal', () => {
   })
 
   it('tells how long the oldest line or progress has waited', async () => {
-    const { journal } = journalOn({ appendLogs: away, saveProgress: async () => [] })
+    const { journal } = journalOn({ appendLogs: away, saveProgress: async () => WRITTEN })
     await pass(60_000)
     journal.log(line('one'))
     await pass(1000)
@@ -386,7 +361,7 @@ describe('the journal', () => {
     const { journal } = journalOn({
       saveProgress: async () => {
         await new Promise((resolve) => setTimeout(resolve, 150))
-        return []
+        return WRITTEN
       },
     })
     for (let step = 0; step < 100; step += 1) {
@@ -398,10 +373,16 @@ describe('the journal', () => {
 
   it('drops and reports a line or progress that the database rejects, and keeps the others', async () => {
     const { lines, progress, appendLogs, saveProgress } = collecting()
-    const bad = () => Promise.reject(new RangeError('Incorrect string value'))
+    const error = new RangeError('Incorrect string value')
+    const refusing =
+      <Item>(write: (some: readonly Item[]) => Promise<unknown>, isBad: (item: Item) => boolean) =>
+      async (some: readonly Item[]) => {
+        await write(some.filter((item) => !isBad(item)))
+        return { left: [], refused: some.filter(isBad).map((item) => ({ item, error })) }
+      }
     const { journal, errors, dropped } = journalOn({
-      appendLogs: (some) => (some.some(({ message }) => message === 'bad') ? bad() : appendLogs(some)),
-      saveProgress: (some) => (some.some(({ json }) => json === 'bad') ? bad() : saveProgress(some)),
+      appendLogs: refusing(appendLogs, ({ message }) => message === 'bad'),
+      saveProgress: refusing(saveProgress, ({ json }) => json === 'bad'),
     })
     for (const message of ['one', 'bad', 'three']) {
       journal.log(line(message))
@@ -417,28 +398,23 @@ describe('the journal', () => {
     expect(errors).toEqual([])
   })
 
-  it('finds the line that the database rejects by halving, and writes the others once', async () => {
-    let isAway = false
-    let tries = 0
+  it('lines that are left are written next, in their order', async () => {
+    let isAway = true
     const { lines, appendLogs } = collecting()
-    const { journal } = journalOn({
+    const { journal, errors } = journalOn({
       appendLogs: async (some) => {
-        tries += 1
-        if (isAway) return away()
-        if (some.some(({ message }) => message === '200')) throw new RangeError('Incorrect string value')
-        await appendLogs(some)
-        // In the middle of the work.
-        isAway = tries > 1 && tries < 5
+        const done = isAway ? 300 : some.length
+        isAway = false
+        await appendLogs(some.slice(0, done))
+        return { left: some.slice(done), refused: [] }
       },
     })
     const messages = Array.from({ length: 512 }, (_, number) => String(number))
     for (const message of messages) journal.log(line(message))
     await pass()
-    expect(journal.unwritten().lines).toBeGreaterThan(0)
-    isAway = false
-    await pass(1000)
-    expect(lines).toEqual(messages.filter((message) => message !== '200'))
-    expect(tries).toBeLessThanOrEqual(4 * Math.log2(512))
+    await pass()
+    expect(lines).toEqual(messages)
+    expect(errors).toEqual([])
   })
 
   it('progress that arrives while the previous progress is being written is written next', async () => {

@@ -20,7 +20,7 @@ const written = (locked: readonly Mark[] = []): SubmitResult => ({
   started: [],
   locked,
   left: [],
-  failed: [],
+  refused: [],
 })
 
 /** A store with so many due schedules, whose submissions wait until the test lets them go on. */
@@ -32,10 +32,11 @@ function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}
     mostAtOnce: () => Number.POSITIVE_INFINITY,
     submitsInParallel: inParallel,
     look: unused,
+    leftOut: unused,
     clearStaleMarks: unused,
     sweep: unused,
     furthest: unused,
-    markDue: (_worker, limit, _leaseMs, _setAside, behind = []) => {
+    markDue: (_worker, limit, _leaseMs, behind = []) => {
       watched.behind.push(behind.map(({ id }) => id))
       const ids = Array.from({ length: Math.min(limit, due - next) }, (_, index) => `s${next + index}`)
       next += ids.length

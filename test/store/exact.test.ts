@@ -92,8 +92,8 @@ onEachStore((under) => {
     const { scheduling, executing } = under.store
     const marks = await scheduling.markDue('w/1', 100, 60_000)
     expect(sorted(marks.map(({ id }) => id))).toEqual(sorted(ALL('one')))
-    const { submissions, failed, locked } = await scheduling.submit('w/1', marks, submitDue)
-    expect({ failed, locked }).toEqual({ failed: [], locked: [] })
+    const { submissions, refused, locked } = await scheduling.submit('w/1', marks, submitDue)
+    expect({ refused, locked }).toEqual({ refused: [], locked: [] })
     expect(sorted(submissions.map(({ id }) => id))).toEqual(sorted(ALL('one')))
     const claimed = await executing.claim('w/1', policies('task'), 100, '')
     expect(sorted(claimed.map(({ scheduleId }) => scheduleId ?? ''))).toEqual(sorted(ALL('one')))
@@ -257,8 +257,8 @@ onEachStore((under) => {
         else {
           await planned(under, 'row', next, { [column]: value })
           const marks = await under.store.scheduling.markDue('w/1', 10, 60_000)
-          const { failed } = await under.store.scheduling.submit('w/1', marks, submitDue)
-          expect(failed, what).toEqual([])
+          const { refused } = await under.store.scheduling.submit('w/1', marks, submitDue)
+          expect(refused, what).toEqual([])
         }
         const claimed = await under.store.executing.claim('w/1', policies('task'), 10, '')
         const { settled } = await write(under.store).settle(

@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest'
 import type { NewFreeze } from '../../src/model/freeze.ts'
 import { fromText, toText } from '../../src/model/instant.ts'
-import { END_RULES } from '../../src/model/end-rules.ts'
 import { plan } from '../../src/model/plan.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type { Decide } from '../../src/store/scheduling-store.ts'
@@ -28,12 +27,12 @@ const TARGET: Omit<NewFreeze, 'until'> = { scheduleId: null, task: null, group: 
 onEachStore((under) => {
   const pass = async () => {
     const { scheduling } = under.store
-    const { submissions, failed } = await scheduling.submit(
+    const { submissions, refused } = await scheduling.submit(
       WORKER,
       await scheduling.markDue(WORKER, 100, LEASE_MS),
       decide,
     )
-    expect(failed).toEqual([])
+    expect(refused).toEqual([])
     return submissions.flatMap(({ jobs }) => jobs)
   }
   const claim = () => under.store.executing.claim(WORKER, policies('task', 'other'), 100, '')
@@ -160,7 +159,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ status: 'frozen' })
       const fence = { id: 'run', worker: WORKER, claim: 1 }
       const end = { kind: 'success', result: null } as const
-      await under.store.executing.settle([{ fence, end, policy: DEFAULT_POLICY }], END_RULES)
+      await under.store.executing.settle([{ fence, end, policy: DEFAULT_POLICY }])
       expect(await schedule(under, 's')).toMatchObject({ status: 'done', frozen_until: null })
     })
 

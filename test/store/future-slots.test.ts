@@ -112,7 +112,7 @@ onEachStore((under) => {
         finished: toText(after(now, finishedMs)),
       })
       const result = await submit(submitDue)
-      expect(result.failed).toEqual([])
+      expect(result.refused).toEqual([])
       expect(ids(result.submissions).toSorted()).toEqual(['a', 'b', 'c'])
       expect(await times('b')).toEqual({ nextRunAt: after(slot, MINUTE), lastSlot: slot })
       return under.query("SELECT id, state FROM job WHERE periodic_task_id = 'b'")
@@ -140,8 +140,8 @@ onEachStore((under) => {
       const timer = `*-*-* ${toText(slot).slice(11)}`
       await planned(under, 's', due, { timer, last_slot: toText(after(due, -24 * HOUR)), ...more })
       await planned(under, 'other', due)
-      const { submissions, failed } = await submit()
-      expect(failed).toEqual([])
+      const { submissions, refused } = await submit()
+      expect(refused).toEqual([])
       expect(ids(submissions).toSorted()).toEqual(['other', 's'])
       return {
         due,

@@ -223,7 +223,7 @@ onEachStore((under) => {
         { fence: { id: 'none', worker: 'w/1', claim: 1 }, json: '1' },
       ])
       await store.executing.appendLogs([{ jobId: 'ann/a', at: new Date(), level: 'info', message: 'text' }])
-      await store.executing.orphans(10, ['ann/a'])
+      await store.executing.orphans(10)
       await write(store).settle(
         claimed
           .filter(({ id }) => id !== 'ann/a')

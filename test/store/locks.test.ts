@@ -12,7 +12,6 @@ import { openMysql } from '../../src/store/mysql/open.ts'
 import type { Databases } from '../../src/store/database.ts'
 import { storeOn } from '../../src/store/open.ts'
 import type { OpenJobs, Plannable } from '../../src/model/plan.ts'
-import { END_RULES } from '../../src/model/end-rules.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import type { SettleResult } from '../../src/store/executing-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -183,14 +182,14 @@ onEachStore((under) => {
       for (const id of ['b', 'lost']) await admin.query('UPDATE job SET priority = 7 WHERE id = ?', [id])
       // Waiting for the lock would fail.
       const store = storeOn(impatient(1), '')
-      const locked = await store.executing.saveProgress([
+      const { left } = await store.executing.saveProgress([
         of('a'),
         of('b'),
         of('c'),
         of('lost', 0),
         of('gone'),
       ])
-      expect(locked).toEqual([of('b')])
+      expect(left).toEqual([of('b')])
       const stored = () => under.query("SELECT id, progress FROM job WHERE id <> 'lost' ORDER BY id")
       expect(await stored()).toEqual([
         { id: 'a', progress: '0.5' },
@@ -198,7 +197,7 @@ onEachStore((under) => {
         { id: 'c', progress: '0.5' },
       ])
       await admin.query('COMMIT')
-      expect(await store.executing.saveProgress(locked)).toEqual([])
+      expect(await store.executing.saveProgress(left)).toEqual({ left: [], refused: [] })
       expect(await jobRow(under, 'b')).toMatchObject({ progress: '0.5', priority: 7 })
       expect(await jobRow(under, 'lost')).toMatchObject({ progress: null })
     })
@@ -397,7 +396,7 @@ onEachStore((under) => {
         replaces: open.waiting > 0,
       })
       const result = await scheduling.submit(WORKER, marks, replace)
-      expect([ids(result.submissions), ids(result.locked), result.failed]).toEqual([['a'], ['b'], []])
+      expect([ids(result.submissions), ids(result.locked), result.refused]).toEqual([['a'], ['b'], []])
       expect(await jobRow(under, 'a before')).toMatchObject({ state: 'cancelled' })
       await admin.query('COMMIT')
       expect(ids((await scheduling.submit(WORKER, result.locked, replace)).submissions)).toEqual(['b'])
@@ -463,7 +462,7 @@ onEachStore((under) => {
           () => scheduling.sweep(WORKER, LEASE_MS, 'everything'),
           () => executing.promoteDue(10),
           () => executing.claim(WORKER, policies('task'), 1, ''),
-          () => executing.settle([{ fence: fence('one'), end, policy }], END_RULES),
+          () => executing.settle([{ fence: fence('one'), end, policy }]),
           () => executing.stopRequests([fence('one')]),
           () => executing.saveProgress([{ fence: fence('two'), json: '1' }]),
           () => executing.appendLogs([{ jobId: 'two', at: new Date(0), level: 'info', message: 'x' }]),
@@ -520,16 +519,16 @@ onEachStore((under) => {
         locked.map(({ fence }) => fence.id),
       ]
       // The batch waits, and then two of it; the others are left for the next call, and come first there.
-      const first = await executing.settle(ends, END_RULES)
+      const first = await executing.settle(ends)
       expect(outcome(first)).toEqual([[], ['c', 'd', 'a', 'b']])
       // Those that have waited do not wait again at once.
-      const second = await executing.settle(first.locked, END_RULES)
+      const second = await executing.settle(first.locked)
       expect(outcome(second)).toEqual([['d'], ['a', 'b', 'c']])
-      expect(outcome(await executing.settle(second.locked, END_RULES))).toEqual([[], ['a', 'b', 'c']])
+      expect(outcome(await executing.settle(second.locked))).toEqual([[], ['a', 'b', 'c']])
       expect(waits()).toBe(3 + 2)
       await admin.query('COMMIT')
       vi.advanceTimersByTime(60_000)
-      const last = await executing.settle(second.locked, END_RULES)
+      const last = await executing.settle(second.locked)
       expect(outcome(last)).toEqual([['a', 'b', 'c'], []])
     })
 
@@ -616,8 +615,12 @@ onEachStore((under) => {
       )
       under.afterwards(() => under.query('DROP TRIGGER rejects'))
       await lockedEntry('a', 'running')
-      const { settled, lost, locked } = await executing.settle(ends, END_RULES)
-      expect([ids(settled), lost, locked.map(({ fence }) => fence.id)]).toEqual([['b'], [], ['c', 'a']])
+      const { settled, lost, locked, refused } = await executing.settle(ends)
+      expect([ids(settled), lost]).toEqual([['b'], []])
+      expect([locked.map(({ fence }) => fence.id), refused.map(({ item }) => item.fence.id)]).toEqual([
+        ['a'],
+        ['c'],
+      ])
     })
 
     it('on a schedule of a batch starts no more jobs than there is capacity for', async () => {
@@ -834,7 +837,7 @@ onEachStore((under) => {
         "INSERT INTO job (id, task, periodic_task_id, slot) VALUES ('x', 't', 'held up', '2026-01-01 00:00:00.000')",
       )
       const result = await store.scheduling.submit(WORKER, marks, submitDue)
-      expect([ids(result.submissions), ids(result.locked), result.failed]).toEqual([
+      expect([ids(result.submissions), ids(result.locked), result.refused]).toEqual([
         ['other'],
         ['held up'],
         [],
@@ -888,7 +891,7 @@ onEachStore((under) => {
             submitDue,
           )
           submitted.push(...result.submissions.flatMap(({ jobs }) => jobs))
-          surfaced.push(...result.failed.map(({ error }) => error))
+          surfaced.push(...result.refused.map(({ error }) => error))
           todo = [...result.locked]
         }
         const claimed = await store.executing.claim(worker, policies('task'), 20, '')

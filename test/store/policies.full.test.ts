@@ -29,8 +29,8 @@ onEachStore((under) => {
           loop(async () => {
             const me = `scheduler/${index}`
             const marks = await store.scheduling.markDue(me, 100, LEASE_MS)
-            const { failed } = await store.scheduling.submit(me, marks, decide)
-            errors.push(...failed)
+            const { refused } = await store.scheduling.submit(me, marks, decide)
+            errors.push(...refused)
           }),
         ),
         ...others.map((store, index) =>

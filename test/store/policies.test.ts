@@ -103,9 +103,9 @@ onEachStore((under) => {
       const slot = instant((await schedule(under, 'bad'))['nextrun'])
       if (slot === null) throw new Error('bad is due')
       await job(under, occurrenceId('bad', slot), { state: 'success' })
-      const { submissions, failed } = await pass()
+      const { submissions, refused } = await pass()
       expect(submissions.find(({ id }) => id === 's')?.plan.runs).toMatchObject([{ state: 'blocked' }])
-      expect(failed).toEqual([])
+      expect(refused).toEqual([])
       expect(
         (await under.query("SELECT state FROM job WHERE periodic_task_id = 's' ORDER BY slot")).map(
           ({ state }) => state,
@@ -534,7 +534,7 @@ onEachStore((under) => {
           : "CREATE TRIGGER refuse BEFORE INSERT ON job FOR EACH ROW IF NEW.state = 'waiting' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not on my watch'; END IF",
       )
       under.afterwards(() => under.query('DROP TRIGGER refuse'))
-      expect((await pass()).failed).toHaveLength(1)
+      expect((await pass()).refused).toHaveLength(1)
       expect(await jobs()).toEqual(['skipped unsubmittable 1'])
       const { plan: made } = await planOf('s')
       expect(made).toMatchObject({ runs: [], idle: null, nextRunAt: expect.any(Date) })

@@ -109,7 +109,7 @@ onEachStore((under) => {
       const transactions: string[][] = []
       for (let left: readonly Mark[] = marks; left.length > 0; ) {
         const result = await submit(left, catchUp)
-        expect(result).toMatchObject({ locked: [], failed: [] })
+        expect(result).toMatchObject({ locked: [], refused: [] })
         transactions.push(ids(result.submissions))
         expect(await stillMarked()).toEqual(ids(result.left))
         left = result.left
@@ -228,7 +228,7 @@ onEachStore((under) => {
       const times = { a: 0, b: 0, c: 0, d: 10, e: 20, f: 30 }
       for (const [id, ms] of Object.entries(times)) await planned(under, id, after(past, ms))
       const behind = async (limit: number, marks: readonly Mark[]) =>
-        await under.store.scheduling.markDue(WORKER, limit, LEASE_MS, undefined, marks)
+        await under.store.scheduling.markDue(WORKER, limit, LEASE_MS, marks)
       const first = await behind(2, [])
       expect(ids(first)).toEqual(['a', 'b'])
       // Due by now, and before those.
@@ -295,7 +295,7 @@ onEachStore((under) => {
       expect(result).toMatchObject({
         submissions: [{ id: 's', task: 'Täsk 😀', timer: 'minutely', jobs: [id] }],
         locked: [],
-        failed: [],
+        refused: [],
       })
       const { run_count: _, ...copied } = more
       expect(await jobRow(under, id)).toMatchObject({
@@ -449,7 +449,7 @@ onEachStore((under) => {
       expect(await submit(await mark(), () => null)).toMatchObject({
         submissions: [],
         locked: [],
-        failed: [],
+        refused: [],
       })
       expect(await schedule(under, 's')).toEqual(before)
       expect(await count(under, 'job')).toBe(0)
@@ -472,7 +472,7 @@ onEachStore((under) => {
         started: [],
         locked: [],
         left: [],
-        failed: [],
+        refused: [],
       })
       expect(await schedule(under, 's')).toEqual(before)
     })
@@ -485,7 +485,7 @@ onEachStore((under) => {
       await under.query("DELETE FROM periodic_task WHERE id = 'a'")
       const result = await submit(marks)
       expect(ids(result.submissions)).toEqual(['b'])
-      expect(result).toMatchObject({ locked: [], left: [], failed: [] })
+      expect(result).toMatchObject({ locked: [], left: [], refused: [] })
     })
 
     describe('if the worker has capacity', () => {
@@ -598,7 +598,7 @@ onEachStore((under) => {
         started: [],
         locked: [],
         left: [],
-        failed: [],
+        refused: [],
       })
       expect(await count(under, 'job')).toBe(1)
     })
@@ -640,7 +640,7 @@ onEachStore((under) => {
       expect(marks).toHaveLength(500)
       const result = await submit(marks)
       expect(result.submissions).toHaveLength(500)
-      expect(result.failed).toEqual([])
+      expect(result.refused).toEqual([])
       expect(
         await under.query(
           'SELECT COUNT(*) AS n, COUNT(DISTINCT args) AS a, MIN(LENGTH(args)) > 30000 AS l FROM job',
@@ -658,7 +658,7 @@ onEachStore((under) => {
       const result = await submit(await mark())
       expect(ids(result.submissions).toSorted()).toEqual(['a', 'b', 'c'])
       expect(result.submissions.find(({ id }) => id === 'b')).toMatchObject({ jobs: [] })
-      expect(result.failed).toEqual([])
+      expect(result.refused).toEqual([])
       expect(await count(under, "job WHERE periodic_task_id = 'b'")).toBe(1)
       expect(await schedule(under, 'b')).toMatchObject({
         worker: null,
@@ -706,7 +706,7 @@ onEachStore((under) => {
       )
       under.afterwards(() => under.query('DROP TRIGGER refuse'))
       const result = await submit(await mark())
-      expect(result.failed).toMatchObject([{ id: 'b' }])
+      expect(result.refused).toMatchObject([{ item: { id: 'b' } }])
       expect(ids(result.submissions).toSorted()).toEqual(['a', 'b', 'c'])
       expect(
         await one(under, "SELECT state, reason, error FROM job WHERE periodic_task_id = 'b'"),
@@ -729,7 +729,7 @@ onEachStore((under) => {
       )
       under.afterwards(() => under.query('DROP TRIGGER refuse'))
       const result = await submit(await mark())
-      expect(result.failed).toMatchObject([{ id: 'b' }])
+      expect(result.refused).toMatchObject([{ item: { id: 'b' } }])
       expect(ids(result.submissions).toSorted()).toEqual(['a', 'c'])
       expect(await schedule(under, 'b')).toMatchObject({
         worker: WORKER,
@@ -746,7 +746,7 @@ onEachStore((under) => {
         if (row.id === 'b') throw new Error('cannot plan this')
         return submitDue(row, now, active)
       })
-      expect(result.failed).toMatchObject([{ id: 'b' }])
+      expect(result.refused).toMatchObject([{ item: { id: 'b' } }])
       expect(ids(result.submissions).toSorted()).toEqual(['a', 'c'])
     })
   })

@@ -7,7 +7,7 @@ import type { Store } from '../../src/store/store.ts'
 
 /** Writes of a store that call back for a decision, with the rules of model/. */
 export const write = (store: Pick<Store, 'schedules' | 'jobs' | 'executing'>) => ({
-  settle: (ends: readonly EndedAttempt[]) => store.executing.settle(ends, END_RULES),
+  settle: (ends: readonly EndedAttempt[]) => store.executing.settle(ends),
   cancel: (id: string) => store.jobs.cancel(id, cancel, END_RULES.ofSchedule),
   retry: (id: string) => store.jobs.retry(id, retry),
   runNow: (id: string, args: string | null = null) => store.schedules.runNow(id, args, runNow),

@@ -37,6 +37,7 @@ function watching(answers: readonly Partial<Look>[], onJobDue: (() => void) | nu
       })
     },
     markDue: unused,
+    leftOut: unused,
     submit: unused,
     clearStaleMarks: unused,
     sweep: unused,

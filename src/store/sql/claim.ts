@@ -1,15 +1,14 @@
 /**
  * Claims jobs: turns, locks, starts.
  *
- * Locks only the rows that it starts, through the index on (ready, group_, claim_task, claim_rank) and the key, in
- * its order and with SKIP LOCKED: other workers claim behind them, and a row that somebody else has locked delays
- * nobody. `ready` comes first, so that the entry of a claimed job moves away from those that can be claimed. The
+ * Locks the rows that it starts or takes ahead, and once a second those that it may not take ahead, through the index on
+ * (ready, group_, claim_task, claim_rank) and the key, in its order and with SKIP LOCKED: other workers claim behind
+ * them, and a row that somebody else has locked delays nobody. `ready` comes first, so that the entry of a claimed job moves away from those that can be claimed. The
  * other columns of the index never change.
  */
 import { isFrozenBy } from '../../model/freeze.ts'
 import { fromStored } from '../../model/instant.ts'
 import type { ClaimedJob } from '../../model/job.ts'
-import type { SetAside } from '../../model/set-aside.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Lend, Turn } from '../database.ts'
 import {
@@ -17,6 +16,7 @@ import {
   claimedAs,
   type ExecutingStore,
   type HandOverQueue,
+  type OnRefused,
   type PlacedTurn,
 } from '../executing-store.ts'
 import { integerLiteral } from '../literals.ts'
@@ -25,7 +25,7 @@ import { LARGEST_COUNT, nextOf } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { inForce } from './freezes.ts'
 import { groupBy } from './group-by.ts'
-import { type Isolation, isolated } from './isolated.ts'
+import type { Isolation } from './isolate.ts'
 import { policyOf, settingValue, startableColumns, type StartableRow, toClaimed } from './rows.ts'
 import { exceptFor } from './tables.ts'
 
@@ -40,15 +40,15 @@ export function claim(
   isolation: Isolation,
   [worker, tasks, limit, afterGroup, options = {}]: Parameters<ExecutingStore['claim']>,
 ): Promise<ClaimedJob[]> {
-  const { taskLimits = new Map<string, number>(), setAside, ahead = 0, cursor } = options
-  const which = { names: [...tasks.keys()], limit: limit + ahead, afterGroup, taskLimits, setAside, cursor }
-  return claimTurns(context, isolation, which, (tx, rows) => {
+  const { taskLimits = new Map<string, number>(), onRefused, ahead = 0, cursor } = options
+  const which = { names: [...tasks.keys()], limit: limit + ahead, afterGroup, taskLimits, cursor }
+  return claimTurns(context, isolation, { ...which, onRefused }, (tx, rows, before) => {
     const hasRetries = (row: StartableRow) => {
       const { retries } = policyOf(row, tasks.get(row.task))
       return retries === 'unlimited' || row.attempt < retries
     }
-    const first = rows.filter((row, index) => index < limit || hasRetries(row))
-    if (cursor !== undefined) cursor.hasLeftOut = first.length < rows.length
+    const first = rows.filter((row, index) => before + index < limit || hasRetries(row))
+    if (cursor !== undefined && first.length < rows.length) cursor.hasLeftOut = true
     return startAttempts(tx, worker, first, tasks)
   })
 }
@@ -56,7 +56,7 @@ export function claim(
 export function handOver(
   context: TablesContext,
   isolation: Isolation,
-  [worker, queue, limit, afterGroup, submit, setAside]: Parameters<ExecutingStore['handOver']>,
+  [worker, queue, limit, afterGroup, submit, onRefused]: Parameters<ExecutingStore['handOver']>,
 ): Promise<ClaimedJob[]> {
   const names = [claimedAs(queue.name)]
   const which = {
@@ -64,10 +64,10 @@ export function handOver(
     limit,
     afterGroup,
     taskLimits: new Map<string, number>(),
-    setAside,
     cursor: undefined,
+    onRefused,
   }
-  return claimTurns(context, isolation, which, async (tx, rows, lend) => {
+  return claimTurns(context, isolation, which, async (tx, rows, _before, lend) => {
     const jobs = await handOverAttempts(tx, worker, rows, queue)
     // Written first: if the callback ends the transaction, what it wrote is never there without this.
     if (jobs.length > 0)
@@ -83,69 +83,88 @@ interface Claims {
   readonly limit: number
   readonly afterGroup: string
   readonly taskLimits: ReadonlyMap<string, number>
-  readonly setAside: SetAside | undefined
   readonly cursor: ClaimCursor | undefined
+  readonly onRefused: OnRefused | undefined
 }
 
-/** @param begin  what happens to the locked rows */
+/**
+ * What happens to the locked rows.
+ *
+ * @param before  how many rows this claim has begun before them, in other transactions
+ */
+type Begin = (tx: Context, rows: readonly StartableRow[], before: number, lend: Lend) => Promise<ClaimedJob[]>
+
 async function claimTurns(
   context: TablesContext,
   isolation: Isolation,
-  { names, limit, afterGroup, taskLimits, setAside, cursor }: Claims,
-  begin: (tx: Context, rows: readonly StartableRow[], lend: Lend) => Promise<ClaimedJob[]>,
+  { names, limit, afterGroup, taskLimits, cursor, onRefused }: Claims,
+  begin: Begin,
 ): Promise<ClaimedJob[]> {
   const { dialect, tables } = context
   if (names.length === 0 || limit <= 0) return []
+  let lastGroup = afterGroup
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
-    const except = [...(setAside?.ids() ?? []), ...isolation.contention.ids()]
-    // One more turn for each job that is set aside, because it may be the only one of its group.
+    const except = isolation.leftOut()
+    // One more turn for each job that is left out, because it may be the only one of its group.
     const most = Math.min(limit + except.length, MOST_TURNS)
     const same = (cursor?.turns ?? []).filter((turn) => names.includes(turn.claim_task))
     if (cursor !== undefined) Object.assign(cursor, { turns: [], hasLeftOut: false })
     const { turns, freezes } =
-      same.length > 0 ? { turns: same, freezes: [] } : await findTurns(context, names, most, afterGroup)
+      same.length > 0 ? { turns: same, freezes: [] } : await findTurns(context, names, most, lastGroup)
     if (turns.length === 0) return []
     let isHeld = false
+    let next: PlacedTurn[] = []
+    let before = 0
     const free = async (tx: Context, rows: readonly StartableRow[]) => {
       const found = await withoutFrozen(tx, rows, freezes)
-      isHeld = found.length < rows.length
+      isHeld ||= found.length < rows.length
       return found
     }
-    const claimed = await isolated<StartableRow, ClaimedJob>(isolation, setAside, {
-      together: (report) =>
-        context.lendingTransaction(async (tx, lend) => {
+    const claimed = await isolation.find<StartableRow, ClaimedJob>({
+      onRefused,
+      together: async (report) => {
+        const jobs = await context.lendingTransaction(async (tx, lend) => {
           const columns = startableColumns(dialect)
           const rows = await lockTurns<StartableRow>(tx, turns, { columns, limit, taskLimits, except })
           const found = withinTaskLimits(await free(tx, rows), taskLimits).slice(0, limit)
           report(found)
-          if (cursor !== undefined && found.length === limit && turns.length < most)
-            cursor.turns = placed(turns, found)
-          return await begin(tx, found, lend)
-        }),
-      some: (jobs) =>
-        context.lendingTransaction(async (tx, lend) => {
+          next = found.length === limit && turns.length < most ? placed(turns, found) : []
+          return await begin(tx, found, 0, lend)
+        })
+        if (cursor !== undefined) cursor.turns = next
+        return jobs
+      },
+      some: async (jobs) => {
+        const part = await context.lendingTransaction(async (tx, lend) => {
           const rows = await lockRows<StartableRow>(tx, {
             table: tables.job,
             columns: startableColumns(dialect),
             ids: jobs.map(({ id }) => id),
             where: 'ready = 1',
           })
-          return await begin(tx, await free(tx, rows), lend)
-        }),
+          return await begin(tx, await free(tx, rows), before, lend)
+        })
+        before += part.length
+        return part
+      },
     })
-    if (claimed.length > 0 || !isHeld) return claimed
-    // Others may be behind the held ones.
-    await context.transaction((tx) => hold(tx, turns, freezes, except))
+    if (claimed.length > 0) return claimed
+    // Others may be behind the held ones, and behind turns of which all jobs are left out.
+    if (isHeld) await context.transaction((tx) => hold(tx, turns, freezes, except))
+    else if (except.length > 0 && turns.length === most) lastGroup = turns.at(-1)?.in_group ?? lastGroup
+    else return []
   }
   return []
 }
+
+type LeftOutRows = ReturnType<Isolation['leftOut']>
 
 /** Holds the next jobs of these turns to which a freeze applies. */
 async function hold(
   tx: Context,
   turns: readonly Turn[],
   freezes: readonly FreezeRow[],
-  except: readonly string[],
+  except: LeftOutRows,
 ): Promise<void> {
   const columns = 'id, task, group_ AS in_group, periodic_task_id AS schedule'
   const of = { columns, limit: HELD_AT_ONCE, taskLimits: new Map<string, number>(), except }
@@ -270,26 +289,27 @@ async function lockTurns<Row>(
     readonly columns: string
     readonly limit: number
     readonly taskLimits: ReadonlyMap<string, number>
-    readonly except: readonly string[]
+    readonly except: LeftOutRows
   },
 ): Promise<Row[]> {
   const { dialect, tables } = tx
-  const except = exceptFor(of.except, dialect.jobId)
   const share = Math.ceil(of.limit / turns.length)
+  const leftOut = groupBy(of.except, ({ group_: group }) => group)
+  const exceptOf = (turn: Turn) => exceptFor(leftOut.get(turn.in_group) ?? [], dialect.jobId)
   const part = (turn: Turn & Partial<PlacedTurn>) =>
     `SELECT ${of.columns}
      FROM ${dialect.found(tables.job, { index: tables.claimIndex })}
      WHERE ready = 1 AND group_ = ? AND claim_task = ?
-       ${turn.behind === undefined ? '' : `AND claim_rank = ? AND id > ${dialect.jobId}`} ${except.text}
+       ${turn.behind === undefined ? '' : `AND claim_rank = ? AND id > ${dialect.jobId}`} ${exceptOf(turn).text}
      ORDER BY ready, group_, claim_task, claim_rank, id
      LIMIT ${integerLiteral(Math.min(share, of.taskLimits.get(turn.claim_task) ?? share))} ${dialect.locked('skip')}`
   return await tx.rows<Row>(
     dialect.union(turns.map(part)),
-    turns.flatMap(({ in_group, claim_task, claim_rank, behind }) => [
-      in_group,
-      claim_task,
-      ...(behind === undefined ? [] : [claim_rank, behind]),
-      ...except.params,
+    turns.flatMap((turn) => [
+      turn.in_group,
+      turn.claim_task,
+      ...(turn.behind === undefined ? [] : [turn.claim_rank, turn.behind]),
+      ...exceptOf(turn).params,
     ]),
   )
 }
@@ -405,11 +425,12 @@ function started(
 export async function promoteDue(
   context: TablesContext,
   isolation: Isolation,
-  [limit, setAside]: Parameters<ExecutingStore['promoteDue']>,
+  [limit, onRefused]: Parameters<ExecutingStore['promoteDue']>,
 ): Promise<number> {
   const { dialect, tables } = context
-  const except = exceptFor([...(setAside?.ids() ?? []), ...isolation.contention.ids()], dialect.jobId)
-  const promoted = await isolated<{ id: string }, number>(isolation, setAside, {
+  const except = exceptFor(isolation.leftOut(), dialect.jobId)
+  const promoted = await isolation.find<{ id: string }, number>({
+    onRefused,
     together: (report) =>
       context.transaction(async (tx) => {
         // The index on due_at filters and orders, so only the promoted rows are locked.

@@ -1,13 +1,12 @@
 /** The operations of the executor. */
-import { Halving } from '../../model/halves.ts'
 import { toText } from '../../model/instant.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
 import type { ExecutingStore, JobProgress } from '../executing-store.ts'
 import { lockRows, updateFromBatch } from './by-key.ts'
 import { claim, handOver, promoteDue } from './claim.ts'
-import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { handedOver, postpone, route } from './external.ts'
+import { Isolation } from './isolate.ts'
 import { runningAmong, settle } from './settle.ts'
 import { placeholders } from './tables.ts'
 import { held, orphans } from './take-over.ts'
@@ -18,24 +17,33 @@ const LONGEST_SETTLE_BACK_OFF_MS = 4000
 export function executingStore(context: TablesContext): ExecutingStore {
   const { dialect, tables } = context
   const { isLockWait } = dialect
-  const isolation = () => ({ halving: new Halving(), contention: new Contention({ isLockWait }) })
-  const [promoting, claiming, handingOver] = [isolation(), isolation(), isolation()]
-  const settling = new Contention({ isLockWait, longestBackOffMs: LONGEST_SETTLE_BACK_OFF_MS })
+  const promoting = new Isolation({ isLockWait })
+  const claiming = new Isolation({ isLockWait })
+  const handingOver = new Isolation({ isLockWait })
+  const settling = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
+  const saving = new Isolation({ isLockWait, few: Infinity })
 
   return {
     promoteDue: (...of) => promoteDue(context, promoting, of),
 
     claim: (...of) => claim(context, claiming, of),
 
+    leaveOut: ({ id, group }) => claiming.leaveOut({ id, group_: group }),
+
+    leftOut: () => [promoting, claiming, handingOver].flatMap((of) => of.refused()).length,
+
     handOver: (...of) => handOver(context, handingOver, of),
 
     route: (...of) => route(context, ...of),
 
-    postpone: (refused) => postpone(context, refused),
+    async postpone(refused) {
+      await postpone(context, refused)
+      for (const of of [promoting, handingOver]) of.forget(refused)
+    },
 
     handedOver: (worker, claims) => handedOver(context, worker, claims),
 
-    settle: (...of) => settle(context, settling, of),
+    settle: (attempts) => settle(context, settling, attempts),
 
     async stopRequests(attempts) {
       if (attempts.length === 0) return []
@@ -49,27 +57,47 @@ export function executingStore(context: TablesContext): ExecutingStore {
     },
 
     async saveProgress(progress) {
-      if (progress.length === 0) return []
-      return await context.transaction((tx) => saveProgress(tx, progress))
+      const items = progress.map((one) => ({ id: one.fence.id, one }))
+      const { results, left, refused } = await saving.write(items, {
+        write: (some) =>
+          context.transaction((tx) =>
+            saveProgress(
+              tx,
+              some.map(({ one }) => one),
+            ),
+          ),
+      })
+      return {
+        left: [...results.flat(), ...left.map(({ one }) => one)],
+        refused: refused.map(({ item: { one }, error }) => ({ item: one, error })),
+      }
     },
 
     async appendLogs(lines) {
-      if (lines.length === 0) return
-      await context.run(
-        `INSERT INTO ${tables.log} (job_id, at, level, message)
-         VALUES ${lines.map(() => '(?, ?, ?, ?)').join(', ')}`,
-        lines.flatMap((line) => [line.jobId, toText(line.at), line.level, line.message]),
-      )
+      // Lines are new, so nothing is remembered. If they wait for a lock, others do, too: that on a table.
+      const isolation = new Isolation({ isLockWait: () => false, few: Infinity })
+      const items = lines.map((line, index) => ({ id: String(index), line }))
+      const { left, refused } = await isolation.write(items, {
+        write: (some) =>
+          context.run(
+            `INSERT INTO ${tables.log} (job_id, at, level, message)
+             VALUES ${some.map(() => '(?, ?, ?, ?)').join(', ')}`,
+            some.flatMap(({ line }) => [line.jobId, toText(line.at), line.level, line.message]),
+          ),
+      })
+      return {
+        left: left.map(({ line }) => line),
+        refused: refused.map(({ item: { line }, error }) => ({ item: line, error })),
+      }
     },
 
     held: (worker) => held(context, worker),
 
-    orphans: (limit, except = []) => orphans(context, limit, except),
+    orphans: (limit) => orphans(context, settling, limit),
   }
 }
 
-/** @returns those whose rows are locked by others */
-/** Stores the progress of running jobs in one transaction. */
+/** Stores the progress of running jobs in one transaction. @returns those whose rows are locked by others */
 async function saveProgress(tx: Context, progress: readonly JobProgress[]): Promise<readonly JobProgress[]> {
   const ids = progress.map(({ fence }) => fence.id)
   const where = "state = 'running'"

@@ -5,17 +5,16 @@
  * marked row, wake_at is the end of the mark, so that rows that others have marked are not even read.
  */
 import { StoreUnavailableError } from '../../errors.ts'
-import { Halving } from '../../model/halves.ts'
+import { Fitting } from '../../event-loop.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { Mark, SchedulingStore } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { and, type Condition, NOTHING } from './conditions.ts'
-import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { furthest } from './inspection.ts'
-import { type Isolation, isolated } from './isolated.ts'
-import { Submitting } from './submit.ts'
+import { Isolation } from './isolate.ts'
+import { BATCH, mostAtOnce, submit } from './submit.ts'
 import { clearStaleMarks, sweep } from './take-over.ts'
 import { exceptFor } from './tables.ts'
 
@@ -28,14 +27,14 @@ interface DueRow {
 
 export function schedulingStore(context: TablesContext): SchedulingStore {
   const { dialect, tables } = context
-  const submitting = new Submitting(context)
-  const marking = { halving: new Halving(), contention: new Contention(dialect) }
-  const sweeping = new Contention(dialect)
+  const submitting = { isolation: new Isolation(dialect), batch: new Fitting(BATCH) }
+  const marking = new Isolation(dialect)
+  const sweeping = new Isolation(dialect)
 
   return {
     submitsInParallel: dialect.writesInParallel,
 
-    mostAtOnce: () => submitting.mostAtOnce(),
+    mostAtOnce: () => mostAtOnce(context, submitting),
 
     async look(tasks) {
       const { now, turns } = dialect
@@ -75,7 +74,9 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
 
     markDue: (...of) => markDue(context, marking, of),
 
-    submit: (...of) => submitting.submit(...of),
+    leftOut: () => marking.refused().length,
+
+    submit: (...of) => submit(context, submitting, of),
 
     clearStaleMarks: (worker, leaseMs) => clearStaleMarks(context, worker, leaseMs),
 
@@ -88,13 +89,14 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
 function markDue(
   context: TablesContext,
   isolation: Isolation,
-  [worker, limit, leaseMs, setAside, behind = []]: Parameters<SchedulingStore['markDue']>,
+  [worker, limit, leaseMs, behind = [], onRefused]: Parameters<SchedulingStore['markDue']>,
 ): Promise<Mark[]> {
   const { dialect, tables } = context
   const columns = `id, wake_at, ${dialect.now} AS clock`
   const from = beginning(behind)
-  const except = exceptFor([...(setAside?.ids() ?? []), ...isolation.contention.ids()])
-  return isolated<DueRow, Mark>(isolation, setAside, {
+  const except = exceptFor(isolation.leftOut())
+  return isolation.find<DueRow, Mark>({
+    onRefused,
     together: (report) =>
       context.transaction(async (tx) => {
         // The index on wake_at filters and orders, so only the rows that are marked are locked. wake_at includes the

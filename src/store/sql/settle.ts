@@ -5,64 +5,70 @@
  * locked are returned, and settled again later. The end of a job moves its entry in the index on (state, finished),
  * and that in (open_key, open_turn), which passes to the next job of the schedule.
  */
+import { messageOf } from '../../errors.ts'
 import { storedEnd } from '../../model/attempt.ts'
-import type { EndRules, LockedJob } from '../../model/end-rules.ts'
+import { END_RULES, type EndRules, type LockedJob } from '../../model/end-rules.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { type ClaimedJob, type Fence, fenceText, type JobState } from '../../model/job.ts'
-import type { AttemptEnd, JobOutcome } from '../../model/settle.ts'
+import { type AttemptEnd, type JobOutcome, withoutTexts } from '../../model/settle.ts'
 import type { Dialect } from '../database.ts'
-import type { EndedAttempt, ExecutingStore, SettledAttempt, SettleResult } from '../executing-store.ts'
+import type { EndedAttempt, SettledAttempt, SettleResult } from '../executing-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockRows, updateFromBatch, updateRows } from './by-key.ts'
 import { nextOf, RETRYING } from './conditions.ts'
-import type { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { groupBy } from './group-by.ts'
+import type { Isolation } from './isolate.ts'
 import { type PlannableRow, plannableColumns, plannedFrom, toPlannable } from './rows.ts'
 import { placeholders } from './tables.ts'
 import { writeHeartbeat } from './workers.ts'
 
 export async function settle(
   context: TablesContext,
-  contention: Contention,
-  [attempts, rules]: Parameters<ExecutingStore['settle']>,
+  isolation: Isolation,
+  attempts: readonly EndedAttempt[],
 ): Promise<SettleResult> {
-  if (attempts.length === 0) return { settled: [], lost: [], locked: [] }
   let record: typeof writeAttempts | null = writeAttempts
   // A job that was put back manually since the next one was looked for has the turn.
-  const write = (some: readonly EndedAttempt[]) =>
-    context.transactionOnKeys((tx) => settleAll(tx, some, rules, record))
-  const { results, left } = await contention.run(
-    attempts.map((attempt) => ({ id: attempt.fence.id, attempt })),
-    async (some) => {
-      const ended = some.map(({ attempt }) => attempt)
-      try {
-        return await write(ended)
-      } catch (error) {
-        if (!(error instanceof AttemptsLocked)) throw error
-        record = null
-        return await write(ended)
-      }
-    },
-  )
+  const writeTogether = (some: readonly EndedAttempt[]) =>
+    context.transactionOnKeys((tx) => settleAll(tx, some, record))
+  const write = async (some: readonly EndedAttempt[]) => {
+    try {
+      return await writeTogether(some)
+    } catch (error) {
+      if (!(error instanceof AttemptsLocked)) throw error
+      record = null
+      return await writeTogether(some)
+    }
+  }
+  const items = attempts.map((attempt) => ({ id: attempt.fence.id, attempt }))
+  const { results, left, refused } = await isolation.write(items, {
+    write: (some) => write(some.map(({ attempt }) => attempt)),
+    // The database may refuse the result or the error text.
+    alone: ({ attempt }, error) => write([{ ...attempt, end: withoutTexts(attempt.end, messageOf(error)) }]),
+    wrote: ({ settled }) => settled.length > 0,
+  })
   return {
     settled: results.flatMap(({ settled }) => settled),
     lost: results.flatMap(({ lost }) => lost),
     locked: [...results.flatMap(({ locked }) => locked), ...left.map(({ attempt }) => attempt)],
+    refused: refused.map(({ item: { attempt }, error }) => ({ item: attempt, error })),
   }
 }
+
+/** What one transaction has settled. */
+type Settled = Omit<SettleResult, 'refused'>
 
 /** @param record  stores the attempts that did not succeed; null: they are not stored */
 async function settleAll(
   tx: Context,
   attempts: readonly EndedAttempt[],
-  rules: EndRules,
   record: typeof writeAttempts | null,
-): Promise<SettleResult> {
-  const simple = await settleSimple(tx, attempts, rules)
+): Promise<Settled> {
+  const simple = await settleSimple(tx, attempts)
   const others = attempts.filter((attempt) => !simple.has(attempt))
   if (others.length === 0) return { settled: [...simple.values()], lost: [], locked: [] }
-  const { settled, lost, locked } = await settleOthers(tx, others, rules, record)
+  const { settled, lost, locked } = await settleOthers(tx, others, record)
   return { settled: [...simple.values(), ...settled], lost, locked }
 }
 
@@ -74,7 +80,6 @@ async function settleAll(
 async function settleSimple(
   tx: Context,
   attempts: readonly EndedAttempt[],
-  rules: EndRules,
 ): Promise<ReadonlyMap<EndedAttempt, SettledAttempt>> {
   const simple = new Map(attempts.filter(isSimple).map((attempt) => [fenceText(attempt.fence), attempt]))
   // No further conditions: with statistics, SQLite might serve them by another index.
@@ -88,7 +93,7 @@ async function settleSimple(
     const of = simple.get(fenceText(row))
     if (of === undefined || row.state !== 'running' || row.schedule !== null) continue
     const { id, task, attempt, startedAt } = of.job
-    const outcome = rules.ofJob(of, withoutSchedule(of.job))
+    const outcome = END_RULES.ofJob(of, withoutSchedule(of.job))
     const endedAt = fromStored(row.clock)
     settled.set(of, { id, task, scheduleId: null, attempt, outcome, startedAt, endedAt, promoted: null })
   }
@@ -110,9 +115,8 @@ const withoutSchedule = ({ attempt }: ClaimedJob): LockedJob => ({
 async function settleOthers(
   tx: Context,
   attempts: readonly EndedAttempt[],
-  rules: EndRules,
   record: typeof writeAttempts | null,
-): Promise<SettleResult> {
+): Promise<Settled> {
   const ids = attempts.map((attempt) => attempt.fence.id).toSorted()
   const schedules = await lockSchedulesOf(tx, ids)
   const columns = endingColumns(tx.dialect)
@@ -139,7 +143,7 @@ async function settleOthers(
       ended.push({
         row,
         end: attempt.end,
-        outcome: rules.ofJob(attempt, {
+        outcome: END_RULES.ofJob(attempt, {
           attempt: row.attempt,
           stopRequested: row.stop_requested !== null,
           timer: schedules.rows.get(row.schedule ?? '')?.timer ?? null,
@@ -156,7 +160,7 @@ async function settleOthers(
   locked.push(...attempts.filter(({ fence }) => held.has(fence.id)))
   const written = ended.filter((end) => !isHeld(end))
   const promoted = new Map([...turns].filter(([schedule]) => !heldTurns.has(schedule)))
-  await writeEnds(tx, written, promoted, schedules.rows, rules.ofSchedule)
+  await writeEnds(tx, written, promoted, schedules.rows, END_RULES.ofSchedule)
   await record?.(tx, written)
   const settled = written.map(
     ({ row, outcome }): SettledAttempt => ({

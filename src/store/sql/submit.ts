@@ -6,9 +6,8 @@
  * (schedule, slot); both are unique, so that no race makes a second job of a slot, or a second one that runs or
  * waits.
  */
-import { messageOf, StoreUnavailableError } from '../../errors.ts'
-import { Fitting, PART_MS } from '../../event-loop.ts'
-import { Halving, isOfARow } from '../../model/halves.ts'
+import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
+import { type Fitting, PART_MS } from '../../event-loop.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import type { ClaimedJob } from '../../model/job.ts'
 import { nextRunNumber } from '../../model/manual-runs.ts'
@@ -21,24 +20,23 @@ import {
   planUnsubmittable,
   withRuns,
 } from '../../model/plan.ts'
-import { SetAside } from '../../model/set-aside.ts'
 import { integerLiteral } from '../literals.ts'
 import type {
   Decide,
   Mark,
+  SchedulingStore,
   StartLimits,
   Submission,
-  SubmitOptions,
   SubmitResult,
 } from '../scheduling-store.ts'
 import { batchTable, lockRows, updateFromBatch, updateRows } from './by-key.ts'
 import { startAttempts } from './claim.ts'
 import { type Condition, NO_RETRY, OPEN, UNMARKED } from './conditions.ts'
-import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { queueOfSchedule } from './external.ts'
 import { freezesFor } from './freezes.ts'
 import { groupBy } from './group-by.ts'
+import type { Isolation } from './isolate.ts'
 import {
   plannableColumns,
   type PlannableRow,
@@ -59,122 +57,83 @@ interface How {
   readonly careful: boolean
 }
 
-/** How long a row that failed is submitted alone. The first success ends this. */
-const BACK_OFF = { firstMs: 600_000, longestMs: 3_600_000, most: 1000, now: () => performance.now() }
-const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], left: [], failed: [] }
+const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], left: [], refused: [] }
 /** Schedules per transaction, if the event loop waits for it. */
-const BATCH = { first: 64, most: 500, ms: PART_MS }
+export const BATCH = { first: 64, most: 500, ms: PART_MS }
 /** The most jobs per transaction, but all of one schedule: catching up may need many for each. */
 const MOST_JOBS = 500
 /** The most slots that one transaction plans, but all of one schedule: after a long absence, many were missed. */
 const MOST_SLOTS = 10_000
 
+/** What submissions remember. */
+export interface Submitting {
+  readonly isolation: Isolation
+  readonly batch: Fitting
+}
+
+/** The most schedules of the next transaction. */
+export function mostAtOnce({ database, dialect }: TablesContext, { batch }: Submitting): number {
+  return dialect.writesInParallel ? database.mostAtOnce() : batch.rows()
+}
+
 /** Plans marked schedules and writes the result, in one transaction. */
-export class Submitting {
-  readonly #context: TablesContext
-  readonly #failed = new SetAside(BACK_OFF)
-  readonly #contention: Contention
-  readonly #halving = new Halving()
-  readonly #batch = new Fitting(BATCH)
-
-  constructor(context: TablesContext) {
-    this.#context = context
-    this.#contention = new Contention(context.dialect)
-  }
-
-  /** The most schedules of the next transaction. */
-  mostAtOnce(): number {
-    const { database, dialect } = this.#context
-    return dialect.writesInParallel ? database.mostAtOnce() : this.#batch.rows()
-  }
-
-  async submit(
-    worker: string,
-    marks: readonly Mark[],
-    decide: Decide,
-    { startLimits = null }: SubmitOptions = {},
-  ): Promise<SubmitResult> {
-    const how = { decide, startLimits: null, careful: false }
-    const alone = (mark: Mark) => this.#submitAlone(worker, mark, decide)
-    const unsubmittable = (mark: Mark, error: unknown) => this.#unsubmittable(worker, mark, decide, error)
-    const aloneOrSkipped = (mark: Mark) =>
-      alone(mark).catch((error: unknown) => {
-        if (error instanceof StoreUnavailableError) throw error
-        return unsubmittable(mark, error)
-      })
-    const suspects = marks.filter(({ id }) => this.#failed.has(id))
-    // The limits are for one transaction: two together could start more jobs.
-    let first = startLimits
-    const others = marks.filter((mark) => !suspects.includes(mark))
-    const results = await this.#halving.run<Mark, SubmitResult>(others, {
-      work: async (some) => {
-        const { results: done, left } = await this.#contention.run(some, (marked) => {
-          const all = { ...how, startLimits: first }
-          first = null
-          return this.#context.transaction((tx) => this.#submitTogether(tx, worker, marked, all))
-        })
-        return together([...done, { ...NOTHING, locked: left }])
-      },
-      alone,
-      wrote: ({ submissions }) => submissions.length > 0,
-      refused: unsubmittable,
-      isOfAnItem: (error) => isOfARow(error) || this.#context.dialect.isContended(error),
-    })
-    // Schedules that failed before come last, one by one. Jobs that have started must be reported in any case.
-    const last = await each(suspects, (mark) =>
-      aloneOrSkipped(mark).catch((error: unknown) => {
-        if (error instanceof StoreUnavailableError) return { ...NOTHING, locked: [mark] }
+export async function submit(
+  context: TablesContext,
+  { isolation, batch }: Submitting,
+  [worker, marks, decide, { startLimits = null } = {}]: Parameters<SchedulingStore['submit']>,
+): Promise<SubmitResult> {
+  const { isContended } = context.dialect
+  const write = (some: readonly Mark[], how: How) =>
+    context.transaction((tx) => submitAll(tx, worker, some, how))
+  // The limits are for one transaction: two together could start more jobs.
+  let limits = startLimits
+  const { results, left, refused } = await isolation.write<Mark, SubmitResult>(marks, {
+    write: async (some) => {
+      const how = { decide, startLimits: limits, careful: false }
+      limits = null
+      const began = performance.now()
+      const result = await write(some, how)
+      // How long it took decides how many are submitted in the next transaction.
+      batch.took(some.length - result.left.length, performance.now() - began)
+      return result
+    },
+    alone: async (mark) => {
+      try {
+        return await write([mark], { decide, startLimits: null, careful: true })
+      } catch (error) {
+        // Another transaction was in the way: the slot stays due.
+        if (isContended(error)) return { ...NOTHING, locked: [mark] }
         throw error
+      }
+    },
+    wrote: ({ submissions }) => submissions.length > 0,
+    isOfARow: (error) => !isA(error, StoreUnavailableError) || isContended(error),
+  })
+  const skipped: SubmitResult[] = []
+  // Jobs that have started must be reported in any case.
+  for (const { item, error } of refused)
+    skipped.push(
+      await skip(write, item, decide, error).catch((again: unknown) => {
+        if (isA(again, StoreUnavailableError)) return { ...NOTHING, locked: [item] }
+        return { ...NOTHING, refused: [{ item, error: again }] }
       }),
     )
-    return together([...results, ...last])
-  }
+  return together([...results, { ...NOTHING, locked: left }, ...skipped])
+}
 
-  /** How long it takes decides how many are submitted in the next transaction. */
-  async #submitTogether(
-    tx: Context,
-    worker: string,
-    marks: readonly Mark[],
-    how: How,
-  ): Promise<SubmitResult> {
-    const started = performance.now()
-    const result = await submitAll(tx, worker, marks, how)
-    this.#batch.took(marks.length - result.left.length, performance.now() - started)
-    return result
+/** Skips a slot that the database refuses, as unsubmittable. */
+async function skip(
+  write: (marks: readonly Mark[], how: How) => Promise<SubmitResult>,
+  mark: Mark,
+  decide: Decide,
+  error: unknown,
+): Promise<SubmitResult> {
+  const skipped: Decide = (...of) => {
+    const plan = decide(...of)
+    return plan === null ? null : planUnsubmittable(plan, messageOf(error))
   }
-
-  /** Submits one schedule on its own. @throws when the database rejects it */
-  async #submitAlone(worker: string, mark: Mark, decide: Decide): Promise<SubmitResult> {
-    try {
-      const how = { decide, startLimits: null, careful: true }
-      const { results, left } = await this.#contention.run([mark], (marked) =>
-        this.#context.transaction((tx) => submitAll(tx, worker, marked, how)),
-      )
-      if (results.length > 0) this.#failed.forget(mark.id)
-      return together([...results, { ...NOTHING, locked: left }])
-    } catch (error) {
-      // Another transaction was in the way: the slot stays due.
-      if (this.#context.dialect.isContended(error)) return { ...NOTHING, locked: [mark] }
-      throw error
-    }
-  }
-
-  /** Skips a slot that the database permanently rejects, as unsubmittable. */
-  async #unsubmittable(worker: string, mark: Mark, decide: Decide, error: unknown): Promise<SubmitResult> {
-    this.#failed.add(mark.id, error)
-    const skip: Decide = (...of) => {
-      const plan = decide(...of)
-      return plan === null ? null : planUnsubmittable(plan, messageOf(error))
-    }
-    try {
-      const how = { decide: skip, startLimits: null, careful: true }
-      const result = await this.#context.transaction((tx) => submitAll(tx, worker, [mark], how))
-      return { ...result, failed: [{ id: mark.id, error }] }
-    } catch (again) {
-      if (again instanceof StoreUnavailableError) throw again
-      return { ...NOTHING, failed: [{ id: mark.id, error: again }] }
-    }
-  }
+  const result = await write([mark], { decide: skipped, startLimits: null, careful: true })
+  return { ...result, refused: [{ item: mark, error }] }
 }
 
 function together(results: readonly SubmitResult[]): SubmitResult {
@@ -183,17 +142,8 @@ function together(results: readonly SubmitResult[]): SubmitResult {
     started: results.flatMap((result) => result.started),
     locked: results.flatMap((result) => result.locked),
     left: results.flatMap((result) => result.left),
-    failed: results.flatMap((result) => result.failed),
+    refused: results.flatMap((result) => result.refused),
   }
-}
-
-async function each<Item, Result>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = []
-  for (const item of items) results.push(await work(item))
-  return results
 }
 
 async function submitAll(
@@ -272,7 +222,7 @@ async function submitAll(
     started,
     locked: [...(await stillLocked(tx, marks, rows)), ...marks.filter(({ id }) => held.has(id))],
     left: marks.filter(({ id }) => left.has(id)),
-    failed: [],
+    refused: [],
   }
 }
 

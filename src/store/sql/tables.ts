@@ -68,11 +68,12 @@ export function keyOf({ job }: Tables, { jobId }: Pick<Dialect, 'jobId'>, table:
 
 /** Appends a condition that leaves out the rows with these ids. @param one  as in `placeholders` */
 export function exceptFor(
-  ids: readonly string[],
+  rows: readonly { readonly id: string }[],
   one = '?',
 ): {
   readonly text: string
   readonly params: readonly string[]
 } {
-  return { text: ids.length === 0 ? '' : `AND id NOT IN (${placeholders(ids, one)})`, params: ids }
+  const text = rows.length === 0 ? '' : `AND id NOT IN (${placeholders(rows, one)})`
+  return { text, params: rows.map(({ id }) => id) }
 }

@@ -22,10 +22,10 @@ import {
   unreported,
   waitsForNothing,
 } from './conditions.ts'
-import type { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { heldForNothing, thaw } from './freezes.ts'
 import { groupBy } from './group-by.ts'
+import type { Isolation } from './isolate.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { exceptFor } from './tables.ts'
 import { writeHeartbeat } from './workers.ts'
@@ -59,7 +59,7 @@ export async function clearStaleMarks(
 
 export async function sweep(
   context: TablesContext,
-  contention: Contention,
+  isolation: Isolation,
   worker: string,
   leaseMs: number,
   extent: SweepExtent,
@@ -73,28 +73,29 @@ export async function sweep(
   const tooFar = of('far mark')
   if ((await endMarks(context, tooFar)) > 0)
     healed.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
-  await repairEach(contention, of('blocked job'), async (id) => {
+  await repairEach(isolation, of('blocked job'), async (id) => {
     if (await unblock(context, id)) healed.push(`the job ${id} was blocked by nothing`)
   })
-  await repairEach(contention, of('waits for nothing'), async (id) => {
+  await repairEach(isolation, of('waits for nothing'), async (id) => {
     if (await planAgain(context, id))
       healed.push(`the schedule ${id} waited for the end of a run whose job was deleted`)
   })
-  await repairEach(contention, of('retries nothing'), (id) => endRetry(context, id))
+  await repairEach(isolation, of('retries nothing'), (id) => endRetry(context, id))
   if (of('held').length > 0) await thaw(context)
   return { healed, orphans: of('orphan').length > 0 }
 }
 
-/** Leaves rows whose repair waits for a lock in vain to a later sweep. */
+/** Leaves rows whose repair waits for a lock in vain to a later sweep. @throws if the database refuses one, after the others */
 async function repairEach(
-  contention: Contention,
+  isolation: Isolation,
   found: readonly Found[],
   repair: (id: string) => Promise<void>,
 ): Promise<void> {
-  const work = async (some: readonly Found[]) => {
+  const write = async (some: readonly Found[]) => {
     for (const { id } of some) await repair(id)
   }
-  await contention.run(found, work)
+  const { refused } = await isolation.write(found, { write })
+  for (const { error } of refused) throw error
 }
 
 /** Marks of earlier incarnations of this worker, and of unregistered workers. */
@@ -248,14 +249,14 @@ export async function held(context: TablesContext, worker: string): Promise<Ende
   }))
 }
 
-/** See `ExecutingStore.orphans`. */
+/** See `ExecutingStore.orphans`. @param isolation  that of `settle` */
 export async function orphans(
   context: Context,
+  isolation: Isolation,
   limit: number,
-  except: readonly string[],
 ): Promise<EndedAttempt[]> {
   const { rows, dialect } = context
-  const others = exceptFor(except, dialect.jobId)
+  const others = exceptFor(isolation.refused(), dialect.jobId)
   const parts = anyOrphans(context).map(
     (found) => `SELECT ${jobColumns(dialect)} ${found} ${others.text} LIMIT ${integerLiteral(limit)}`,
   )

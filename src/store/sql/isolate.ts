@@ -1,0 +1,340 @@
+/**
+ * Isolates rows that cannot be written: each costs its batch a few statements, and no other row its turn.
+ *
+ * If the database refuses a batch, it is written in halves until the refused rows are found. If a batch waits for a lock
+ * in vain, its rows are written one by one, because each wait takes as long: such a lock is one that no statement can
+ * skip, on a range or an entry of an index, or on a row that another transaction inserts. What could not be written is
+ * remembered, and left out until its back-off ends.
+ */
+import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
+import { AllRefusedError, type Refusal } from '../executing-store.ts'
+
+interface BackOff {
+  readonly firstMs: number
+  /** The time doubles with each further failure, up to this. */
+  readonly longestMs: number
+}
+
+/** For rows that the database refuses to write. */
+const REFUSED: BackOff = { firstMs: 10_000, longestMs: 300_000 }
+/** For rows that waited for a lock in vain. */
+const WAITED: BackOff = { firstMs: 1000, longestMs: 60_000 }
+/** For rows that were written, but with which this process cannot work. */
+const UNUSABLE: BackOff = { firstMs: 1000, longestMs: 300_000 }
+/** The maximum number of remembered rows of each kind. Beyond it, the row that failed longest ago is forgotten. */
+const MOST_REMEMBERED = 5000
+
+/** How many rows of a call may wait, one after the other, after the wait of the whole batch. */
+const MOST_WAITS = 2
+/**
+ * If this many rows are refused one by one for the same reason, and none was accepted before, the server may be at fault
+ * rather than the rows.
+ */
+const FEW = 3
+/** The factor by which more rows are tried each time, so that a few calls identify a batch of only bad rows. */
+const MORE = 4
+
+interface Row {
+  readonly id: string
+  /** For a job: its group. */
+  readonly group_?: string
+}
+
+interface Remembered extends Row {
+  /** When its back-off ends, by performance.now(). */
+  readonly until: number
+  readonly backOffMs: number
+}
+
+class LeftOut {
+  readonly #backOff: BackOff
+  readonly #rows = new Map<string, Remembered>()
+
+  constructor(backOff: BackOff) {
+    this.#backOff = backOff
+  }
+
+  add({ id, group_ }: Row): void {
+    const { firstMs, longestMs } = this.#backOff
+    const before = this.#get(id)
+    const backOffMs = before === null ? firstMs : Math.min(longestMs, 2 * before.backOffMs)
+    // Moves the row to the end of the map, which keeps insertion order.
+    this.#rows.delete(id)
+    this.#rows.set(id, {
+      id,
+      ...(group_ === undefined ? {} : { group_ }),
+      until: now() + backOffMs,
+      backOffMs,
+    })
+    const [oldest] = this.#rows.keys()
+    if (this.#rows.size > MOST_REMEMBERED && oldest !== undefined) this.#rows.delete(oldest)
+  }
+
+  forget(rows: readonly Row[]): void {
+    if (this.#rows.size > 0) for (const { id } of rows) this.#rows.delete(id)
+  }
+
+  /** Whether the row has failed, even if its back-off has ended not long ago. */
+  isKnown({ id }: Row): boolean {
+    return this.#get(id) !== null
+  }
+
+  has({ id }: Row): boolean {
+    const row = this.#get(id)
+    return row !== null && now() < row.until
+  }
+
+  /** The rows whose back-off has not ended. */
+  rows(): Row[] {
+    return [...this.#rows.values()].filter(({ until }) => now() < until)
+  }
+
+  #get(id: string): Remembered | null {
+    const row = this.#rows.get(id)
+    if (row === undefined) return null
+    if (now() < row.until + this.#backOff.longestMs) return row
+    this.#rows.delete(id)
+    return null
+  }
+}
+
+const now = () => performance.now()
+
+export interface IsolationOptions {
+  /** Whether the error says that a statement waited for a lock in vain. */
+  readonly isLockWait: (error: unknown) => boolean
+  /** The longest back-off of rows that waited for a lock in vain. */
+  readonly longestWaitedMs?: number
+  /** How many refusals without a success raise doubts about the server; Infinity: never. */
+  readonly few?: number
+}
+
+/** How rows are written. */
+export interface Writing<Item, Result> {
+  /** Writes these rows in one transaction. */
+  readonly write: (items: readonly Item[]) => Promise<Result>
+  /** A second try for a row that was refused by itself; default: none. */
+  readonly alone?: (item: Item, error: unknown) => Promise<Result>
+  /** Whether something was accepted. Rows that others have locked or already taken prove nothing. Default: always. */
+  readonly wrote?: (result: Result) => boolean
+  /** Whether the error is about the rows; default: unless the database is unavailable. */
+  readonly isOfARow?: (error: unknown) => boolean
+}
+
+export interface Written<Item, Result> {
+  readonly results: readonly Result[]
+  /** Not written, but not refused: locked by others, or after an error that is not about a row. */
+  readonly left: readonly Item[]
+  readonly refused: readonly Refusal<Item>[]
+}
+
+interface Failure {
+  readonly error: unknown
+  /** What the error says: the rows waited for a lock, the database refuses them, or it is not about the rows. */
+  readonly kind: 'waited' | 'refused' | 'other'
+}
+
+/** How rows are found and written in one transaction. */
+export interface Finding<Item, Result> {
+  /** Leaves out `leftOut()`. Reports the rows before it writes them. */
+  readonly together: (report: (found: readonly Item[]) => void) => Promise<Result[]>
+  /** Writes those of these rows that have not changed since they were found. */
+  readonly some: (items: readonly Item[]) => Promise<Result[]>
+  readonly onRefused: ((id: string, error: unknown) => void) | undefined
+}
+
+/** What one operation remembers of the rows that it could not write. */
+export class Isolation {
+  readonly #isLockWait: (error: unknown) => boolean
+  readonly #few: number
+  /** How many refusals without a success it takes to blame the rows. */
+  #mostTried: number
+  readonly #refused = new LeftOut(REFUSED)
+  readonly #waited: LeftOut
+  readonly #unusable = new LeftOut(UNUSABLE)
+
+  constructor({ isLockWait, longestWaitedMs = WAITED.longestMs, few = FEW }: IsolationOptions) {
+    this.#isLockWait = isLockWait
+    this.#few = few
+    this.#mostTried = few
+    this.#waited = new LeftOut({ ...WAITED, longestMs: longestWaitedMs })
+  }
+
+  /** The rows that a statement that finds rows leaves out. */
+  leftOut(): Row[] {
+    return [this.#refused, this.#waited, this.#unusable].flatMap((of) => of.rows())
+  }
+
+  /** The rows that were refused, and those that cannot be used, until their back-off ends. */
+  refused(): Row[] {
+    return [this.#refused, this.#unusable].flatMap((of) => of.rows())
+  }
+
+  /** Leaves out a row that was written, but with which this process cannot work. */
+  leaveOut(row: Row): void {
+    this.#unusable.add(row)
+  }
+
+  /** Somebody has repaired these rows. */
+  forget(rows: readonly Row[]): void {
+    for (const of of [this.#refused, this.#waited]) of.forget(rows)
+  }
+
+  /**
+   * Writes rows together: without those that wait for the end of their back-off because of a lock, and those last that
+   * were refused before.
+   *
+   * @throws AllRefusedError when the first rows were all refused for the same reason; an error that is not about a row,
+   *   if nothing was written before it
+   */
+  async write<Item extends Row, Result>(
+    items: readonly Item[],
+    how: Writing<Item, Result>,
+  ): Promise<Written<Item, Result>> {
+    const resting = items.filter((item) => this.#waited.has(item))
+    const suspects = items.filter((item) => this.#refused.isKnown(item) && !this.#waited.has(item))
+    const apart = new Set([...resting, ...suspects])
+    const others = apart.size === 0 ? items : items.filter((item) => !apart.has(item))
+    const again = others.filter((item) => this.#waited.isKnown(item))
+    const fresh = again.length === 0 ? others : others.filter((item) => !again.includes(item))
+    const first = await this.#inParts([fresh, ...singly(again)], how)
+    if (first.failure !== null && first.results.length === 0) throw first.failure.error
+    if (suspects.length === 0) return { ...first, left: [...resting, ...first.left] }
+    if (first.failure !== null) return { ...first, left: [...resting, ...first.left, ...suspects] }
+    const last = await this.#inParts(singly(suspects), how, Infinity)
+    const results = [...first.results, ...last.results]
+    if (last.failure !== null && results.length === 0) throw last.failure.error
+    return {
+      results,
+      left: [...resting, ...first.left, ...last.left],
+      refused: [...first.refused, ...last.refused],
+    }
+  }
+
+  /**
+   * Finds rows and writes them.
+   *
+   * @throws AllRefusedError as above; errors that are not about a row: it is not known what was written
+   */
+  async find<Item extends Row, Result>({
+    together,
+    some,
+    onRefused,
+  }: Finding<Item, Result>): Promise<Result[]> {
+    let found: readonly Item[] = []
+    try {
+      const written = await together((items) => {
+        found = items
+      })
+      if (written.length > 0) this.#accepted(found)
+      else this.forget(found)
+      return written
+    } catch (error) {
+      if (found.length === 0) throw error
+      const how = { write: some, wrote: ({ length }: Result[]) => length > 0 }
+      const { results, refused, failure } = await this.#inParts([found], how, this.#mostTried, { error })
+      for (const { item, error: refusal } of refused) onRefused?.(item.id, refusal)
+      if (failure !== null) throw failure.error
+      return results.flat()
+    }
+  }
+
+  #accepted(rows: readonly Row[]): void {
+    this.#mostTried = this.#few
+    this.forget(rows)
+  }
+
+  /**
+   * Writes part after part, and smaller parts of those that fail.
+   *
+   * @param failed  the first part has already failed with this error
+   */
+  async #inParts<Item extends Row, Result>(
+    parts: readonly (readonly Item[])[],
+    { write, alone, wrote = () => true, isOfARow = isNotOfTheServer }: Writing<Item, Result>,
+    mostTried = this.#mostTried,
+    failed: { readonly error: unknown } | null = null,
+  ): Promise<Written<Item, Result> & { readonly failure: Failure | null }> {
+    const results: Result[] = []
+    const waited: Item[] = []
+    const refused: Refusal<Item>[] = []
+    let isAccepted = false
+    const attempt = async (part: readonly Item[], work: () => Promise<Result>): Promise<Failure | null> => {
+      try {
+        const result = await work()
+        results.push(result)
+        if (wrote(result)) {
+          isAccepted = true
+          this.#accepted(part)
+        } else this.forget(part)
+        return null
+      } catch (error) {
+        return { error, kind: this.#isLockWait(error) ? 'waited' : isOfARow(error) ? 'refused' : 'other' }
+      }
+    }
+    const isLikelyToWait = (part: readonly Item[]) =>
+      part.length === 1 && part.some((item) => this.#waited.isKnown(item))
+    let left = parts.filter(({ length }) => length > 0)
+    let other: Failure | null = null
+    for (let known = failed; other === null && left.length > 0 && waited.length < MOST_WAITS; known = null) {
+      const [part = [], ...others] = left
+      const single = part.length === 1 ? part[0] : undefined
+      let failure = await attempt(
+        part,
+        known === null ? () => write(part) : () => Promise.reject(known.error),
+      )
+      if (failure?.kind === 'refused' && single !== undefined && alone !== undefined) {
+        const { error } = failure
+        failure = await attempt(part, () => alone(single, error))
+      }
+      left = others
+      if (failure === null) continue
+      if (failure.kind === 'other') {
+        other = failure
+        left = [part, ...others]
+      } else if (single === undefined) {
+        const middle = Math.ceil(part.length / 2)
+        left =
+          failure.kind === 'refused'
+            ? [part.slice(0, middle), part.slice(middle), ...others]
+            : // Those that have waited before are the most likely reason.
+              [...singly(part), ...others].toSorted(
+                (a, b) => Number(isLikelyToWait(b)) - Number(isLikelyToWait(a)),
+              )
+      } else if (failure.kind === 'waited') {
+        this.#waited.add(single)
+        waited.push(single)
+      } else {
+        refused.push({ item: single, error: failure.error })
+        if (!isAccepted && left.length > 0 && refused.length >= mostTried)
+          this.#giveUp(refused, parts.flat().length)
+      }
+    }
+    // If the server is at fault, the rows are not.
+    const isToBlame = other === null || isAccepted
+    if (isToBlame) for (const { item } of refused) this.#refused.add(item)
+    const others = isToBlame ? [] : refused.map(({ item }) => item)
+    return {
+      results,
+      left: [...others, ...left.flat(), ...waited],
+      refused: isToBlame ? refused : [],
+      failure: other,
+    }
+  }
+
+  /** Blames no row, unless the reasons differ. The next call tries more rows. */
+  #giveUp(refused: readonly Refusal<Row>[], of: number): void {
+    const [reason = '', ...others] = new Set(refused.map(({ error }) => messageOf(error)))
+    if (others.length > 0) return
+    this.#mostTried *= MORE
+    const tried = `${String(refused.length)} rows that were tried, of ${String(of)}`
+    throw new AllRefusedError(`The database refused all ${tried}; all will be retried: ${reason}`, {
+      cause: refused[0]?.error,
+    })
+  }
+}
+
+const singly = <Item>(items: readonly Item[]) => items.map((item) => [item])
+
+/** Whether the error is about the written rows, and not about the connection or the server. */
+const isNotOfTheServer = (error: unknown) => !isA(error, StoreUnavailableError)

@@ -1,0 +1,364 @@
+/** Rows that cannot be written, among others that can: refused ones, and ones that wait for locks in vain. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { StoreUnavailableError } from '../../src/errors.ts'
+import { AllRefusedError } from '../../src/store/executing-store.ts'
+import { Isolation, type IsolationOptions, type Writing } from '../../src/store/sql/isolate.ts'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+afterEach(() => void vi.useRealTimers())
+
+interface Item {
+  readonly id: string
+}
+const items = (...ids: string[]): Item[] => ids.map((id) => ({ id }))
+const ids = (found: readonly Item[]) => found.map(({ id }) => id)
+const many = (count: number) => items(...Array.from({ length: count }, (_, index) => String(index)))
+
+const isolation = (options: Partial<IsolationOptions> = {}) =>
+  new Isolation({
+    isLockWait: (error) => error instanceof StoreUnavailableError && error.isLockWait,
+    ...options,
+  })
+
+/** A table in which some rows are locked, some are refused, and some lose the connection. */
+function table() {
+  const locked = new Set<string>()
+  const refused = new Set<string>()
+  const lost = new Set<string>()
+  const written: string[] = []
+  const tries: string[][] = []
+  let waits = 0
+  const write = (some: readonly Item[]): Promise<Item[]> => {
+    tries.push(ids(some))
+    if (some.some(({ id }) => lost.has(id))) return Promise.reject(new StoreUnavailableError('lost'))
+    if (some.some(({ id }) => refused.has(id))) return Promise.reject(new Error('CHECK'))
+    if (some.some(({ id }) => locked.has(id))) {
+      waits += 1
+      return Promise.reject(new StoreUnavailableError('locked', { isLockWait: true }))
+    }
+    written.push(...ids(some))
+    return Promise.resolve([...some])
+  }
+  return { locked, refused, lost, written, tries, write, waits: () => waits }
+}
+
+/** Writes items, and tells what became of each. */
+async function outcome(
+  of: Isolation,
+  some: readonly Item[],
+  write: (some: readonly Item[]) => Promise<Item[]>,
+  how: Partial<Writing<Item, Item[]>> = {},
+) {
+  const { results, left, refused } = await of.write(some, { write, ...how })
+  return {
+    written: results.flatMap((result) => ids(result)),
+    left: ids(left),
+    refused: refused.map(({ item }) => item.id),
+  }
+}
+
+describe('rows that are refused', () => {
+  it.each([0, 200, 511])('one of 512, the one at %s, costs 2·log2(n) further tries', async (bad) => {
+    const { refused, tries, write } = table()
+    refused.add(String(bad))
+    const rows = many(512)
+    expect(await outcome(isolation(), rows, write)).toEqual({
+      written: ids(rows).filter((id) => id !== String(bad)),
+      left: [],
+      refused: [String(bad)],
+    })
+    expect(tries).toHaveLength(1 + 2 * 9)
+  })
+
+  it('several cost the others only further tries', async () => {
+    const { refused, write } = table()
+    for (const id of ['3', '4', '300']) refused.add(id)
+    const end = await outcome(isolation(), many(512), write)
+    expect(end.refused).toEqual(['3', '4', '300'])
+    expect(end.written).toHaveLength(509)
+  })
+
+  it('are tried again in another way, if there is one', async () => {
+    const { refused, write } = table()
+    refused.add('1')
+    const alone = vi.fn((item: Item) => Promise.resolve([item]))
+    const end = await outcome(isolation(), many(4), write, { alone })
+    expect(end).toEqual({ written: ['0', '1', '2', '3'], left: [], refused: [] })
+    expect(alone).toHaveBeenCalledExactlyOnceWith({ id: '1' }, expect.objectContaining({ message: 'CHECK' }))
+  })
+
+  it('come last the next time, one by one, until they are written', async () => {
+    const { refused, tries, write } = table()
+    const of = isolation()
+    refused.add('1')
+    await outcome(of, many(4), write)
+    tries.length = 0
+    expect((await outcome(of, many(4), write)).refused).toEqual(['1'])
+    expect(tries).toEqual([['0', '2', '3'], ['1']])
+    refused.clear()
+    await outcome(of, many(4), write)
+    tries.length = 0
+    await outcome(of, many(4), write)
+    expect(tries).toEqual([['0', '1', '2', '3']])
+  })
+
+  it('are left out for ten seconds, and twice as long each time, up to five minutes', async () => {
+    const { refused, write } = table()
+    const of = isolation()
+    refused.add('a')
+    for (const ms of [10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]) {
+      await outcome(of, items('a'), write)
+      vi.advanceTimersByTime(ms - 1)
+      expect([of.leftOut(), of.refused()]).toMatchObject([[{ id: 'a' }], [{ id: 'a' }]])
+      vi.advanceTimersByTime(1)
+      expect([of.leftOut(), of.refused()]).toEqual([[], []])
+    }
+    vi.advanceTimersByTime(300_000)
+    await outcome(of, items('a'), write)
+    vi.advanceTimersByTime(10_000)
+    expect(of.leftOut()).toEqual([])
+  })
+
+  it('if no other is accepted, are not blamed before a few more tries each time', async () => {
+    const { refused, tries, write } = table()
+    const of = isolation()
+    const rows = many(300)
+    for (const { id } of rows) refused.add(id)
+    for (const tried of [3, 12, 48, 192]) {
+      tries.length = 0
+      const writing = outcome(of, rows, write)
+      await expect(writing).rejects.toThrow(
+        `The database refused all ${tried} rows that were tried, of 300; all will be retried: CHECK`,
+      )
+      await expect(writing).rejects.toMatchObject({
+        name: 'AllRefusedError',
+        cause: expect.objectContaining({ message: 'CHECK' }),
+      })
+      expect(of.leftOut()).toEqual([])
+    }
+    expect((await outcome(of, rows, write)).refused).toEqual(ids(rows))
+    // Nothing has been accepted since then, so the next batch of bad rows needs no further tries.
+    const others = items(...ids(rows).map((id) => `other ${id}`))
+    for (const { id } of others) refused.add(id)
+    expect((await outcome(of, others, write)).refused).toEqual(ids(others))
+    await outcome(of, items('good'), write)
+    const more = items(...ids(rows).map((id) => `more ${id}`))
+    for (const { id } of more) refused.add(id)
+    await expect(outcome(of, more, write)).rejects.toThrow('refused all 3 rows')
+  })
+
+  it('stop nothing that is written after them', async () => {
+    const { refused, write } = table()
+    const of = isolation()
+    const rows = many(512)
+    for (const { id } of rows.slice(0, 300)) refused.add(id)
+    let calls = 1
+    for (; ; calls += 1) {
+      const end = await outcome(of, rows, write).catch(() => null)
+      if (end === null) continue
+      expect(end).toEqual({ written: ids(rows.slice(300)), left: [], refused: ids(rows.slice(0, 300)) })
+      break
+    }
+    expect(calls).toBe(5)
+  })
+
+  it('for different reasons are blamed at once', async () => {
+    const rows = many(16)
+    const end = await outcome(isolation(), rows, ([first]) => Promise.reject(new Error(first?.id)))
+    expect(end.refused).toEqual(ids(rows))
+  })
+
+  it('and are few without any others, are blamed', async () => {
+    const { refused, write } = table()
+    for (const id of ['0', '1', '2']) refused.add(id)
+    expect((await outcome(isolation(), many(3), write)).refused).toEqual(['0', '1', '2'])
+  })
+
+  it('are always blamed if the operation says so', async () => {
+    const rows = many(64)
+    const end = await outcome(isolation({ few: Infinity }), rows, () => Promise.reject(new Error('CHECK')))
+    expect(end.refused).toEqual(ids(rows))
+  })
+
+  it('are not blamed because others had nothing to write', async () => {
+    const { refused, write } = table()
+    const rows = many(512)
+    for (const { id } of rows.slice(1)) refused.add(id)
+    // The first is locked by somebody else.
+    const none = (some: readonly Item[]) => write(some).then(() => [])
+    const writing = outcome(isolation(), rows, none, { wrote: ({ length }) => length > 0 })
+    await expect(writing).rejects.toThrow(AllRefusedError)
+  })
+
+  it('are not blamed if the server goes away before anything was accepted', async () => {
+    const { refused, lost, write } = table()
+    const of = isolation()
+    refused.add('0')
+    lost.add('1')
+    // The whole batch and its first half are refused, too.
+    const first = (some: readonly Item[]) =>
+      some.length > 1 ? Promise.reject(new Error('CHECK')) : write(some)
+    await expect(outcome(of, many(4), first)).rejects.toThrow('lost')
+    expect(of.leftOut()).toEqual([])
+  })
+
+  it('beyond five thousand, the one that failed longest ago is forgotten', async () => {
+    const of = isolation()
+    for (const { id } of many(5001)) of.leaveOut({ id })
+    expect(of.leftOut()).toHaveLength(5000)
+    expect(of.leftOut()[0]).toMatchObject({ id: '1' })
+  })
+})
+
+it('a row that cannot be used is left out for a second, and longer each time, although it can be written', async () => {
+  const { write } = table()
+  const of = isolation()
+  for (const ms of [1000, 2000, 4000]) {
+    await outcome(of, items('a'), write)
+    of.leaveOut({ id: 'a', group_: 'g' })
+    vi.advanceTimersByTime(ms - 1)
+    expect([of.leftOut(), of.refused()]).toMatchObject([[{ id: 'a', group_: 'g' }], [{ id: 'a' }]])
+    vi.advanceTimersByTime(1)
+    expect(of.leftOut()).toEqual([])
+  }
+})
+
+it('no rows are no try', async () => {
+  const end = await outcome(isolation(), [], () => expect.fail('there is nothing to do'))
+  expect(end).toEqual({ written: [], left: [], refused: [] })
+})
+
+it('an error that is about no row ends the work', async () => {
+  const { lost, tries, write } = table()
+  lost.add('0')
+  await expect(outcome(isolation(), many(8), write)).rejects.toThrow('lost')
+  expect(tries).toHaveLength(1)
+})
+
+describe('rows that wait for a lock in vain', () => {
+  it('are left alone for twice as long each time, and for a second again after a success', async () => {
+    const { locked, write } = table()
+    const of = isolation()
+    const isLeft = async () => (await outcome(of, items('a'), write)).left.length > 0
+    locked.add('a')
+    for (const ms of [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]) {
+      expect(await isLeft()).toBe(true)
+      vi.advanceTimersByTime(ms - 1)
+      expect(of.leftOut()).toEqual([expect.objectContaining({ id: 'a' })])
+      expect(of.refused()).toEqual([])
+      vi.advanceTimersByTime(1)
+      expect(of.leftOut()).toEqual([])
+    }
+    locked.delete('a')
+    expect(await isLeft()).toBe(false)
+    locked.add('a')
+    await isLeft()
+    vi.advanceTimersByTime(1000)
+    expect(of.leftOut()).toEqual([])
+  })
+
+  it('are not tried before that, and then by themselves', async () => {
+    const { locked, tries, write } = table()
+    const of = isolation()
+    locked.add('a')
+    await outcome(of, items('a', 'b'), write)
+    tries.length = 0
+    expect(await outcome(of, items('a', 'c'), write)).toEqual({ written: ['c'], left: ['a'], refused: [] })
+    vi.advanceTimersByTime(1000)
+    await outcome(of, items('a', 'd'), write)
+    expect(tries).toEqual([['c'], ['d'], ['a']])
+  })
+
+  it('cost a call three waits, and those that were not tried come first the next time', async () => {
+    const { locked, written, waits, write } = table()
+    const of = isolation()
+    for (const id of ['b', 'c', 'd']) locked.add(id)
+    const first = await outcome(of, items('a', 'b', 'c', 'd', 'e'), write)
+    expect(waits()).toBe(3)
+    expect(first).toEqual({ written: ['a'], left: ['d', 'e', 'b', 'c'], refused: [] })
+    await outcome(of, items(...first.left), write)
+    expect(written).toEqual(['a', 'e'])
+  })
+
+  it('keep what was written before the connection was lost, if the caller can tell what is left', async () => {
+    const { locked, lost, write } = table()
+    locked.add('a')
+    lost.add('c')
+    const once = vi.fn(write)
+    once.mockRejectedValueOnce(new StoreUnavailableError('locked', { isLockWait: true }))
+    const end = await outcome(isolation(), items('a', 'b', 'c', 'd'), once)
+    expect(end).toEqual({ written: ['b'], left: ['c', 'd', 'a'], refused: [] })
+  })
+})
+
+describe('rows that the operation finds itself', () => {
+  /** As a claim does: it finds what is neither written nor left out. */
+  function finding() {
+    const of = table()
+    const found = isolation()
+    const refused: string[] = []
+    const pass = (all: readonly Item[], write = of.write) =>
+      found.find<Item, Item>({
+        together: (report) => {
+          const except = [...ids(found.leftOut()), ...of.written]
+          const some = all.filter(({ id }) => !except.includes(id))
+          report(some)
+          return write(some)
+        },
+        some: write,
+        onRefused: (id) => void refused.push(id),
+      })
+    return { ...of, isolation: found, pass, reported: refused }
+  }
+
+  it('are forgotten when they are written together with others', async () => {
+    const { locked, written, pass, isolation: of } = finding()
+    locked.add('a')
+    await pass(items('a', 'b'))
+    vi.advanceTimersByTime(1000)
+    locked.clear()
+    expect(ids(await pass(items('a')))).toEqual(['a'])
+    locked.add('a')
+    written.length = 0
+    await pass(items('a'))
+    vi.advanceTimersByTime(1000)
+    expect(of.leftOut()).toEqual([])
+  })
+
+  it('and wait again after their back-off delay the others once, and are not confused with them', async () => {
+    const { locked, waits, pass } = finding()
+    locked.add('a')
+    expect(ids(await pass(items('a', 'b')))).toEqual(['b'])
+    expect(waits()).toBe(2)
+    vi.advanceTimersByTime(1000)
+    expect(ids(await pass(items('a', 'c')))).toEqual(['c'])
+    expect(waits()).toBe(4)
+    vi.advanceTimersByTime(2000)
+    expect(await pass(items('a'))).toEqual([])
+    expect(waits()).toBe(5)
+  })
+
+  it.each([
+    ['bad', 'a', 'free'],
+    ['free', 'bad', 'a'],
+    ['a', 'bad', 'free'],
+  ])('and are refused or locked keep no other from being written: %s, %s, %s', async (...order) => {
+    const { refused, locked, written, pass, isolation: of, reported } = finding()
+    refused.add('bad')
+    locked.add('a')
+    for (let passes = 0; passes < 3; passes += 1) await pass(items(...order)).catch(() => {})
+    expect(written).toEqual(['free'])
+    expect(reported).toEqual(['bad'])
+    expect(ids(of.leftOut()).toSorted()).toEqual(['a', 'bad'])
+  })
+
+  it('a connection that is lost after a part was written is reported: nobody knows what was written', async () => {
+    const { locked, lost, written, write, pass } = finding()
+    locked.add('a')
+    lost.add('c')
+    const once = vi.fn(write)
+    once.mockRejectedValueOnce(new StoreUnavailableError('locked', { isLockWait: true }))
+    await expect(pass(items('a', 'b', 'c'), once)).rejects.toThrow('lost')
+    expect(written).toEqual(['b'])
+  })
+})
