@@ -78,7 +78,10 @@ async function main(url: string): Promise<void> {
   await once(start(url, 'second', 'cron'), 'exit')
   const others = [start(url, 'third'), start(url, 'fourth')]
   // The lease has to end; then the two go on with what is due.
-  await pause(8000)
+  const both = "SELECT id FROM run_history WHERE schedule IN ('once', 'cron')"
+  for (let seconds = 0; seconds < 60 && (await database.rows(both)).length < 2; seconds += 1)
+    await pause(1000)
+  await pause(4000)
   for (const other of others) other.send('stop')
   await Promise.all(others.map((other) => once(other, 'exit')))
 

@@ -216,9 +216,10 @@ export interface ExecutingStore {
    * Writes the ends of attempts whose jobs are still held by their worker. If the database refuses a result or an error
    * text, the end is written without it.
    *
+   * @param areOrphans  `orphans` leaves out those that are refused, until their back-off ends
    * @throws AllRefusedError when every end that was tried is refused
    */
-  settle(attempts: readonly EndedAttempt[]): Promise<SettleResult>
+  settle(attempts: readonly EndedAttempt[], areOrphans?: boolean): Promise<SettleResult>
 
   /** Those of these attempts whose jobs were asked to stop. */
   stopRequests(attempts: readonly Fence[]): Promise<readonly Fence[]>
@@ -233,8 +234,7 @@ export interface ExecutingStore {
   held(worker: string): Promise<EndedAttempt[]>
 
   /**
-   * Running jobs whose worker is no longer registered, and jobs whose external queue should have reported their end,
-   * except for those whose ends `settle` could not write, until their back-off ends.
+   * Running jobs whose worker is no longer registered, and jobs whose external queue should have reported their end.
    */
   orphans(limit: number): Promise<EndedAttempt[]>
 }

@@ -140,7 +140,7 @@ export class TakeOver {
         onEvicted()
         return
       }
-      const result = await executing.settle(orphans)
+      const result = await executing.settle(orphans, true)
       for (const { item, error } of result.refused) onRejected(item, error)
       onTakenOver(result)
       // Orphans that another transaction has locked are taken over in the next pass.

@@ -134,9 +134,13 @@ onAllDatabases(
       slots.map((_, index) => milliseconds(created['created']) + 2000 * (Math.ceil(first) + index)),
     )
     // The history has what was handed over, and nothing was skipped.
-    const jobs = await query('SELECT id, reason FROM job')
-    expect(new Set(jobs.map(({ reason }) => reason)), kind).toEqual(new Set(['handed-over']))
-    expect(jobs, kind).toHaveLength(rows.length)
+    const jobs = await query('SELECT id, state, reason FROM job')
+    // The schedulers may stop between a submission and its hand-over.
+    const left = jobs.filter(({ state }) => state === 'waiting')
+    expect(left.length, kind).toBeLessThanOrEqual(2)
+    const handedOver = jobs.filter((job) => !left.includes(job))
+    expect(new Set(handedOver.map(({ reason }) => reason)), kind).toEqual(new Set(['handed-over']))
+    expect(handedOver, kind).toHaveLength(rows.length)
   },
 )
 

@@ -192,8 +192,12 @@ onEachStore((under) => {
   })
 
   describe('a hand-over', () => {
-    // Hand-overs of other tests do not leave out what one test refused.
-    afterEach(() => under.store.executing.postpone([{ id: 'a', error: 'refused' }]))
+    /** What was refused is tried again at once. */
+    const again = async (id: string) => {
+      await under.store.executing.postpone([{ id, error: 'refused' }])
+      await under.query('UPDATE job SET run_at = NULL WHERE id = ?', [id])
+    }
+    afterEach(() => again('a'))
 
     it('commits the jobs and what the callback writes together', async () => {
       await waiting('a', { priority: 1 })
@@ -236,8 +240,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'c')).toMatchObject({ state: 'waiting', attempt: 0, claim: 0, worker: null })
       expect(await handOver(submit, { refused })).toEqual([])
       expect(refused).toHaveLength(1)
-      await under.store.executing.postpone([{ id: 'c', error: 'too large' }])
-      await under.query("UPDATE job SET run_at = NULL WHERE id = 'c'")
+      await again('c')
       expect((await handOver()).map(({ id }) => id)).toEqual(['c'])
     })
 
@@ -396,8 +399,13 @@ onEachStore((under) => {
         'ROLLBACK WORK',
         'END;',
       ]) {
-        const handing = handOver((_, connection) => writeOn(connection)(statement).then(() => undefined))
+        const refused: [string, unknown][] = []
+        const handing = handOver((_, connection) => writeOn(connection)(statement).then(() => undefined), {
+          refused,
+        })
         expect(await handing, statement).toEqual([])
+        expect(refused, statement).toMatchObject([['a', { name: 'CallbackError' }]])
+        await again('a')
       }
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting', claim: 0 })
       const names =

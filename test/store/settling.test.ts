@@ -49,7 +49,7 @@ onEachStore((under) => {
     })
 
   it('settling nothing does nothing', async () => {
-    expect(await settle()).toEqual({ settled: [], lost: [], locked: [] })
+    expect(await settle()).toEqual({ settled: [], lost: [], locked: [], refused: [] })
   })
 
   const ofSchedule = async (id: string, more: Record<string, string | number | null> = {}) => {
@@ -306,7 +306,7 @@ onEachStore((under) => {
       await running('j')
       const before = await jobRow(under, 'j')
       const given = attempt('j', success, fence)
-      expect(await settle(given)).toEqual({ settled: [], lost: [given.fence], locked: [] })
+      expect(await settle(given)).toEqual({ settled: [], lost: [given.fence], locked: [], refused: [] })
       expect(await jobRow(under, 'j')).toEqual(before)
     })
 
@@ -327,7 +327,12 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', worker: first.worker, attempt: first.attempt }])
       const before = await jobRow(under, 'j')
       for (const end of [{ kind: 'released' }, success, failure, { kind: 'lost', error: 'gone' }] as const)
-        expect(await settle({ fence, end, policy })).toEqual({ settled: [], lost: [fence], locked: [] })
+        expect(await settle({ fence, end, policy })).toEqual({
+          settled: [],
+          lost: [fence],
+          locked: [],
+          refused: [],
+        })
       await under.store.executing.saveProgress([{ fence, json: '0.5' }])
       expect(await jobRow(under, 'j')).toEqual(before)
     })
@@ -648,13 +653,14 @@ onEachStore((under) => {
     })
 
     it.skipIf(under.kind === 'sqlite')(
-      'or is an error without partial changes if it exceeds one statement of the server',
+      'or fails the attempt if it exceeds one statement of the server',
       async () => {
         const result = JSON.stringify('x'.repeat(70 * 1024 * 1024))
         await running('j')
-        const settling = settle(attempt('j', { kind: 'success', result }))
-        await expect(settling).rejects.toThrow('max_allowed_packet')
-        expect(await jobRow(under, 'j')).toMatchObject({ state: 'running' })
+        const { settled } = await settle(attempt('j', { kind: 'success', result }))
+        expect(settled).toMatchObject([{ id: 'j', outcome: { state: 'failed' } }])
+        const { error } = await jobRow(under, 'j')
+        expect(error).toMatch(/^The result of the run could not be stored: .*max_allowed_packet/)
       },
     )
   })

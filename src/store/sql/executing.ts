@@ -21,6 +21,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
   const claiming = new Isolation({ isLockWait })
   const handingOver = new Isolation({ isLockWait })
   const settling = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
+  const takingOver = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
   const saving = new Isolation({ isLockWait, few: Infinity })
 
   return {
@@ -30,7 +31,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
 
     leaveOut: ({ id, group }) => claiming.leaveOut({ id, group_: group }),
 
-    leftOut: () => [promoting, claiming, handingOver].flatMap((of) => of.refused()).length,
+    leftOut: () => [promoting, claiming, handingOver, takingOver].flatMap((of) => of.refused()).length,
 
     handOver: (...of) => handOver(context, handingOver, of),
 
@@ -43,7 +44,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
 
     handedOver: (worker, claims) => handedOver(context, worker, claims),
 
-    settle: (attempts) => settle(context, settling, attempts),
+    settle: (attempts, areOrphans = false) => settle(context, areOrphans ? takingOver : settling, attempts),
 
     async stopRequests(attempts) {
       if (attempts.length === 0) return []
@@ -93,7 +94,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
 
     held: (worker) => held(context, worker),
 
-    orphans: (limit) => orphans(context, settling, limit),
+    orphans: (limit) => orphans(context, takingOver, limit),
   }
 }
 

@@ -249,7 +249,7 @@ export async function held(context: TablesContext, worker: string): Promise<Ende
   }))
 }
 
-/** See `ExecutingStore.orphans`. @param isolation  that of `settle` */
+/** See `ExecutingStore.orphans`. @param isolation  that of `settle` for orphans */
 export async function orphans(
   context: Context,
   isolation: Isolation,
