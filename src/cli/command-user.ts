@@ -21,12 +21,23 @@ export function commandUser(name: string): CommandUser {
   if (own !== 0)
     throw wrong(`it needs a worker that root runs; this one runs as '${username}', and so do its commands`)
   if (!USER_NAME.test(name)) throw wrong(`'${name}' is not the name of a user`)
-  const { status, stdout, error } = spawnSync('getent', ['passwd', name], { encoding: 'utf8' })
-  if (error !== undefined) throw wrong(`'getent' cannot be run to look '${name}' up: ${error.message}`)
-  const [found, , uid, gid, , home = ''] = stdout.trim().split(':')
-  if (status !== 0 || found !== name) throw wrong(`there is no user '${name}' on this machine`)
-  if (Number(uid) === 0) throw wrong(`'${name}' is root; name a user who may do less`)
-  return { name, uid: Number(uid), gid: Number(gid), home: existsSync(home) ? home : '/' }
+  const user = findUser(name)
+  if (user?.name !== name) throw wrong(`there is no user '${name}' on this machine`)
+  if (user.uid === 0) throw wrong(`'${name}' is root; name a user who may do less`)
+  return { ...user, home: existsSync(user.home) ? user.home : '/' }
+}
+
+/**
+ * @param key  a name, or a uid
+ * @returns null if this machine has no such user
+ * @throws UsageError if it cannot be looked up
+ */
+export function findUser(key: string): CommandUser | null {
+  const { status, stdout, error } = spawnSync('getent', ['passwd', '--', key], { encoding: 'utf8' })
+  if (error !== undefined)
+    throw new UsageError(`'getent' cannot be run to look the user '${key}' up: ${error.message}`)
+  const [name = '', , uid, gid, , home = ''] = stdout.trim().split(':')
+  return status === 0 ? { name, uid: Number(uid), gid: Number(gid), home } : null
 }
 
 function wrong(message: string): UsageError {

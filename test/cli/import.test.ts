@@ -6,10 +6,9 @@ import { describe, expect, test } from 'vitest'
 import { type Candidate } from '../../src/cli/import/candidate.ts'
 import { readCrontab } from '../../src/cli/import/crontab-file.ts'
 import { serviceCommand } from '../../src/cli/import/service.ts'
-import { readTimers } from '../../src/cli/import/systemd-timers.ts'
+import { ROOT } from '../../src/cli/import/specifiers.ts'
 import { readUnit, wordsOf } from '../../src/cli/import/unit-file.ts'
 import { timer } from '../../src/timer/index.ts'
-import { eachDatabase } from '../support/databases.ts'
 import { runHere } from './here.ts'
 import { root, run, temporaryFolder } from './program.ts'
 
@@ -17,7 +16,7 @@ const CLI = 'dist/cli/main.js'
 const fixtures = join(root, 'test/cli/fixtures')
 const crontab = readFileSync(join(fixtures, 'crontab'), 'utf8')
 
-function one(text: string, options: { system?: boolean; zone?: string } = {}): Candidate {
+function one(text: string, options: { system?: boolean | undefined; zone?: string } = {}): Candidate {
   const [only, ...others] = readCrontab(text, { system: false, zone: 'UTC', ...options })
   if (only === undefined || others.length > 0) throw new Error('not one entry')
   return only
@@ -32,8 +31,9 @@ function elapses(text: string, after: Date, count: number): (Date | null)[] {
   return found
 }
 
-function service(text: string) {
-  return serviceCommand('x.service', readUnit([`[Service]\nType=oneshot\n${text}`]))
+function service(text: string, type = 'oneshot') {
+  const settings = readUnit([`[Service]\nType=${type}\n${text}`])
+  return serviceCommand({ name: 'x.service', path: '/units/x.service', settings, uid: null }, ROOT)
 }
 
 interface Line {
@@ -121,6 +121,100 @@ describe('a crontab', () => {
     expect(notes.join()).toContain(why)
   })
 
+  test.each([
+    ['0/5 * * * *', '0-59/5 * * * *', '*-*-* *:00/5:00'],
+    ['0 1/1 * * *', '0 1-23/1 * * *', '*-*-* 01..23:00:00'],
+    ['0 1,15/2 * * *', '0 1,15-23/2 * * *', '*-*-* 01,15/2:00:00'],
+    ['0 8/2 * * mon-fri', '0 8-23/2 * * mon-fri', 'Mon..Fri *-*-* 08/2:00:00'],
+    ['0 0 1/10 2/3 *', '0 0 1-31/10 2-12/3 *', '*-02/3-01/10 00:00:00'],
+    ['0 0 * * mon/2', '0 0 * * mon-6/2', 'Mon,Wed,Fri *-*-* 00:00:00'],
+  ])('%s, which daemons reject, is imported with a note that says how it was read', (time, range, event) => {
+    const { schedule, notes } = one(`${time} x`)
+    expect(schedule?.timer).toBe(event)
+    expect(notes).toEqual([expect.stringMatching(/^Debian's cron and cronie reject '.*': read as '/)])
+    expect(notes[0]).toContain(`read as '${range}'`)
+  })
+
+  test.each(['*/5 * * * *', '0 8-18/2 * * *', '0 0 1-31/10 * 1-5', '@daily'])('%s has no note', (time) => {
+    expect(one(`${time} x`).notes).toEqual([])
+  })
+
+  test.each(['99/2 * * * *', '0 24/2 * * *', '0 0 * * 7/2', '0 0 13/2 13/2 *'])(
+    '%s, whose start is not in the field, is rejected',
+    (time) => expect(one(`${time} x`).schedule).toBeNull(),
+  )
+
+  const read = (text: string, system?: boolean) =>
+    readCrontab(text, { system, zone: 'UTC' }).map(({ schedule }) => [
+      schedule?.args.user,
+      schedule?.args.shell,
+    ])
+
+  test.each([
+    [
+      'root in one line',
+      '@daily root /bin/a\n@daily deploy run b',
+      [
+        ['root', '/bin/a'],
+        ['deploy', 'run b'],
+      ],
+    ],
+    ['users of this machine', '@daily daemon /bin/a', [['daemon', '/bin/a']]],
+    ['no user of this machine', '@daily php /srv/a.php', [[undefined, 'php /srv/a.php']]],
+    [
+      'a path',
+      '@daily /bin/a b\n@daily mail joe',
+      [
+        [undefined, '/bin/a b'],
+        [undefined, 'mail joe'],
+      ],
+    ],
+    ['an option after the word', '@daily mail -s Hello joe', [[undefined, 'mail -s Hello joe']]],
+    ['nothing after the word', '@daily sync', [[undefined, 'sync']]],
+    ['shell syntax', '@daily [ -x /bin/a ] && /bin/a', [[undefined, '[ -x /bin/a ] && /bin/a']]],
+  ])('whether lines name a user is recognised from the column: %s', (_what, text, found) => {
+    expect(read(text)).toEqual(found)
+  })
+
+  test('--system and --no-system decide it', () => {
+    expect(read('@daily php /srv/a.php', true)).toEqual([['php', '/srv/a.php']])
+    expect(read('@daily daemon /bin/a', false)).toEqual([[undefined, 'daemon /bin/a']])
+    expect(read('@daily root /bin/a\n@daily /bin/b', false)).toEqual([
+      [undefined, 'root /bin/a'],
+      [undefined, '/bin/b'],
+    ])
+  })
+
+  test.each([
+    [
+      '@daily root /bin/a\n@daily /bin/b c',
+      true,
+      "line 2: '/bin/b' is not the name of a user, but with --system",
+    ],
+    [
+      '@daily root /bin/a\n@daily /bin/b c',
+      undefined,
+      'but line 1 names root: add the user, or choose --no-system',
+    ],
+    ['@daily /bin/b c', true, 'leave --system out'],
+  ])('a contradiction is an error: %j', (text, system, message) => {
+    expect(() => read(text, system)).toThrow(message)
+  })
+
+  test.each([
+    ['a', 1000, 1000],
+    ['\u{1f600}', 600, 1000],
+    // Four code points and three joiners: 11 units of UTF-16.
+    ['👨‍👩‍👧‍👦', 200, 990],
+    ['e\u0301', 600, 1000],
+    ['xxxxx\u{1f600}', 200, 999],
+  ])('a summary of %s is never cut inside a character', (character, count, length) => {
+    const summary = one(`# ${character.repeat(count)}\n@daily x`).schedule?.summary ?? ''
+    expect(summary).toHaveLength(length)
+    expect(character.repeat(count).startsWith(summary)).toBe(true)
+    expect(summary.isWellFormed()).toBe(true)
+  })
+
   test('an assignment applies to the lines after it, without its quotes', () => {
     const [first, second] = readCrontab('0 1 * * * a\n X = " y z "\n0 2 * * * b', {
       system: false,
@@ -171,45 +265,17 @@ describe('systemd units', () => {
   })
 
   test.each([
-    ['ExecStart=/bin/a %u', 'only systemd knows'],
+    ['ExecStart=/bin/a %H', 'x.service uses %H, whose value only systemd knows'],
+    ['ExecStart=/bin/a\nUser=a # b', 'User=a # b is not the name of a user'],
     ['ExecStart=/bin/a "b', 'do not end'],
+    ['ExecStart=/bin/a\nDynamicUser=yes', 'name it in User='],
     ['User=x', 'no ExecStart='],
   ])('%j is rejected: %s', (text, why) => {
     expect(() => service(text)).toThrow(why)
   })
 
   test('a service that restarts by itself is rejected', () => {
-    expect(() =>
-      serviceCommand('x.service', readUnit(['[Service]\nType=forking\nExecStart=/bin/a'])),
-    ).toThrow('forking')
-  })
-
-  test('a timer relative to the last start or end becomes every …, several become several schedules', () => {
-    const units = new Map([
-      ['a.timer', readUnit(['[Timer]\nOnUnitInactiveSec=5min\n'])],
-      ['a.service', readUnit(['[Service]\nType=oneshot\nExecStart=/bin/a\n'])],
-      [
-        'b.timer',
-        readUnit([
-          '[Timer]\nOnCalendar=Mon 9:00\nOnCalendar=daily Asia/Tokyo\nUnit=a.service\nPersistent=yes\n',
-        ]),
-      ],
-      ['c.timer', readUnit(['[Timer]\nOnBootSec=1min\nUnit=a.service\n'])],
-      ['d.timer', readUnit(['[Timer]\nOnCalendar=daily\n'])],
-    ])
-    const found = readTimers(units, 'Europe/Berlin').map(({ name, schedule, notes }) => ({
-      name,
-      timer: schedule?.timer,
-      catchUp: schedule?.catchUp,
-      notes: notes.join(),
-    }))
-    expect(found).toMatchObject([
-      { name: 'a', timer: 'every 5min after finish', catchUp: 0 },
-      { name: 'b', timer: 'Mon *-*-* 09:00:00 Europe/Berlin', catchUp: 1 },
-      { name: 'b', timer: '*-*-* 00:00:00 Asia/Tokyo' },
-      { name: 'c', timer: undefined, notes: expect.stringContaining('OnBootSec') },
-      { name: 'd', timer: undefined, notes: expect.stringContaining('no d.service') },
-    ])
+    expect(() => service('ExecStart=/bin/a', 'forking')).toThrow('forking')
   })
 })
 
@@ -232,13 +298,24 @@ describe("the timers of Debian's packages", () => {
   test('elapse when systemd-analyze says, in the zone of the machine', async () => {
     const cwd = await temporaryFolder()
     for (const zone of ['UTC', 'Europe/Berlin']) {
-      const args = ['import', 'systemd', join(fixtures, 'systemd'), '--dry-run', '--json', '--zone', zone]
+      const args = [
+        'import',
+        'systemd',
+        join(fixtures, 'systemd'),
+        '--all',
+        '--dry-run',
+        '--json',
+        '--zone',
+        zone,
+      ]
       const { code, stdout } = await runHere(args, { cwd })
       const found = jsonLines(stdout)
-      expect(code).toBe(1)
-      expect(found.filter(({ result }) => result === 'refused').map(({ source }) => source)).toEqual([
-        'mdadm-last-resort@.timer',
-      ])
+      expect(code).toBe(0)
+      expect(
+        found
+          .filter(({ result }) => result !== 'would be created')
+          .map(({ source, result }) => [source, result]),
+      ).toEqual([['mdadm-last-resort@.timer', 'left out']])
       for (const { timer: unit, event, after, next } of recorded.filter((answer) => answer.zone === zone)) {
         const entry = found.find(
           ({ source, original }) => source === unit && original === `OnCalendar=${event}`,
@@ -249,36 +326,6 @@ describe("the timers of Debian's packages", () => {
       }
     }
     expect(recorded).toHaveLength(34)
-  })
-})
-
-eachDatabase(({ fresh }) => {
-  test('a second import of a crontab updates what has changed in it, and leaves other schedules alone', async () => {
-    const cwd = await temporaryFolder()
-    const database = await fresh()
-    const env = { KALENDS_DATABASE: database.url }
-    const cli = (...args: string[]) => runHere(args, { cwd, env })
-    await writeFile(join(cwd, 'tab'), '0 3 * * * /bin/backup\n@daily /bin/report\n@hourly /bin/mine\n')
-    await cli('migrate')
-    await cli('schedules', 'add', 'cron.mine', '--task', 'other', '--timer', 'daily')
-    const first = await cli('import', 'crontab', 'tab', '--zone', 'Europe/Berlin', '--json')
-    expect(jsonLines(first.stdout).map(({ id, result }) => [id, result])).toEqual([
-      ['cron.backup', 'created'],
-      ['cron.report', 'created'],
-      ['cron.mine', 'refused'],
-    ])
-    expect(first.code).toBe(1)
-    await writeFile(join(cwd, 'tab'), '0 4 * * * /bin/backup\n@daily /bin/report\n')
-    const second = await cli('import', 'crontab', 'tab', '--zone', 'Europe/Berlin')
-    expect(second.stdout).toMatch(/cron\.backup \(changed\)[^]*cron\.report \(unchanged\)/)
-    expect(second.stderr).toContain('1 changed, 1 unchanged.')
-    expect(second.code).toBe(0)
-    expect(
-      await database.query(
-        "SELECT timer, catch_up, overlap, max_retries FROM periodic_task WHERE id = 'cron.backup'",
-      ),
-    ).toEqual([{ timer: '*-*-* 04:00:00 Europe/Berlin', catch_up: 0, overlap: 'allow', max_retries: 0 }])
-    await database.drop()
   })
 })
 
@@ -297,6 +344,7 @@ test.each([
   ['no file', ['crontab', 'nowhere', '--dry-run'], 2],
   ['nothing in the file', ['crontab', 'empty', '--dry-run'], 2],
   ['no folder', ['systemd', 'nowhere'], 2],
+  ['no such user', ['systemd', '.', '--user', 'no-such-user', '--dry-run'], 2],
   ['no such timer', ['systemd', join(fixtures, 'systemd'), '--only', 'nope'], 3],
 ])('an import of %s fails: %j ends with %i', async (_what, args, code) => {
   const cwd = await temporaryFolder()

@@ -1,7 +1,7 @@
 /** Creates schedules from candidates, and shows the result, the next elapses, and what cannot be carried over. */
 import { spanText } from '../../duration.ts'
 import { messageOf } from '../../errors.ts'
-import type { Kalends } from '../../index.ts'
+import type { Kalends, Listed, ListPage, Schedule } from '../../index.ts'
 import { checkTimer } from '../../timer/index.ts'
 import { hasCode, QuietFailure, UsageError } from '../failure.ts'
 import { print, printJson, say } from '../output.ts'
@@ -10,63 +10,111 @@ import { type SessionFlags, withKalends } from '../session.ts'
 import { factsText } from '../table.ts'
 import { COMMAND_TASK, when } from '../values.ts'
 import type { Candidate } from './candidate.ts'
+import { type Existing, matched, type Named } from './match.ts'
 
 export type ImportFlags = SessionFlags & {
   readonly idPrefix: string
   readonly iterations: number
   readonly paused?: boolean
   readonly dryRun?: boolean
+  readonly prune?: boolean
 }
 
-type Result = 'created' | 'changed' | 'unchanged' | 'would be created' | 'refused'
+type Result = 'created' | 'changed' | 'unchanged' | 'would be created' | 'refused' | 'left out'
 
-interface Outcome extends Candidate {
-  readonly id: string
+interface Outcome extends Named {
   readonly result: Result
 }
 
-/** @throws QuietFailure if any of them was refused */
-export async function importAll(candidates: readonly Candidate[], flags: ImportFlags): Promise<void> {
+/** A schedule whose entry is gone. */
+interface Stale {
+  readonly id: string
+  readonly result: 'stale' | 'removed'
+}
+
+/**
+ * @param isRead  whether the candidates contain all entries that the schedule with this id can come from
+ * @throws QuietFailure if any of them was refused
+ */
+export async function importAll(
+  candidates: readonly Candidate[],
+  flags: ImportFlags,
+  isRead: (id: string) => boolean = () => true,
+): Promise<void> {
   if (candidates.length === 0) throw new UsageError('it contains nothing to import')
-  const named = withIds(candidates, flags.idPrefix)
-  const outcomes =
+  if (flags.dryRun === true && flags.prune === true)
+    throw new UsageError(
+      '--dry-run reads no database, so it cannot show what --prune removes: use one of them',
+    )
+  const { outcomes, stale } =
     flags.dryRun === true
-      ? named.map((one) => outcomeOf(one, 'would be created'))
-      : await withKalends(flags, (kalends) => writeAll(kalends, named, flags.paused !== true))
+      ? {
+          outcomes: matched(candidates, [], flags.idPrefix).named.map((one) =>
+            outcomeOf(one, 'would be created'),
+          ),
+          stale: [],
+        }
+      : await withKalends(flags, (kalends) => writeAll(kalends, candidates, flags, isRead))
   for (const outcome of outcomes) {
     if (flags.json === true) printJson(recordOf(outcome, flags.iterations))
     else print(`${pageOf(outcome, flags.iterations)}\n`)
   }
-  const counts = new Map<Result, number>()
-  for (const { result } of outcomes) counts.set(result, (counts.get(result) ?? 0) + 1)
+  for (const one of stale) {
+    if (flags.json === true) printJson(one)
+    else
+      print(
+        `${factsText([
+          ['Schedule', `${one.id} (${one.result})`],
+          ['Note', STALE[one.result]],
+        ])}\n`,
+      )
+  }
+  const counts = new Map<string, number>()
+  for (const { result } of [...outcomes, ...stale]) counts.set(result, (counts.get(result) ?? 0) + 1)
   say(`${[...counts].map(([result, count]) => `${count} ${result}`).join(', ')}.`)
-  if (flags.dryRun !== true && outcomes.some(({ result }) => result !== 'refused'))
+  if (flags.dryRun !== true && outcomes.some(({ result }) => result !== 'refused' && result !== 'left out'))
     say(
       'They run on workers that allow it: kalends start --allow-commands. Remove them from the old scheduler, or they run twice.',
     )
   if (counts.has('refused')) throw new QuietFailure()
 }
 
-type Named = Candidate & { readonly id: string }
+const STALE = {
+  stale: 'its entry is gone, but it still runs: remove it with --prune',
+  removed: 'its entry is gone',
+} as const satisfies Record<Stale['result'], string>
 
-function withIds(candidates: readonly Candidate[], prefix: string): Named[] {
-  const seen = new Map<string, number>()
-  return candidates.map((candidate) => {
-    const number = (seen.get(candidate.name) ?? 0) + 1
-    seen.set(candidate.name, number)
-    return { ...candidate, id: `${prefix}${candidate.name}${number === 1 ? '' : `-${number}`}` }
-  })
-}
-
-async function writeAll(kalends: Kalends, named: readonly Named[], enabled: boolean): Promise<Outcome[]> {
+async function writeAll(
+  kalends: Kalends,
+  candidates: readonly Candidate[],
+  { idPrefix, paused, prune }: ImportFlags,
+  isRead: (id: string) => boolean,
+): Promise<{ outcomes: Outcome[]; stale: Stale[] }> {
+  const existing = (await commandsOf(kalends, idPrefix)).filter(({ id }) => isRead(id))
+  const { named, stale } = matched(candidates, existing, idPrefix)
   const outcomes: Outcome[] = []
   const bar = progressBar('Importing')
   for (const one of named) {
     bar.update(outcomes.length, named.length)
-    outcomes.push(await write(kalends, one, enabled))
+    outcomes.push(await write(kalends, one, paused !== true))
   }
   bar.end()
-  return outcomes
+  if (prune === true) for (const id of stale) await kalends.schedules.delete(id)
+  return { outcomes, stale: stale.map((id) => ({ id, result: prune === true ? 'removed' : 'stale' })) }
+}
+
+/** The schedules of commands whose ids start with a prefix; code declares others. */
+async function commandsOf({ schedules }: Kalends, prefix: string): Promise<Existing[]> {
+  const found: Existing[] = []
+  let after: string | null = prefix
+  while (after !== null) {
+    const { items, next }: ListPage<Listed<Schedule>> = await schedules.list({ task: COMMAND_TASK, after })
+    // A list leaves large args out.
+    for (const { id, declaredBy, timer } of items.filter((one) => one.id.startsWith(prefix)))
+      if (declaredBy === null) found.push({ id, timer, args: (await schedules.get(id))?.args ?? null })
+    after = items.at(-1)?.id.startsWith(prefix) === false ? null : next
+  }
+  return found
 }
 
 async function write({ schedules }: Kalends, named: Named, enabled: boolean): Promise<Outcome> {
@@ -92,7 +140,7 @@ async function write({ schedules }: Kalends, named: Named, enabled: boolean): Pr
 function outcomeOf(named: Named, result: Result, ...notes: readonly string[]): Outcome {
   return {
     ...named,
-    result: named.schedule === null ? 'refused' : result,
+    result: named.schedule !== null ? result : named.isLeftOut ? 'left out' : 'refused',
     notes: [...named.notes, ...notes],
   }
 }
@@ -117,9 +165,9 @@ function recordOf(outcome: Outcome, iterations: number): object {
 }
 
 function pageOf(outcome: Outcome, iterations: number): string {
-  const { source, original, id, result, schedule, notes } = outcome
+  const { source, original, id, result, schedule, isLeftOut, notes } = outcome
   const found = ['Found', `${source}: ${original}`] as const
-  if (schedule === null) return factsText([found, ['Refused', notes.join('\n')]])
+  if (schedule === null) return factsText([found, [isLeftOut ? 'Left out' : 'Refused', notes.join('\n')]])
   const { description, elapses, warnings } = meaningOf(outcome, iterations)
   const { timer, jitter, catchUp, args } = schedule
   return factsText([

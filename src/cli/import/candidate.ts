@@ -4,9 +4,11 @@ import type { Overlap } from '../../index.ts'
 import { isInvalidTimer } from '../../timer/error.ts'
 import type { CommandArgs } from '../command-task.ts'
 
-/** One imported entry: as a schedule, or why it cannot be one. */
+/** One imported entry: as a schedule, or why it is none. */
 export interface Candidate extends Entry {
   readonly schedule: CandidateSchedule | null
+  /** Whether there is no schedule because the old scheduler does not run it either. */
+  readonly isLeftOut: boolean
   /** What cannot be carried over; without a schedule: why there is none. */
   readonly notes: readonly string[]
 }
@@ -37,19 +39,42 @@ export const LONGEST_RUN = '24h'
 
 /** Why an entry cannot become a schedule. */
 export class Refusal extends Error {
-  override readonly name = 'Refusal'
+  override readonly name: string = 'Refusal'
+}
+
+/** Why the old scheduler does not run an entry. */
+export class LeftOut extends Refusal {
+  override readonly name = 'LeftOut'
+}
+
+/** What an entry becomes. */
+export interface Reading {
+  /** Its text, if it is only a part of the entry. */
+  readonly original?: string
+  readonly schedule: CandidateSchedule
+  readonly notes: readonly string[]
 }
 
 /** @param read  if it throws a syntax error, that becomes the note of a candidate without a schedule */
-export function candidate(
-  entry: Entry,
-  read: () => { readonly schedule: CandidateSchedule; readonly notes: readonly string[] },
-): Candidate {
+export function candidates(entry: Entry, read: () => readonly Reading[]): Candidate[] {
   try {
-    return { ...entry, ...read() }
+    return read().map((one) => ({ ...entry, isLeftOut: false, ...one }))
   } catch (error) {
     if (isInvalidTimer(error) || error instanceof InvalidInputError || error instanceof Refusal)
-      return { ...entry, schedule: null, notes: [error.message] }
+      return [{ ...entry, schedule: null, isLeftOut: error instanceof LeftOut, notes: [error.message] }]
     throw error
   }
+}
+
+const characters = new Intl.Segmenter()
+
+/** The beginning of a text that is too long for a summary, up to the end of a character. */
+export function summaryOf(text: string): string {
+  if (text.length <= 1000) return text
+  let summary = ''
+  for (const { segment } of characters.segment(text)) {
+    if (summary.length + segment.length > 1000) break
+    summary += segment
+  }
+  return summary
 }

@@ -1,11 +1,13 @@
 /** Reads crontabs, as crontab(5) of Debian and of cronie describe them. */
 import { checkedZone, fromCrontab, timeSpan } from '../../timer/index.ts'
 import type { CommandArgs } from '../command-task.ts'
-import { type Candidate, candidate, LONGEST_RUN, Refusal } from './candidate.ts'
+import { findUser, USER_NAME } from '../command-user.ts'
+import { UsageError } from '../failure.ts'
+import { type Candidate, candidates, LONGEST_RUN, Refusal, summaryOf } from './candidate.ts'
 
 export interface CrontabOptions {
-  /** Whether lines name a user, as in /etc/crontab and /etc/cron.d. */
-  readonly system: boolean
+  /** Whether lines name a user, as in /etc/crontab and /etc/cron.d; undefined: whether all of them seem to. */
+  readonly system: boolean | undefined
   /** The zone that the daemon follows; a CRON_TZ line changes it for the lines after it. */
   readonly zone: string
 }
@@ -22,60 +24,129 @@ const DAEMON_VARIABLES: ReadonlySet<string> = new Set([
   'CONTENT_TRANSFER_ENCODING',
 ])
 
-export function readCrontab(text: string, options: CrontabOptions): Candidate[] {
-  const found: Candidate[] = []
-  /** The variables that the lines above an entry have set. */
+/** A line that runs a command. */
+interface Line {
+  readonly source: string
+  readonly original: string
+  readonly comment: string | null
+  /** The variables that the lines above it have set. */
+  readonly env: ReadonlyMap<string, string>
+  readonly time: string
+  /** With the user, if lines name one; empty if the line is incomplete. */
+  readonly rest: string
+}
+
+/** @throws UsageError if it is not clear whether lines name a user */
+export function readCrontab(text: string, { system, zone }: CrontabOptions): Candidate[] {
+  const lines = linesOf(text)
+  const hasUsers = namesUsers(lines, system)
+  return lines.flatMap((line) => candidatesOf(line, hasUsers, zone))
+}
+
+function linesOf(text: string): Line[] {
+  const lines: Line[] = []
   const env = new Map<string, string>()
   let comment: string | null = null
   for (const [index, raw] of text.split(/\r?\n/).entries()) {
-    const line = raw.trim()
-    if (line === '' || line.startsWith('#')) {
-      comment = /^#\s*(\S.*)$/.exec(line)?.[1] ?? null
+    const original = raw.trim()
+    if (original === '' || original.startsWith('#')) {
+      comment = /^#\s*(\S.*)$/.exec(original)?.[1] ?? null
       continue
     }
-    const [, name, value] = ASSIGNMENT.exec(line) ?? []
+    const [, name, value] = ASSIGNMENT.exec(original) ?? []
     if (name !== undefined && value !== undefined) env.set(unquoted(name), unquoted(value))
-    else found.push(entryOf(`line ${index + 1}`, line, comment, env, options))
+    else {
+      // cronie: a dash in front keeps the entry out of the syslog.
+      const [, time = '', rest = ''] = /^-?(@\S+|(?:\S+\s+){4}\S+)\s+(\S.*)$/.exec(original) ?? []
+      lines.push({ source: `line ${index + 1}`, original, comment, env: new Map(env), time, rest })
+    }
     comment = null
   }
-  return found
+  return lines
 }
 
-function entryOf(
-  source: string,
-  original: string,
-  comment: string | null,
-  env: ReadonlyMap<string, string>,
-  { system, zone }: CrontabOptions,
-): Candidate {
-  // cronie: a dash in front keeps the entry out of the syslog.
-  const words = original.replace(/^-/, '')
-  const fields = words.startsWith('@') ? 1 : 5
-  const pattern = new RegExp(`^((?:\\S+\\s+){${fields - 1}}\\S+)\\s+${system ? '(\\S+)\\s+' : '()'}(\\S.*)$`)
-  const [, time = '', user = '', rest] = pattern.exec(words) ?? []
-  const { command, stdin } = split(rest ?? '')
-  return candidate({ source, original, name: nameOf(command) }, () => {
-    if (rest === undefined)
+/** Whether lines name a user before the command. */
+function namesUsers(lines: readonly Line[], wanted: boolean | undefined): boolean {
+  if (wanted === false) return false
+  const complete = lines.filter(({ rest }) => rest !== '')
+  const wrong = complete.find(({ rest }) => !USER_NAME.test(firstWord(rest)))
+  const named = (line: Line) => /^\S+\s+[^\s-]/.test(line.rest)
+  const root = complete.find((line) => firstWord(line.rest) === 'root' && named(line))
+  if (wrong !== undefined && (wanted === true || root !== undefined))
+    throw new UsageError(
+      `${wrong.source}: '${firstWord(wrong.rest)}' is not the name of a user, but ${
+        wanted === true
+          ? 'with --system, each line names one: leave --system out'
+          : `${root?.source} names root: add the user, or choose --no-system`
+      }`,
+    )
+  if (wanted === true) return true
+  const first = new Set(complete.map(({ rest }) => firstWord(rest)))
+  return complete.length > 0 && complete.every(named) && (root !== undefined || [...first].every(isUser))
+}
+
+function isUser(name: string): boolean {
+  try {
+    return USER_NAME.test(name) && findUser(name) !== null
+  } catch {
+    // Without getent, no user is known.
+    return false
+  }
+}
+
+function firstWord(text: string): string {
+  return text.split(/\s/, 1)[0] ?? ''
+}
+
+function candidatesOf({ source, original, comment, env, time, rest }: Line, hasUsers: boolean, zone: string) {
+  const [, user = '', text] = (hasUsers ? /^(\S+)\s+(\S.*)$/ : /^()(\S.*)$/).exec(rest) ?? []
+  const { command, stdin } = split(text ?? '')
+  return candidates({ source, original, name: nameOf(text === undefined ? original : command) }, () => {
+    if (text === undefined)
       throw new Refusal(
-        `${fields === 1 ? 'a time' : 'five fields'}${system ? ', a user' : ''} and a command are needed`,
+        `${original.startsWith('@') ? 'a time' : 'five fields'}${hasUsers ? ', a user' : ''} and a command are needed`,
       )
     if (time === '@reboot')
       throw new Refusal('@reboot is not a time: start it with the machine, as a service')
+    const notes: string[] = []
+    const timer = fromCrontab(withRanges(time, notes), checkedZone(env.get('CRON_TZ') ?? zone))
     const delay = env.get('RANDOM_DELAY')
-    return {
-      schedule: {
-        timer: fromCrontab(time, checkedZone(env.get('CRON_TZ') ?? zone)),
-        args: argsOf(command, stdin, env, user),
-        summary: (comment ?? original).slice(0, 1000),
-        jitter: delay === undefined ? 0 : timeSpan(`${delay}min`),
-        // cron does not make up missed runs, and does not check whether the last run has ended.
-        catchUp: 0,
-        overlap: 'allow',
-        timeout: LONGEST_RUN,
+    return [
+      {
+        schedule: {
+          timer,
+          args: argsOf(command, stdin, env, user),
+          summary: summaryOf(comment ?? original),
+          jitter: delay === undefined ? 0 : timeSpan(`${delay}min`),
+          // cron does not make up missed runs, and does not check whether the last run has ended.
+          catchUp: 0,
+          overlap: 'allow',
+          timeout: LONGEST_RUN,
+        },
+        notes: [...notes, ...notesOf(env)],
       },
-      notes: notesOf(env),
-    }
+    ]
   })
+}
+
+/** The highest value of each field after a number and a step; 7 would be Sunday a second time. */
+const HIGHEST = [59, 23, 31, 12, 6]
+
+/** With a range instead of a number with a step, which daemons reject. */
+function withRanges(time: string, notes: string[]): string {
+  const fields = time.split(/\s+/)
+  const ranges = fields.map((field, index) => {
+    const highest = HIGHEST[index] ?? 0
+    return field.replaceAll(/(?<=^|,)(\w+)(?=\/\d)/g, (first) =>
+      Number(first) > highest ? first : `${first}-${highest}`,
+    )
+  })
+  const rejected = fields.filter((field, index) => field !== ranges[index])
+  if (rejected.length > 0)
+    notes.push(
+      `Debian's cron and cronie reject '${rejected.join("' and '")}': read as '${ranges.join(' ')}', as other programs do`,
+    )
+  return ranges.join(' ')
 }
 
 function argsOf(

@@ -1,30 +1,40 @@
 /** `kalends import crontab` and `kalends import systemd`. */
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { messageOf } from '../../errors.ts'
 import { checkedZone } from '../../timer/index.ts'
+import { type CommandUser, findUser } from '../command-user.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { withDatabaseOptions } from '../configuration.ts'
 import { CommandError, EXIT, UsageError } from '../failure.ts'
 import { wholeNumber } from '../values.ts'
 import { importAll } from './apply.ts'
 import { readCrontab } from './crontab-file.ts'
-import { readTimers, type Units } from './systemd-timers.ts'
-import { readUnit, type UnitFile } from './unit-file.ts'
+import { isNumbered } from './match.ts'
+import { readTimerUnit } from './systemd-timers.ts'
+import { SYSTEM_FOLDERS, unitsIn } from './unit-folders.ts'
 
 const CRONTAB_HELP = `
 Times become calendar events, in the zone of this machine unless --zone or a CRON_TZ line says otherwise; names,
 steps and macros such as @daily are understood. Commands become jobs of the task 'command', which run on a worker that
 was started with --allow-commands: through a shell as cron does, with the variables of the crontab, as the user of the
 line. Output goes to the log of the job instead of mail. As under cron, missed runs are not made up, and runs may
-overlap. Importing again changes what has changed in the file.`
+overlap.`
+
+const AGAIN_HELP = `
+Importing again updates the schedules whose ids start with the prefix: it finds them by their content, and changes what
+has changed. It names schedules whose entries are gone; --prune removes them. Use another --id-prefix for each source.`
 
 const SYSTEMD_HELP = `
 OnCalendar= becomes the timer, in the zone of this machine unless --zone or the event itself says otherwise;
 Persistent= becomes catch_up, RandomizedDelaySec= jitter, OnUnitActiveSec= 'every …', OnUnitInactiveSec= 'every …
 after finish'. The ExecStart= of the service becomes a job of the task 'command', which runs on a worker that was
-started with --allow-commands. Several OnCalendar= become several schedules. Drop-ins beside the units are read.`
+started with --allow-commands. Several OnCalendar= become several schedules.
+
+Units are found as systemd finds them: in the folders of the system's service manager or in those that you name, the
+first one first, with drop-ins and instances of templates. Timers that are not enabled and masked units are left out.
+Units of users run as the owner of the file or as --user; import them separately from those of the system.`
 
 export default function importCommand(): AnyCommand {
   return new Command('import')
@@ -33,8 +43,8 @@ export default function importCommand(): AnyCommand {
       'after',
       examples(
         'import crontab <(crontab -l) --dry-run',
-        'import crontab /etc/crontab --system',
-        'import systemd /lib/systemd/system --dry-run',
+        'import crontab /etc/crontab',
+        'import systemd --dry-run',
       ),
     )
     .addCommand(crontabCommand())
@@ -48,6 +58,7 @@ function sourceCommand(name: string, idPrefix: string) {
     .option('--iterations <n>', 'how many elapses to show of each', wholeNumber(0, 999_999), 3)
     .option('--paused', 'create new schedules paused')
     .option('--dry-run', 'only show the schedules; needs no database')
+    .option('--prune', 'remove schedules whose entries are gone')
     .option('--json', 'print one JSON object a line')
   return withDatabaseOptions(command)
 }
@@ -59,20 +70,27 @@ function crontabCommand(): AnyCommand {
       'Creates a schedule from each line of a crontab, and shows the result and what cannot be carried over.',
     )
     .argument('<file>', "a crontab; '-' reads stdin")
-    .option('--system', 'lines name a user, as in /etc/crontab and /etc/cron.d')
+    .option(
+      '--system',
+      'lines name a user, as in /etc/crontab and /etc/cron.d (default: if all of them seem to)',
+    )
+    .option('--no-system', 'lines name no user')
     .addHelpText('after', CRONTAB_HELP)
+    .addHelpText('after', AGAIN_HELP)
     .addHelpText(
       'after',
       `
 Examples:
   $ crontab -l | kalends import crontab - --dry-run
-  $ kalends import crontab /etc/crontab --system --zone Europe/Berlin
-  $ kalends import crontab /etc/cron.d/php --system --id-prefix php.`,
+  $ kalends import crontab /etc/crontab --zone Europe/Berlin
+  $ kalends import crontab /etc/cron.d/php --id-prefix php.`,
     )
     .action(async (file, flags) => {
       const zone = checkedZone(flags.zone)
-      const content = await reading(file, () => (file === '-' ? text(process.stdin) : readFile(file, 'utf8')))
-      await importAll(readCrontab(content, { system: flags.system === true, zone }), flags)
+      const content = await reading(`'${file}'`, () =>
+        file === '-' ? text(process.stdin) : readFile(file, 'utf8'),
+      )
+      await importAll(readCrontab(content, { system: flags.system, zone }), flags)
     })
 }
 
@@ -80,54 +98,51 @@ function systemdCommand(): AnyCommand {
   return sourceCommand('systemd', 'systemd.')
     .summary('create schedules from systemd timers')
     .description(
-      'Creates schedules from the .timer units of a folder, and shows the results and what cannot be carried over.',
+      'Creates schedules from .timer units, and shows the results and what cannot be carried over.',
     )
-    .argument('<folder>', 'with .timer and .service units')
+    .argument('[folder...]', 'with units; default: those of the system')
     .option('--only <name...>', 'only these timers')
+    .option('--all', 'also timers that are not enabled, and what masks hide')
+    .option('--user <name>', 'who runs units of users (default: the owner of the file)')
     .addHelpText('after', SYSTEMD_HELP)
+    .addHelpText('after', AGAIN_HELP)
     .addHelpText(
       'after',
       examples(
-        'import systemd /lib/systemd/system --dry-run',
-        'import systemd /etc/systemd/system --only backup --paused',
+        'import systemd --dry-run',
+        'import systemd --only backup --paused',
+        'import systemd ~/.config/systemd/user --id-prefix mine.',
       ),
     )
-    .action(async (folder, flags) => {
+    .action(async (named, flags) => {
       const zone = checkedZone(flags.zone)
-      const names = flags.only?.map((name) => (name.endsWith('.timer') ? name : `${name}.timer`))
-      const units = await reading(folder, () => unitsIn(folder))
-      const missing = names?.find((name) => !units.has(name))
-      if (missing !== undefined)
-        throw new CommandError(`there is no ${missing} in '${folder}'`, EXIT.notFound)
-      const found = readTimers(units, zone)
-      await importAll(
-        names === undefined ? found : found.filter(({ source }) => names.includes(source)),
-        flags,
-      )
+      const folders = named.length === 0 ? SYSTEM_FOLDERS.filter((one) => existsSync(one)) : named
+      const only = flags.only?.map((name) => (name.endsWith('.timer') ? name : `${name}.timer`))
+      const found = await reading('a unit', () => {
+        const units = unitsIn(folders, flags.all === true)
+        const missing = only?.find((name) => units.find(name) === null)
+        const where = named.length === 0 ? 'the folders of the system' : named.join(', ')
+        if (missing !== undefined) throw new CommandError(`there is no ${missing} in ${where}`, EXIT.notFound)
+        const options = { zone, all: flags.all === true, user: userNamed(flags.user) }
+        return (only ?? units.timers()).flatMap((name) => readTimerUnit(name, units, options))
+      })
+      const bases = only?.map((name) => flags.idPrefix + name.slice(0, -'.timer'.length))
+      await importAll(found, flags, (id) => bases?.some((base) => isNumbered(id, base)) ?? true)
     })
 }
 
-async function reading<Content>(path: string, read: () => Promise<Content>): Promise<Content> {
+function userNamed(name: string | undefined): CommandUser | null {
+  const user = name === undefined ? null : findUser(name)
+  if (name !== undefined && user === null)
+    throw new UsageError(`option '--user': there is no user '${name}' on this machine`)
+  return user
+}
+
+async function reading<Content>(what: string, read: () => Content | Promise<Content>): Promise<Content> {
   try {
     return await read()
   } catch (cause) {
-    throw new UsageError(`'${path}' cannot be read: ${messageOf(cause)}`, { cause })
+    if (cause instanceof CommandError) throw cause
+    throw new UsageError(`${what} cannot be read: ${messageOf(cause)}`, { cause })
   }
-}
-
-async function unitsIn(folder: string): Promise<Units> {
-  const units = new Map<string, UnitFile>()
-  const names = await readdir(folder)
-  for (const name of names.filter((one) => /\.(?:timer|service)$/.test(one))) {
-    const dropIns = names.includes(`${name}.d`) ? await dropInsOf(join(folder, `${name}.d`)) : []
-    // A dangling link, or a link to /dev/null, disables a unit.
-    const content = await readFile(join(folder, name), 'utf8').catch(() => '')
-    if (content !== '') units.set(name, readUnit([content, ...dropIns]))
-  }
-  return units
-}
-
-async function dropInsOf(folder: string): Promise<string[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.conf')).toSorted()
-  return Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
 }

@@ -1,8 +1,11 @@
 /** Converts a service unit into args of the task `command`. */
 import { timeSpan } from '../../timer/index.ts'
 import type { CommandArgs } from '../command-task.ts'
+import { type CommandUser, USER_NAME } from '../command-user.ts'
 import { LONGEST_RUN, Refusal } from './candidate.ts'
-import { lastOf, type UnitFile, valuesOf, wordsOf } from './unit-file.ts'
+import { expanded, ROOT } from './specifiers.ts'
+import { acceptedOf, flag, ignoredNote, IgnoredValue, lastOf, valuesOf, wordsOf } from './unit-file.ts'
+import type { Unit } from './unit-folders.ts'
 
 export interface ServiceCommand {
   readonly args: CommandArgs
@@ -23,6 +26,7 @@ interface Line {
 const LINES = ['ExecStartPre', 'ExecStart', 'ExecStartPost'] as const
 const CARRIED: ReadonlySet<string> = new Set([
   ...LINES,
+  'DynamicUser',
   'Environment',
   'EnvironmentFile',
   'TimeoutSec',
@@ -35,42 +39,77 @@ const CARRIED: ReadonlySet<string> = new Set([
   'StandardOutput',
   'StandardError',
 ])
-const FOLDERS: Readonly<Record<string, string>> = {
-  t: '/run',
-  S: '/var/lib',
-  C: '/var/cache',
-  L: '/var/log',
-  T: '/tmp',
-  V: '/var/tmp',
-  E: '/etc',
-}
+const TYPES: ReadonlySet<string> = new Set(
+  'simple exec forking oneshot dbus notify notify-reload idle'.split(' '),
+)
 
-/** @throws Refusal saying why a worker cannot run it */
-export function serviceCommand(name: string, unit: UnitFile): ServiceCommand {
-  const type = lastOf(unit, 'Service', 'Type') ?? 'simple'
+/**
+ * @param manager  the user that the service manager runs as
+ * @throws Refusal saying why a worker cannot run it
+ */
+export function serviceCommand(unit: Unit, manager: CommandUser): ServiceCommand {
+  const { name, settings } = unit
+  const notes: string[] = []
+  const accepted = <Value>(key: string, read: (text: string) => Value) =>
+    acceptedOf(settings, 'Service', key, notes, read)
+  const expand = (text: string) => expanded(text, unit, manager)
+  const type = accepted('Type', typeOf).at(-1) ?? 'simple'
   if (!['oneshot', 'simple', 'exec'].includes(type))
     throw new Refusal(`${name} is of Type=${type}: its commands end before its work does`)
-  const env = environmentOf(name, unit)
-  const files = valuesOf(unit, 'Service', 'EnvironmentFile').map((file) => withSpecifiers(file, name))
-  const lines = LINES.flatMap((key) =>
-    valuesOf(unit, 'Service', key).map((text) => lineOf(withSpecifiers(text, name))),
-  )
-  if (valuesOf(unit, 'Service', 'ExecStart').length === 0) throw new Refusal(`${name} has no ExecStart=`)
-  const folder = lastOf(unit, 'Service', 'WorkingDirectory')?.replace(/^-/, '')
-  // System units without a user run as root.
-  const user = withSpecifiers(lastOf(unit, 'Service', 'User') ?? 'root', name)
-  const asRoot = lines.some(({ isPrivileged }) => isPrivileged)
+  const env = {
+    // As a user's service manager has it; other commands get it from the worker.
+    ...(manager === ROOT ? {} : { HOME: manager.home }),
+    ...environmentOf(valuesOf(settings, 'Service', 'Environment').flatMap(wordsOf).map(expand), notes),
+  }
+  const files = valuesOf(settings, 'Service', 'EnvironmentFile').map(expand)
+  const lines = LINES.flatMap((key) => valuesOf(settings, 'Service', key).map((text) => lineOf(text, expand)))
+  if (valuesOf(settings, 'Service', 'ExecStart').length === 0) throw new Refusal(`${name} has no ExecStart=`)
+  const start = lastOf(settings, 'Service', 'WorkingDirectory')?.replace(/^-/, '')
+  const user = manager === ROOT ? expand(lastOf(settings, 'Service', 'User') ?? ROOT.name) : manager.name
+  if (accepted('DynamicUser', flag).at(-1) === true)
+    throw new Refusal(
+      `${name} runs as a user that systemd creates (DynamicUser=): create one, and name it in User=`,
+    )
+  if (!USER_NAME.test(user)) throw new Refusal(`${name}: User=${user} is not the name of a user`)
+  // systemd starts commands in the root folder, that of a user in the user's home; the task in the worker's home.
+  const home = manager === ROOT ? null : manager.home
+  const cwd = start === undefined ? (home ?? '/') : start === '~' ? home : expand(start)
+  // A user's service manager has no other privileges to give.
+  const asRoot = manager === ROOT && lines.some(({ isPrivileged }) => isPrivileged)
+  const timeoutKey =
+    lastOf(settings, 'Service', 'TimeoutStartSec') === undefined ? 'TimeoutSec' : 'TimeoutStartSec'
+  const timeout = accepted(timeoutKey, timeoutOf).at(-1) ?? LONGEST_RUN
   return {
     args: {
-      ...commandOf(lines, env, files, asRoot && user !== 'root' ? user : null),
+      ...commandOf(lines, env, files, asRoot && user !== ROOT.name ? user : null),
       ...(Object.keys(env).length > 0 && { env }),
-      // systemd starts in the root folder, the task in the user's home.
-      ...(folder === '~' ? {} : { cwd: folder === undefined ? '/' : withSpecifiers(folder, name) }),
-      user: asRoot ? 'root' : user,
+      ...(cwd !== null && { cwd }),
+      user: asRoot ? ROOT.name : user,
     },
-    timeout: timeoutOf(unit),
-    notes: notesOf(name, unit),
+    timeout,
+    notes: [...notes, ...notesOf(unit)],
   }
+}
+
+/** @throws IgnoredValue */
+function typeOf(text: string): string {
+  if (!TYPES.has(text)) throw new IgnoredValue(text)
+  return text
+}
+
+/** @throws InvalidTimeSpanError */
+function timeoutOf(text: string): string {
+  return text === 'infinity' || timeSpan(text) === 0 ? LONGEST_RUN : text
+}
+
+function environmentOf(words: readonly string[], notes: string[]): Record<string, string> {
+  const env: Record<string, string> = {}
+  for (const word of words) {
+    const [, name, value] = /^([a-z_]\w*)=([^]*)$/i.exec(word) ?? []
+    if (name === undefined || value === undefined) notes.push(ignoredNote('Environment', word))
+    else env[name] = value
+  }
+  return env
 }
 
 function commandOf(
@@ -81,7 +120,7 @@ function commandOf(
 ): CommandArgs {
   const [only] = lines
   if (only !== undefined && lines.length === 1 && !only.mayFail && files.length === 0)
-    return { argv: only.words.flatMap((word) => expanded(word, env)) }
+    return { argv: only.words.flatMap((word) => withVariables(word, env)) }
   const sources = files.map((file) => {
     const path = quoted(file.replace(/^-/, ''))
     return file.startsWith('-') ? `{ [ ! -r ${path} ] || . ${path}; }` : `. ${path}`
@@ -96,9 +135,9 @@ function commandOf(
   }
 }
 
-function lineOf(text: string): Line {
+function lineOf(text: string, expand: (word: string) => string): Line {
   const [prefix = ''] = /^[-@:+!|]+/.exec(text) ?? []
-  const words = wordsOf(text.slice(prefix.length))
+  const words = wordsOf(text.slice(prefix.length)).map(expand)
   if (words.length === 0) throw new Refusal('a command line is empty')
   // With @, the second word is the program's own name (argv[0]).
   if (prefix.includes('@')) words.splice(1, 1)
@@ -111,7 +150,7 @@ function lineOf(text: string): Line {
 }
 
 /** `$FOO` as a separate word is split at blanks, `${FOO}` within a word is not; `$$` is a `$`. */
-function expanded(word: string, env: Readonly<Record<string, string>>): string[] {
+function withVariables(word: string, env: Readonly<Record<string, string>>): string[] {
   const [, alone] = /^\$(\w+)$/.exec(word) ?? []
   if (alone !== undefined) return (env[alone] ?? '').split(/\s+/).filter((part) => part !== '')
   return [
@@ -134,46 +173,7 @@ function shellWord(word: string): string {
   )
 }
 
-function environmentOf(name: string, unit: UnitFile): Record<string, string> {
-  const assignments = valuesOf(unit, 'Service', 'Environment').flatMap((text) =>
-    wordsOf(withSpecifiers(text, name)),
-  )
-  return Object.fromEntries(
-    assignments.map((text): [string, string] => {
-      const equals = text.indexOf('=')
-      return equals < 0 ? [text, ''] : [text.slice(0, equals), text.slice(equals + 1)]
-    }),
-  )
-}
-
-function timeoutOf(unit: UnitFile): string {
-  const text = lastOf(unit, 'Service', 'TimeoutStartSec') ?? lastOf(unit, 'Service', 'TimeoutSec')
-  if (text === undefined || text === 'infinity' || timeSpan(text) === 0) return LONGEST_RUN
-  return text
-}
-
-/** @throws Refusal for specifiers whose value only the machine that runs it knows */
-export function withSpecifiers(text: string, name: string): string {
-  const base = name.replace(/\.\w+$/, '')
-  const [prefix = '', instance = ''] = base.split('@')
-  return text.replaceAll(/%(.)/g, (all, letter: string) => {
-    const known: Readonly<Record<string, string>> = {
-      '%': '%',
-      n: name,
-      N: base,
-      p: prefix,
-      P: prefix,
-      i: instance,
-      I: instance,
-      ...FOLDERS,
-    }
-    const value = known[letter]
-    if (value === undefined) throw new Refusal(`${name} uses ${all}, whose value only systemd knows`)
-    return value
-  })
-}
-
-function notesOf(name: string, unit: UnitFile): string[] {
+function notesOf({ name, settings: unit }: Unit): string[] {
   const notes: string[] = []
   const others = [...(unit.get('Service')?.keys() ?? [])].filter((key) => !CARRIED.has(key) && key !== 'Type')
   if (others.length > 0) notes.push(`not carried over from ${name}: ${others.join(', ')}`)

@@ -1,22 +1,31 @@
 /** Reads `.timer` units and the services that they start. */
 import { spanText } from '../../duration.ts'
-import { timer as readTimer, timeSpan, withZone } from '../../timer/index.ts'
+import { timer, timeSpan, withZone } from '../../timer/index.ts'
 import { varyingUnit } from '../../timer/span.ts'
-import { type Candidate, candidate, Refusal } from './candidate.ts'
-import { serviceCommand, type ServiceCommand } from './service.ts'
-import { flagOf, lastOf, type UnitFile, valuesOf } from './unit-file.ts'
+import { type CommandUser, findUser } from '../command-user.ts'
+import { type Candidate, candidates, LeftOut, type Reading, Refusal, summaryOf } from './candidate.ts'
+import { serviceCommand } from './service.ts'
+import { expanded, ROOT } from './specifiers.ts'
+import { acceptedOf, flag, lastOf, type UnitFile, valuesOf } from './unit-file.ts'
+import type { Unit, Units } from './unit-folders.ts'
 
-/** Units by their file name. */
-export type Units = ReadonlyMap<string, UnitFile>
+export interface TimerOptions {
+  /** The machine's, for calendar events that name none. */
+  readonly zone: string
+  /** Whether timers that are not enabled are read as well. */
+  readonly all: boolean
+  /** Who runs units of users; null: the owner of the file. */
+  readonly user: CommandUser | null
+}
 
 /** The settings that become timers. */
 const TIMES: readonly (readonly [key: string, timerOf: (value: string) => string])[] = [
   ['OnCalendar', (event) => event],
-  ['OnUnitActiveSec', (span) => `every ${fixed(span)}`],
-  ['OnUnitInactiveSec', (span) => `every ${fixed(span)} after finish`],
+  ['OnUnitActiveSec', (text) => `every ${fixed(text)}`],
+  ['OnUnitInactiveSec', (text) => `every ${fixed(text)} after finish`],
 ]
 /** systemd's month is 30.44 days, and its year 365.25. */
-const fixed = (span: string) => (varyingUnit(span) === null ? span : spanText(timeSpan(span)))
+const fixed = (text: string) => (varyingUnit(text) === null ? text : spanText(timeSpan(text)))
 const BOOT = ['OnBootSec', 'OnStartupSec', 'OnActiveSec'] as const
 const KNOWN: ReadonlySet<string> = new Set([
   ...BOOT,
@@ -30,81 +39,109 @@ const KNOWN: ReadonlySet<string> = new Set([
   'RemainAfterElapse',
 ])
 
-/** @param zone  the machine's zone, for calendar events that name none */
-export function readTimers(units: Units, zone: string): Candidate[] {
-  return [...units]
-    .filter(([name]) => name.endsWith('.timer'))
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([name, unit]) => candidatesOf(name, unit, units, zone))
+export function readTimerUnit(name: string, units: Units, options: TimerOptions): Candidate[] {
+  const unit = units.find(name)
+  const base = name.slice(0, -'.timer'.length)
+  const isLoaded = unit !== null && unit !== 'masked'
+  const entry = { source: name, original: isLoaded ? settingsText(unit.settings) : '', name: base }
+  return candidates(entry, () => {
+    if (!isLoaded)
+      throw new LeftOut(unit === null ? 'its file is empty, or a link to nothing' : 'it is masked')
+    if (base.endsWith('@')) throw new LeftOut('it is a template, and runs only as its instances')
+    if (!options.all && !units.isEnabled(name))
+      throw new LeftOut('it is not enabled: no folder such as timers.target.wants links it; --all takes it')
+    return readingsOf(unit, units, options)
+  })
 }
 
-function candidatesOf(name: string, unit: UnitFile, units: Units, zone: string): Candidate[] {
-  const base = name.slice(0, -'.timer'.length)
-  const wanted = TIMES.flatMap(([key, timerOf]) =>
-    valuesOf(unit, 'Timer', key).map((value) => ({ original: `${key}=${value}`, text: timerOf(value) })),
-  )
-  const refusal = (message: string) =>
-    candidate({ source: name, original: settingsText(unit), name: base }, () => {
-      throw new Refusal(message)
-    })
-  if (base.endsWith('@')) return [refusal('it is a template: import its instances, under their own names')]
-  if (wanted.length === 0)
-    return [
-      refusal(
-        `it only has times that count from the start of the machine: ${BOOT.filter((key) => valuesOf(unit, 'Timer', key).length > 0).join(', ') || 'none'}`,
-      ),
-    ]
-  return wanted.map(({ original, text }) =>
-    candidate({ source: name, original, name: base }, () => {
-      const command = commandOf(base, unit, units)
-      return {
-        schedule: {
-          timer: withZone(readTimer(text).text, zone),
-          args: command.args,
-          summary: lastOf(unit, 'Unit', 'Description')?.slice(0, 1000) ?? null,
-          jitter: spanOf(unit, 'RandomizedDelaySec') || spanOf(unit, 'RandomizedOffsetSec'),
-          catchUp: flagOf(unit, 'Timer', 'Persistent') ? 1 : 0,
-          // A unit that is active is not started again.
-          overlap: 'skip',
-          timeout: command.timeout,
-        },
-        notes: [...notesOf(unit, wanted.length), ...command.notes],
-      }
+function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] {
+  const { settings } = unit
+  const service = serviceOf(unit, units, options)
+  const manager = managerOf([unit, service], options)
+  const notes: string[] = []
+  const accepted = <Value>(key: string, read: (text: string) => Value) =>
+    acceptedOf(settings, 'Timer', key, notes, read)
+  const times = TIMES.flatMap(([key, timerOf]) =>
+    accepted(key, (text) => {
+      const value = expanded(text, unit, manager)
+      return { original: `${key}=${value}`, timer: withZone(timer(timerOf(value)).text, options.zone) }
     }),
   )
-}
-
-function commandOf(base: string, unit: UnitFile, units: Units): ServiceCommand {
-  const service = lastOf(unit, 'Timer', 'Unit') ?? `${base}.service`
-  if (!service.endsWith('.service')) throw new Refusal(`it starts ${service}, which is not a service`)
-  const found = units.get(service) ?? units.get(service.replace(/@.*\./, '@.'))
-  if (found === undefined) throw new Refusal(`there is no ${service} beside it`)
-  return serviceCommand(service, found)
-}
-
-function spanOf(unit: UnitFile, key: string): number {
-  const text = lastOf(unit, 'Timer', key)
-  return text === undefined ? 0 : timeSpan(text)
-}
-
-function notesOf(unit: UnitFile, timers: number): string[] {
-  const notes: string[] = []
-  const given = (key: string) => lastOf(unit, 'Timer', key)
-  if (timers > 1) notes.push('each of its times becomes a schedule; runs of different schedules may overlap')
-  const boot = BOOT.filter((key) => given(key) !== undefined)
+  const boot = BOOT.filter((key) => lastOf(settings, 'Timer', key) !== undefined)
+  if (times.length === 0)
+    throw new Refusal(
+      [
+        ...notes,
+        boot.length === 0
+          ? 'it has no time, so systemd does not start it'
+          : `it only has times that count from the start of the machine: ${boot.join(', ')}`,
+      ].join('\n'),
+    )
+  const delay = accepted('RandomizedDelaySec', timeSpan).at(-1) ?? 0
+  const isFixed = accepted('FixedRandomDelay', flag).at(-1) ?? false
+  const isPersistent = accepted('Persistent', flag).at(-1) ?? false
+  const jitter = delay || (accepted('RandomizedOffsetSec', timeSpan).at(-1) ?? 0)
+  const command = serviceCommand(service, manager)
+  const description = lastOf(settings, 'Unit', 'Description')
+  const summary = description === undefined ? null : summaryOf(expanded(description, unit, manager))
+  if (times.length > 1)
+    notes.push('each of its times becomes a schedule; runs of different schedules may overlap')
   if (boot.length > 0) notes.push(`${boot.join(', ')}: nothing runs at machine start`)
-  if (given('OnUnitActiveSec') !== undefined)
+  const has = (key: string) => lastOf(settings, 'Timer', key) !== undefined
+  if (has('OnUnitActiveSec'))
     notes.push(
       'OnUnitActiveSec: the runs are on a fixed grid from its creation, not counted from the last start',
     )
-  if (spanOf(unit, 'RandomizedDelaySec') > 0 && !flagOf(unit, 'Timer', 'FixedRandomDelay'))
+  if (delay > 0 && !isFixed)
     notes.push(
       'RandomizedDelaySec: the delay is a stable part of it, as with FixedRandomDelay=, not random for each run',
     )
-  if (given('AccuracySec') !== undefined) notes.push('AccuracySec: runs are exact, not grouped')
-  const others = [...(unit.get('Timer')?.keys() ?? [])].filter((key) => !KNOWN.has(key))
+  if (has('AccuracySec')) notes.push('AccuracySec: runs are exact, not grouped')
+  const others = [...(settings.get('Timer')?.keys() ?? [])].filter((key) => !KNOWN.has(key))
   if (others.length > 0) notes.push(`not carried over: ${others.join(', ')}`)
-  return notes
+  if (manager !== ROOT) notes.push(`it runs as ${manager.name}, without the session of the user`)
+  return times.map((time) => ({
+    original: time.original,
+    schedule: {
+      timer: time.timer,
+      args: command.args,
+      summary,
+      jitter,
+      catchUp: isPersistent ? 1 : 0,
+      // A unit that is active is not started again.
+      overlap: 'skip',
+      timeout: command.timeout,
+    },
+    notes: [...notes, ...command.notes],
+  }))
+}
+
+function serviceOf(unit: Unit, units: Units, options: TimerOptions): Unit {
+  // systemd ignores any but the first.
+  const [named] = valuesOf(unit.settings, 'Timer', 'Unit')
+  const name =
+    named === undefined
+      ? unit.name.replace(/timer$/, 'service')
+      : expanded(named, unit, managerOf([unit], options))
+  if (!name.endsWith('.service')) throw new Refusal(`it starts ${name}, which is not a service`)
+  const service = units.find(name)
+  if (service === 'masked') throw new LeftOut(`${name} is masked`)
+  if (service === null) throw new Refusal(`there is no ${name} in these folders`)
+  return service
+}
+
+/** The user of the service manager that runs these units. @throws Refusal */
+function managerOf(units: readonly Unit[], { user }: TimerOptions): CommandUser {
+  const ofUsers = units.find(({ uid }) => uid !== null)
+  if (ofUsers === undefined) return ROOT
+  const owner = user ?? (ofUsers.uid === 0 ? null : findUser(String(ofUsers.uid)))
+  if (owner === null)
+    throw new Refusal(
+      `${ofUsers.name} is for service managers of users, and its file belongs to ${
+        ofUsers.uid === 0 ? 'root' : `${ofUsers.uid}, which is no user of this machine`
+      }: name the user with --user`,
+    )
+  return owner
 }
 
 /** The section [Timer] in one line. */

@@ -1,8 +1,12 @@
 /** Reads unit files, as systemd.syntax(7) describes them. */
+import { isInvalidTimer } from '../../timer/error.ts'
 import { Refusal } from './candidate.ts'
 
 /** The values of each key by section, in order; an empty value clears those before it. */
 export type UnitFile = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
+
+/** The settings of [Timer] that an empty value of any of them clears. */
+const TIMES = /^On(?:Active|Boot|Startup|UnitActive|UnitInactive)Sec$|^OnCalendar$/
 
 /** @param texts  the file and its drop-ins, in order */
 export function readUnit(texts: readonly string[]): UnitFile {
@@ -16,7 +20,10 @@ export function readUnit(texts: readonly string[]): UnitFile {
       else if (key !== undefined && value !== undefined) {
         const keys = sections.get(section) ?? new Map<string, string[]>()
         sections.set(section, keys)
-        keys.set(key, value === '' ? [] : [...(keys.get(key) ?? []), value])
+        if (value !== '') keys.set(key, [...(keys.get(key) ?? []), value])
+        else if (section === 'Timer' && TIMES.test(key))
+          for (const time of [...keys.keys()].filter((one) => TIMES.test(one))) keys.delete(time)
+        else keys.delete(key)
       }
     }
   }
@@ -48,9 +55,40 @@ export function lastOf(unit: UnitFile, section: string, key: string): string | u
   return valuesOf(unit, section, key).at(-1)
 }
 
-/** Reads a boolean like systemd; other values are false. */
-export function flagOf(unit: UnitFile, section: string, key: string): boolean {
-  return /^(?:1|yes|y|true|t|on)$/i.test(lastOf(unit, section, key) ?? '')
+/** A value that systemd ignores with a warning. */
+export class IgnoredValue extends Error {
+  override readonly name = 'IgnoredValue'
+}
+
+/** The values that systemd accepts. It warns about others and ignores them; here, they become notes. */
+export function acceptedOf<Value>(
+  unit: UnitFile,
+  section: string,
+  key: string,
+  notes: string[],
+  read: (text: string) => Value,
+): Value[] {
+  return valuesOf(unit, section, key).flatMap((text) => {
+    try {
+      return [read(text)]
+    } catch (error) {
+      if (!isInvalidTimer(error) && !(error instanceof IgnoredValue)) throw error
+      notes.push(ignoredNote(key, text))
+      return []
+    }
+  })
+}
+
+export function ignoredNote(key: string, text: string): string {
+  const hint = /(?:^|\s)[#;]/.test(text) ? '; a comment needs a line of its own' : ''
+  return `systemd ignores '${key}=${text}', because it cannot read the value${hint}`
+}
+
+/** Reads a boolean like systemd. @throws IgnoredValue */
+export function flag(text: string): boolean {
+  const isTrue = /^(?:1|yes|y|true|t|on)$/i.test(text)
+  if (!isTrue && !/^(?:0|no|n|false|f|off)$/i.test(text)) throw new IgnoredValue(text)
+  return isTrue
 }
 
 /** Splits a line into words as systemd does: blanks, quotes, C escapes. @throws Refusal */

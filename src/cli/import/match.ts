@@ -1,0 +1,87 @@
+/** Finds the schedules that an earlier import has created, so that edits of a file change the right ones. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Candidate, CandidateSchedule } from './candidate.ts'
+
+export type Named = Candidate & { readonly id: string }
+
+/** A schedule of the task `command`. */
+export interface Existing {
+  readonly id: string
+  readonly timer: string
+  readonly args: unknown
+}
+
+interface Matches {
+  readonly named: readonly Named[]
+  /** Ids of schedules whose entries are gone; not those of entries that were refused. */
+  readonly stale: readonly string[]
+}
+
+/** How a schedule can be the same as a candidate of its name: from all of its content to a part of it. */
+const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boolean)[] = [
+  ({ timer, args }, wanted) => timer === wanted.timer && isDeepStrictEqual(args, wanted.args),
+  ({ args }, wanted) => isDeepStrictEqual(args, wanted.args),
+  ({ timer, args }, wanted) =>
+    timer === wanted.timer && isDeepStrictEqual(commandOf(args), commandOf(wanted.args)),
+  ({ args }, wanted) => isDeepStrictEqual(commandOf(args), commandOf(wanted.args)),
+  ({ timer }, wanted) => timer === wanted.timer,
+]
+
+/**
+ * Gives each candidate the id of its schedule, or a new one.
+ *
+ * @param existing  schedules whose ids start with the prefix
+ */
+export function matched(
+  candidates: readonly Candidate[],
+  existing: readonly Existing[],
+  prefix: string,
+): Matches {
+  const ids = new Map<Candidate, string>()
+  const free = new Map(existing.map((one) => [one.id, one]))
+  const freeOf = (name: string) => [...free.values()].filter(({ id }) => isNumbered(id, prefix + name))
+  const waiting = () => candidates.filter((one) => one.schedule !== null && !ids.has(one))
+  const take = (candidate: Candidate, found: Existing | undefined) => {
+    if (found === undefined) return
+    ids.set(candidate, found.id)
+    free.delete(found.id)
+  }
+  for (const isSame of LEVELS)
+    for (const candidate of waiting()) {
+      const { name, schedule } = candidate
+      take(candidate, schedule === null ? undefined : freeOf(name).find((one) => isSame(one, schedule)))
+    }
+  // The only one of a name, before and now, is the same although its time and its command have changed.
+  for (const candidate of waiting()) {
+    const [found, ...others] = existing.filter(({ id }) => isNumbered(id, prefix + candidate.name))
+    const isOnly = candidates.filter(({ name }) => name === candidate.name).length === 1
+    if (isOnly && others.length === 0 && found !== undefined && free.has(found.id)) take(candidate, found)
+  }
+  const used = new Set([...ids.values(), ...free.keys()])
+  const named = candidates.map((candidate) => {
+    const id = ids.get(candidate) ?? unused(prefix + candidate.name, used)
+    if (candidate.schedule !== null) used.add(id)
+    return { ...candidate, id }
+  })
+  const refused = candidates.filter(({ schedule, isLeftOut }) => schedule === null && !isLeftOut)
+  const stale = [...free.keys()].filter((id) => !refused.some(({ name }) => isNumbered(id, prefix + name)))
+  return { named, stale }
+}
+
+/** Whether an id is `base`, or `base-2` and so on. */
+export function isNumbered(id: string, base: string): boolean {
+  return id.startsWith(base) && /^(?:-\d+)?$/.test(id.slice(base.length))
+}
+
+function unused(base: string, used: ReadonlySet<string>): string {
+  let id = base
+  for (let number = 2; used.has(id); number += 1) id = `${base}-${number}`
+  return id
+}
+
+/** A command without its variables, folder and user. */
+function commandOf(args: unknown): unknown {
+  return typeof args === 'object' && args !== null
+    ? [Reflect.get(args, 'shell'), Reflect.get(args, 'argv')]
+    : args
+}

@@ -1,0 +1,151 @@
+/** Finds units in folders, in the order of their priority, as systemd.unit(5) describes it. */
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { UsageError } from '../failure.ts'
+import { readUnit, type UnitFile, valuesOf } from './unit-file.ts'
+
+/** Where systemd looks for the units of the system. */
+export const SYSTEM_FOLDERS: readonly string[] = [
+  '/etc/systemd/system.control',
+  '/run/systemd/system.control',
+  '/run/systemd/transient',
+  '/run/systemd/generator.early',
+  '/etc/systemd/system',
+  '/etc/systemd/system.attached',
+  '/run/systemd/system',
+  '/run/systemd/system.attached',
+  '/run/systemd/generator',
+  '/usr/local/lib/systemd/system',
+  '/lib/systemd/system',
+  '/usr/lib/systemd/system',
+  '/run/systemd/generator.late',
+]
+
+export interface Unit {
+  /** Not that of an alias, and with the instance. */
+  readonly name: string
+  readonly path: string
+  /** With its drop-ins. */
+  readonly settings: UnitFile
+  /** Of the owner of the file, if a user's service manager runs it; null if the system's does. */
+  readonly uid: number | null
+}
+
+export interface Units {
+  /** Timers and templates of timers, sorted. */
+  readonly timers: () => string[]
+  /** Whether something starts it, through a link in a folder such as `timers.target.wants`. */
+  readonly isEnabled: (name: string) => boolean
+  /** null if there is none. */
+  readonly find: (name: string) => Unit | 'masked' | null
+}
+
+/**
+ * @param folders  the first one that has a file wins
+ * @param skipsMasks  whether a masked unit is read from the next folder that has it
+ * @throws UsageError if some of the folders are for users, and some are not
+ */
+export function unitsIn(folders: readonly string[], skipsMasks: boolean): Units {
+  const paths = new Set(folders.map((folder) => realpathSync(folder)))
+  if (new Set([...paths].map(isFolderOfUsers)).size > 1)
+    throw new UsageError('import the units of users separately from those of the system')
+  const files = new Map<string, string[]>()
+  /** Such as `timers.target.wants/a.timer`. */
+  const links = new Map<string, string>()
+  for (const folder of paths)
+    for (const name of readdirSync(folder)) {
+      const path = join(folder, name)
+      if (/\.(?:timer|service)$/.test(name)) files.set(name, [...(files.get(name) ?? []), path])
+      if (/\.(?:wants|requires|upholds)$/.test(name))
+        for (const link of namesIn(path)) {
+          const key = join(name, link)
+          if (!links.has(key)) links.set(key, join(path, link))
+        }
+    }
+  const linked = (): [name: string, path: string][] => [...links].map(([key, path]) => [basename(key), path])
+
+  /** An alias is a link to another unit of these folders. */
+  const idOf = (name: string) => {
+    const [path] = files.get(name) ?? []
+    if (path === undefined || !existsSync(path)) return name
+    const target = realpathSync(path)
+    const isUnit = paths.has(dirname(target)) && basename(target) !== templateOf(name)
+    return isUnit ? basename(target) : name
+  }
+  const namesOf = (id: string) => [
+    id,
+    ...[...files.keys()].filter((name) => name !== id && idOf(name) === id),
+  ]
+  /** Of those with the same name, the one in the first folder counts; then the one of the most specific name. */
+  const dropInsOf = (id: string) => {
+    const type = id.slice(id.lastIndexOf('.') + 1)
+    const found = new Map<string, string>()
+    for (const names of [...namesOf(id).map(dropInNames), [type]])
+      for (const folder of [...paths].flatMap((path) => names.map((name) => join(path, `${name}.d`))))
+        for (const name of namesIn(folder))
+          if (name.endsWith('.conf') && !found.has(name)) found.set(name, join(folder, name))
+    const sorted = [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, path]) => path)
+    return sorted.filter((path) => existsSync(path))
+  }
+
+  return {
+    timers: () =>
+      [...new Set([...files.keys(), ...linked().map(([name]) => name)].map(idOf))]
+        .filter((name) => name.endsWith('.timer'))
+        .toSorted(),
+    isEnabled: (name) => {
+      const names = new Set(namesOf(name))
+      return linked().some(([link, path]) => names.has(link) && !isMask(path))
+    },
+    find: (name) => {
+      const id = idOf(name)
+      for (const path of [id, templateOf(id)].flatMap((one) => files.get(one) ?? [])) {
+        // A link to nothing is no unit.
+        if (!existsSync(path) || (isMask(path) && skipsMasks)) continue
+        if (isMask(path)) return 'masked'
+        const settings = readUnit([path, ...dropInsOf(id)].map((one) => readFileSync(one, 'utf8')))
+        const uid = isOfUsers(dirname(path), settings) ? statSync(path).uid : null
+        return { name: id, path, settings, uid }
+      }
+      return null
+    },
+  }
+}
+
+function namesIn(folder: string): string[] {
+  return statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(folder) : []
+}
+
+function isMask(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.size === 0
+}
+
+/** `a@b.timer` → `a@.timer`. */
+function templateOf(name: string): string {
+  return name.replace(/@.+(?=\.)/, '@')
+}
+
+/** Whose drop-ins apply, from specific to general: `a-b@c`, `a-b@`, `a-@c`, `a-@`. */
+function dropInNames(name: string): string[] {
+  const [, prefix = '', rest = ''] = /^([^@]*?)((?:@.*)?\.\w+)$/.exec(name) ?? []
+  const words = prefix.split('-')
+  const prefixes = words.map(
+    (_, index) => words.slice(0, words.length - index).join('-') + (index > 0 ? '-' : ''),
+  )
+  return [...new Set(prefixes.flatMap((one) => [one + rest, templateOf(one + rest)]))]
+}
+
+/** Whether a service manager of users reads a folder: `/etc/systemd/user`, `~/.config/systemd/user`. */
+function isFolderOfUsers(folder: string): boolean {
+  return /\/systemd\/user(?:\.\w+)?$|^\/run\/user\//.test(folder)
+}
+
+/** In a folder that no service manager reads, units of users are known by the target that only they use. */
+function isOfUsers(folder: string, unit: UnitFile): boolean {
+  if (isFolderOfUsers(folder)) return true
+  return (
+    !/\/systemd\/system(?:\.\w+)?$/.test(folder) &&
+    !SYSTEM_FOLDERS.includes(folder) &&
+    valuesOf(unit, 'Install', 'WantedBy').some((text) => text.split(/\s+/).includes('default.target'))
+  )
+}

@@ -1,0 +1,257 @@
+/** Importing a file again: which schedule is that of which entry. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Candidate, LONGEST_RUN } from '../../src/cli/import/candidate.ts'
+import { matched } from '../../src/cli/import/match.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { runHere } from './here.ts'
+import { temporaryFolder } from './program.ts'
+
+interface Line {
+  readonly [key: string]: unknown
+}
+
+function jsonLines(text: string): Line[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line): Line => JSON.parse(line))
+}
+
+/** Candidates `name: timer command`, of the name `job` unless they say otherwise. */
+function candidate(text: string): Candidate {
+  const [, name = 'job', timer = '', shell = ''] = /^(?:(\S+): )?(\S+) (.*)$/.exec(text) ?? []
+  const schedule = {
+    timer,
+    args: { shell },
+    summary: null,
+    jitter: 0,
+    catchUp: 0,
+    overlap: 'allow' as const,
+    timeout: LONGEST_RUN,
+  }
+  return { source: text, original: text, name, schedule, isLeftOut: false, notes: [] }
+}
+
+/** Imports lists of entries one after the other, and returns the ids of the last one. */
+function idsAfter(...imports: readonly (readonly string[])[]) {
+  let existing: { id: string; timer: string; args: unknown }[] = []
+  let ids: Record<string, string> = {}
+  let stale: readonly string[] = []
+  for (const entries of imports) {
+    const found = matched(entries.map(candidate), existing, 'cron.')
+    ids = Object.fromEntries(found.named.map(({ original, id }) => [original, id]))
+    stale = found.stale
+    existing = [
+      ...found.named.flatMap(({ id, schedule }) =>
+        schedule === null ? [] : [{ id, timer: schedule.timer, args: schedule.args }],
+      ),
+      ...existing.filter(({ id }) => found.stale.includes(id)),
+    ]
+  }
+  return { ids, stale }
+}
+
+test.each([
+  ['the first of two is removed', ['1 a', '2 b'], ['2 b'], { '2 b': 'cron.job-2' }, ['cron.job']],
+  ['a line is inserted above', ['1 a'], ['2 b', '1 a'], { '2 b': 'cron.job-2', '1 a': 'cron.job' }, []],
+  ['lines change places', ['1 a', '2 b'], ['2 b', '1 a'], { '2 b': 'cron.job-2', '1 a': 'cron.job' }, []],
+  ['a time changes', ['1 a', '2 b'], ['1 a', '3 b'], { '1 a': 'cron.job', '3 b': 'cron.job-2' }, []],
+  [
+    'a time changes, and a line is inserted',
+    ['1 a', '2 b'],
+    ['2 c', '1 a', '3 b'],
+    { '2 c': 'cron.job-3', '1 a': 'cron.job', '3 b': 'cron.job-2' },
+    [],
+  ],
+  ['a command changes', ['1 a', '2 b'], ['1 c', '2 b'], { '1 c': 'cron.job', '2 b': 'cron.job-2' }, []],
+  ['time and command of the only line change', ['1 a'], ['2 b'], { '2 b': 'cron.job' }, []],
+  [
+    'time and command of more than one line change',
+    ['1 a', '2 b'],
+    ['3 c', '4 d'],
+    { '3 c': 'cron.job-3', '4 d': 'cron.job-4' },
+    ['cron.job', 'cron.job-2'],
+  ],
+  ['two lines are the same', ['1 a', '1 a'], ['1 a'], { '1 a': 'cron.job' }, ['cron.job-2']],
+  [
+    'a name ends like a numbered id',
+    ['1 a', '2 b', 'job-2: 3 c'],
+    ['2 b', 'job-2: 3 c'],
+    { '2 b': 'cron.job-2', 'job-2: 3 c': 'cron.job-2-2' },
+    ['cron.job'],
+  ],
+  ['a program is replaced', ['one: 1 a'], ['two: 1 b'], { 'two: 1 b': 'cron.two' }, ['cron.one']],
+])('if %s, each schedule stays that of its command: %j → %j', (_what, before, after, ids, stale) => {
+  expect(idsAfter(before, after)).toEqual({ ids, stale })
+  expect(idsAfter(before, after, after).ids).toEqual(ids)
+})
+
+test('a schedule whose line is refused now is not stale', () => {
+  const refused = { ...candidate('1 a'), schedule: null }
+  const existing = [{ id: 'cron.job', timer: '1', args: { shell: 'a' } }]
+  expect(matched([refused], existing, 'cron.').stale).toEqual([])
+  expect(matched([{ ...refused, isLeftOut: true }], existing, 'cron.').stale).toEqual(['cron.job'])
+})
+
+test('a change of the variables above all lines changes no id', () => {
+  const withPath = (text: string, path: string) => {
+    const one = candidate(text)
+    return one.schedule === null
+      ? one
+      : { ...one, schedule: { ...one.schedule, args: { ...one.schedule.args, env: { PATH: path } } } }
+  }
+  const existing = [
+    { id: 'cron.job', timer: '1', args: { shell: 'a', env: { PATH: '/bin' } } },
+    { id: 'cron.job-2', timer: '1', args: { shell: 'b', env: { PATH: '/bin' } } },
+  ]
+  const { named } = matched([withPath('1 b', '/sbin'), withPath('1 a', '/sbin')], existing, 'cron.')
+  expect(named.map(({ original, id }) => [original, id])).toEqual([
+    ['1 b', 'cron.job-2'],
+    ['1 a', 'cron.job'],
+  ])
+})
+
+eachDatabase(({ fresh }) => {
+  async function machine() {
+    const cwd = await temporaryFolder()
+    const database = await fresh()
+    const cli = (...args: string[]) => runHere(args, { cwd, env: { KALENDS_DATABASE: database.url } })
+    const write = async (name: string, text: string) => {
+      await mkdir(dirname(join(cwd, name)), { recursive: true })
+      await writeFile(join(cwd, name), text)
+    }
+    const importing = async (...args: string[]) => {
+      const { stdout, ...end } = await cli('import', ...args, '--zone', 'UTC', '--json')
+      return { ...end, results: jsonLines(stdout).map(({ id, result }) => [id, result]) }
+    }
+    const stored = async () =>
+      (
+        await database.query(
+          "SELECT id, timer, enabled FROM periodic_task WHERE task = 'command' ORDER BY id",
+        )
+      ).map(({ id, timer, enabled }) => [id, timer, Number(enabled)])
+    await cli('migrate')
+    return { database, cli, write, importing, stored }
+  }
+
+  test('the schedule of a line that is gone is named, and removed with --prune; the others stay as they are', async () => {
+    const { database, write, importing, stored, cli } = await machine()
+    await write('tab', '0 3 * * * /bin/job --one\n0 4 * * * /bin/job --two\n0 5 * * * /bin/other\n')
+    await importing('crontab', 'tab')
+    await cli('schedules', 'pause', 'cron.job')
+    await write('tab', '0 2 * * * /bin/job --zero\n0 3 * * * /bin/job --one\n0 5 * * * /bin/other\n')
+    expect((await importing('crontab', 'tab')).results).toEqual([
+      ['cron.job-3', 'created'],
+      ['cron.job', 'unchanged'],
+      ['cron.other', 'unchanged'],
+      ['cron.job-2', 'stale'],
+    ])
+    expect(await stored()).toEqual([
+      ['cron.job', '*-*-* 03:00:00', 0],
+      ['cron.job-2', '*-*-* 04:00:00', 1],
+      ['cron.job-3', '*-*-* 02:00:00', 1],
+      ['cron.other', '*-*-* 05:00:00', 1],
+    ])
+    const told = await cli('import', 'crontab', 'tab', '--zone', 'UTC')
+    expect(told.stdout).toContain('cron.job-2 (stale)')
+    expect(told.stdout).toContain('its entry is gone, but it still runs: remove it with --prune')
+    expect(told.code).toBe(0)
+    expect((await cli('import', 'crontab', 'tab', '--prune', '--dry-run')).code).toBe(2)
+    const pruned = await importing('crontab', 'tab', '--prune')
+    expect(pruned.results.at(-1)).toEqual(['cron.job-2', 'removed'])
+    expect(pruned.stderr).toContain('3 unchanged, 1 removed.')
+    expect((await stored()).map(([id]) => id)).toEqual(['cron.job', 'cron.job-3', 'cron.other'])
+    await database.drop()
+  })
+
+  test('schedules of other prefixes and tasks are left alone, and those of lines with mistakes', async () => {
+    const { database, cli, write, importing, stored } = await machine()
+    await cli('schedules', 'add', 'cron.mine', '--task', 'other', '--timer', 'daily')
+    await write('one', '@daily /bin/one\n@daily /bin/mine\n@hourly /bin/wrong\n')
+    await write('two', '@daily /bin/two\n')
+    const first = await importing('crontab', 'one')
+    expect(first.results).toEqual([
+      ['cron.one', 'created'],
+      ['cron.mine', 'refused'],
+      ['cron.wrong', 'created'],
+    ])
+    expect(first.code).toBe(1)
+    await importing('crontab', 'two', '--id-prefix', 'two.')
+    await write('one', '@daily /bin/one\n61 * * * * /bin/wrong\n')
+    expect((await importing('crontab', 'one', '--prune')).results).toEqual([
+      ['cron.one', 'unchanged'],
+      [null, 'refused'],
+    ])
+    expect((await stored()).map(([id]) => id)).toEqual(['cron.one', 'cron.wrong', 'two.two'])
+    await database.drop()
+  })
+
+  test('of a timer with several times, the schedule of the time that is gone is named; --only looks at no others', async () => {
+    const { database, write, importing, stored } = await machine()
+    await write('u/a.service', '[Service]\nType=oneshot\nExecStart=/bin/a\n')
+    await write('u/a.timer', '[Timer]\nOnCalendar=01:00\nOnCalendar=02:00\nOnCalendar=03:00\n')
+    await write('u/b.timer', '[Timer]\nOnCalendar=04:00\nUnit=a.service\n')
+    await importing('systemd', 'u', '--all')
+    await write('u/a.timer', '[Timer]\nOnCalendar=00:30\nOnCalendar=02:00\nOnCalendar=03:00\n')
+    const edited = [
+      ['systemd.a', 'changed'],
+      ['systemd.a-2', 'unchanged'],
+      ['systemd.a-3', 'unchanged'],
+    ]
+    expect((await importing('systemd', 'u', '--all', '--only', 'a')).results).toEqual(edited)
+    await write('u/a.timer', '[Timer]\nOnCalendar=02:00\nOnCalendar=03:00\n')
+    expect((await importing('systemd', 'u', '--all', '--prune')).results).toEqual([
+      ['systemd.a-2', 'unchanged'],
+      ['systemd.a-3', 'unchanged'],
+      ['systemd.b', 'unchanged'],
+      ['systemd.a', 'removed'],
+    ])
+    expect(await stored()).toEqual([
+      ['systemd.a-2', '*-*-* 02:00:00', 1],
+      ['systemd.a-3', '*-*-* 03:00:00', 1],
+      ['systemd.b', '*-*-* 04:00:00', 1],
+    ])
+    await database.drop()
+  })
+
+  test('a timer that is no longer enabled is stale', async () => {
+    const { database, write, importing } = await machine()
+    await write('u/a.service', '[Service]\nType=oneshot\nExecStart=/bin/a\n')
+    await write('u/a.timer', '[Timer]\nOnCalendar=01:00\n')
+    await importing('systemd', 'u', '--all')
+    expect((await importing('systemd', 'u')).results).toEqual([
+      [null, 'left out'],
+      ['systemd.a', 'stale'],
+    ])
+    await database.drop()
+  })
+
+  test('settings that an import gives are updated, and those of users are kept', async () => {
+    const { database, cli, write, importing } = await machine()
+    await write('tab', '0 3 * * * /bin/backup\n@daily /bin/report\n')
+    await importing('crontab', 'tab')
+    await write('tab', '# Nightly\n0 4 * * * /bin/backup\n@daily /bin/report\n')
+    await cli('schedules', 'pause', 'cron.backup')
+    const second = await cli('import', 'crontab', 'tab', '--zone', 'Europe/Berlin')
+    expect(second.stdout).toMatch(/cron\.backup \(changed\)[^]*cron\.report \(changed\)/)
+    expect(second.stderr).toContain('2 changed.')
+    expect(second.code).toBe(0)
+    expect(
+      await database.query(
+        "SELECT timer, catch_up, overlap, max_retries, enabled, summary FROM periodic_task WHERE id = 'cron.backup'",
+      ),
+    ).toMatchObject([
+      {
+        timer: '*-*-* 04:00:00 Europe/Berlin',
+        catch_up: 0,
+        overlap: 'allow',
+        max_retries: 0,
+        enabled: 0,
+        summary: 'Nightly',
+      },
+    ])
+    await database.drop()
+  })
+})
