@@ -1,5 +1,5 @@
 /** Concurrent edits of a schedule: entity tags, `If-Match`, and retries. */
-import { ConflictError, NotFoundError, VersionError } from '../errors.ts'
+import { ConflictError, missing, VersionError } from '../errors.ts'
 import type { IfVersion, Schedule } from '../index.ts'
 import type { Answer, Call } from './operation.ts'
 import { invalidField } from './problem.ts'
@@ -12,23 +12,26 @@ type Edit<Result, Before = Schedule> = (before: Before, options: IfVersion) => P
 type ScheduleCall = Call<{ readonly id: string }>
 
 /**
- * Changes a schedule based on the version that was read: the hook has permitted this version, and the restored secrets
- * belong to it.
+ * Changes a schedule based on the version that was read: `If-Match` and the hook refer to this version, and the restored
+ * secrets belong to it. Versions for `If-Match` leave out secrets, so the write requires the whole row as it was read.
  *
- * @throws Problem 412 when the caller's `If-Match` names another version
+ * @throws VersionError when the caller's `If-Match` names another version
  * @throws ConflictError after repeated concurrent edits
  */
-export async function onBasis<Result>(
+export async function onBasis<Before extends Schedule | null, Result>(
   { params, request, reach }: ScheduleCall,
-  change: Edit<Result, Schedule | null>,
+  read: () => Promise<Before>,
+  change: Edit<Result, Before>,
 ): Promise<Result> {
   const wanted = ifMatch(request)
   for (let attempt = 1; ; attempt += 1) {
-    const before = await reach.schedules.get(params.id)
+    const before = await read()
+    if (wanted !== null && (before === null || reach.schedules.versionOf(before) !== wanted))
+      throw new VersionError(params.id)
     try {
-      return await change(before, wanted ?? { ifVersion: before ?? undefined })
+      return await change(before, { ifVersion: before })
     } catch (error) {
-      if (!(error instanceof VersionError) || wanted !== null) throw error
+      if (!(error instanceof VersionError)) throw error
       if (attempt === MOST_TRIES) throw new ConflictError(error.message)
     }
   }
@@ -37,8 +40,8 @@ export async function onBasis<Result>(
 /** The same for a schedule that must exist, after the hook has permitted it. @throws NotFoundError */
 export function onExisting<Result>(call: ScheduleCall, change: Edit<Result>): Promise<Result> {
   const { id } = call.params
-  return onBasis(call, async (before, options) => {
-    if (before === null) throw new NotFoundError('schedule', id)
+  const read = async () => (await call.reach.schedules.get(id)) ?? missing('schedule', id)
+  return onBasis(call, read, async (before, options) => {
     await call.permit({ task: before.task, scheduleId: id })
     return change(before, options)
   })
@@ -79,13 +82,13 @@ export function scheduleAnswer(
  *
  * @throws Problem 422 unless it is one strong entity tag
  */
-function ifMatch(request: Request): IfVersion | null {
+function ifMatch(request: Request): string | null {
   const wanted = request.headers.get('if-match')
   if (wanted === null) return null
   const tag = /^ *"([\w-]{22})" *$/.exec(wanted)?.[1]
   if (tag === undefined)
     throw invalidField('if-match', 'one entity tag is needed, as in the header etag of the schedule')
-  return { ifVersion: tag }
+  return tag
 }
 
 /** Replaces the markers that the editor was shown with the stored secrets. */

@@ -1,5 +1,5 @@
 /** `/api/v1/schedules` */
-import { ConflictError, missing, NotFoundError, VersionError } from '../errors.ts'
+import { ConflictError, missing, NotFoundError } from '../errors.ts'
 import type { Schedule, Schedules } from '../index.ts'
 import { inWords, localText, timer } from '../timer/index.ts'
 import { requirePermission } from './access.ts'
@@ -105,7 +105,8 @@ export const scheduleOperations: readonly Operation[] = [
     run: async (call) => {
       const { params, body, reach } = call
       checkOwner(body, call.access)
-      const { before, result, schedule } = await onBasis(call, async (before, options) => {
+      const read = () => reach.schedules.get(params.id)
+      const { before, result, schedule } = await onBasis(call, read, async (before, options) => {
         for (const task of new Set([before?.task ?? body.task, body.task]))
           await call.permit({ task, scheduleId: params.id })
         const input = withoutMarkers(body, call, before)
@@ -170,9 +171,7 @@ export const scheduleOperations: readonly Operation[] = [
     run: async (call) => {
       const { params, body, reach, redaction } = call
       if (body?.args !== undefined) requirePermission(call.access, 'submit')
-      const { job, args } = await onExisting(call, async (before, { ifVersion }) => {
-        if (typeof ifVersion === 'string' && ifVersion !== reach.schedules.versionOf(before))
-          throw new VersionError(params.id)
+      const { job, args } = await onExisting(call, async (before) => {
         const args = redaction.restored('args', body?.args, before.args)
         const options = { task: before.task, ...(args !== undefined && { args }) }
         return { job: await reach.schedules.runNow(params.id, options), args }

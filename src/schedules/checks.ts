@@ -31,7 +31,7 @@ export function checkOf(
     const isSame =
       typeof ifVersion === 'string'
         ? ifVersion === versionOf(current, context)
-        : settingsHash(ifVersion) === settingsHash(current)
+        : ifVersion !== null && settingsHash(ifVersion) === settingsHash(current)
     if (!isSame) throw new VersionError(id)
   }
 }

@@ -26,8 +26,8 @@ export interface HistoryQuery {
 
 /** Makes a change only if the schedule is still the given version. */
 export interface IfVersion {
-  /** A version from `versionOf`, or the schedule as it was read; default: any version. */
-  readonly ifVersion?: string | Schedule | undefined
+  /** A version from `versionOf`, or the schedule as it was read, null if it did not exist; default: any version. */
+  readonly ifVersion?: string | Schedule | null | undefined
 }
 
 /** Options of changes to a schedule. */

@@ -178,7 +178,7 @@ export class Schedules {
         id,
         () => {
           // Deleted in the meantime: a schedule that was not counted is not created.
-          if (options.ifVersion !== undefined || !isNew) throw new VersionError(id)
+          if ((options.ifVersion ?? null) !== null || !isNew) throw new VersionError(id)
           return created
         },
         (current) => {
@@ -233,7 +233,8 @@ export class Schedules {
   async update(id: string, changes: ScheduleChanges, options: WriteOptions = {}): Promise<Schedule> {
     const { ifVersion } = options
     const { schedules } = this.#in(options)
-    const read = typeof ifVersion === 'object' ? ifVersion : await this.#existing(id, schedules)
+    const read =
+      typeof ifVersion === 'object' && ifVersion !== null ? ifVersion : await this.#existing(id, schedules)
     const settings = await settingsChanges(read, changes, this.#context)
     const { limits } = this.#context.authority
     if (limits !== null && settings.timer !== undefined)

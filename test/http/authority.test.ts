@@ -294,6 +294,82 @@ eachDatabase((under) => {
     expect((await kalends.jobs.list()).total).toBe(0)
   })
 
+  it.each([
+    ['PUT /api/v1/schedules/s', mail],
+    ['PATCH /api/v1/schedules/s', { summary: 'x' }],
+    ['DELETE /api/v1/schedules/s', undefined],
+    ['POST /api/v1/schedules/s/pause', undefined],
+    ['POST /api/v1/schedules/s/run', undefined],
+  ] as const)(
+    '%s: an If-Match of another version than the row has gets 412, and the hook is not asked',
+    async (line, body) => {
+      let edit: (() => Promise<unknown>) | null = null
+      const asked: unknown[] = []
+      const { call, kalends } = await apiScene(under, {
+        permit: async ({ task }) => {
+          asked.push(task)
+          await edit?.()
+          return true
+        },
+      })
+      await kalends.schedules.create({ ...mail, id: 's', args: { pin: 'of mail' } })
+      const billing = await kalends.schedules.put('s', {
+        task: 'billing',
+        timer: 'daily',
+        args: { pin: 'of billing' },
+      })
+      const tag = `"${kalends.schedules.versionOf(billing.schedule)}"`
+      await kalends.schedules.put('s', mail)
+      edit = () =>
+        kalends.schedules.put('s', { task: 'billing', timer: 'daily', args: { pin: 'of billing' } })
+      expect(await call(line, { headers: { 'if-match': tag }, ...(body && { body }) })).toMatchObject({
+        status: 412,
+        body: { code: 'VERSION' },
+      })
+      expect(asked).toEqual([])
+    },
+  )
+
+  it('a secret stays with its version, even if the entity tags of two versions are equal', async () => {
+    const edits: (() => Promise<unknown>)[] = []
+    const { call, kalends } = await apiScene(
+      under,
+      { permit: async () => (await edits.shift()?.(), true) },
+      { redact: ['args.pin'] },
+    )
+    const put = (pin: string) => kalends.schedules.put('s', { ...mail, args: { pin, to: 'x' } })
+    await put('4711-first')
+    const tag = (await call('GET /api/v1/schedules/s')).headers.get('etag') ?? ''
+    edits.push(() => put('4712-second'))
+    const changed = await call('PATCH /api/v1/schedules/s', {
+      headers: { 'if-match': tag },
+      body: { args: { pin: '[redacted]', to: 'y' } },
+    })
+    expect(changed.status).toBe(200)
+    expect((await kalends.schedules.get('s'))?.args).toEqual({ pin: '4712-second', to: 'y' })
+  })
+
+  it('a PUT of a new schedule does not replace one that was created while the hook was asked', async () => {
+    const edits: (() => Promise<unknown>)[] = []
+    const { call, kalends } = await apiScene(under, {
+      permit: async ({ task }) => {
+        await edits.shift()?.()
+        return task === 'mail' || 'only mail'
+      },
+    })
+    edits.push(() => kalends.schedules.create({ id: 's', task: 'billing', timer: 'daily' }))
+    expect(await call('PUT /api/v1/schedules/s', { body: mail })).toMatchObject({
+      status: 403,
+      body: { detail: 'only mail' },
+    })
+    expect(await kalends.schedules.get('s')).toMatchObject({ task: 'billing' })
+    // For code, too, null is the version of a schedule that does not exist.
+    await expect(kalends.schedules.put('s', mail, { ifVersion: null })).rejects.toMatchObject({
+      code: 'KALENDS_VERSION',
+    })
+    expect((await kalends.schedules.put('t', mail, { ifVersion: null })).result).toBe('created')
+  })
+
   it('the events of a scope do not depend on the actions of other owners', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'setTimeout', 'clearInterval', 'clearTimeout'] })
     try {
