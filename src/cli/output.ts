@@ -34,15 +34,21 @@ export function lineWidth(): number {
   return process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : Infinity
 }
 
-/** Characters that control a terminal or reorder the text around them: C0, C1, line separators, bidi controls. */
-const ACTIVE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
+/**
+ * Characters that control a terminal or reorder the text around them (C0, C1, line separators, bidi controls), and
+ * invisible ones, with which different texts look the same. Emoji, and scripts such as Arabic, need joiners and variation
+ * selectors: these are shown there, but not after other characters.
+ */
+const ACTIVE =
+  /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufff9-\ufffb]|(?![\u200c\u200d\p{Variation_Selector}])\p{Default_Ignorable_Code_Point}|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{M}\p{Script=Arabic}])[\u200c\u200d\p{Variation_Selector}]/gu
 
-/** Escapes characters that would move the cursor or change colours, because rows may contain any text. */
+/** Escapes characters that would move the cursor, change colours or hide, because rows may contain any text. */
 export function harmlessText(text: string): string {
   return text.replaceAll(ACTIVE, (character) => {
     const code = character.codePointAt(0) ?? 0
     if (character === '\n') return '\\n'
     if (character === '\t') return '\\t'
+    if (code > 0xffff) return `\\u{${code.toString(16)}}`
     return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`
   })
 }
@@ -62,6 +68,10 @@ export function harmlessLines(text: string): string {
 export function harmlessJson(json: string): string {
   return json.replaceAll(ACTIVE, (character) =>
     // pino ends its lines with one; within text it is already escaped.
-    character === '\n' ? character : `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+    character === '\n' ? character : character.split('').map(codeUnit).join(''),
   )
+}
+
+function codeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -62,7 +62,7 @@ export function http(kalends: Kalends, options: HttpOptions = {}): HttpHandler {
       checkSize(entry.url, request.headers)
       entry.context = gate.withClient(request, context)
       entry.base = basePath ?? context.basePath ?? ''
-      const below = pathBelow(entry.base, entry.url)
+      const below = pathBelow(entry.base, entry.url, context.incoming?.url)
       if (below === null) throw unknownPath()
       entry.below = below
       return secured(await app.fetch(request, entry))

@@ -45,10 +45,20 @@ export function checkSize({ pathname, search }: URL, headers: Headers): void {
   }
 }
 
-/** The path below the mount point, empty or starting with a slash; null: not below it. */
-export function pathBelow(base: string, { pathname }: URL): string | null {
+/** In a path: a step `.` or `..`, also percent-encoded. */
+const DOT_STEP = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i
+
+/**
+ * The path below the mount point, empty or starting with a slash; null: not below it. A path with the steps `.` or `..`
+ * is below none: `URL` resolves them, but a proxy that decides by the start of a path may not.
+ *
+ * @param sent  the URL as the client sent it, if that is known
+ */
+export function pathBelow(base: string, { pathname }: URL, sent = ''): string | null {
   const isBelow =
-    pathname.startsWith(base) && (pathname.length === base.length || pathname[base.length] === '/')
+    !DOT_STEP.test(sent) &&
+    pathname.startsWith(base) &&
+    (pathname.length === base.length || pathname[base.length] === '/')
   return isBelow ? pathname.slice(base.length) : null
 }
 

@@ -8,11 +8,12 @@ import { scene } from '../kalends/scene.ts'
 import { runHere } from './here.ts'
 import { type Ended, temporaryFolder } from './program.ts'
 
-/** Clears a screen with C0 and with C1, reorders text, begins a line. */
-const HOSTILE = 'a\u001b[2J\u009b2J\u0007\u007f\u2028\u2029\u061c\u200e\u200f\u202a\u202e\u2066\u2069\r\tz'
+/** Clears a screen with C0 and with C1, reorders text, begins a line, hides characters. */
+const HOSTILE =
+  'a\u001b[2J\u009b2J\u0007\u007f\u2028\u2029\u061c\u200e\u200f\u202a\u202e\u2066\u2069\r\tz\u200b\ufeff\u2060\u00adz\u200d\u200c\ufe0f\u{e0041}'
 const ACTIVE =
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
-  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
+  // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- they are what is looked for
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u2028\u2029\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe0f\ufeff\u{e0041}]/u
 
 describe('error lines', () => {
   const reported = (error: unknown, verbose = false) => {
@@ -29,6 +30,7 @@ describe('error lines', () => {
       expect(text).not.toMatch(ACTIVE)
       expect(text).toContain('a\\x1b[2J\\x9b2J\\x07\\x7f\\u2028')
       expect(text).toContain('\\u61c\\u200e\\u200f\\u202a\\u202e\\u2066\\u2069\\x0d\\tz')
+      expect(text).toContain(String.raw`z\u200b\ufeff\u2060\xadz\u200d\u200c\ufe0f\u{e0041}`)
     }
   })
 
@@ -65,6 +67,17 @@ describe('JSON', () => {
       if (json) expect(JSON.parse(written)).toMatchObject({ id: HOSTILE })
     }
   })
+})
+
+test('emoji and the joiners of scripts are shown, the same characters elsewhere are not', () => {
+  for (const text of ['👩🏽\u200d🚀', '❤\ufe0f\u200d🔥', '⚠\ufe0f', 'می\u200cخواهم', 'क्\u200dष']) {
+    expect(harmlessText(text)).toBe(text)
+    expect(harmlessJson(JSON.stringify(text))).toBe(JSON.stringify(text))
+  }
+  expect(harmlessText('admin\u200d \u200cadm\ufe0fin 1\ufe0f')).toBe(
+    String.raw`admin\u200d \u200cadm\ufe0fin 1\ufe0f`,
+  )
+  expect(harmlessText('⚠\u200b می\ufeff')).toBe(String.raw`⚠\u200b می\ufeff`)
 })
 
 test('plain text and line breaks of a message are unchanged', () => {

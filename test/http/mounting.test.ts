@@ -214,6 +214,33 @@ describe('with basePath', () => {
     },
   )
 
+  it('a path with the steps . or .. is not below it, whatever they resolve to', async () => {
+    const { handler, kalends } = await kalendsAndHandler({ basePath: '/kal' })
+    const url = await listening(createServer((request, response) => node(handler)(request, response)))
+    const status = async (path: string) => {
+      const request = rawRequest(url, { path, headers: { 'x-user': 'ada' } }).end()
+      const [response] = await once(request, 'response')
+      response.resume()
+      return response.statusCode
+    }
+    for (const path of [
+      '/x/../kal/api/v1/me',
+      '/x/%2e%2E/kal/api/v1/me',
+      '/x/.%2e/kal/api/v1/me',
+      '/./kal/api/v1/me',
+      '/kal/../kal/api/v1/me',
+      '/kal/x/../api/v1/me',
+      '/kal/api/v1/%2e/me',
+      '/kal/api/v1/me/.',
+      '/x/..?/kal/api/v1/me',
+    ])
+      expect([path, await status(path)]).toEqual([path, 404])
+    expect(await status('/kal/api/v1/me')).toBe(200)
+    expect(await status('/kal/api/v1/schedules?text=/../&task=a/..')).toBe(200)
+    await kalends.schedules.create({ ...mail, id: '..a' })
+    expect(await status('/kal/api/v1/schedules/..a')).toBe(200)
+  })
+
   it('the base path can be percent-encoded or plain', async () => {
     const { handler } = await kalendsAndHandler({ basePath: '/größe' })
     const request = new Request('http://localhost/größe/api/v1/me', { headers: { 'x-user': 'ada' } })
