@@ -5,13 +5,17 @@
  * A program gets its arguments as they are, without a shell unless the args name one, and the environment of the args, not
  * the worker's. That keeps secrets from programs that print their environment, not from programs that look for them: as
  * the same user, they can read the worker's environment and files. Output goes to the job's log; the exit code decides
- * whether the job succeeds. Timeout, cancel and the end of the grace period end the whole process group.
+ * whether the job succeeds. Timeout, cancel and the end of the grace period end the whole process group. Otherwise,
+ * processes that a program leaves behind continue, and what they print is read and discarded: without a reader, they would
+ * end at their next line.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Socket } from 'node:net'
 import { homedir, userInfo } from 'node:os'
-import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
+import { messageOf } from '../errors.ts'
 import { type HandlerContext, PermanentError, type Task, task } from '../index.ts'
 import { type CommandUser, USER_NAME } from './command-user.ts'
 import { COMMAND_TASK } from './values.ts'
@@ -21,7 +25,8 @@ const KILL_AFTER_MS = 3000
 /** Processes that a program leaves behind may keep its pipes open: wait this long for the last lines. */
 const DRAIN_MS = 500
 const MOST_LINES = 10_000
-const LONGEST_LINE = 8000
+/** Of a longer line, only this many characters are read. The log hides secrets in them, and then cuts them to 16 KB. */
+const LONGEST_LINE = 32_768
 const LINES_IN_ERROR = 5
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
@@ -88,17 +93,24 @@ export async function runCommand(
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const ended = endOf(child)
+  // Without free file descriptors, there is neither a process nor its streams.
+  await Promise.race([once(child, 'spawn'), ended])
   // A program may ignore its input.
   child.stdin.on('error', () => undefined)
   child.stdin.end(args.stdin ?? '')
   const last: string[] = []
   let lines = 0
+  let isOver = false
   const keep = (level: 'info' | 'warn') => (line: string) => {
+    if (isOver) return
     lines += 1
     if (level === 'warn') last.push(line)
     if (last.length > LINES_IN_ERROR) last.shift()
-    if (lines < MOST_LINES) log[level](line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line)
-    else if (lines === MOST_LINES) log.warn(`More than ${MOST_LINES} lines: the rest is discarded`)
+    if (lines === MOST_LINES) log.warn(`More than ${MOST_LINES} lines: the rest is discarded`)
+    if (lines >= MOST_LINES) return
+    log[level](line)
+    if (line.length === LONGEST_LINE)
+      log.warn(`The line above has at least ${LONGEST_LINE} characters: the rest of it is discarded`)
   }
   const read = [readLines(child.stdout, keep('info')), readLines(child.stderr, keep('warn'))]
   const stop = () => void endGroup(child, ended)
@@ -107,8 +119,8 @@ export async function runCommand(
   const { code, by } = await ended
   signal.removeEventListener('abort', stop)
   await Promise.race([Promise.all(read), new Promise((resolve) => setTimeout(resolve, DRAIN_MS))])
-  child.stdout.destroy()
-  child.stderr.destroy()
+  isOver = true
+  for (const stream of [child.stdin, child.stdout, child.stderr]) if (stream instanceof Socket) stream.unref()
   if (code === 0) return { exitCode: 0 }
   const how = code === null ? `was ended by ${by ?? 'a signal'}` : `ended with exit code ${code}`
   throw new Error(`${file} ${how}${last.length === 0 ? '' : `\n${last.join('\n')}`}`)
@@ -147,7 +159,7 @@ function environmentOf(args: CommandArgs, as: CommandUser | null): Record<string
 
 function endOf(child: ChildProcess): Promise<{ code: number | null; by: NodeJS.Signals | null }> {
   return new Promise((resolve, reject) => {
-    child.once('error', (error) =>
+    child.on('error', (error) =>
       // A program that is missing or not executable will also fail in the next attempt.
       reject(new PermanentError(`the program cannot be started: ${error.message}`, { cause: error })),
     )
@@ -173,12 +185,27 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
+/** Reads a stream to its end. Memory is limited, however long a line is. */
 async function readLines(stream: Readable, keep: (line: string) => void): Promise<void> {
+  let line = ''
+  let isAfterReturn = false
   try {
-    for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) keep(line)
-  } catch {
-    // Closed by this process, after the end of the program.
+    for await (const chunk of stream.setEncoding('utf8')) {
+      const text = String(chunk)
+      const parts = (isAfterReturn ? text.replace(/^\n/, '') : text).split(/\r\n|[\n\r]/)
+      for (const [index, part] of parts.entries()) {
+        if (index > 0) {
+          keep(line)
+          line = ''
+        }
+        line += part.slice(0, LONGEST_LINE - line.length)
+      }
+      isAfterReturn = text.endsWith('\r')
+    }
+  } catch (error) {
+    keep(`Its further output cannot be read: ${messageOf(error)}`)
   }
+  if (line !== '') keep(line)
 }
 
 function hasNoNul(text: string): boolean {

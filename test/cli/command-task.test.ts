@@ -1,0 +1,112 @@
+/** What the task `command` does with the streams of a program. */
+import childProcess from 'node:child_process'
+import { EventEmitter } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { type CommandArgs, commandTask, runCommand } from '../../src/cli/command-task.ts'
+import { type Job, Kalends } from '../../src/index.ts'
+import { allLogs, ended, until } from '../kalends/scene.ts'
+import { temporaryFolder } from './program.ts'
+
+async function run(args: CommandArgs): Promise<{ job: Job; lines: string[] }> {
+  const kalends = await Kalends.open('sqlite::memory:')
+  onTestFinished(() => kalends.stop())
+  kalends.handle(commandTask, (context) => runCommand(context, null))
+  await kalends.start({ scheduler: false })
+  const job = await ended(kalends, await kalends.jobs.submit(commandTask, args))
+  const logged = await allLogs(kalends, job.id)
+  return { job, lines: logged.map(({ level, message }) => `${level} ${message}`) }
+}
+
+/** What keeps this process alive, such as pipes of programs. */
+const openPipes = () => process.getActiveResourcesInfo().filter((name) => name === 'PipeWrap').length
+
+/** Bytes in use, without garbage. */
+function liveMemory(): number {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: unknown = runInNewContext('gc')
+  if (typeof collectGarbage !== 'function') throw new Error('there is no gc')
+  collectGarbage()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+test.each([
+  ['stdout', 'info', ''],
+  ['stderr', 'warn', '>&2'],
+])(
+  '600 MB without a line break on %s are one line of 16 KB, and need no memory',
+  async (_name, level, to) => {
+    const before = liveMemory()
+    let most = before
+    const watching = setInterval(() => {
+      most = Math.max(most, liveMemory())
+    }, 100)
+    const { job, lines } = await run({
+      shell: `{ head -c 600000000 /dev/zero | tr '\\0' x; echo; echo next; } ${to}`,
+    })
+    clearInterval(watching)
+    expect(job.state).toBe('success')
+    expect(lines).toEqual([
+      expect.stringMatching(new RegExp(`^${level} x{16000,}… \\(cut, .*\\)$`)),
+      'warn The line above has at least 32768 characters: the rest of it is discarded',
+      `${level} next`,
+    ])
+    expect(Buffer.byteLength(lines[0] ?? '')).toBeLessThanOrEqual(`${level} `.length + 16_384)
+    expect(most).toBeGreaterThan(before)
+    expect(most - before).toBeLessThan(100_000_000)
+  },
+)
+
+test('lines end with a line feed, a carriage return or both, wherever the output is cut into chunks', async () => {
+  const { lines } = await run({
+    shell: String.raw`printf 'a\nb\r\nc\rd\r'; sleep 0.05; printf '\ne\n\nf\303'; sleep 0.05; printf '\244\r\r\n\nlast'`,
+  })
+  expect(lines).toEqual(['a', 'b', 'c', 'd', 'e', '', 'fä', '', '', 'last'].map((line) => `info ${line}`))
+})
+
+test('what a program leaves behind may still print: its output is read, but keeps no process alive', async () => {
+  const folder = await temporaryFolder()
+  const [go, done] = [join(folder, 'go'), join(folder, 'done')]
+  const before = openPipes()
+  const { job, lines } = await run({
+    shell: `echo now; ( while [ ! -e ${go} ]; do sleep 0.05; done; for line in 1 2 3; do echo $line; echo $line >&2; done; touch ${done} ) & exit 0`,
+  })
+  expect(job.state).toBe('success')
+  expect(lines).toEqual(['info now'])
+  expect(openPipes()).toBe(before)
+  writeFileSync(go, '')
+  await until(async () => (existsSync(done) ? true : null))
+})
+
+test('a program that closes its streams, or does not read its input, decides by its exit code', async () => {
+  const stdin = 'x'.repeat(200_000)
+  expect((await run({ shell: 'exec <&- >&- 2>&-; exit 0', stdin })).job.state).toBe('success')
+  expect((await run({ shell: 'exit 7', stdin })).job).toMatchObject({
+    state: 'failed',
+    error: expect.stringContaining('exit code 7'),
+  })
+})
+
+test('a program that gets no process and no streams fails the job, and not the worker', async () => {
+  const spawn = vi.spyOn(childProcess, 'spawn').mockImplementation(() => {
+    const child = new EventEmitter()
+    process.nextTick(() => child.emit('error', new Error('spawn EMFILE')))
+    // What spawn returns without free file descriptors: nothing but the event.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return child as childProcess.ChildProcess
+  })
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    spawn.mockRestore()
+    syncBuiltinESMExports()
+  })
+  expect((await run({ argv: ['true'] })).job).toMatchObject({
+    state: 'failed',
+    error: expect.stringContaining('the program cannot be started: spawn EMFILE'),
+  })
+})
