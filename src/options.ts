@@ -44,7 +44,7 @@ export interface KalendsOptions extends StoreOptions {
   /**
    * Where args, results and progress contain secrets: `args.password`, `result.token`, `args.users.*.key`. kalends/http
    * shows these values as `[redacted]`, and the same values are also hidden in errors, job logs, events and log
-   * messages. Set it in every process.
+   * messages, as values and as names of properties. Set it in every process.
    */
   readonly redact?: readonly string[] | undefined
   /** Hands jobs over to a queue of the application, instead of running them. */

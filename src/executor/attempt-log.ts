@@ -14,7 +14,8 @@ const MOST_BYTES = 4 * 1024 * 1024
 export class AttemptLog {
   readonly #job: ClaimedJob
   readonly #journal: Journal
-  readonly #secrets: Secrets
+  /** Those of the args, and of the progress and the result so far. */
+  readonly secrets: Secrets
   readonly #now: () => Date
   #lines = 0
   #bytes = 0
@@ -23,7 +24,7 @@ export class AttemptLog {
   constructor(job: ClaimedJob, journal: Journal, secrets: Secrets, now: () => Date) {
     this.#job = job
     this.#journal = journal
-    this.#secrets = secrets
+    this.secrets = secrets
     this.#now = now
   }
 
@@ -51,7 +52,7 @@ export class AttemptLog {
 
   /** See `Secrets.storable`. */
   shown(text: string, limit: number): string {
-    return this.#secrets.storable(text, limit)
+    return this.secrets.storable(text, limit)
   }
 
   #logOfHandler(level: LogLevel, message: string): void {

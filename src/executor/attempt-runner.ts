@@ -121,7 +121,7 @@ export class AttemptRunner {
       const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))
       // Even if `middleware` has returned something.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
-      return { kind: 'success', result: this.#resultText(result) }
+      return { kind: 'success', result: this.#resultText(result), secrets: this.log.secrets }
     } catch (error) {
       // Also if `middleware` has wrapped the error.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
@@ -198,6 +198,8 @@ export class AttemptRunner {
 
   /** If a result does not match the schema of the task, a retry would not help. */
   async #checkResult(result: unknown): Promise<void> {
+    // The error may quote its secrets.
+    if (this.#options.redaction.hides('result')) this.#resultText(result)
     try {
       await checkResult(this.#handled.task, result)
     } catch (error) {
@@ -216,7 +218,10 @@ export class AttemptRunner {
   }
 
   #jsonText(field: 'result' | 'progress', value: unknown): string {
-    return jsonText(field, value, { limit: this.#options.argsLimit, loneSurrogates: 'replace' })
+    const { argsLimit, redaction } = this.#options
+    const json = jsonText(field, value, { limit: argsLimit, loneSurrogates: 'replace' })
+    if (redaction.hides(field)) redaction.addSecrets(this.log.secrets, { [field]: JSON.parse(json) })
+    return json
   }
 
   #progress(value: unknown): void {

@@ -73,30 +73,22 @@ export class ExternalJobs {
       finishedAt: checkedInstant('finishedAt', options.finishedAt) ?? null,
     }
     const job = (await this.#store.get(id)) ?? missing('job', id)
-    const run: FinishedRun = {
-      state,
-      error:
-        error === undefined
-          ? state === 'failed'
-            ? 'The queue reported no error'
-            : null
-          : this.#errorText(job, error),
-      result: result === undefined ? null : jsonText('result', result, { limit: this.#context.argsLimit }),
-    }
+    const { redaction, argsLimit, onSettled } = this.#context
+    const json = result === undefined ? null : jsonText('result', result, { limit: argsLimit })
+    const secrets = redaction.secretsOf({ ...job, result: json === null ? null : JSON.parse(json) })
+    const shown = (thrown: unknown) =>
+      secrets.storable(typeof thrown === 'string' ? thrown : errorText(thrown), argsLimit)
+    const noError = state === 'failed' ? 'The queue reported no error' : null
+    const run: FinishedRun = { state, error: error === undefined ? noError : shown(error), result: json }
     const decide = (locked: Pick<Job, 'state' | 'queue'>) => {
       if (isFinal(locked.state)) return null
       mayBeFinished(id, locked)
       return run
     }
     const done = (await this.#store.finish(id, decide, times, END_RULES.ofSchedule)) ?? missing('job', id)
-    if (done.settled !== null) this.#context.onSettled(done.settled)
+    const { settled } = done
+    if (settled !== null) onSettled({ ...settled, outcome: { ...settled.outcome, secrets } })
     return done.job
-  }
-
-  #errorText(job: Job, error: unknown): string {
-    const text = typeof error === 'string' ? error : errorText(error)
-    const { redaction, argsLimit } = this.#context
-    return redaction.secretsOf({ args: job.args }).storable(text, argsLimit)
   }
 }
 

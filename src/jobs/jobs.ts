@@ -11,6 +11,7 @@ import { isFinal, type Job, type JobState, type JobId, type Stored } from '../mo
 import { cancel, retry } from '../model/manual-runs.ts'
 import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
 import { chosenJobId, ownedSettings, prefixOf, requireOwnFields, shownId } from '../model/owner.ts'
+import type { Redaction } from '../model/redaction.ts'
 import { defaultsOf, JOB_OPTION_NAMES, LONGEST_DELAY_MS, type OptionName } from '../model/settings.ts'
 import { checkedTask, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import type { JobStore, NewJob, Transaction, TransactionOption } from '../store/job-store.ts'
@@ -47,6 +48,7 @@ export interface JobsContext {
   /** Runs work that counts against a limit of this owner, one call after the other. */
   readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
   readonly argsLimit: number
+  readonly redaction: Redaction
   /** Called after a write, so that the executor of this process can act at once. */
   readonly onWrite: () => void
   /** Subscribes to the ends of attempts in this process. @returns a function that ends the subscription */
@@ -287,7 +289,8 @@ export class Jobs {
   }
 
   /**
-   * The log lines of all attempts of a job, in order.
+   * The log lines of all attempts of a job, in order. Secrets of its result are hidden here, because the result may be
+   * newer than the lines.
    *
    * @param query.after  the `id` of a line: only lines after it
    * @param query.limit  1 to 1000, default 1000
@@ -304,7 +307,10 @@ export class Jobs {
       after,
       checkedWhole('limit', query.limit, 1, MOST_LINES) ?? MOST_LINES,
     )
-    return lines ?? missing('job', id)
+    const { redaction } = this.#context
+    if (lines === null || !redaction.hides()) return lines ?? missing('job', id)
+    const secrets = redaction.secretsOf((await this.#store.get(id)) ?? missing('job', id))
+    return lines.map((line) => ({ ...line, message: secrets.hiddenInText(line.message) }))
   }
 
   /**

@@ -52,10 +52,15 @@ export class Redaction {
     if (this.#paths.length === 0) return NO_SECRETS
     const { truncated } = payload
     if (ROOTS.some((root) => truncated?.[root] !== undefined && this.hides(root))) return new Secrets(null)
-    const values: unknown[] = []
+    const secrets = new Secrets([])
+    this.addSecrets(secrets, payload)
+    return secrets
+  }
+
+  /** Adds those of further values of the same job. @param secrets  from `secretsOf` */
+  addSecrets(secrets: Secrets, payload: Payload): void {
     for (const root of ROOTS)
-      for (const path of this.#pathsOf(root)) changedAt(payload[root], path, (value) => values.push(value))
-    return new Secrets(values)
+      for (const path of this.#pathsOf(root)) changedAt(payload[root], path, (value) => secrets.add(value))
   }
 
   /** A value without its secrets. @param secrets  those of the whole job, if it has more than this value */
@@ -70,7 +75,8 @@ export class Redaction {
    * @throws InvalidInputError when a redacted part has no stored value
    */
   restored(root: RedactRoot, input: unknown, stored: unknown): unknown {
-    const known = filled(input, this.redacted(root, stored), stored)
+    const secrets = this.secretsOf({ [root]: stored })
+    const known = filled(input, this.redacted(root, stored, secrets), stored, secrets)
     for (const path of this.#pathsOf(root)) changedAt(known, path, refuseMarker, root)
     return known
   }
@@ -106,9 +112,16 @@ function changedAt(
   })
 }
 
-/** The array or the object with its items changed. */
-function mapped(value: object, change: (item: unknown, name: string) => unknown): unknown {
-  const items = Object.entries(value).map(([name, item]: [string, unknown]) => [name, change(item, name)])
+/** The array or the object with its items changed. @param names  new names of some properties of an object */
+function mapped(
+  value: object,
+  change: (item: unknown, name: string) => unknown,
+  names?: ReadonlyMap<string, string>,
+): unknown {
+  const items = Object.entries(value).map(([name, item]: [string, unknown]) => [
+    names?.get(name) ?? name,
+    change(item, name),
+  ])
   return Array.isArray(value) ? items.map(([, item]) => item) : Object.fromEntries(items)
 }
 
@@ -126,10 +139,16 @@ function refuseMarker(value: unknown, at: string): void {
 }
 
 /** Replaces each part of the input that equals its redacted form with the stored value. */
-function filled(input: unknown, shown: unknown, stored: unknown): unknown {
+function filled(input: unknown, shown: unknown, stored: unknown, secrets: Secrets): unknown {
   if (typeof input === 'string') return input === shown ? stored : input
   if (typeof input !== 'object' || input === null) return input
-  return mapped(input, (item, name) => filled(item, ownProperty(shown, name), ownProperty(stored, name)))
+  const names = new Map([...secrets.shownNames(stored)].map(([name, shownName]) => [shownName, name]))
+  return mapped(
+    input,
+    (item, name) =>
+      filled(item, ownProperty(shown, name), ownProperty(stored, names.get(name) ?? name), secrets),
+    names,
+  )
 }
 
 function ownProperty(value: unknown, name: string): unknown {
@@ -142,6 +161,8 @@ function ownProperty(value: unknown, name: string): unknown {
 const SHORTEST_SECRET = 4
 /** The most characters in all secrets of one job. If there are more, its texts are hidden completely. */
 const MOST_SECRET_CHARACTERS = 65_536
+/** More secrets than this do not wait for a text. */
+const MOST_WAITING = 1000
 /** From this length on, the start of a secret is hidden too: drivers, for example, quote only the beginning. */
 const LONG_PREFIX = 64
 
@@ -156,14 +177,22 @@ interface Step {
  * `replaceAll` is quadratic for texts such as `aaaa…`.
  */
 export class Secrets {
-  /** null: unknown */
-  readonly #values: readonly string[] | null
-  /** null: they are unknown, or too many to search for; undefined until there is a text, because most jobs have none. */
-  #start: Step | null | undefined
+  /** Those that are not in the trie yet: most jobs have no text to search. null: unknown, or too many to search for. */
+  #waiting: string[] | null
+  readonly #start: Step = { next: new Map(), isEnd: false }
+  /** The characters in the trie; a common beginning counts once. */
+  #characters = 0
 
-  /** @param values  null: unknown */
-  constructor(values: readonly unknown[] | null) {
-    this.#values = values?.flatMap(leaves) ?? null
+  /** @param waiting  null: unknown */
+  constructor(waiting: [] | null) {
+    this.#waiting = waiting
+  }
+
+  /** Each text, number and name in this value is a secret. */
+  add(value: unknown): void {
+    for (const leaf of leaves(value)) this.#waiting?.push(leaf)
+    // A handler may store progress very often.
+    if ((this.#waiting?.length ?? 0) > MOST_WAITING) this.#trie()
   }
 
   /** The text with each secret replaced by `[redacted]`. */
@@ -190,19 +219,56 @@ export class Secrets {
     return shortened(this.hiddenInText(text).toWellFormed(), mostBytes)
   }
 
-  /** The same for every text and number in a JSON value. */
+  /** The same for every text, number and name in a JSON value. */
   hiddenIn(value: unknown): unknown {
     if (isEmpty(this.#trie())) return value
     if (typeof value === 'string') return this.hiddenInText(value)
     if (typeof value === 'number')
       return this.hiddenInText(String(value)) === String(value) ? value : REDACTED
     if (typeof value !== 'object' || value === null || value instanceof Date) return value
-    return mapped(value, (item) => this.hiddenIn(item))
+    return mapped(value, (item) => this.hiddenIn(item), this.shownNames(value))
+  }
+
+  /** The names in an object that contain secrets, and how they are shown: each one differently. */
+  shownNames(value: unknown): Map<string, string> {
+    const shown = new Map<string, string>()
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return shown
+    const taken = new Set(Object.keys(value))
+    const numbers = new Map<string, number>()
+    for (const name of taken) {
+      const hidden = this.hiddenInText(name)
+      if (hidden === name) continue
+      let number = numbers.get(hidden) ?? 1
+      let unique = number === 1 ? hidden : `${hidden} ${number}`
+      for (; taken.has(unique); unique = `${hidden} ${number}`) number += 1
+      numbers.set(hidden, number + 1)
+      shown.set(name, unique)
+    }
+    return shown
   }
 
   #trie(): Step | null {
-    if (this.#start === undefined) this.#start = this.#values && trieOf(this.#values)
-    return this.#start
+    for (let secret = this.#waiting?.pop(); secret !== undefined; secret = this.#waiting?.pop())
+      for (const form of formsOf(secret)) {
+        this.#insert(form)
+        if (this.#characters > MOST_SECRET_CHARACTERS) this.#waiting = null
+      }
+    return this.#waiting === null ? null : this.#start
+  }
+
+  #insert(form: string): void {
+    let step = this.#start
+    for (let at = 0; at < form.length && this.#characters <= MOST_SECRET_CHARACTERS; at += 1) {
+      const code = form.charCodeAt(at)
+      let next = step.next.get(code)
+      if (next === undefined) {
+        next = { next: new Map(), isEnd: false }
+        step.next.set(code, next)
+        this.#characters += 1
+      }
+      step = next
+    }
+    step.isEnd = true
   }
 }
 
@@ -216,7 +282,8 @@ function leaves(value: unknown): string[] {
   if (typeof value === 'string') return [value]
   if (typeof value === 'number') return [String(value)]
   if (typeof value !== 'object' || value === null) return []
-  return Object.values(value).flatMap(leaves)
+  if (Array.isArray(value)) return value.flatMap(leaves)
+  return Object.entries(value).flatMap(([name, item]) => [name, ...leaves(item)])
 }
 
 /** The plain secret, and its forms in JSON, URLs and form data. */
@@ -225,26 +292,6 @@ function formsOf(secret: string): string[] {
   if (plain.length < SHORTEST_SECRET || plain === REDACTED) return []
   const encoded = encodeURIComponent(plain.toWellFormed())
   return [plain, JSON.stringify(plain).slice(1, -1), encoded, encoded.replaceAll('%20', '+')]
-}
-
-/** @returns null if the secrets are too many to search for */
-function trieOf(secrets: readonly string[]): Step | null {
-  const forms = new Set(secrets.flatMap(formsOf))
-  let characters = 0
-  for (const form of forms) characters += form.length
-  if (characters > MOST_SECRET_CHARACTERS) return null
-  const start: Step = { next: new Map(), isEnd: false }
-  for (const form of forms) {
-    let step = start
-    for (let at = 0; at < form.length; at += 1) {
-      const code = form.charCodeAt(at)
-      const next: Step = step.next.get(code) ?? { next: new Map(), isEnd: false }
-      step.next.set(code, next)
-      step = next
-    }
-    step.isEnd = true
-  }
-  return start
 }
 
 /** The length of the longest secret, or long start of a secret, at this position; 0: none. */

@@ -1,5 +1,6 @@
 /** Decides what happens to a job when an attempt has ended. Pure; the store writes the outcome. */
 import type { FinalState } from './job.ts'
+import type { Secrets } from './redaction.ts'
 import type { RunPolicy } from './task.ts'
 
 interface Spread {
@@ -18,7 +19,12 @@ export function spreadFactor(random: number): number {
 
 /** How an attempt ended. */
 export type AttemptEnd =
-  | { readonly kind: 'success'; readonly result: string | null }
+  | {
+      readonly kind: 'success'
+      readonly result: string | null
+      /** Of the attempt: hidden in events. */
+      readonly secrets?: Secrets | undefined
+    }
   /** The handler threw. */
   | ({ readonly kind: 'error'; readonly error: string; readonly permanent: boolean } & Spread)
   | ({ readonly kind: 'timeout'; readonly error: string } & Spread)
@@ -35,7 +41,10 @@ export type AttemptEnd =
   | { readonly kind: 'snoozed'; readonly delayMs: number }
 
 /** What happens to a job after an attempt: it is final, or waits for its next attempt. */
-export type JobOutcome =
+export type JobOutcome = {
+  /** Of the attempt, if they are known. */
+  readonly secrets?: Secrets | undefined
+} & (
   | {
       readonly state: FinalState
       readonly reason: string | null
@@ -49,6 +58,7 @@ export type JobOutcome =
       readonly why: 'failed' | 'released' | 'unstarted' | 'snoozed'
       readonly error: string | null
     }
+)
 
 /**
  * @param attempt  the number of the attempt that ended, from 1
@@ -66,7 +76,7 @@ export function settle(
 ): JobOutcome {
   switch (end.kind) {
     case 'success':
-      return { state: 'success', reason: null, error: null, result: end.result }
+      return { state: 'success', reason: null, error: null, result: end.result, secrets: end.secrets }
     case 'cancelled':
       return { state: 'cancelled', reason: null, error: end.error, result: null }
     case 'released':

@@ -185,6 +185,6 @@ function settledEvent(settled: SettledAttempt, redaction: Redaction): SettledEve
     retryInMs: isWaiting ? outcome.delayMs : null,
     released: isWaiting && outcome.why === 'released',
     snoozed: isWaiting && outcome.why === 'snoozed',
-    result: json === null ? null : redaction.redacted('result', JSON.parse(json)),
+    result: json === null ? null : redaction.redacted('result', JSON.parse(json), outcome.secrets),
   }
 }

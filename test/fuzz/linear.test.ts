@@ -218,6 +218,13 @@ async function cases(): Promise<Record<string, Case>> {
         return redaction.restored('args', redaction.redacted('args', args), args)
       },
     },
+    'names that contain secrets': {
+      length: 1000,
+      step: (text) => {
+        const names = Object.fromEntries(text.split('').map((character, at) => [`${at} ${character}`, at]))
+        return redaction.secretsOf({ truncated: { args: 1 } }).hiddenIn({ ...names, '[redacted]': 0 })
+      },
+    },
     'an error': { length: 50_000, step: errorTextForOwner },
     'a line of a log': { length: 50_000, step: logTextForOwner },
     'the URL of a database': { length: 50_000, step: (text) => Kalends.open(text.replaceAll(':', '.')) },

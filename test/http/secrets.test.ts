@@ -133,8 +133,8 @@ eachDatabase((under) => {
     await database.query('UPDATE periodic_task SET last_error = ?, last_finished = created', [error])
     const hidden = {
       args: null,
-      result: { echo: '[redacted]', pin: '[redacted]' },
-      progress: { doing: '[redacted]' },
+      result: { '[redacted]': '[redacted]', '[redacted] 2': '[redacted]' },
+      progress: { '[redacted]': '[redacted]' },
       error: '[redacted]',
     }
     for (const path of ['jobs', 'schedules/s/history'])

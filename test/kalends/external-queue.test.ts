@@ -266,6 +266,20 @@ test('secrets of the args are hidden in the reported error', async () => {
   expect(await app.kalends.jobs.get(id)).toMatchObject({ error: 'wrong password [redacted]' })
 })
 
+test('secrets of the args and the result are hidden in the event of the report', async () => {
+  const redact = ['args.password', 'result.token']
+  const app = await open(() => {}, { redact, externalQueue: { submit: () => {} } })
+  onTestFinished(() => app[Symbol.asyncDispose]())
+  const events: unknown[] = []
+  app.kalends.on('settled', ({ result }) => void events.push(result))
+  const id = await app.kalends.jobs.submit(work, { password: 'hunter22' })
+  await app.drain()
+  const result = { token: 'the-token', note: 'of hunter22', 'the-token': 1 }
+  await app.kalends.external.finish(id, { state: 'success', result })
+  expect(events).toEqual([{ token: '[redacted]', note: 'of [redacted]', '[redacted]': 1 }])
+  expect(await app.kalends.jobs.get(id)).toMatchObject({ result })
+})
+
 test('a task of the queue needs no handler, and one is an error', async () => {
   const submit = () => {}
   await expect(

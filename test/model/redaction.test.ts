@@ -113,6 +113,52 @@ describe('in texts of the job', () => {
     })
   })
 
+  test('further values of the job add their secrets, before and after the first text', () => {
+    const paths = new Redaction(['args.secret', 'progress.token', 'result'])
+    const secrets = paths.secretsOf({ args: { secret: 'one-secret' } })
+    paths.addSecrets(secrets, { progress: { token: 'two-secret' } })
+    const text = 'one-secret two-secret three-secret four-secret'
+    expect(secrets.hiddenInText(text)).toBe('[redacted] [redacted] three-secret four-secret')
+    paths.addSecrets(secrets, { progress: { token: 'three-secret', note: 'four-secret' } })
+    expect(secrets.hiddenInText(text)).toBe('[redacted] [redacted] [redacted] four-secret')
+    paths.addSecrets(secrets, { result: ['four-secret'] })
+    expect(secrets.hiddenInText(text)).toBe('[redacted] [redacted] [redacted] [redacted]')
+  })
+
+  test('the same secret counts once, however often progress is stored', () => {
+    const paths = new Redaction(['progress.token'])
+    const secrets = paths.secretsOf({})
+    for (let count = 0; count < 100_000; count += 1)
+      paths.addSecrets(secrets, { progress: { token: 'the-one-secret' } })
+    expect(secrets.hiddenInText('harmless the-one-secret')).toBe('harmless [redacted]')
+    for (let count = 0; count < 100_000; count += 1)
+      paths.addSecrets(secrets, { progress: { token: `${count}-secret` } })
+    expect(secrets.hiddenInText('harmless')).toBe('[redacted]')
+  })
+
+  test('names are secrets and hide secrets, and stay different from each other', () => {
+    expect(hidden(redaction, { secret: { 'the-name': { deep: 1 } } }, 'the-name deep')).toBe(
+      '[redacted] [redacted]',
+    )
+    const secrets = redaction.secretsOf({ args: { secret: ['one-secret', 'two-secret', 4711] } })
+    expect(
+      secrets.hiddenIn({
+        'one-secret': { 'a one-secret': 1 },
+        '[redacted]': 2,
+        'two-secret': 3,
+        4711: 4,
+        '[redacted] 3': 5,
+      }),
+    ).toEqual({
+      '[redacted] 2': 4,
+      '[redacted] 4': { 'a [redacted]': 1 },
+      '[redacted]': 2,
+      '[redacted] 5': 3,
+      '[redacted] 3': 5,
+    })
+    expect(secrets.hiddenIn(['one-secret'])).toEqual(['[redacted]'])
+  })
+
   test('with too many secrets to search for, all text is hidden', () => {
     expect(hidden(redaction, { secret: 'x'.repeat(65_537) }, 'harmless')).toBe('[redacted]')
     expect(hidden(redaction, { secret: 'x'.repeat(65_536) }, 'harmless')).toBe('harmless')
@@ -145,8 +191,8 @@ describe('where a list leaves out values', () => {
     const secrets = redaction.secretsOf({ truncated: { args: 100_000 } })
     expect(secrets.hiddenInText('harmless')).toBe('[redacted]')
     expect(secrets.hiddenIn({ a: ['harmless', 5], at: null })).toEqual({
-      a: ['[redacted]', '[redacted]'],
-      at: null,
+      '[redacted]': ['[redacted]', '[redacted]'],
+      '[redacted] 2': null,
     })
   })
 
@@ -167,6 +213,20 @@ describe('a value that is sent back as it was shown', () => {
   test('becomes the stored value again', () => {
     const shown = redaction.redacted('args', stored)
     expect(redaction.restored('args', shown, stored)).toEqual(stored)
+  })
+
+  test('also where names contain secrets', () => {
+    const paths = new Redaction(['args.keys'])
+    const value = {
+      keys: ['one-secret', 'two-secret', '4711'],
+      map: { 'two-secret': { 'one-secret': 'of two-secret' }, 4711: 'a', 'one-secret': 'b', other: 'c' },
+    }
+    const shown = paths.redacted('args', value)
+    expect(JSON.stringify(shown)).not.toMatch(/secret|4711/)
+    expect(paths.restored('args', shown, value)).toEqual(value)
+    expect(paths.restored('args', { map: { '[redacted]': 'changed' } }, value)).toEqual({
+      map: { 4711: 'changed' },
+    })
   })
 
   test('keeps its changes', () => {
