@@ -144,7 +144,8 @@ eachDatabase((under) => {
         },
       ),
       {
-        ...runs(150),
+        // On a server, which takes a second for each, the examples.
+        numRuns: under.kind === 'sqlite' ? runs(150).numRuns : Object.keys(PLACES).length,
         examples: Object.keys(PLACES).map((path) => [path, ['x-1earlierS9-', 'x-1"se cret"S9-']]),
       },
     )
