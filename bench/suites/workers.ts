@@ -97,14 +97,15 @@ async function measure(bench: Bench, workers: number, count: number): Promise<Re
   let ended = 0
   let last = 0
   let errors = 0
-  let isMeasured = false
-  const all = signal()
+  const early = WARM_UP * workers
+  const [warm, all] = [signal(), signal()]
   const onNews = (value: unknown) => {
     const news = newsSchema.parse(value)
     ended += news.ended
     errors += news.errors
     last = Math.max(last, news.at)
-    if (isMeasured && ended >= count) all.give()
+    if (ended >= early) warm.give()
+    if (ended >= early + count) all.give()
   }
   const children = Array.from(
     { length: workers },
@@ -121,11 +122,8 @@ async function measure(bench: Bench, workers: number, count: number): Promise<Re
   }
   try {
     await ready()
-    const early = WARM_UP * workers
     await insertSchedules(database, { count: early, at: new Date(), prefix: 'early' })
-    while (ended < early) await Promise.race([pause(100), ...children.map((child) => child.endsEarly())])
-    ended = 0
-    isMeasured = true
+    await Promise.race([warm.promise, ...children.map((child) => child.endsEarly())])
     const at = new Date(Math.ceil((Date.now() + LEAD_MS) / 1000) * 1000)
     await insertSchedules(database, { count, at })
     await pause(at.getTime() - Date.now() - READY_MS)
