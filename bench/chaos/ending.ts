@@ -69,11 +69,8 @@ async function cancelStranded(target: Target, journal: Journal): Promise<void> {
     await target.transaction(async (query) => {
       const from = await databaseNow(target, query)
       const before = await one(query, id)
-      const columns = { state: 'cancelled', reason: 'stranded' } as const
-      await query(
-        "UPDATE job SET state = 'cancelled', reason = 'stranded' WHERE id = ? AND state IN ('waiting', 'blocked')",
-        [id],
-      )
+      const columns = { state: 'cancelled' } as const
+      await query("UPDATE job SET state = 'cancelled' WHERE id = ? AND state IN ('waiting', 'blocked')", [id])
       const row = await one(query, id)
       journal.write({
         kind: 'edit',

@@ -128,16 +128,20 @@ export class ClaimLoop {
     return false
   }
 
-  /** @returns how many jobs were claimed */
+  /** @returns how many jobs were claimed or refused; others may be behind those */
   async #claim(worker: string, reservation: ClaimReservation): Promise<number> {
     const { store, waiting, onUnstartable } = this.#options
+    let refused = 0
     const { tasks, limit, taskLimits, ahead } = reservation
     const jobs = await store
       .claim(worker, tasks, limit, this.#lastGroup, {
         taskLimits,
         ahead,
         cursor: this.#cursor,
-        onRefused: onUnstartable,
+        onRefused: (id, error) => {
+          refused += 1
+          onUnstartable(id, error)
+        },
       })
       .catch((error: unknown) => {
         reservation.abandon(error)
@@ -146,6 +150,6 @@ export class ClaimLoop {
     if (this.#cursor.hasLeftOut) waiting.pause()
     this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup
     reservation.commit(jobs)
-    return jobs.length
+    return jobs.length + refused
   }
 }

@@ -105,8 +105,9 @@ export class HandOver {
     while (!this.#isStopping) {
       const worker = this.#options.worker()
       if (worker === null) break
-      await this.#handOver(worker)
-      if (this.#offered.size === 0) break
+      const refused = await this.#handOver(worker)
+      // Others may be behind refused ones.
+      if (this.#offered.size + refused === 0) break
       if (performance.now() >= until) return 0
     }
     return Infinity
@@ -124,7 +125,8 @@ export class HandOver {
     }
   }
 
-  async #handOver(worker: string): Promise<void> {
+  /** @returns how many jobs were refused */
+  async #handOver(worker: string): Promise<number> {
     const { store, queue, onError } = this.#options
     this.#offered.clear()
     try {
@@ -156,7 +158,9 @@ export class HandOver {
       await this.#handedOver(offered.filter((job) => fences.has(fenceText(job))))
       for (const job of offered) if (!fences.has(fenceText(job))) this.#refused.set(job.id, error)
     }
+    const refused = this.#refused.size
     await this.#postpone()
+    return refused
   }
 
   /** Without reports, the hand-over is the end. If that cannot be written, a sweep ends them. */

@@ -116,10 +116,19 @@ export class Scheduler {
     // Currently not registered: deferred marks wait.
     if (id === null) return NOTHING
     const most = batch()
-    const marks = await store.markDue(id, most, leaseMs, behind, onUnsubmittable)
+    let refused = 0
+    const marks = await store.markDue(id, most, leaseMs, behind, (schedule, error) => {
+      refused += 1
+      onUnsubmittable(schedule, error)
+    })
     const isFull = marks.length === most
-    // Others may be due before those behind which it has continued.
-    return { worker: id, marks, isFull: isFull || behind.length > 0, behind: isFull ? marks : [] }
+    // Others may be due behind refused ones, and before those behind which it has continued.
+    return {
+      worker: id,
+      marks,
+      isFull: isFull || refused > 0 || behind.length > 0,
+      behind: isFull ? marks : [],
+    }
   }
 
   /** Adds the schedules that an earlier pass could not submit; they come first. */

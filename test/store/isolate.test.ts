@@ -113,7 +113,9 @@ describe('rows that are refused', () => {
       vi.advanceTimersByTime(1)
       expect([of.leftOut(), of.refused()]).toEqual([[], []])
     }
-    vi.advanceTimersByTime(300_000)
+    refused.clear()
+    await outcome(of, items('a'), write)
+    refused.add('a')
     await outcome(of, items('a'), write)
     vi.advanceTimersByTime(10_000)
     expect(of.leftOut()).toEqual([])
@@ -135,16 +137,20 @@ describe('rows that are refused', () => {
         cause: expect.objectContaining({ message: 'CHECK' }),
       })
       expect(of.leftOut()).toEqual([])
+      // Others, whose writes succeed meanwhile, do not make these innocent again.
+      await outcome(of, items('good'), write)
     }
     expect((await outcome(of, rows, write)).refused).toEqual(ids(rows))
-    // Nothing has been accepted since then, so the next batch of bad rows needs no further tries.
-    const others = items(...ids(rows).map((id) => `other ${id}`))
-    for (const { id } of others) refused.add(id)
+    // So does the next batch of bad rows, for a minute.
+    const batch = (name: string) => {
+      const some = items(...ids(rows).map((id) => `${name} ${id}`))
+      for (const { id } of some) refused.add(id)
+      return some
+    }
+    const others = batch('other')
     expect((await outcome(of, others, write)).refused).toEqual(ids(others))
-    await outcome(of, items('good'), write)
-    const more = items(...ids(rows).map((id) => `more ${id}`))
-    for (const { id } of more) refused.add(id)
-    await expect(outcome(of, more, write)).rejects.toThrow('refused all 3 rows')
+    vi.advanceTimersByTime(60_000)
+    await expect(outcome(of, batch('later'), write)).rejects.toThrow('refused all 3 rows')
   })
 
   it('stop nothing that is written after them', async () => {
@@ -236,6 +242,17 @@ it('an error that is about no row ends the work', async () => {
 })
 
 describe('rows that wait for a lock in vain', () => {
+  it('delay no row that is written beside a new one', async () => {
+    const { locked, written, write } = table()
+    const of = isolation()
+    const old = ['a', 'b', 'c', 'd', 'e', 'f']
+    for (const id of [...old, 'new']) locked.add(id)
+    for (let pass = 0; pass < 3; pass += 1) await outcome(of, items(...old), write)
+    vi.advanceTimersByTime(60_000)
+    await outcome(of, items(...old, 'new', 'good'), write)
+    expect(written).toEqual(['good'])
+  })
+
   it('are left alone for twice as long each time, and for a second again after a success', async () => {
     const { locked, write } = table()
     const of = isolation()
@@ -336,6 +353,30 @@ describe('rows that the operation finds itself', () => {
     vi.advanceTimersByTime(2000)
     expect(await pass(items('a'))).toEqual([])
     expect(waits()).toBe(5)
+  })
+
+  it('and are refused again after their back-off raise no doubts about the server, and delay no other', async () => {
+    const { refused, written, tries, pass } = finding()
+    const bad = many(20)
+    for (const { id } of bad) refused.add(id)
+    for (let passes = 0; passes < 3; passes += 1) await pass(bad).catch(() => {})
+    vi.advanceTimersByTime(60_000)
+    tries.length = 0
+    expect(ids(await pass([...bad, ...items('good')]))).toEqual(['good'])
+    expect(written).toEqual(['good'])
+    // All of them, those that were not refused before, and each of the others.
+    expect(tries.slice(0, 2)).toEqual([[...ids(bad), 'good'], ['good']])
+    expect(tries).toHaveLength(2 + bad.length)
+  })
+
+  it('have a second chance if there is only one, because the error may have passed', async () => {
+    const { refused, reported, write, pass } = finding()
+    const once = vi.fn(write)
+    once.mockRejectedValueOnce(new Error('CHECK'))
+    expect(ids(await pass(items('a'), once))).toEqual(['a'])
+    refused.add('b')
+    await pass(items('b'))
+    expect(reported).toEqual(['b'])
   })
 
   it.each([

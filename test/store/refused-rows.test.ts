@@ -121,6 +121,27 @@ onEachStore((under) => {
     expect(await under.query("SELECT state FROM job WHERE id = 'bad'")).toEqual([{ state: 'waiting' }])
   })
 
+  it('a claim in halves takes no more jobs without retries than may start now', async () => {
+    const { store } = await recorded()
+    for (const id of ['bad', ...names]) await job(under, id, { max_retries: 0 })
+    await refuse('UPDATE', 'job', "NEW.id = 'bad'")
+    const cursor = { turns: [], hasLeftOut: false }
+    const jobs = await store.executing.claim('w/1', policies('task'), 5, '', { ahead: ROWS - 5, cursor })
+    expect(jobs).toHaveLength(5)
+    expect(cursor).toEqual({ turns: [], hasLeftOut: true })
+  })
+
+  it('many jobs of one group and several tasks can be left out', async () => {
+    const { store } = await recorded()
+    const tasks = Array.from({ length: 8 }, (_, index) => `task${index}`)
+    for (const task of tasks) await job(under, `good ${task}`, { task })
+    const [one] = await store.executing.claim('w/1', policies(...tasks), 1, '')
+    if (one === undefined) throw new Error('It was not claimed')
+    for (let index = 0; index < 5000; index += 1)
+      store.executing.leaveOut({ ...one, id: `bad${index}`, task: tasks[index % 8] ?? '' })
+    expect(await store.executing.claim('w/1', policies(...tasks), 8, '')).toHaveLength(7)
+  })
+
   it('a job that is left out does not delay the groups behind its own', async () => {
     const { store } = await recorded()
     const groups = Array.from({ length: 300 }, (_, index) => `g${String(index).padStart(3, '0')}`)

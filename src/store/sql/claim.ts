@@ -16,6 +16,7 @@ import {
   claimedAs,
   type ExecutingStore,
   type HandOverQueue,
+  isTask,
   type OnRefused,
   type PlacedTurn,
 } from '../executing-store.ts'
@@ -103,14 +104,17 @@ async function claimTurns(
   const { dialect, tables } = context
   if (names.length === 0 || limit <= 0) return []
   let lastGroup = afterGroup
+  const seen = new Set<string>()
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const except = isolation.leftOut()
-    // One more turn for each job that is left out, because it may be the only one of its group.
-    const most = Math.min(limit + except.length, MOST_TURNS)
+    // One more turn for each group of which jobs are left out, because there may be no others.
+    const most = Math.min(limit + new Set(except.map(({ group_: group }) => group)).size, MOST_TURNS)
     const same = (cursor?.turns ?? []).filter((turn) => names.includes(turn.claim_task))
     if (cursor !== undefined) Object.assign(cursor, { turns: [], hasLeftOut: false })
     const { turns, freezes } =
       same.length > 0 ? { turns: same, freezes: [] } : await findTurns(context, names, most, lastGroup)
+    const isNew = turns.some((turn) => !seen.has(named(turn)))
+    for (const turn of turns) seen.add(named(turn))
     if (turns.length === 0) return []
     let isHeld = false
     let next: PlacedTurn[] = []
@@ -151,7 +155,8 @@ async function claimTurns(
     if (claimed.length > 0) return claimed
     // Others may be behind the held ones, and behind turns of which all jobs are left out.
     if (isHeld) await context.transaction((tx) => hold(tx, turns, freezes, except))
-    else if (except.length > 0 && turns.length === most) lastGroup = turns.at(-1)?.in_group ?? lastGroup
+    else if (except.length > 0 && turns.length === most && isNew)
+      lastGroup = turns.at(-1)?.in_group ?? lastGroup
     else return []
   }
   return []
@@ -295,7 +300,11 @@ async function lockTurns<Row>(
   const { dialect, tables } = tx
   const share = Math.ceil(of.limit / turns.length)
   const leftOut = groupBy(of.except, ({ group_: group }) => group)
-  const exceptOf = (turn: Turn) => exceptFor(leftOut.get(turn.in_group) ?? [], dialect.jobId)
+  const exceptOf = ({ in_group: group, claim_task: name }: Turn) => {
+    const ofGroup = leftOut.get(group) ?? []
+    // An external queue has one name for all of its tasks.
+    return exceptFor(isTask(name) ? ofGroup.filter(({ task }) => task === name) : ofGroup, dialect.jobId)
+  }
   const part = (turn: Turn & Partial<PlacedTurn>) =>
     `SELECT ${of.columns}
      FROM ${dialect.found(tables.job, { index: tables.claimIndex })}

@@ -22,16 +22,20 @@ export function executingStore(context: TablesContext): ExecutingStore {
   const handingOver = new Isolation({ isLockWait })
   const settling = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
   const takingOver = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
-  const saving = new Isolation({ isLockWait, few: Infinity })
+  // Progress of locked rows is skipped. If it waits for a lock, others do, too: that on a table.
+  const saving = new Isolation({ isLockWait: () => false, few: Infinity })
 
   return {
     promoteDue: (...of) => promoteDue(context, promoting, of),
 
     claim: (...of) => claim(context, claiming, of),
 
-    leaveOut: ({ id, group }) => claiming.leaveOut({ id, group_: group }),
+    leaveOut: ({ id, group, task }) => claiming.leaveOut({ id, group_: group, task }),
 
-    leftOut: () => [promoting, claiming, handingOver, takingOver].flatMap((of) => of.refused()).length,
+    leftOut: () =>
+      new Set(
+        [promoting, claiming, handingOver, takingOver].flatMap((of) => of.refused().map(({ id }) => id)),
+      ).size,
 
     handOver: (...of) => handOver(context, handingOver, of),
 

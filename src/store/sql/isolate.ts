@@ -13,6 +13,8 @@ interface BackOff {
   readonly firstMs: number
   /** The time doubles with each further failure, up to this. */
   readonly longestMs: number
+  /** How long after its back-off a row is still known; default: until it is written. */
+  readonly knownMs?: number
 }
 
 /** For rows that the database refuses to write. */
@@ -20,7 +22,7 @@ const REFUSED: BackOff = { firstMs: 10_000, longestMs: 300_000 }
 /** For rows that waited for a lock in vain. */
 const WAITED: BackOff = { firstMs: 1000, longestMs: 60_000 }
 /** For rows that were written, but with which this process cannot work. */
-const UNUSABLE: BackOff = { firstMs: 1000, longestMs: 300_000 }
+const UNUSABLE: BackOff = { firstMs: 1000, longestMs: 300_000, knownMs: 300_000 }
 /** The maximum number of remembered rows of each kind. Beyond it, the row that failed longest ago is forgotten. */
 const MOST_REMEMBERED = 5000
 
@@ -33,11 +35,14 @@ const MOST_WAITS = 2
 const FEW = 3
 /** The factor by which more rows are tried each time, so that a few calls identify a batch of only bad rows. */
 const MORE = 4
+/** For so long, more rows are tried: longer than the longest back-off of a loop. */
+const DOUBT_MS = 60_000
 
 interface Row {
   readonly id: string
-  /** For a job: its group. */
-  readonly group_?: string
+  /** For a job: its group and its task. */
+  readonly group_?: string | undefined
+  readonly task?: string | undefined
 }
 
 interface Remembered extends Row {
@@ -54,18 +59,13 @@ class LeftOut {
     this.#backOff = backOff
   }
 
-  add({ id, group_ }: Row): void {
+  add({ id, group_, task }: Row): void {
     const { firstMs, longestMs } = this.#backOff
     const before = this.#get(id)
     const backOffMs = before === null ? firstMs : Math.min(longestMs, 2 * before.backOffMs)
     // Moves the row to the end of the map, which keeps insertion order.
     this.#rows.delete(id)
-    this.#rows.set(id, {
-      id,
-      ...(group_ === undefined ? {} : { group_ }),
-      until: now() + backOffMs,
-      backOffMs,
-    })
+    this.#rows.set(id, { id, group_, task, until: now() + backOffMs, backOffMs })
     const [oldest] = this.#rows.keys()
     if (this.#rows.size > MOST_REMEMBERED && oldest !== undefined) this.#rows.delete(oldest)
   }
@@ -74,7 +74,7 @@ class LeftOut {
     if (this.#rows.size > 0) for (const { id } of rows) this.#rows.delete(id)
   }
 
-  /** Whether the row has failed, even if its back-off has ended not long ago. */
+  /** Whether the row has failed, even if its back-off has ended. */
   isKnown({ id }: Row): boolean {
     return this.#get(id) !== null
   }
@@ -92,7 +92,7 @@ class LeftOut {
   #get(id: string): Remembered | null {
     const row = this.#rows.get(id)
     if (row === undefined) return null
-    if (now() < row.until + this.#backOff.longestMs) return row
+    if (now() < row.until + (this.#backOff.knownMs ?? Infinity)) return row
     this.#rows.delete(id)
     return null
   }
@@ -147,8 +147,9 @@ export interface Finding<Item, Result> {
 export class Isolation {
   readonly #isLockWait: (error: unknown) => boolean
   readonly #few: number
-  /** How many refusals without a success it takes to blame the rows. */
+  /** How many refusals without a success it takes to blame the rows, until `#doubtUntil`; then, `#few`. */
   #mostTried: number
+  #doubtUntil = Number.NEGATIVE_INFINITY
   readonly #refused = new LeftOut(REFUSED)
   readonly #waited: LeftOut
   readonly #unusable = new LeftOut(UNUSABLE)
@@ -201,7 +202,7 @@ export class Isolation {
     if (first.failure !== null && first.results.length === 0) throw first.failure.error
     if (suspects.length === 0) return { ...first, left: [...resting, ...first.left] }
     if (first.failure !== null) return { ...first, left: [...resting, ...first.left, ...suspects] }
-    const last = await this.#inParts(singly(suspects), how, Infinity)
+    const last = await this.#inParts(singly(suspects), how)
     const results = [...first.results, ...last.results]
     if (last.failure !== null && results.length === 0) throw last.failure.error
     return {
@@ -226,22 +227,24 @@ export class Isolation {
       const written = await together((items) => {
         found = items
       })
-      if (written.length > 0) this.#accepted(found)
-      else this.forget(found)
+      if (written.length > 0) this.forget(found)
       return written
     } catch (error) {
-      if (found.length === 0) throw error
+      if (found.length === 0 || !(this.#isLockWait(error) || isNotOfTheServer(error))) throw error
       const how = { write: some, wrote: ({ length }: Result[]) => length > 0 }
-      const { results, refused, failure } = await this.#inParts([found], how, this.#mostTried, { error })
+      const known = found.filter((item) => this.#refused.isKnown(item))
+      const fresh = known.length === 0 ? found : found.filter((item) => !known.includes(item))
+      // A row by itself has a second chance: the error may have passed.
+      const isKnownToFail = known.length === 0 && (found.length > 1 || this.#isLockWait(error))
+      const { results, refused, failure } = await this.#inParts(
+        [fresh, ...singly(known)],
+        how,
+        isKnownToFail ? { error } : null,
+      )
       for (const { item, error: refusal } of refused) onRefused?.(item.id, refusal)
       if (failure !== null) throw failure.error
       return results.flat()
     }
-  }
-
-  #accepted(rows: readonly Row[]): void {
-    this.#mostTried = this.#few
-    this.forget(rows)
   }
 
   /**
@@ -252,7 +255,6 @@ export class Isolation {
   async #inParts<Item extends Row, Result>(
     parts: readonly (readonly Item[])[],
     { write, alone, wrote = () => true, isOfARow = isNotOfTheServer }: Writing<Item, Result>,
-    mostTried = this.#mostTried,
     failed: { readonly error: unknown } | null = null,
   ): Promise<Written<Item, Result> & { readonly failure: Failure | null }> {
     const results: Result[] = []
@@ -265,15 +267,17 @@ export class Isolation {
         results.push(result)
         if (wrote(result)) {
           isAccepted = true
-          this.#accepted(part)
-        } else this.forget(part)
+          this.forget(part)
+        }
         return null
       } catch (error) {
         return { error, kind: this.#isLockWait(error) ? 'waited' : isOfARow(error) ? 'refused' : 'other' }
       }
     }
-    const isLikelyToWait = (part: readonly Item[]) =>
-      part.length === 1 && part.some((item) => this.#waited.isKnown(item))
+    const hasWaited = (item: Item) => Number(this.#waited.isKnown(item))
+    const mostTried = now() < this.#doubtUntil ? this.#mostTried : this.#few
+    /** Refusals of rows that were not known to be refused. */
+    let doubtful = 0
     let left = parts.filter(({ length }) => length > 0)
     let other: Failure | null = null
     for (let known = failed; other === null && left.length > 0 && waited.length < MOST_WAITS; known = null) {
@@ -298,18 +302,19 @@ export class Isolation {
           failure.kind === 'refused'
             ? [part.slice(0, middle), part.slice(middle), ...others]
             : // Those that have waited before are the most likely reason.
-              [...singly(part), ...others].toSorted(
-                (a, b) => Number(isLikelyToWait(b)) - Number(isLikelyToWait(a)),
-              )
+              [...singly(part.toSorted((a, b) => hasWaited(b) - hasWaited(a))), ...others]
       } else if (failure.kind === 'waited') {
         this.#waited.add(single)
         waited.push(single)
       } else {
         refused.push({ item: single, error: failure.error })
-        if (!isAccepted && left.length > 0 && refused.length >= mostTried)
-          this.#giveUp(refused, parts.flat().length)
+        doubtful += Number(!this.#refused.isKnown(single))
+        if (!isAccepted && left.length > 0 && doubtful >= mostTried)
+          this.#giveUp(refused, mostTried, parts.flat().length)
       }
     }
+    // The server accepts other rows.
+    if (isAccepted && refused.length > 0) this.#doubtUntil = Number.NEGATIVE_INFINITY
     // If the server is at fault, the rows are not.
     const isToBlame = other === null || isAccepted
     if (isToBlame) for (const { item } of refused) this.#refused.add(item)
@@ -323,10 +328,11 @@ export class Isolation {
   }
 
   /** Blames no row, unless the reasons differ. The next call tries more rows. */
-  #giveUp(refused: readonly Refusal<Row>[], of: number): void {
+  #giveUp(refused: readonly Refusal<Row>[], mostTried: number, of: number): void {
     const [reason = '', ...others] = new Set(refused.map(({ error }) => messageOf(error)))
     if (others.length > 0) return
-    this.#mostTried *= MORE
+    this.#mostTried = mostTried * MORE
+    this.#doubtUntil = now() + DOUBT_MS
     const tried = `${String(refused.length)} rows that were tried, of ${String(of)}`
     throw new AllRefusedError(`The database refused all ${tried}; all will be retried: ${reason}`, {
       cause: refused[0]?.error,

@@ -84,18 +84,20 @@ export async function submit(
 ): Promise<SubmitResult> {
   const { isContended } = context.dialect
   const write = (some: readonly Mark[], how: How) =>
-    context.transaction((tx) => submitAll(tx, worker, some, how))
+    context.transaction(async (tx) => {
+      const began = performance.now()
+      const result = await submitAll(tx, worker, some, how)
+      // How long it took decides how many are submitted in the next transaction.
+      if (!how.careful) batch.took(some.length - result.left.length, performance.now() - began)
+      return result
+    })
   // The limits are for one transaction: two together could start more jobs.
   let limits = startLimits
   const { results, left, refused } = await isolation.write<Mark, SubmitResult>(marks, {
-    write: async (some) => {
+    write: (some) => {
       const how = { decide, startLimits: limits, careful: false }
       limits = null
-      const began = performance.now()
-      const result = await write(some, how)
-      // How long it took decides how many are submitted in the next transaction.
-      batch.took(some.length - result.left.length, performance.now() - began)
-      return result
+      return write(some, how)
     },
     alone: async (mark) => {
       try {
