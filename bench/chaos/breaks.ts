@@ -58,8 +58,8 @@ const PLANS_EARLY: Mutation = {
 /** Whoever is stopped has marked something, as a rule. */
 const SLOW_SUBMIT: Mutation = {
   file: 'scheduler/scheduler.js',
-  find: 'const marks = await store.markDue(id, most, leaseMs, this.#notMarked, behind);',
-  put: `const marks = await store.markDue(id, most, leaseMs, this.#notMarked, behind); if (marks.length > 0) ${pause(800)}`,
+  find: 'const isFull = marks.length === most;',
+  put: `if (marks.length > 0) ${pause(800)} const isFull = marks.length === most;`,
 }
 const LOCK_SCHEDULES = 'const rows = await lockRows(tx, {\n        table: tx.tables.schedule,'
 
@@ -188,8 +188,8 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'store/sql/submit.js',
-        find: 'return this.#context.transaction((tx) => this.#submitTogether(tx, worker, marked, all));',
-        put: `return this.#context.transaction((tx) => this.#submitTogether(tx, worker, marked, all)).then(async (result) => { const { later } = globalThis; ${pause(500)} await this.#context.transaction((tx) => insertScheduleJobs(tx, later)); return result; });`,
+        find: 'return write(some, how);',
+        put: `return write(some, how).then(async (result) => { const { later } = globalThis; ${pause(500)} await context.transaction((tx) => insertScheduleJobs(tx, later)); return result; });`,
       },
       {
         file: 'store/sql/submit.js',
@@ -218,7 +218,7 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'worker/take-over.js',
-        find: 'const orphans = await executing.orphans(ORPHANS_AT_ONCE, this.#rejected.ids());',
+        find: 'const orphans = await executing.orphans(ORPHANS_AT_ONCE);',
         put: 'const orphans = [];',
       },
     ],
