@@ -1,8 +1,12 @@
 /** One row that the database refuses to write costs its batch a few statements, once, and no other row its turn. */
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'
 import { clock, instant, job, onEachStore, planned, policies, submitDue } from './conformance.ts'
 import { recording } from './recording.ts'
+
+// No back-off ends during a test, however long it takes.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+afterEach(() => void vi.useRealTimers())
 
 const ROWS = 32
 /** Both halves of each half that has it, the whole batch, and the row by itself in its own way. */
