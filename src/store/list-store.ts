@@ -136,10 +136,19 @@ export interface TimerRow {
   readonly starts: Date | null
   readonly ends: Date | null
   readonly createdAt: Date
+  /** null: it has not been planned since it was created or edited, or it waits for the end of a run. */
+  readonly nextRunAt: Date | null
+}
+
+export interface TimerRows {
+  readonly rows: readonly TimerRow[]
+  /** The schedules that follow have no run before this time, except those that a worker has marked; null: unknown. */
+  readonly next: Date | null
+  readonly isLast: boolean
 }
 
 /** Schedules that elapse at the same times. */
-export interface TimerGroup extends Omit<TimerRow, 'id' | 'task'> {
+export interface TimerGroup extends Omit<TimerRow, 'id' | 'task' | 'nextRunAt'> {
   readonly schedules: number
 }
 
@@ -211,11 +220,8 @@ export interface ListStore {
   ): Promise<{ readonly groups: TimerGroup[]; readonly complete: boolean }>
   /** Whether one of the first jobs of this task was ever claimed. */
   hasRun(task: string): Promise<boolean>
-  /** Active and retrying schedules, in parts. If the last part is not `isLast`, there may be more. */
-  timers(
-    conditions: ScheduleConditions,
-    bounds?: ListBounds,
-  ): AsyncGenerator<{ readonly rows: TimerRow[]; readonly isLast: boolean }, void>
+  /** Schedules with further runs, in parts. If the last part is not `isLast`, there may be more. */
+  timers(conditions: ScheduleConditions, bounds?: ListBounds): AsyncGenerator<TimerRows, void>
   /**
    * Ended jobs, by state and by hour, which begins at the minute of `finishedFrom`. `complete` is false if jobs are missing: those that ended first, or for an owner,
    * those that were submitted first.

@@ -1,4 +1,4 @@
-/** The next run times of many schedules, calculated from their rows. Pure. */
+/** The next run times of many schedules, calculated from their rows and timers. Pure. */
 import { elapsesOf } from '../model/plan.ts'
 import type { TimerRow } from '../store/list-store.ts'
 import { timer } from '../timer/index.ts'
@@ -17,14 +17,18 @@ export interface UpcomingRange {
   readonly limit: number
 }
 
-/** Keeps the earliest run times of the rows that are added. At equal times, rows added first come first. */
+function byTime(one: Upcoming, other: Upcoming): number {
+  return one.at.getTime() - other.at.getTime() || (one.scheduleId < other.scheduleId ? -1 : 1)
+}
+
+/** Keeps the earliest run times of the rows that are added. At equal times, by id. */
 export class UpcomingRuns {
   readonly #before: Date
   readonly #limit: number
-  // Later run times than the first `limit` are not calculated: 20,000 hourly timers have half a million run times per
-  // day.
   #until: Date
   #items: Upcoming[] = []
+  // A schedule that is planned while all are read moves, and is read again.
+  readonly #seen = new Set<string>()
   #isAll = true
 
   constructor({ from, to, limit }: UpcomingRange) {
@@ -33,9 +37,19 @@ export class UpcomingRuns {
     this.#limit = limit
   }
 
+  /**
+   * Run times from then on are not among the first `limit`, and are not calculated: 20,000 hourly timers have half a
+   * million run times per day.
+   */
+  get until(): Date {
+    return this.#until
+  }
+
   add(rows: readonly TimerRow[]): void {
     for (const row of rows) {
-      for (const at of this.#elapses(row)) this.#items.push({ at, scheduleId: row.id, task: row.task })
+      if (this.#seen.has(row.id)) continue
+      this.#seen.add(row.id)
+      for (const at of this.#runTimes(row)) this.#items.push({ at, scheduleId: row.id, task: row.task })
       if (this.#items.length > 2 * this.#limit) this.#cut()
     }
     this.#cut()
@@ -47,28 +61,31 @@ export class UpcomingRuns {
   }
 
   #cut(): void {
-    this.#items.sort((one, other) => one.at.getTime() - other.at.getTime())
+    this.#items.sort(byTime)
     if (this.#items.length <= this.#limit) return
     this.#isAll = false
     this.#items.length = this.#limit
     this.#until = this.#items.at(-1)?.at ?? this.#until
   }
 
-  #elapses(row: TimerRow): Date[] {
-    const elapses: Date[] = []
+  #runTimes(row: TimerRow): Date[] {
+    const times: Date[] = []
+    const { nextRunAt } = row
+    if (nextRunAt !== null && nextRunAt >= this.#until) return times
+    const first = nextRunAt !== null && nextRunAt > this.#before ? nextRunAt : null
     try {
-      // These timers have no run time until the current run has ended.
-      if (timer(row.timer).kind === 'after-finish') return []
+      // The later run times of these timers depend on when their runs end.
+      if (timer(row.timer).kind === 'after-finish') return first === null ? times : [first]
       const event = elapsesOf(row, this.#before)
       for (
-        let at = event.next(this.#before);
-        at !== null && at < this.#until && elapses.length <= this.#limit;
+        let at = first ?? event.next(this.#before);
+        at !== null && at < this.#until && times.length <= this.#limit;
         at = event.next(at)
       )
-        elapses.push(at)
+        times.push(at)
     } catch {
       // An invalid timer: the schedule shows the error.
     }
-    return elapses
+    return times
   }
 }

@@ -50,8 +50,10 @@ const TURN_MS = 10
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const MOST_HOURS = 744
-/** The most schedules whose elapses are calculated. */
+/** The most schedules whose run times are calculated. */
 const MOST_TIMERS = 20_000
+/** A schedule that a worker has marked is read later than it runs: where its mark ends. */
+const LONGEST_MARK_MS = 120_000
 /** The most timers to process without a break. */
 const TIMERS_PER_TURN = 50
 const MOST_FAILURES = 10_000
@@ -126,10 +128,11 @@ export class Views {
   }
 
   /**
-   * The elapses between two instants, earliest first, of the first 20,000 active schedules by id.
+   * The run times between two instants, earliest first. Reads schedules in order of their next run until it has the
+   * first `limit` run times; with a condition, reads those that match it. At most 20,000 schedules are read.
    *
-   * @returns `complete` is false if there are more schedules, if there are more elapses than `limit`, or if it took too
-   *   long
+   * @returns `complete` is false if there are more schedules, if there are more run times than `limit`, or if it took
+   *   too long
    */
   async upcoming(
     query: UpcomingQuery,
@@ -141,11 +144,12 @@ export class Views {
     const upcoming = new UpcomingRuns({ from, to, limit })
     let seen = 0
     let isComplete = true
-    for await (const { rows, isLast } of this.#store.timers({ task, group, submitter })) {
+    for await (const { rows, next, isLast } of this.#store.timers({ task, group, submitter })) {
       await addInTurns(upcoming, rows.slice(0, MOST_TIMERS - seen))
       seen += rows.length
-      isComplete = isLast && seen <= MOST_TIMERS
-      if (seen >= MOST_TIMERS) break
+      const isBeyond = next !== null && next.getTime() >= upcoming.until.getTime() + LONGEST_MARK_MS
+      isComplete = (isLast || isBeyond) && seen <= MOST_TIMERS
+      if (isBeyond || seen >= MOST_TIMERS) break
     }
     const { items, isAll } = upcoming.found()
     return { items, complete: isAll && isComplete }

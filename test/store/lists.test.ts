@@ -604,7 +604,7 @@ onEachStore((under) => {
       ids.push(...rows.map(({ id }) => id))
       ends.push(isLast)
     }
-    expect(ids).toEqual(['retry a', 'retry b', 'retry c'])
+    expect(ids.toSorted()).toEqual(['retry a', 'retry b', 'retry c'])
     expect(ends.at(-1)).toBe(true)
     expect((await lists.timerGroups(conditions)).groups).toMatchObject([{ timer: 'daily', schedules: 3 }])
     expect((await lists.schedules({ ...conditions, status: 'retrying', limit: 10 })).items).toHaveLength(3)
@@ -640,6 +640,31 @@ onEachStore((under) => {
     await fc.assert(fc.asyncProperty(owner, wanted, holds))
     for (const row of await timers(ANY_OWNER, {}))
       expect(all.find(({ id }) => id === row.id)).toMatchObject({ ...row })
+  })
+
+  it('without a condition, timers are read in order of the next run, and the part says what follows', async () => {
+    const lists = under.store.lists
+    const at = ['2040-01-03', '2040-01-01', '2040-01-02'].map((day) => `${day} 00:00:00.000`)
+    for (const [index, nextrun] of at.entries())
+      await insert(under, 'periodic_task', {
+        id: `planned ${index}`,
+        task: 'mail',
+        timer: 'daily',
+        nextrun,
+        planned_from: `1|daily|0||||${nextrun}`,
+      })
+    const found: TimerRow[] = []
+    for await (const { rows } of lists.timers({}, bounds)) found.push(...rows)
+    expect(
+      found.flatMap(({ id, nextRunAt }) =>
+        id.startsWith('planned') ? [[id, nextRunAt?.toISOString()]] : [],
+      ),
+    ).toEqual([1, 2, 0].map((index) => [`planned ${index}`, `${at[index]?.replace(' ', 'T')}Z`]))
+    // The first ones have not been planned.
+    const nexts: (Date | null)[] = []
+    for await (const { next } of lists.timers({}, { ...bounds, searchWithin: 1 })) nexts.push(next)
+    expect(nexts.at(-1)).toEqual(new Date(0))
+    await under.query("DELETE FROM periodic_task WHERE id LIKE 'planned%'")
   })
 
   it.each([0, 15, 30, 45])('ended jobs are counted by state and by hours from minute %i', async (minute) => {

@@ -1,7 +1,14 @@
 import { fromStored, fromText } from '../../../model/instant.ts'
 import { type Owner, shownId } from '../../../model/owner.ts'
 import { type ScheduleStatus, STATUSES } from '../../../model/settings.ts'
-import { LIST_BOUNDS, type ListStore, type ScheduleConditions, type TimerGroup } from '../../list-store.ts'
+import {
+  LIST_BOUNDS,
+  type ListStore,
+  type ScheduleConditions,
+  type ScheduleQuery,
+  type TimerGroup,
+  type TimerRow,
+} from '../../list-store.ts'
 import { integerLiteral } from '../../literals.ts'
 import { and, both, NOTHING, scopeCondition } from '../conditions.ts'
 import type { TablesContext } from '../context.ts'
@@ -22,13 +29,24 @@ interface TimerColumns {
   readonly created: string | null
 }
 
+interface NextColumns extends TimerColumns {
+  readonly id: string
+  readonly task: string
+  readonly nextrun: string | null
+}
+
 export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLists {
   const { dialect, tables } = context
   const schedulesIn = (conditions: ScheduleConditions) => scheduleRange(context, owner, conditions)
   /** Schedules with further runs; a one-off whose run is being retried has none. */
-  const goingOn = (conditions: ScheduleConditions) =>
-    (['active', 'retrying', 'frozen'] as const).map((status) => {
-      const range = schedulesIn({ ...conditions, status })
+  const goingOn = (conditions: ScheduleConditions, order?: ScheduleQuery['order']) =>
+    (['frozen', 'retrying', 'active'] as const).map((status) => {
+      const range = scheduleRange(
+        context,
+        owner,
+        { ...conditions, status },
+        status === 'active' ? order : 'id',
+      )
       const filter = status === 'active' ? NOTHING : and("(idle IS NULL OR idle <> 'done')")
       return { ...range, filter: both(range.filter, filter) }
     })
@@ -81,22 +99,39 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
       return { groups: [...timers.values()], complete }
     },
 
-    async *timers(conditions, bounds = LIST_BOUNDS) {
-      const columns = { ...timerColumns, task: 'task', created: dialect.instant('created') }
-      const ranges = goingOn(conditions)
+    async *timers({ task, group, submitter }, bounds = LIST_BOUNDS) {
+      // With one of these, the index on wake_at would be searched through for few schedules.
+      const isAny = scopeCondition(owner).text === '' && (task ?? group ?? submitter) === undefined
+      const columns = {
+        ...timerColumns,
+        task: 'task',
+        created: dialect.instant('created'),
+        // wake_at is the epoch until a new or edited schedule is planned.
+        nextrun: `CASE WHEN wake_at > '1970-01-02' THEN ${dialect.instant('nextrun')} END`,
+      }
+      const ranges = goingOn({ task, group, submitter }, isAny ? 'nextRunAt' : 'id')
       let isWhole = true
-      for (const [index, range] of ranges.entries()) {
+      for (const range of ranges) {
         let isEnd = false
-        const slices = scan<TimerColumns & { readonly task: string }>(context, range, { ...bounds, columns })
-        for await (const { rows, last } of slices) {
-          const shown = rows.map((row) => ({ id: shownId(owner, row.id), task: row.task, ...timed(row) }))
+        for await (const { rows, last } of scan<NextColumns>(context, range, { ...bounds, columns })) {
           isEnd = last === null
-          yield { rows: shown, isLast: isWhole && isEnd && index === ranges.length - 1 }
+          const next = fromText(last?.instant ?? null)
+          yield {
+            rows: rows.map((row) => timerRow(owner, row)),
+            next,
+            isLast: isWhole && isEnd && range === ranges.at(-1),
+          }
+          // Those without wake_at wait for the end of a run.
+          if (isEnd) break
         }
         isWhole &&= isEnd
       }
     },
   }
+}
+
+function timerRow(owner: Owner, row: NextColumns): TimerRow {
+  return { id: shownId(owner, row.id), task: row.task, nextRunAt: fromText(row.nextrun), ...timed(row) }
 }
 
 function timed(row: TimerColumns): Omit<TimerGroup, 'schedules'> {
