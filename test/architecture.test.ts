@@ -114,7 +114,7 @@ function placeOf(file: string): string | undefined {
   }
   if (first === 'worker') return second === 'worker.ts' ? 'worker' : 'worker part'
   if (first !== 'store') return first in ARROWS ? first : undefined
-  return deeper.length === 0 && /(?:^|-)store\.ts$/.test(second) ? 'store interface' : 'store'
+  return deeper.length === 0 && /^refusal\.ts$|(?:^|-)store\.ts$/.test(second) ? 'store interface' : 'store'
 }
 
 /** A file that comes back to itself through imports, with those on the way; null where there is none. */

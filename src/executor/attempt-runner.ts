@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   CancelledError,
   errorText,
@@ -46,6 +47,7 @@ export class AttemptRunner {
   #isOver = false
   /** How long the job waits if its handler has ended by `snooze`. */
   #snoozedMs: number | null = null
+  #lastProgress = 'null'
 
   constructor(
     job: ClaimedJob,
@@ -121,7 +123,7 @@ export class AttemptRunner {
       const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))
       // Even if `middleware` has returned something.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
-      return { kind: 'success', result: this.#resultText(result), secrets: this.log.secrets }
+      return { kind: 'success', result: this.#storedResult(result), secrets: this.log.secrets }
     } catch (error) {
       // Also if `middleware` has wrapped the error.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
@@ -225,8 +227,32 @@ export class AttemptRunner {
   }
 
   #progress(value: unknown): void {
-    const json = this.#jsonText('progress', value)
+    const json = this.#stored('progress', this.#jsonText('progress', value))
+    this.#lastProgress = json
     if (!this.#isOver) this.#journal.progress(fenceOf(this.job), json)
+  }
+
+  #storedResult(value: unknown): string | null {
+    const json = this.#resultText(value)
+    const stored = json === null ? null : this.#stored('result', json)
+    if (stored !== json)
+      this.log.write(
+        'warn',
+        'The result contains secrets of earlier progress; it is stored without its secrets',
+      )
+    return stored
+  }
+
+  /** Readers find the secrets of a job in its row, where those of earlier progress are not: these are not stored. */
+  #stored(root: 'result' | 'progress', json: string): string {
+    const { redaction } = this.#options
+    const { secrets } = this.log
+    if (!redaction.hides('progress') || !secrets.areKnown()) return json
+    const value: unknown = JSON.parse(json)
+    const progress: unknown = JSON.parse(this.#lastProgress)
+    const inRow = redaction.secretsOf({ args: JSON.parse(this.job.argsText), progress, [root]: value })
+    const shown = redaction.redacted(root, value, secrets)
+    return isDeepStrictEqual(shown, redaction.redacted(root, value, inRow)) ? json : JSON.stringify(shown)
   }
 
   #errorText(error: unknown): string {

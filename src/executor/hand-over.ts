@@ -2,12 +2,11 @@
  * Hands jobs over to an external queue: it claims them as the executor does, and the application inserts them there in
  * the transaction of the claim.
  */
-import { isA, messageOf, StoreUnavailableError } from '../errors.ts'
+import { errorText, isA, messageOf, StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
 import { type ClaimedJob, fenceOf, fenceText, type Job, withoutClaim } from '../model/job.ts'
-import type { Redaction } from '../model/redaction.ts'
+import type { Redaction, Secrets } from '../model/redaction.ts'
 import {
-  AllRefusedError,
   CallbackError,
   CallbackTooSlowError,
   type ExecutingStore,
@@ -15,6 +14,7 @@ import {
   type SettleResult,
   TransactionEndedError,
 } from '../store/executing-store.ts'
+import { AllRefusedError } from '../store/refusal.ts'
 
 /** The second argument of `submit`. */
 export interface HandOverContext<Connection = unknown> {
@@ -146,13 +146,13 @@ export class HandOver {
       await this.#handedOver(jobs)
     } catch (error) {
       if (error instanceof AllRefusedError && error.cause instanceof CallbackError)
-        throw ofCallback(error.cause)
+        throw this.#ofCallback(error.cause, [...this.#offered.values()])
       const isTooSlow = error instanceof CallbackTooSlowError
       if (!isTooSlow && !(error instanceof TransactionEndedError)) throw error
       if (isTooSlow) this.#most = 1
-      onError(ofCallback(error), 'hand-over')
-      // A callback may have committed before that; so may other calls of this hand-over.
       const offered = [...this.#offered.values()]
+      onError(this.#ofCallback(error, offered), 'hand-over')
+      // A callback may have committed before that; so may other calls of this hand-over.
       const found = await store.handedOver(worker, offered.map(fenceOf))
       const fences = new Set(found.map(fenceText))
       await this.#handedOver(offered.filter((job) => fences.has(fenceText(job))))
@@ -179,15 +179,12 @@ export class HandOver {
   }
 
   async #postpone(): Promise<void> {
-    const { store, redaction, argsLimit, onRefused, onError } = this.#options
+    const { store, argsLimit, onRefused, onError } = this.#options
     const refused = [...this.#refused].map(([id, thrown]) => {
-      const error = isOfCallback(thrown) ? ofCallback(thrown) : thrown
-      const secrets = redaction.secretsOf({ args: this.#offered.get(id)?.args })
-      return {
-        id,
-        thrown: error,
-        error: secrets.storable(messageOf(error), argsLimit),
-      }
+      const offered = this.#offered.get(id)
+      const jobs = offered === undefined ? [] : [offered]
+      const error = isOfCallback(thrown) ? this.#ofCallback(thrown, jobs) : thrown
+      return { id, thrown: error, error: this.#secretsOf(jobs).storable(messageOf(error), argsLimit) }
     })
     this.#refused.clear()
     for (const { id, thrown } of refused) onRefused(id, thrown)
@@ -198,6 +195,23 @@ export class HandOver {
       onError(error, 'hand-over')
     }
   }
+
+  /** Names the callback, because the error is the application's, and hides the secrets of the jobs that it got. */
+  #ofCallback(thrown: unknown, jobs: readonly ClaimedJob[]): Error {
+    const secrets = this.#secretsOf(jobs)
+    const shown = (text: string) => secrets.storable(text, this.#options.argsLimit)
+    const cause = this.#options.redaction.hides('args') ? shown(errorText(thrown)) : thrown
+    return new Error(`The submit of the external queue failed: ${shown(messageOf(thrown))}`, { cause })
+  }
+
+  #secretsOf(jobs: readonly ClaimedJob[]): Secrets {
+    const { redaction } = this.#options
+    const secrets = redaction.secretsOf({})
+    // Parsed again, because the callback may have changed the args that it got.
+    for (const { argsText } of redaction.hides('args') ? jobs : [])
+      redaction.addSecrets(secrets, { args: JSON.parse(argsText) })
+    return secrets
+  }
 }
 
 function isOfCallback(error: unknown): boolean {
@@ -206,9 +220,4 @@ function isOfCallback(error: unknown): boolean {
     error instanceof CallbackTooSlowError ||
     error instanceof TransactionEndedError
   )
-}
-
-/** Names the callback, because the error is the application's. */
-function ofCallback(error: unknown): Error {
-  return new Error(`The submit of the external queue failed: ${messageOf(error)}`, { cause: error })
 }

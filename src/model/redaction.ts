@@ -195,6 +195,11 @@ export class Secrets {
     if ((this.#waiting?.length ?? 0) > MOST_WAITING) this.#trie()
   }
 
+  /** Whether these are all: not too many to search for, and no value was left out. */
+  areKnown(): boolean {
+    return this.#trie() !== null
+  }
+
   /** The text with each secret replaced by `[redacted]`. */
   hiddenInText(text: string): string {
     const start = this.#trie()

@@ -2,6 +2,7 @@ import { StoreUnavailableError } from '../errors.ts'
 import type { ClaimedJob, Fence } from '../model/job.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { AttemptEnd, JobOutcome } from '../model/settle.ts'
+import type { OnRefused, Refusal } from './refusal.ts'
 
 /** A callback of the application threw; what it wrote with the connection that it got was undone. */
 export class CallbackError extends Error {
@@ -17,22 +18,8 @@ export class CallbackTooSlowError extends StoreUnavailableError {}
  */
 export class TransactionEndedError extends StoreUnavailableError {}
 
-/** A row that the database refused to write. */
-export interface Refusal<Item> {
-  readonly item: Item
-  readonly error: unknown
-}
-
-/** Every row that was tried was refused for the same reason, so the server may be at fault. No row is left out. */
-export class AllRefusedError extends Error {
-  override readonly name = 'AllRefusedError'
-}
-
-/** Called with the id of each row that the database refuses to write. The store leaves it out until its back-off ends. */
-export type OnRefused = (id: string, error: unknown) => void
-
-/** What was not written. */
-export interface Unwritten<Item> {
+/** What a write has not written. */
+export interface PartialWrite<Item> {
   /** Because others have locked it, or after an error: write these again. */
   readonly left: readonly Item[]
   /** Because the database refuses it. */
@@ -225,10 +212,10 @@ export interface ExecutingStore {
   stopRequests(attempts: readonly Fence[]): Promise<readonly Fence[]>
 
   /** Stores the progress of different jobs. */
-  saveProgress(progress: readonly JobProgress[]): Promise<Unwritten<JobProgress>>
+  saveProgress(progress: readonly JobProgress[]): Promise<PartialWrite<JobProgress>>
 
   /** Stores lines in their order: those that are left are the last ones. */
-  appendLogs(lines: readonly NewLogLine[]): Promise<Unwritten<NewLogLine>>
+  appendLogs(lines: readonly NewLogLine[]): Promise<PartialWrite<NewLogLine>>
 
   /** The running jobs of this worker, as attempts that end as released. */
   held(worker: string): Promise<EndedAttempt[]>

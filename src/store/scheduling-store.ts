@@ -1,7 +1,7 @@
 import type { ClaimedJob } from '../model/job.ts'
 import type { FrozenTime, OpenJobs, Plan, Plannable } from '../model/plan.ts'
 import type { RunPolicy } from '../model/task.ts'
-import type { OnRefused, Refusal } from './executing-store.ts'
+import type { OnRefused, Refusal } from './refusal.ts'
 
 /** The state of the database at one instant, read by one statement. */
 export interface Look {

@@ -1,12 +1,8 @@
 import { isA, StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
 import { plannedInFuture } from '../model/future-slots.ts'
-import {
-  AllRefusedError,
-  type EndedAttempt,
-  type ExecutingStore,
-  type SettleResult,
-} from '../store/executing-store.ts'
+import { type EndedAttempt, type ExecutingStore, type SettleResult } from '../store/executing-store.ts'
+import { AllRefusedError } from '../store/refusal.ts'
 import type { SchedulingStore } from '../store/scheduling-store.ts'
 
 export interface TakeOverOptions {

@@ -146,6 +146,53 @@ it('secrets are hidden in the error of a handler that has removed them from its 
   expect(ends.get('j')).toMatchObject({ error: 'with [redacted]' })
 })
 
+it('secrets of earlier progress are not stored in later progress and the result; those in the row are', async () => {
+  const progressOf = new Map<string, string>()
+  const lines: string[] = []
+  const first = { token: 'first-secret', done: 1 }
+  const last = { token: 'last-secret', done: 2 }
+  const { ends } = await running({
+    jobs: ['other place', 'same place', 'too many'].map((id) => claimed(id)),
+    redaction: new Redaction(['progress.token', 'result.token']),
+    store: {
+      appendLogs: async (some) => {
+        lines.push(...some.map(({ jobId, message }) => `${jobId}: ${message}`))
+        return WRITTEN
+      },
+      saveProgress: async (some) => {
+        for (const { fence, json } of some) progressOf.set(fence.id, json)
+        return WRITTEN
+      },
+    },
+    handler: ({ job, progress }) => {
+      progress(first)
+      if (job.id === 'too many') for (let at = 0; at < 20_000; at += 1) progress({ token: `${at} in secret` })
+      progress(job.id === 'same place' ? last : { ...last, note: 'not first-secret' })
+      const result = { token: 'first-secret', note: 'it was last-secret' }
+      return job.id === 'same place' ? result : { ...result, list: ['first-secret'] }
+    },
+  })
+  await pass(1000)
+  expect(JSON.parse(progressOf.get('same place') ?? '')).toEqual(last)
+  expect(ends.get('same place')).toMatchObject({
+    result: JSON.stringify({ token: 'first-secret', note: 'it was last-secret' }),
+  })
+  expect(JSON.parse(progressOf.get('other place') ?? '')).toEqual({
+    token: '[redacted]',
+    done: 2,
+    note: 'not [redacted]',
+  })
+  expect(ends.get('other place')).toMatchObject({
+    result: JSON.stringify({ token: '[redacted]', note: 'it was [redacted]', list: ['[redacted]'] }),
+  })
+  expect(lines).toEqual([
+    'other place: The result contains secrets of earlier progress; it is stored without its secrets',
+  ])
+  // More than can be searched for.
+  expect(JSON.parse(progressOf.get('too many') ?? '')).toEqual({ ...last, note: 'not first-secret' })
+  expect(ends.get('too many')).toMatchObject({ result: expect.stringContaining('["first-secret"]') })
+})
+
 it('of a thousand attempts with different timeouts, each ends at its own', async () => {
   const jobs = Array.from({ length: 1000 }, (_, index) => withTimeout(`${index}`, ((index * 7) % 1000) + 1))
   const { executor, ends } = await running({

@@ -12,7 +12,7 @@ import type {
   JobProgress,
   NewLogLine,
   SettleResult,
-  Unwritten,
+  PartialWrite,
 } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
 import { WRITTEN } from './claimed.ts'
@@ -166,7 +166,7 @@ function collecting() {
     lines.push(...some.map(({ message }) => message))
     return Promise.resolve(WRITTEN)
   }
-  const saveProgress = (some: readonly JobProgress[]): Promise<Unwritten<JobProgress>> => {
+  const saveProgress = (some: readonly JobProgress[]): Promise<PartialWrite<JobProgress>> => {
     progress.push(...some.map(({ fence: { id }, json }) => `${id} ${json}`))
     return Promise.resolve(WRITTEN)
   }

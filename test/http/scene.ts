@@ -101,3 +101,19 @@ export async function replyOf(response: Response): Promise<Reply> {
     body: isJson ? JSON.parse(text) : undefined,
   }
 }
+
+/** Where the API shows texts of a job of the schedule `s`. */
+export function placesOf(job: string): string[] {
+  return [
+    `jobs/${job}`,
+    'jobs',
+    `jobs/${job}/logs`,
+    `jobs/${job}/attempts`,
+    'failures',
+    'schedules',
+    'schedules/s',
+    'schedules/s/history',
+    'schedules/s/explain',
+    `schedules/s/explain?at=${new Date().toISOString()}`,
+  ]
+}

@@ -6,7 +6,7 @@ import { task } from '../../src/index.ts'
 import { collect, ended } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { runs } from '../support/runs.ts'
-import { apiScene } from './scene.ts'
+import { apiScene, placesOf } from './scene.ts'
 
 /** A path, and a value with a secret there: as a value or as a name. */
 const PLACES: Readonly<Record<string, (secret: string) => unknown>> = {
@@ -75,6 +75,8 @@ eachDatabase((under) => {
             ({ attempt, log, progress }) => {
               if (root === 'progress') {
                 progress(valueWith(earlier))
+                // The earlier secret in another place of later progress.
+                progress(besides(valueWith(secret), earlier))
                 progress(besides(valueWith(secret), secret))
               } else progress({ note: root === 'args' ? said : 'no secret yet' })
               log.info(said)
@@ -85,7 +87,7 @@ eachDatabase((under) => {
                 })
               return root === 'result'
                 ? besides(valueWith(secret), secret)
-                : { note: root === 'progress' ? textWith(secret) : said }
+                : { note: said, [`of ${earlier}`]: root === 'progress' ? [earlier] : 1 }
             },
           )
           const args = root === 'args' ? valueWith(secret) : {}
@@ -96,18 +98,7 @@ eachDatabase((under) => {
           const outputs: Record<string, string> = {}
           const look = async (id: string) => {
             outputs[`lines ${id}`] = JSON.stringify(await kalends.jobs.logs(id))
-            for (const at of [
-              `jobs/${id}`,
-              'jobs',
-              `jobs/${id}/logs`,
-              `jobs/${id}/attempts`,
-              'failures',
-              'schedules',
-              'schedules/s',
-              'schedules/s/history',
-              'schedules/s/explain',
-              `schedules/s/explain?at=${new Date().toISOString()}`,
-            ]) {
+            for (const at of placesOf(id)) {
               const { status, text } = await call(`GET /api/v1/${at}`)
               expect([at, status]).toEqual([at, 200])
               outputs[at] = text

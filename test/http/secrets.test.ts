@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { task } from '../../src/index.ts'
 import { collect, ended } from '../kalends/scene.ts'
 import { databases, eachDatabase } from '../support/databases.ts'
-import { apiScene } from './scene.ts'
+import { apiScene, placesOf } from './scene.ts'
 
 const SECRET = 'hunter2 "quoted" p@ss'
 const args = { to: 'x', password: SECRET, accounts: [{ pin: 735_551 }, { pin: 735_552 }] }
@@ -53,18 +53,7 @@ eachDatabase((under) => {
     ]
     expect(JSON.stringify(rows)).toContain('no login with [redacted]')
     expect(JSON.stringify(rows)).not.toMatch(LEAK)
-    for (const path of [
-      `jobs/${job}`,
-      'jobs',
-      `jobs/${job}/logs`,
-      `jobs/${job}/attempts`,
-      'failures',
-      'schedules',
-      'schedules/s',
-      'schedules/s/history',
-      'schedules/s/explain',
-      `schedules/s/explain?at=${new Date().toISOString()}`,
-    ]) {
+    for (const path of placesOf(job)) {
       const reply = await call(`GET /api/v1/${path}`)
       expect([path, reply.status]).toEqual([path, 200])
       expect([path, reply.text]).toEqual([path, expect.not.stringMatching(LEAK)])
@@ -101,16 +90,7 @@ eachDatabase((under) => {
        SELECT id, 1, 1, 'w/1', submitted, submitted, 'failed', ? FROM job`,
       [error],
     )
-    for (const path of [
-      `jobs/${job}`,
-      'jobs',
-      `jobs/${job}/logs`,
-      `jobs/${job}/attempts`,
-      'failures',
-      'schedules/s',
-      'schedules/s/history',
-      'schedules/s/explain',
-    ]) {
+    for (const path of placesOf(job)) {
       const { text } = await call(`GET /api/v1/${path}`)
       expect([path, text]).toEqual([path, expect.stringContaining('[redacted]')])
       expect([path, text]).toEqual([path, expect.not.stringMatching(LEAK)])
@@ -242,14 +222,7 @@ eachDatabase((under) => {
       `INSERT INTO attempt (job_id, claim, attempt, worker, started, ended, outcome, error)
        SELECT id, 1, 1, worker, submitted, submitted, 'lost', error FROM job`,
     )
-    for (const path of [
-      `jobs/${job}`,
-      `jobs/${job}/attempts`,
-      'jobs',
-      'schedules/s',
-      'schedules',
-      'schedules/s/explain',
-    ]) {
+    for (const path of placesOf(job).filter((place) => !/failures|logs|history/.test(place))) {
       expect([path, (await call(`GET /api/v1/${path}`)).text]).toEqual([
         path,
         expect.stringContaining('host/1'),

@@ -1,4 +1,5 @@
 /** Jobs that go to a queue of the application: what a schedule does while they are there, and what their reports do. */
+import { inspect } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import {
   ConflictError,
@@ -256,6 +257,34 @@ test('a cancelled job is over; the report comes too late', async () => {
   expect(await app.kalends.jobs.cancel(id)).toMatchObject({ state: 'cancelled' })
   expect(await app.kalends.external.finish(id, { state: 'success' })).toMatchObject({ state: 'cancelled' })
 })
+
+test.each([1, 3])(
+  'what submit throws for %i jobs is reported without their secrets, even if it has changed their args',
+  async (count) => {
+    const { logger, lines } = collectingLogger()
+    const app = await open(() => {}, {
+      logger,
+      redact: ['args.password'],
+      externalQueue: {
+        submit: (some) => {
+          for (const { args } of some) Object.assign(Object(args), { password: '' })
+          throw new Error('no login with hunter2', { cause: new Error('hunter2 is wrong') })
+        },
+      },
+    })
+    onTestFinished(() => app[Symbol.asyncDispose]())
+    const errors = collect(app.kalends, 'error')
+    const password = 'hunter2'
+    for (let job = 0; job < count; job += 1) await app.kalends.jobs.submit(work, { password })
+    await app.drain().catch(() => undefined)
+    await app.advance('1m').catch(() => undefined)
+    const { items } = await app.kalends.jobs.list()
+    const seen = inspect([errors, lines, items.map(({ error }) => error)], { depth: 9 })
+    expect(seen).toContain('The submit of the external queue failed: no login with [redacted]')
+    expect(seen).toContain('Caused by: Error: [redacted] is wrong')
+    expect(seen).not.toContain('hunter2')
+  },
+)
 
 test('secrets of the args are hidden in the reported error', async () => {
   const app = await open(() => {}, { redact: ['args.password'], externalQueue: { submit: () => {} } })

@@ -1,7 +1,7 @@
 /** Rows that cannot be written, among others that can: refused ones, and ones that wait for locks in vain. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
-import { AllRefusedError } from '../../src/store/executing-store.ts'
+import { AllRefusedError } from '../../src/store/refusal.ts'
 import { Isolation, type IsolationOptions, type Writing } from '../../src/store/sql/isolate.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))

@@ -17,9 +17,9 @@ import {
   type ExecutingStore,
   type HandOverQueue,
   isTask,
-  type OnRefused,
   type PlacedTurn,
 } from '../executing-store.ts'
+import type { OnRefused } from '../refusal.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { LARGEST_COUNT, nextOf } from './conditions.ts'

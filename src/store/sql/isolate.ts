@@ -7,7 +7,7 @@
  * remembered, and left out until its back-off ends.
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
-import { AllRefusedError, type Refusal } from '../executing-store.ts'
+import { AllRefusedError, type Refusal } from '../refusal.ts'
 
 interface BackOff {
   readonly firstMs: number
@@ -176,9 +176,9 @@ export class Isolation {
     this.#unusable.add(row)
   }
 
-  /** Somebody has repaired these rows. */
+  /** These rows were repaired or postponed. */
   forget(rows: readonly Row[]): void {
-    for (const of of [this.#refused, this.#waited]) of.forget(rows)
+    for (const known of [this.#refused, this.#waited]) known.forget(rows)
   }
 
   /**
