@@ -64,6 +64,21 @@ describe('a correct record passes', () => {
     expect(tally.skipped['missed']).toBeGreaterThan(0)
   })
 
+  it.each([-900, -9, 0, 9, 740, 900])('with slots that an edit of created moves by %i ms', (ms) => {
+    const run = new Imitation({ begin: NOON })
+    for (const offset of [0, 250, 500, 750, 1000, 1250]) {
+      const created = new Date(NOON - 20_000 + offset).toISOString().replace('T', ' ').slice(0, 23)
+      run.add(`every-${offset}`, { timer: 'every 1500ms', overlap: 'allow', catch_up: 5, created })
+    }
+    run.pass(4000)
+    for (const offset of [0, 250, 500, 750, 1000, 1250]) {
+      const created = new Date(NOON - 20_000 + offset + ms).toISOString().replace('T', ' ').slice(0, 23)
+      run.edit(`every-${offset}`, { created })
+    }
+    run.pass(4000)
+    expect(check(run.end()).violations).toEqual([])
+  })
+
   it('with a job that is deleted before it ends', () => {
     const record = goodRecord()
     const before = {

@@ -116,9 +116,9 @@ class Stretch {
 
   #first(piece: Piece, begin: Begin, course: Course): void {
     if (begin.kind === 'at') {
-      const undecided = this.#undecided(begin.slot, course) ?? begin.slot
-      if (undecided === begin.slot || !covers(begin.slot, piece, course))
-        this.#chain(undecided, piece, course)
+      const slot = slotOf(this.#segment.start, begin.slot, course) ?? begin.slot
+      const undecided = this.#undecided(slot, course) ?? slot
+      if (undecided === slot || !covers(slot, piece, course)) this.#chain(undecided, piece, course)
       return
     }
     const window = this.#planningWindow()
@@ -286,6 +286,27 @@ function stopOf({ jobs }: ScheduleEvidence, { start, end, from }: Segment): stri
     endsOfRuns(jobs).some(({ job, at }) => job.state === 'failed' && at >= from)
   )
     return 'dead'
+  return null
+}
+
+/** The slot that a planned nextrun stands for: itself, or if it is no elapse, the nearest that is not decided. */
+function slotOf({ plannedFrom, lastSlot }: ScheduleRow, nextRunAt: number, course: Course): number | null {
+  const isByHand = plannedFrom?.endsWith('|by hand') === true
+  if (isByHand || course.next(nextRunAt - 1) === nextRunAt) return nextRunAt
+  const later = course.next(nextRunAt)
+  const earlier = lastBefore(nextRunAt, course)
+  if (earlier === null || earlier <= (lastSlot ?? Number.NEGATIVE_INFINITY)) return later
+  return later !== null && later - nextRunAt <= nextRunAt - earlier ? later : earlier
+}
+
+const YEAR_MS = 366 * 24 * 3_600_000
+
+function lastBefore(instant: number, course: Course): number | null {
+  for (let ms = 1000; ms <= YEAR_MS; ms *= 2) {
+    let last: number | null = null
+    for (let at = course.next(instant - ms); at !== null && at < instant; at = course.next(at)) last = at
+    if (last !== null) return last
+  }
   return null
 }
 
