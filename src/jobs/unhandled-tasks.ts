@@ -59,7 +59,7 @@ export class UnhandledTasks {
   }
 
   async #lookUp(task: string, { workers, lists }: TaskStores): Promise<UnhandledTask | null> {
-    const known = new Set((await workers.list()).flatMap(({ tasks }) => tasks))
+    const known = new Set((await workers.list()).workers.flatMap(({ tasks }) => tasks))
     if (known.has(task) || known.has(EVERY_TASK) || (await lists.hasRun(task))) {
       this.#handled.add(task)
       this.#others.delete(task)

@@ -31,7 +31,7 @@ export async function evidenceOf(
   const shown = (job: Listed<Job>): Job => ({ ...job, error: errorOf(job.error, job) })
   const openIn = (state: JobState) => lists.jobs({ scheduleId: id, state, limit: MOST_OPEN })
   const pages = await Promise.all((['running', 'external', 'waiting', 'blocked'] as const).map(openIn))
-  const workers = await stores.workers.list()
+  const { workers } = await stores.workers.list()
   // The stored id of a scope's schedule has a prefix.
   const ids = storedIds(authority.owner, id)
   const freezes = (await stores.freezes.inForce()).filter((freeze) =>

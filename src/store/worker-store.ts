@@ -12,6 +12,12 @@ export interface WorkerRecord {
   readonly heartbeatAt: Date
 }
 
+export interface WorkerList {
+  readonly workers: readonly WorkerRecord[]
+  /** The lowest version of Kalends that may use the tables; null: any, or there are no workers. */
+  readonly lowestVersion: string | null
+}
+
 export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tasks'> &
   Partial<Pick<WorkerRecord, 'sets'>>
 
@@ -26,9 +32,7 @@ export interface WorkerStore {
   readonly canBeCutOff: boolean
   register(worker: NewWorker): Promise<void>
   heartbeat(id: string): Promise<Heartbeat>
-  list(): Promise<WorkerRecord[]>
-  /** The lowest version of Kalends that may use the tables; null: any. */
-  lowestVersion(): Promise<string | null>
+  list(): Promise<WorkerList>
   /** How many jobs each worker runs; workers that run none are omitted. */
   running(): Promise<ReadonlyMap<string, number>>
   /** Removes a worker whose heartbeat has not changed since it was read. Does not wait for a locked row. */

@@ -1,4 +1,4 @@
-import type { WorkerStore } from '../store/worker-store.ts'
+import type { WorkerRecord, WorkerStore } from '../store/worker-store.ts'
 
 const BEATS_UNTIL_DEAD = 3
 /** After a longer break between two checks, earlier observations are discarded. */
@@ -10,7 +10,7 @@ const TOLERANCE = 0.99
 export const deadAfterMs = (beatMs: number): number => beatMs * BEATS_UNTIL_DEAD * TOLERANCE
 
 interface DeadWorkersOptions {
-  readonly workers: Pick<WorkerStore, 'list' | 'evict'>
+  readonly workers: Pick<WorkerStore, 'evict'>
   readonly beatMs: number
   readonly monotonicNow: () => number
   readonly onDead: (workerId: string) => void
@@ -49,11 +49,13 @@ export class DeadWorkers {
     return [...this.#locked].flatMap(([id, checks]) => (checks > 1 ? [id] : []))
   }
 
-  /** @returns how many workers were evicted */
-  async evict(ownId: string | null): Promise<number> {
+  /**
+   * @param list  all workers
+   * @param asked  when the database was asked for them, by the monotonic clock
+   * @returns how many workers were evicted
+   */
+  async evict(list: readonly WorkerRecord[], asked: number, ownId: string | null): Promise<number> {
     const { workers, beatMs, monotonicNow, onDead } = this.#options
-    const asked = monotonicNow()
-    const list = await workers.list()
     const now = monotonicNow()
     // This process or the database stalled. The other workers may have stalled too, and be about to continue.
     if (now - this.#lastCheck > beatMs * MOST_BEATS_BETWEEN_CHECKS) this.forget()

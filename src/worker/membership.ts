@@ -154,9 +154,11 @@ export class Membership {
     if (heartbeat === 'gone') await this.#renew()
     this.#beaten(started)
     // Checked after the heartbeat, so that attempts that still run here are not taken over and can end.
-    this.#outdated = versionProblem(await workers.lowestVersion(), version)
+    const asked = monotonicNow()
+    const { workers: list, lowestVersion } = await workers.list()
+    this.#outdated = versionProblem(lowestVersion, version)
     if (this.#outdated !== null) throw new SchemaError(`${this.#outdated}; it takes on no work until then`)
-    if ((await this.#deadWorkers.evict(this.#id)) > 0) this.takeOver.wake()
+    if ((await this.#deadWorkers.evict(list, asked, this.#id)) > 0) this.takeOver.wake()
     return Math.max(0, this.#beatMs - (monotonicNow() - started))
   }
 

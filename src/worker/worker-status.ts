@@ -18,7 +18,7 @@ export async function workerStatuses(
   leaseMs: number,
 ): Promise<WorkerStatus[]> {
   const running = await workers.running()
-  const list = await workers.list()
+  const { workers: list } = await workers.list()
   const now = (await schedules.now()).getTime()
   return list.map((worker) => {
     const silentMs = Math.max(0, now - worker.heartbeatAt.getTime())

@@ -64,7 +64,7 @@ it('an error of the database is no warning, and the next submission looks again'
   const lists = { hasRun: () => Promise.resolve(false) }
   const broken = { list: () => Promise.reject(new Error('gone')) }
   expect(await tasks.find('mail', { workers: broken, lists })).toBeNull()
-  const workers = { list: () => Promise.resolve([]) }
+  const workers = { list: () => Promise.resolve({ workers: [], lowestVersion: null }) }
   expect(await tasks.find('mail', { workers, lists })).toEqual({ nearest: undefined })
 })
 
@@ -77,7 +77,10 @@ it('looks up a task that is handled once, and one that is not at most once a min
     workers: {
       list: () => {
         lookups += 1
-        return Promise.resolve([{ ...worker, startedAt: new Date(), heartbeatAt: new Date() }])
+        return Promise.resolve({
+          workers: [{ ...worker, startedAt: new Date(), heartbeatAt: new Date() }],
+          lowestVersion: null,
+        })
       },
     },
   }

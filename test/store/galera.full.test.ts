@@ -133,7 +133,7 @@ describe.skipIf(programs === null)('Galera', () => {
           return rows.length > 0
         })
         await admin.query('UNLOCK TABLES')
-        expect((await reading).map(({ id }) => id)).toEqual(['w/1'])
+        expect((await reading).workers.map(({ id }) => id)).toEqual(['w/1'])
       } finally {
         admin.destroy()
       }

@@ -236,7 +236,7 @@ const register = (actor: Actor, worker: string) =>
 
 /** As the lease does it; whoever else is registered is taken for dead. */
 async function takeOver(actor: Actor, worker: string): Promise<void> {
-  for (const other of await actor.store.workers.list())
+  for (const other of (await actor.store.workers.list()).workers)
     if (other.id !== worker) await actor.store.workers.evict(other.id, other.heartbeatAt)
   await actor.store.scheduling.clearStaleMarks(worker, LEASE_MS)
   for (;;) {

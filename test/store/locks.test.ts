@@ -206,7 +206,7 @@ onEachStore((under) => {
       const worker = (name: string) => ({ id: `${name}/1`, name, host: 'h', pid: 1, tasks: [] })
       for (const name of ['locked', 'dead']) await under.store.workers.register(worker(name))
       const seen = new Map(
-        (await under.store.workers.list()).map(({ id, heartbeatAt: heartbeat }) => [id, heartbeat]),
+        (await under.store.workers.list()).workers.map(({ id, heartbeatAt: heartbeat }) => [id, heartbeat]),
       )
       const evict = (id: string) => under.store.workers.evict(id, seen.get(id) ?? new Date(0))
       const admin = await administrator()
@@ -217,7 +217,7 @@ onEachStore((under) => {
       expect(await loops().workers.heartbeat('locked/1')).toBe('locked')
       await under.store.workers.register(worker('new'))
       expect(await under.store.workers.heartbeat('new/1')).toBe('written')
-      expect(ids(await under.store.workers.list())).toEqual(['locked/1', 'new/1'])
+      expect(ids((await under.store.workers.list()).workers)).toEqual(['locked/1', 'new/1'])
       await admin.query('COMMIT')
       expect(await evict('locked/1')).toBe('evicted')
     })
@@ -444,7 +444,8 @@ onEachStore((under) => {
         await workers.register({ ...worker, id: WORKER })
         await workers.register({ ...worker, id: 'dead/1' })
         const marks = await scheduling.markDue(WORKER, 1, LEASE_MS)
-        const heartbeat = (await workers.list()).find(({ id }) => id === 'dead/1')?.heartbeatAt ?? new Date(0)
+        const heartbeat =
+          (await workers.list()).workers.find(({ id }) => id === 'dead/1')?.heartbeatAt ?? new Date(0)
         const fence = (id: string) => ({ id, worker: WORKER, claim: 1 })
         const policy = { timeout: 1, retries: 0, retryDelay: 0, retryBackoff: 'fixed' as const }
         const end = { kind: 'error' as const, error: 'x', permanent: true }
@@ -452,7 +453,6 @@ onEachStore((under) => {
           () => workers.register({ ...worker, id: 'new/1' }),
           () => workers.heartbeat(WORKER),
           () => workers.list(),
-          () => workers.lowestVersion(),
           () => workers.evict('dead/1', heartbeat),
           () => workers.unregister('other/1'),
           () => scheduling.look(['task']),

@@ -74,7 +74,9 @@ onEachStore((under) => {
     const slot = after(now, -1500)
     await planned(under, 's', slot)
     await store.workers.register({ id: WORKER, name: 'w', host: ODD, pid: 1, tasks: [ODD] })
-    expect(await store.workers.list()).toMatchObject([{ id: WORKER, host: ODD, pid: 1, tasks: [ODD] }])
+    expect((await store.workers.list()).workers).toMatchObject([
+      { id: WORKER, host: ODD, pid: 1, tasks: [ODD] },
+    ])
     for (let beat = 0; beat < 5; beat += 1) expect(await store.workers.heartbeat(WORKER)).toBe('written')
     expect((await store.scheduling.look([])).wakeAt).toEqual(new Date(0))
     const marks = await store.scheduling.markDue(WORKER, 10, LEASE_MS)

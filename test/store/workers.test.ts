@@ -13,7 +13,7 @@ onEachStore((under) => {
   it('a worker is listed with its data and the time of its last heartbeat', async () => {
     await under.store.workers.register(worker('w/1'))
     await under.store.workers.register(worker('v/1'))
-    const list = await under.store.workers.list()
+    const { workers: list } = await under.store.workers.list()
     expect(list).toMatchObject([worker('v/1'), worker('w/1')])
     for (const { startedAt: started, heartbeatAt: heartbeat } of list) {
       expect(Math.abs(started.getTime() - (await clock(under)).getTime())).toBeLessThan(600_000)
@@ -28,7 +28,7 @@ onEachStore((under) => {
         `INSERT INTO worker (id, name, host, pid, tasks, sets) VALUES ('bad/${index}', 'bad', 'host', 1, ?, ?)`,
         [json, json],
       )
-    const list = await under.store.workers.list()
+    const { workers: list } = await under.store.workers.list()
     expect(list.map(({ tasks }) => tasks)).toEqual([[], [], [], [], [], ['b'], worker('w/1').tasks])
     expect(list.map(({ sets }) => sets)).toEqual([{}, {}, {}, {}, {}, {}, {}])
   })
@@ -49,7 +49,7 @@ onEachStore((under) => {
 
   it('a heartbeat of an evicted worker reports the eviction', async () => {
     await under.store.workers.register(worker('w/1'))
-    const [seen] = await under.store.workers.list()
+    const [seen] = (await under.store.workers.list()).workers
     if (seen === undefined) throw new Error('not registered')
     expect(await under.store.workers.evict('w/1', seen.heartbeatAt)).toBe('evicted')
     expect(await under.store.workers.heartbeat('w/1')).toBe('gone')
@@ -62,7 +62,7 @@ onEachStore((under) => {
     expect(await under.store.workers.evict('w/1', new Date('2020-01-01T00:00:00Z'))).toBe('kept')
     expect(await under.store.workers.heartbeat('w/1')).toBe('written')
     expect(await under.store.workers.evict('w/1', new Date('2020-01-01T00:00:00.001Z'))).toBe('kept')
-    expect(await under.store.workers.list()).toHaveLength(1)
+    expect((await under.store.workers.list()).workers).toHaveLength(1)
   })
 
   it('a worker that stops is removed at once', async () => {
@@ -70,6 +70,6 @@ onEachStore((under) => {
     await under.store.workers.register(worker('w/2'))
     await under.store.workers.unregister('w/1')
     await under.store.workers.unregister('w/1')
-    expect(await under.store.workers.list()).toMatchObject([{ id: 'w/2' }])
+    expect((await under.store.workers.list()).workers).toMatchObject([{ id: 'w/2' }])
   })
 })

@@ -16,7 +16,7 @@ const BEAT_MS = LEASE_MS / BEATS_PER_LEASE
 /** Others may evict a worker so long after it sent its last heartbeat: three beats, less the time of a check. */
 const DEAD_AFTER_MS = 3 * BEAT_MS * 0.99
 /** What each beat asks for. */
-const BEAT: ReadonlySet<string> = new Set(['heartbeat', 'lowest version', 'list'])
+const BEAT: ReadonlySet<string> = new Set(['heartbeat', 'list'])
 
 interface Scene extends Partial<Pick<MembershipOptions, 'executing' | 'onRejected' | 'onError' | 'onDead'>> {
   /** How long a sweep of everything takes. */
@@ -48,8 +48,7 @@ function alone({
     canBeCutOff: true,
     register: () => ask('register', undefined),
     heartbeat: () => ask('heartbeat', 'written'),
-    list: () => ask('list', [...others]),
-    lowestVersion: () => ask('lowest version', null),
+    list: () => ask('list', { workers: others, lowestVersion: null }),
     running: () => ask('running', new Map()),
     evict: (...of) => {
       asked.push('evict')
@@ -294,7 +293,7 @@ it('an eviction wakes the take-over, and no heartbeat waits for it', async () =>
         beats += 1
         return Promise.resolve('written')
       },
-      list: () => Promise.resolve([SILENT]),
+      list: () => Promise.resolve({ workers: [SILENT], lowestVersion: null }),
     },
     executing: { ...LONELY.executing, orphans },
     leaseMs: LEASE_MS,

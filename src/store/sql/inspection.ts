@@ -7,7 +7,6 @@ import type { FurthestSchedules } from '../scheduling-store.ts'
 import { blockedByNothing, IN_QUEUE, orphan, waitsForNothing } from './conditions.ts'
 import { type Context, readClock, type TablesContext } from './context.ts'
 import { plannableColumns, type PlannableRow, toPlannable } from './rows.ts'
-import { placeholders } from './tables.ts'
 import { workerStore } from './workers.ts'
 
 /** The most rows of each kind: a longer list would not help. */
@@ -50,7 +49,7 @@ export function inspectionStore(context: TablesContext, prefix: string): Inspect
       const waiting = await waitingJobs(context)
       // Read after the waiting jobs: a worker that has claimed some in the meantime is not idle.
       const running = await store.running()
-      const workers = await store.list()
+      const { workers } = await store.list()
       const active = await schedules(context)
       return {
         ...clock,
@@ -193,32 +192,29 @@ async function broken(
  *
  * Leaves out schedules that are paused or being submitted. The index on wake_at finds the latest next runs. Slots in
  * the future are found by a scan that reads neither generated columns nor the clock for each row. The rows are read
- * by key in a second statement, because servers would evaluate a UNION in a condition for each row of the table.
+ * by key with a join, because servers would evaluate a UNION in a condition for each row of the table.
  */
 export async function furthest({ rows, dialect, tables }: Context, most: number): Promise<FurthestSchedules> {
   const limit = integerLiteral(most)
-  const found = await rows<{ id: string }>(
-    `SELECT id FROM (
-       SELECT id FROM ${dialect.found(tables.schedule, { index: tables.wakeIndex })}
-       WHERE wake_at > ${dialect.now} AND worker IS NULL
-       ORDER BY wake_at DESC
-       LIMIT ${limit}
-     ) AS latest
-     UNION
-     SELECT id FROM (
-       SELECT id FROM ${tables.schedule}
-       WHERE last_slot > (SELECT ${dialect.now})
-         AND enabled = 1 AND worker IS NULL AND (idle IS NULL OR idle = 'done')
-       LIMIT ${limit}
-     ) AS ahead`,
-  )
-  if (found.length === 0) return { schedules: [], now: new Date(0) }
-  const read = await rows<PlannableRow>(
+  const found = await rows<PlannableRow>(
     `SELECT ${plannableColumns(dialect)}
-     FROM ${dialect.found(tables.schedule, 'key')}
-     WHERE id IN (${placeholders(found)})
+     FROM (
+       SELECT id FROM (
+         SELECT id FROM ${dialect.found(tables.schedule, { index: tables.wakeIndex })}
+         WHERE wake_at > ${dialect.now} AND worker IS NULL
+         ORDER BY wake_at DESC
+         LIMIT ${limit}
+       ) AS latest
+       UNION
+       SELECT id FROM (
+         SELECT id FROM ${tables.schedule}
+         WHERE last_slot > (SELECT ${dialect.now})
+           AND enabled = 1 AND worker IS NULL AND (idle IS NULL OR idle = 'done')
+         LIMIT ${limit}
+       ) AS ahead
+     ) AS furthest
+       JOIN ${dialect.found(tables.schedule, 'key')} USING (id)
      ORDER BY id`,
-    found.map(({ id }) => id),
   )
-  return { schedules: read.map(toPlannable), now: fromStored(read[0]?.clock ?? '') }
+  return { schedules: found.map(toPlannable), now: fromStored(found[0]?.clock ?? '') }
 }

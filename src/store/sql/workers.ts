@@ -1,8 +1,8 @@
 import { fromStored, toText } from '../../model/instant.ts'
+import { newest } from '../../model/version.ts'
 import type { WorkerStore } from '../worker-store.ts'
 import { lockRows } from './by-key.ts'
 import type { Context, TablesContext } from './context.ts'
-import { lowestVersion } from './lowest-version.ts'
 import { instants } from './rows.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
 
@@ -15,6 +15,7 @@ interface WorkerRow {
   sets: string
   started: string
   heartbeat: string
+  lowest: string | null
 }
 
 export function workerStore(context: TablesContext): WorkerStore {
@@ -40,21 +41,24 @@ export function workerStore(context: TablesContext): WorkerStore {
 
     async list() {
       const rows = await context.rows<WorkerRow>(
-        `SELECT id, name, host, pid, tasks, sets, ${instants(dialect, ['started', 'heartbeat']).join(', ')}
+        `SELECT id, name, host, pid, tasks, sets, ${instants(dialect, ['started', 'heartbeat']).join(', ')},
+           (SELECT GROUP_CONCAT(DISTINCT lowest) FROM ${tables.migration}) AS lowest
          FROM ${tables.worker}
          ORDER BY id`,
       )
-      return rows.map((row) => ({
-        ...row,
+      const workers = rows.map(({ id, name, host, pid, ...row }) => ({
+        id,
+        name,
+        host,
+        pid,
         // An invalid row must not hide the others, because workers could then not take over from dead workers.
         tasks: textsOf(row.tasks),
         sets: textRecordOf(row.sets),
         startedAt: fromStored(row.started),
         heartbeatAt: fromStored(row.heartbeat),
       }))
+      return { workers, lowestVersion: newest(rows[0]?.lowest?.split(',') ?? []) }
     },
-
-    lowestVersion: () => lowestVersion(context, tables),
 
     async running() {
       const rows = await context.rows<{ worker: string; amount: number }>(
