@@ -267,7 +267,7 @@ describe('the source follows the design', () => {
     ])
   })
 
-  test('the planner and all other rules get time and randomness as arguments', () => {
+  test('the planner and all other rules get time and randomness as arguments [L22]', () => {
     const found = [...filesIn('src/model'), ...filesIn('src/timer'), ...filesIn('src/calendar')].flatMap(
       ([file, source]) => impurities(source).map((text) => `${file}: ${text}`),
     )

@@ -93,7 +93,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(1)
   })
 
-  it('a loop survives a failed pass, reports the error and tries again', async () => {
+  it('a loop survives a failed pass, reports the error and tries again [L30]', async () => {
     const { loop, begun, errors, failPass } = controlled()
     loop.start()
     const error = new Error('no database')
@@ -223,7 +223,7 @@ describe('a supervised loop', () => {
     await loop.stop()
   })
 
-  it('health has the last successful pass, not the last attempt', async () => {
+  it('health has the last successful pass, not the last attempt [L30]', async () => {
     const { loop, endPass, failPass } = controlled([1000, 1000])
     expect(loop.health()).toEqual({
       name: 'test',
@@ -255,7 +255,7 @@ describe('a supervised loop', () => {
     expect(loop.health().lastGoodPassAt).not.toEqual(good)
   })
 
-  it('health has the start of a pass that hangs', async () => {
+  it('health has the start of a pass that hangs [L30]', async () => {
     const { loop, endPass } = controlled()
     loop.start()
     await vi.advanceTimersByTimeAsync(90_000)

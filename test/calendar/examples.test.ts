@@ -29,7 +29,7 @@ function chain(expr: string, base: string, count: number): string[] {
 }
 
 test.each(examples.filter(({ next }) => next !== undefined))(
-  '$expr is read and elapses as recorded from systemd',
+  '$expr is read and elapses as recorded from systemd [T1]',
   ({ expr, base = '2024-01-01T00:00:00Z', normalized, next = [] }) => {
     expect(String(calendar(expr))).toBe(normalized)
     expect(chain(expr, base, next.length).slice(0, next.length)).toEqual(next)

@@ -73,8 +73,8 @@ const anyEvent = fc.oneof(
 )
 const anyMicros = fc.integer({ min: micros('1969-12-01T00:00:00Z'), max: micros('2200-02-01T00:00:00Z') })
 
-describe('a search that checks every minute finds the same run times', () => {
-  test('a chain skips a time in a gap, and a repeated time elapses once', () => {
+describe('a search that checks every minute finds the same run times [T2]', () => {
+  test('a chain skips a time in a gap, and a repeated time elapses once [L20]', () => {
     fc.assert(
       fc.property(aroundChange, ([{ from, to, minutes }, naive]) => {
         const found: number[] = []
@@ -89,7 +89,7 @@ describe('a search that checks every minute finds the same run times', () => {
     )
   })
 
-  test("in a chain with fold 'both', a repeated time elapses twice", () => {
+  test("in a chain with fold 'both', a repeated time elapses twice [T2]", () => {
     fc.assert(
       fc.property(aroundChange, ([{ from, to, minutes }, naive]) => {
         const found: number[] = []
@@ -119,7 +119,7 @@ describe('a search that checks every minute finds the same run times', () => {
     )
   })
 
-  test('previous is the last run time at or before an instant', () => {
+  test('previous is the last run time at or before an instant [T2]', () => {
     fc.assert(
       fc.property(aroundChange, ([{ from, minutes }, naive, at]) => {
         const previous = calendar(naive.text).previous(new Date(at))
@@ -183,7 +183,7 @@ describe('for every event and instant', () => {
     )
   })
 
-  test.each(['first', 'both'] as const)('next is strictly later, previous is not (fold %s)', (fold) => {
+  test.each(['first', 'both'] as const)('next is strictly later, previous is not (fold %s) [L19]', (fold) => {
     fc.assert(
       fc.property(anyEvent, anyMicros, (text, at) => {
         const event = calendar(text, { fold })
@@ -212,7 +212,7 @@ describe('for every event and instant', () => {
     },
   )
 
-  test("nothing lies between previous and next with fold 'both'", () => {
+  test("nothing lies between previous and next with fold 'both' [T2]", () => {
     fc.assert(
       fc.property(anyEvent, anyMicros, (text, at) => {
         const event = calendar(text, { fold: 'both' })

@@ -121,7 +121,7 @@ describe('the cost of reading a text depends on its length only, not on its numb
   })
 })
 
-describe('the next run time is computed directly, not by walking to it', () => {
+describe('the next run time is computed directly, not by walking to it [L20]', () => {
   test.each([
     '*:*:0/0.000001 Europe/Berlin',
     '*-02-29 Europe/Berlin',

@@ -75,7 +75,7 @@ test.skipIf(!isHere)('with all protections, no fault is found', { timeout: LIMIT
 })
 
 describe.concurrent('a product without', { timeout: LIMIT_MS }, () => {
-  test.skipIf(!isHere).each(BREAKS)('$name is detected', async (broken) => {
+  test.skipIf(!isHere).each(BREAKS)('$name is detected [L80]', async (broken) => {
     const { violations, tally } = await verdictOf(broken)
     say(
       `${broken.name}: ${tally.occurrences} occurrences, violations: ${JSON.stringify(count(violations.map(({ rule }) => rule)))}`,

@@ -665,7 +665,7 @@ describe('a worker that starts no run for 12 s', () => {
     ['rows', { reach: { workers: [], rows } }],
     ['only edited schedules', { scope: 'rows' as const }],
     ['this worker, but was over long before', { from: begin, until: begin + 5000 }],
-  ])('is reported if the fault affected %s', (_, fault) => {
+  ])('is reported if the fault affected %s [L80]', (_, fault) => {
     expect(stalledWith(fault)).toEqual([expect.stringMatching(/^w1 started no run for 1[12]\d{3} ms/)])
   })
 

@@ -51,7 +51,7 @@ function silentSockets(port: number, count: number): Socket[] {
 }
 
 eachDatabase(({ fresh }) => {
-  it('a flooded worker submits every slot within a second, and health reports the truth', async () => {
+  it('a flooded worker submits every slot within a second, and health reports the truth [V5, L48]', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const folder = await temporaryFolder()

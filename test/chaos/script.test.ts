@@ -80,7 +80,7 @@ describe('the script of a run', () => {
     )
   })
 
-  it('never has a fault on single rows in a burst with one that affects the whole system', () => {
+  it('never has a fault on single rows in a burst with one that affects the whole system [L80]', () => {
     fc.assert(
       fc.property(options, (given) => {
         const { plays, bursts } = scriptOf(given)

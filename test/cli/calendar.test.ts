@@ -41,7 +41,7 @@ function refusal(...args: string[]): CommandError {
   throw new Error('nothing was refused', { cause: error })
 }
 
-describe('the output is that of systemd-analyze, byte for byte:', () => {
+describe('the output is that of systemd-analyze, byte for byte: [T1]', () => {
   test.each(recordings)('TZ=$zone $args', ({ zone, now, args, output, status }) => {
     const outcome = run(['--zone', 'local', ...args], now, zone)
     expect(outcome.output).toBe(output)

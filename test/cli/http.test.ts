@@ -9,7 +9,7 @@ import { root, temporaryFolder } from './program.ts'
 import { bearing, getAt, serving, servingProcess, TOKEN } from './serving.ts'
 
 describe('kalends start --http', () => {
-  test('does not serve the task command unless configured to', async () => {
+  test('does not serve the task command unless configured to [V1]', async () => {
     for (const [flags, status] of [
       [[], 403],
       [['--http-built-in-tasks'], 201],
@@ -25,7 +25,7 @@ describe('kalends start --http', () => {
     }
   })
 
-  test('creates a token, prints a sign-in link, and accepts requests with the token', async () => {
+  test('creates a token, prints a sign-in link, and accepts requests with the token [V4]', async () => {
     const folder = await temporaryFolder()
     const { worker, url } = await servingProcess(['127.0.0.1:0'], folder)
     const file = join(folder, 'kalends.db.token')
@@ -117,7 +117,7 @@ describe('kalends start --http', () => {
   })
 
   describe('on a Unix socket', () => {
-    test('serves without a token, for this user only, and removes the socket at the end', async () => {
+    test('serves without a token, for this user only, and removes the socket at the end [V4]', async () => {
       const folder = await temporaryFolder()
       const path = join(folder, 'api.sock')
       const server = await serving(['unix:api.sock'], {}, folder)

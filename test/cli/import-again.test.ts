@@ -83,7 +83,7 @@ test.each([
     ['cron.job'],
   ],
   ['a program is replaced', ['one: 1 a'], ['two: 1 b'], { 'two: 1 b': 'cron.two' }, ['cron.one']],
-])('if %s, each schedule stays that of its command: %j → %j', (_what, before, after, ids, stale) => {
+])('if %s, each schedule stays that of its command: %j → %j [L72]', (_what, before, after, ids, stale) => {
   expect(idsAfter(before, after)).toEqual({ ids, stale })
   expect(idsAfter(before, after, after).ids).toEqual(ids)
 })
@@ -136,7 +136,7 @@ eachDatabase(({ fresh }) => {
     return { database, cli, write, importing, stored }
   }
 
-  test('the schedule of a line that is gone is named, and removed with --prune; the others stay as they are', async () => {
+  test('the schedule of a line that is gone is named, and removed with --prune; the others stay as they are [C3, L72]', async () => {
     const { database, write, importing, stored, cli } = await machine()
     await write('tab', '0 3 * * * /bin/job --one\n0 4 * * * /bin/job --two\n0 5 * * * /bin/other\n')
     await importing('crontab', 'tab')

@@ -64,7 +64,7 @@ test.each([
   ['user', ['systemd', USER, '--user', 'nobody']],
   ['copied', ['systemd', 'copied', '--all', '--user', 'nobody']],
   ...crontabs.map((name): [string, string[]] => [`crontab-${name}`, ['crontab', `crontabs/${name}`]]),
-])('the import of %s is as expected', async (name, args) => {
+])('the import of %s is as expected [C3]', async (name, args) => {
   const { code, stdout, stderr } = await dryRun(...args)
   await expect(`${stdout}${stderr}exit code ${code}\n`).toMatchFileSnapshot(
     join(fixtures, 'expected', `${name}.txt`),
@@ -154,7 +154,7 @@ const hasSystemd =
   isRoot() && (await hasProgram(inject('testRun'), 'The import of units', 'systemd-analyze', 'systemd'))
 
 describe.skipIf(!hasSystemd)('systemd reads the same units', () => {
-  test('the timers that would be created have its times, commands, users, folders and timeouts', async () => {
+  test('the timers that would be created have its times, commands, users, folders and timeouts [C3, L71]', async () => {
     const dump = await loaded('system', SYSTEM, 'timers.target console.timer')
     const found = await foundIn('systemd', ...SYSTEM)
     const sources = new Set(

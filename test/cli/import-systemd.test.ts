@@ -62,7 +62,7 @@ describe('an empty value', () => {
     ['OnBootSec=\nOnUnitInactiveSec=2h', ['every 2h after finish']],
     ['OnActiveSec=\nOnCalendar=hourly', ['*-*-* *:00:00']],
     ['Persistent=\nOnCalendar=hourly', ['*-*-* *:00:00', 'every 1d after finish']],
-  ])('of a time clears all times, of another setting only that one: %j', async (dropIn, timers) => {
+  ])('of a time clears all times, of another setting only that one: %j [L71]', async (dropIn, timers) => {
     expect(
       await timersOf({
         ...base,
@@ -98,7 +98,7 @@ describe('drop-ins', () => {
     ['of the prefix', 'my-@one.service.d'],
     ['of the prefix of the template', 'my-@.service.d'],
     ['of the type', 'service.d'],
-  ])('%s apply to an instance: %s', async (_what, folder) => {
+  ])('%s apply to an instance: %s [L71]', async (_what, folder) => {
     const files = { 'my-job@.service': SERVICE, [`${folder}/u.conf`]: user('ada') }
     expect(await userOf(files, 'my-job@one.service')).toEqual(['ada'])
   })
@@ -171,7 +171,7 @@ describe('the search path', () => {
     expect(stderr).toContain('there is no no-such.timer in the folders of the system')
   })
 
-  test('an alias is the same unit, with the drop-ins of both names', async () => {
+  test('an alias is the same unit, with the drop-ins of both names [C3]', async () => {
     const files = {
       'usr/a.timer': timer('daily'),
       'usr/a.service': SERVICE,
@@ -204,7 +204,7 @@ describe('which timers run', () => {
     ['masked by an empty file', { 'etc/a.timer': '' }, 'it is masked'],
     ['of a masked service', { 'etc/a.service': '->/dev/null' }, 'a.service is masked'],
     ['whose link is masked', { 'etc/timers.target.wants/a.timer': '->/dev/null' }, 'it is not enabled'],
-  ])('a timer %s is named and left out, unless --all is given', async (_what, mask, why) => {
+  ])('a timer %s is named and left out, unless --all is given [C3]', async (_what, mask, why) => {
     const cwd = await tree({
       'usr/a.timer': timer,
       'usr/a.service': SERVICE,
@@ -298,7 +298,7 @@ describe('specifiers', () => {
     ['a.service', `${SERVICE}WorkingDirectory=/srv/%H\n`, '%H'],
     ['a.service', `${SERVICE}Environment=A=%m\n`, '%m'],
     ['a.service', `${SERVICE}EnvironmentFile=/etc/%l\n`, '%l'],
-  ])('in %s, one that is not known is an error that names it: %j', async (name, text, specifier) => {
+  ])('in %s, one that is not known is an error that names it: %j [L71]', async (name, text, specifier) => {
     const cwd = await tree({ 'a.timer': '[Timer]\nOnCalendar=daily\n', 'a.service': SERVICE, [name]: text })
     const { code, found } = await imported(cwd, '.', '--all')
     expect(found).toMatchObject([
@@ -329,7 +329,7 @@ describe('units of users', () => {
       { 'a.timer': timer, 'a.service': `${SERVICE}[Install]\nWantedBy=timers.target default.target\n` },
     ],
   ])(
-    '%s run as the owner of the file or as --user, and never become root’s',
+    '%s run as the owner of the file or as --user, and never become root’s [C3, L71]',
     async (_what, folder, units) => {
       const files = Object.entries(units).map(([name, text]) => [join(folder, name), text] as const)
       const cwd = await tree(Object.fromEntries(files))

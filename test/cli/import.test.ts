@@ -128,12 +128,15 @@ describe('a crontab', () => {
     ['0 8/2 * * mon-fri', '0 8-23/2 * * mon-fri', 'Mon..Fri *-*-* 08/2:00:00'],
     ['0 0 1/10 2/3 *', '0 0 1-31/10 2-12/3 *', '*-02/3-01/10 00:00:00'],
     ['0 0 * * mon/2', '0 0 * * mon-6/2', 'Mon,Wed,Fri *-*-* 00:00:00'],
-  ])('%s, which daemons reject, is imported with a note that says how it was read', (time, range, event) => {
-    const { schedule, notes } = one(`${time} x`)
-    expect(schedule?.timer).toBe(event)
-    expect(notes).toEqual([expect.stringMatching(/^Debian's cron and cronie reject '.*': read as '/)])
-    expect(notes[0]).toContain(`read as '${range}'`)
-  })
+  ])(
+    '%s, which daemons reject, is imported with a note that says how it was read [C3]',
+    (time, range, event) => {
+      const { schedule, notes } = one(`${time} x`)
+      expect(schedule?.timer).toBe(event)
+      expect(notes).toEqual([expect.stringMatching(/^Debian's cron and cronie reject '.*': read as '/)])
+      expect(notes[0]).toContain(`read as '${range}'`)
+    },
+  )
 
   test.each(['*/5 * * * *', '0 8-18/2 * * *', '0 0 1-31/10 * 1-5', '@daily'])('%s has no note', (time) => {
     expect(one(`${time} x`).notes).toEqual([])

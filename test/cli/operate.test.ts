@@ -374,7 +374,7 @@ eachDatabase(({ fresh }) => {
     expect((await json('jobs', 'list')).map(({ id }) => id)).toEqual(['job-0'])
   })
 
-  test('doctor finds problems, says what to do, and exits with 1', async () => {
+  test('doctor finds problems, says what to do, and exits with 1 [S8]', async () => {
     const { cli, json, database, worker } = await operator()
     expect(await cli('doctor')).toMatchObject({ code: 0, stdout: '' })
     await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('broken', 'x', 'Mo 9:00')")

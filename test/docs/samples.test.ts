@@ -70,6 +70,6 @@ test('there are samples to run', () => {
   expect(samples.length).toBeGreaterThan(10)
 })
 
-test.each(samples)('$at works as documented', async ({ text }) => {
+test.each(samples)('$at works as documented [D7]', async ({ text }) => {
   expect(await run(text)).toEqual(promised(text))
 })

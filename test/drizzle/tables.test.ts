@@ -54,7 +54,7 @@ async function read(database: TestDatabase) {
 }
 
 eachDatabase((under) => {
-  it('an application joins its own table with the jobs, and reads Dates, flags and JSON', async () => {
+  it('an application joins its own table with the jobs, and reads Dates, flags and JSON [E2]', async () => {
     const { database, open } = await scene({ fresh: under.bare })
     const kalends = await open({ tablePrefix: PREFIX })
     const mail = task('mail')

@@ -99,7 +99,7 @@ eachDatabase(({ fresh }) => {
     expect(await server.ended).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test("no route reaches another user's reminder, or a schedule that is not a reminder", async () => {
+  test("no route reaches another user's reminder, or a schedule that is not a reminder [U1]", async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const { as } = await web(database)

@@ -8,7 +8,7 @@ const MAIN = 'examples/dist/own-queue/main.js'
 const PERIOD_MS: Readonly<Record<string, number>> = { measure: 2000, report: 5000 }
 
 eachDatabase(({ fresh }) => {
-  test('after kill -9 in a hand-over, nothing is in the table; then each slot is there and reported once', async () => {
+  test('after kill -9 in a hand-over, nothing is in the table; then each slot is there and reported once [S11, X1, X4, L7]', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const cwd = await temporaryFolder()

@@ -14,7 +14,7 @@ async function linesOf(story: (tell: (line: string) => void) => Promise<void>): 
   return lines.map((line) => line.trim().replace(/ {2,}/g, ' '))
 }
 
-test('a self-rescheduling interval repeats, becomes done, is retried, paused, resumed, becomes dead and is reset', async () => {
+test('a self-rescheduling interval repeats, becomes done, is retried, paused, resumed, becomes dead and is reset [R1]', async () => {
   expect(await linesOf(repeating)).toEqual([
     '60s attempt 1: success',
     '120s attempt 1: success',
@@ -44,7 +44,7 @@ test('a self-rescheduling interval repeats, becomes done, is retried, paused, re
   ])
 })
 
-test('three missed hours become three jobs or one, and a changed pattern is planned from now', async () => {
+test('three missed hours become three jobs or one, and a changed pattern is planned from now [S5]', async () => {
   const lines = await linesOf(patterns)
   expect(lines.filter((line) => /^up|jobs for/.test(line))).toEqual([
     'up from 02:30 to 04:10, refresh at minute 0',

@@ -42,7 +42,7 @@ eachDatabase((under) => {
     ['exponential' as const, [10, 20, 40, 80, 100, 100]],
     ['fixed' as const, [10, 10, 10, 10, 10, 10]],
   ])(
-    'the delays of %s retries are %j ms, by the clock of the database, 10 % more or less',
+    'the delays of %s retries are %j ms, by the clock of the database, 10 % more or less [R3]',
     async (retryBackoff, delays) => {
       const { open } = await scene(under)
       const kalends = await open()
@@ -80,7 +80,7 @@ eachDatabase((under) => {
     expect(ofSchedule).toMatchObject({ state: 'failed', attempt: 2, retries: 1 })
   })
 
-  it('an attempt that takes longer than its timeout fails, and its signal fires with an AttemptTimeoutError', async () => {
+  it('an attempt that takes longer than its timeout fails, and its signal fires with an AttemptTimeoutError [R4]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const slow = task('slow', { timeout: '30ms', retries: 1, retryDelay: '20ms' })
@@ -122,7 +122,7 @@ eachDatabase((under) => {
     expect(kalends.health().running).toBe(0)
   })
 
-  it('a PermanentError skips the retries', async () => {
+  it('a PermanentError skips the retries [R4]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(flaky, () => {
@@ -220,7 +220,7 @@ eachDatabase((under) => {
     expect(job).toMatchObject({ state: 'success', attempt: 2 })
   })
 
-  it('a result is stored as JSON; no result is null', async () => {
+  it('a result is stored as JSON; no result is null [R10]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const answer = task('answer')
@@ -249,7 +249,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('the outcome of the job decides success: counters and last_* of its schedule are written with it', async () => {
+  it('the outcome of the job decides success: counters and last_* of its schedule are written with it [R5, R7]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     let fail = true
@@ -282,7 +282,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a failed attempt that will be retried does not change the counters of runs', async () => {
+  it('a failed attempt that will be retried does not change the counters of runs [R7]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const later = task('later', { retryDelay: '1h' })
@@ -311,7 +311,7 @@ eachDatabase((under) => {
     expect((job?.runAt?.getTime() ?? 0) - (job?.startedAt?.getTime() ?? 0)).toBeGreaterThanOrEqual(3_240_000)
   })
 
-  it('a handler receives schedule, run number, slot, missed count and attempt', async () => {
+  it('a handler receives schedule, run number, slot, missed count and attempt [R6]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const seen: unknown[] = []
@@ -343,7 +343,7 @@ eachDatabase((under) => {
     expect(seen).toEqual([null, null, null])
   })
 
-  it('progress and log lines are visible while the job runs', async () => {
+  it('progress and log lines are visible while the job runs [R10]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const elsewhere = await open()

@@ -8,7 +8,7 @@ import { eachDatabase } from '../support/databases.ts'
 const long = task('long', { retryDelay: '20ms' })
 
 eachDatabase((under) => {
-  it('a waiting job is cancelled at once and never runs', async () => {
+  it('a waiting job is cancelled at once and never runs [R4]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     let called = 0
@@ -42,7 +42,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.get(retrying)).toMatchObject({ state: 'cancelled', attempt: 1 })
   })
 
-  it('a running job is cancelled from another process: its signal fires with a CancelledError', async () => {
+  it('a running job is cancelled from another process: its signal fires with a CancelledError [R4]', async () => {
     const { open } = await scene(under)
     const kalends = await open({ worker: 'runs' })
     const web = await open({ worker: 'web' })
@@ -110,7 +110,7 @@ eachDatabase((under) => {
     await expect(kalends.jobs.cancel('nobody')).rejects.toThrow("There is no job with the id 'nobody'")
   })
 
-  it('a cancel of a job of a lost worker takes effect when the worker is evicted', async () => {
+  it('a cancel of a job of a lost worker takes effect when the worker is evicted [L29]', async () => {
     const { open, database } = await scene(under)
     const web = await open()
     let called = 0
@@ -127,7 +127,7 @@ eachDatabase((under) => {
     expect(called).toBe(0)
   })
 
-  it('a job of a lost worker is a failed attempt, and is retried on another worker', async () => {
+  it('a job of a lost worker is a failed attempt, and is retried on another worker [R8, L29]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(long, ({ attempt }) => `attempt ${attempt}`)
@@ -145,7 +145,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, 'left')).toMatchObject({ state: 'success', attempt: 2, result: 'attempt 2' })
   })
 
-  it('an evicted worker fires its signals, writes nothing more and continues under a new id', async () => {
+  it('an evicted worker fires its signals, writes nothing more and continues under a new id [L27]', async () => {
     const on = await scene(under)
     const { beatUntil } = movableTimers(on)
     const { open, database } = on

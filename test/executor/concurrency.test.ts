@@ -25,7 +25,7 @@ function watched(
 }
 
 eachDatabase((under) => {
-  it('no more jobs of a task run than its concurrency, also across groups in one claim; other tasks continue', async () => {
+  it('no more jobs of a task run than its concurrency, also across groups in one claim; other tasks continue [R9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const hold = gate()

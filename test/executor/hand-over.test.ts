@@ -98,7 +98,7 @@ it('after a submit that took too long, begins again with one job, and then more'
   expect(postponed).toHaveLength(100)
 })
 
-it('after a submit that has ended the transaction, only what is not committed comes again', async () => {
+it('after a submit that has ended the transaction, only what is not committed comes again [X1]', async () => {
   const error = new TransactionEndedError('it ended the transaction')
   const { handOver, committed, refused, errors, handedOver } = scene(['a', 'b'], {
     failsOnce: { ids: ['a'], error },

@@ -61,7 +61,7 @@ const RETURNED: Readonly<Record<string, () => unknown>> = {
 const LIMIT = 262_144
 
 eachDatabase((under) => {
-  it('values that handlers throw and return fail their attempts and have no other effect', async () => {
+  it('values that handlers throw and return fail their attempts and have no other effect [L52]', async () => {
     standingClock()
     const { open } = await scene(under)
     const { logger, messages } = collectingLogger()
@@ -137,7 +137,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.logs(loud)).toHaveLength(257)
   })
 
-  it('results and progress have the limit of args, and errors are cut to it', async () => {
+  it('results and progress have the limit of args, and errors are cut to it [R10]', async () => {
     const { open } = await scene(under)
     const kalends = await open({ argsLimit: 100 })
     kalends.handle(task('returns'), ({ args }) => 'x'.repeat(Number(args['length'])))

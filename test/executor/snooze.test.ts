@@ -5,7 +5,7 @@ import type { Middleware } from '../../src/index.ts'
 
 const poll = task('poll', { retries: 1, retryDelay: '1min' })
 
-test('a snoozed job runs again after the time, without a failure and without a retry', async () => {
+test('a snoozed job runs again after the time, without a failure and without a retry [R3, X7]', async () => {
   const attempts: string[] = []
   await using app = await open(async (kalends) => {
     kalends.handle(poll, ({ attempt, snooze }) => {

@@ -12,7 +12,7 @@ const throwing = () => {
 }
 
 eachDatabase((under) => {
-  it('stop waits for handlers within the grace period, and their outcome is written', async () => {
+  it('stop waits for handlers within the grace period, and their outcome is written [R11, L31]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const web = await open({ worker: 'web' })
@@ -38,7 +38,7 @@ eachDatabase((under) => {
     expect(signalled).toBe(false)
   })
 
-  it('after the grace period, signals fire with a StoppedError, and the job is released without counting the attempt', async () => {
+  it('after the grace period, signals fire with a StoppedError, and the job is released without counting the attempt [R11]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const web = await open({ worker: 'web' })

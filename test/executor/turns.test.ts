@@ -8,7 +8,7 @@ import { eachDatabase } from '../support/databases.ts'
 const noted = task('noted', { args: z.object({ name: z.string() }) })
 
 eachDatabase((under) => {
-  it('the larger priority goes first, then the older job', async () => {
+  it('the larger priority goes first, then the older job [R9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const order: string[] = []
@@ -28,7 +28,7 @@ eachDatabase((under) => {
     expect(order).toEqual(['e', 'b', 'd', 'a', 'c', 'f'])
   })
 
-  it('groups take turns, no matter how many jobs one of them has', async () => {
+  it('groups take turns, no matter how many jobs one of them has [R9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const order: string[] = []
@@ -43,7 +43,7 @@ eachDatabase((under) => {
     expect(order.slice(0, 4)).toEqual(['big', 'small', 'tiny', 'big'])
   })
 
-  it('never more jobs run at once than the concurrency of the worker', async () => {
+  it('never more jobs run at once than the concurrency of the worker [R9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     let now = 0
@@ -63,7 +63,7 @@ eachDatabase((under) => {
     expect(most).toBe(3)
   })
 
-  it('jobs of unknown tasks wait, are never claimed, and do not block a pool of one', async () => {
+  it('jobs of unknown tasks wait, are never claimed, and do not block a pool of one [L28]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(noted, ({ args }) => args.name)
@@ -74,7 +74,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.get(unknown)).toMatchObject({ state: 'waiting', attempt: 0, worker: null })
   })
 
-  it('a schedule of an unknown task is submitted, and its job runs once a worker handles the task', async () => {
+  it('a schedule of an unknown task is submitted, and its job runs once a worker handles the task [S8]', async () => {
     const { open } = await scene(under)
     const old = await open({ worker: 'old' })
     old.handle(noted, () => {})

@@ -20,7 +20,7 @@ function scene(store: Partial<ExecutingStore>) {
   return { executor, ran, errors, problems }
 }
 
-it('an unstartable job is released, and the jobs behind it in its batch run', async () => {
+it('an unstartable job is released, and the jobs behind it in its batch run [L50]', async () => {
   const others = lookalikes('noop').map((name, index) => ({ ...claimed(`other${index}`), task: name }))
   const good = ['a', 'b', 'c'].map((id) => claimed(id))
   const endings = new Map<string, EndedAttempt['end']['kind']>()
@@ -45,7 +45,7 @@ it('an unstartable job is released, and the jobs behind it in its batch run', as
   expect(String(errors[0])).toContain('no handler for the task; the job goes back to the queue')
 })
 
-it('the claims of a worker leave out a job that it could not start', async () => {
+it('the claims of a worker leave out a job that it could not start [L50]', async () => {
   const released = gate()
   const leftOut: string[] = []
   let claims = 0

@@ -12,7 +12,7 @@ afterEach(killWorkers)
 eachDatabase((under) => {
   const { kind } = under
 
-  it('a killed process leaves no more runs to repeat than its concurrency', async () => {
+  it('a killed process leaves no more runs to repeat than its concurrency [L53]', async () => {
     const { open, database } = await scene(under)
     const web = await open({ worker: 'web' })
     const concurrency = 20

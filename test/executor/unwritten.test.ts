@@ -77,7 +77,7 @@ function fakeTimers(): void {
 }
 
 describe('a worker', () => {
-  it('starts no more jobs than its concurrency while it cannot write how they ended', async () => {
+  it('starts no more jobs than its concurrency while it cannot write how they ended [L53]', async () => {
     const writes = gate()
     const { executor, state } = busy(3, 10, async () => {
       await writes.promise
@@ -212,7 +212,7 @@ function lockedLog() {
 }
 
 describe('while the table of log lines is locked', () => {
-  it('an outcome waits a second for the lines of its attempt, further ones do not wait, and no line is lost', async () => {
+  it('an outcome waits a second for the lines of its attempt, further ones do not wait, and no line is lost [R10, L78]', async () => {
     fakeTimers()
     const { lock, lines, ended: ends, settle, appendLogs } = lockedLog()
     const { executor } = busy(2, 10, settle, { appendLogs, handler: ({ log }) => log.info('ran') })
@@ -462,7 +462,7 @@ eachDatabase((under) => {
   )
 
   it.skipIf(kind === 'sqlite')(
-    'an open REPEATABLE READ transaction that deletes old log lines holds back no outcome, and every line is written after it',
+    'an open REPEATABLE READ transaction that deletes old log lines holds back no outcome, and every line is written after it [L24]',
     async () => {
       const { open, database } = await scene(under)
       const kalends = await open()

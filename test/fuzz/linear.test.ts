@@ -275,7 +275,7 @@ async function growthOf(one: Case, text: (length: number) => string): Promise<nu
 
 describe('the cost of an input grows no faster than its length', async () => {
   const all = await cases()
-  it.each(Object.entries(all))('%s', async (_name, one) => {
+  it.each(Object.entries(all))('%s [L47]', async (_name, one) => {
     const problems: string[] = []
     for (const [name, text] of Object.entries(HOSTILE)) {
       const growth = await growthOf(one, text)

@@ -9,7 +9,7 @@ const mail = { task: 'mail', timer: 'daily' }
 const HOSTILE = { ageMs: -1e6, perSchedule: "1 AND extractvalue(1, concat(0x7e, (SELECT 'leak')))" }
 
 eachDatabase((under) => {
-  it('a tenant reaches no built-in task and no task outside its list by any route', async () => {
+  it('a tenant reaches no built-in task and no task outside its list by any route [V1, L46]', async () => {
     const { call, kalends, database, lines } = await apiScene(under)
     const id = await kalends.jobs.submit('kalends.prune', HOSTILE, { submitter: 'ann' })
     await kalends.schedules.create({ id: 'prune', task: 'kalends.prune', timer: 'daily', submitter: 'ann' })
@@ -46,7 +46,7 @@ eachDatabase((under) => {
     expect(JSON.stringify(lines)).not.toMatch(/extractvalue/)
   })
 
-  it('callers without a scope use built-in tasks only where the server allows it', async () => {
+  it('callers without a scope use built-in tasks only where the server allows it [V1]', async () => {
     const { call, kalends } = await apiScene(under)
     const body = { task: 'command', args: { shell: 'id' } }
     expect((await call('POST /api/v1/jobs', { body })).body.code).toBe('FORBIDDEN')
@@ -55,7 +55,7 @@ eachDatabase((under) => {
     expect((await handler(request('POST /api/v1/jobs', { body }))).status).toBe(201)
   })
 
-  it('a caller without a scope can be limited to a list of tasks and by limits', async () => {
+  it('a caller without a scope can be limited to a list of tasks and by limits [V2]', async () => {
     const { kalends } = await apiScene(under)
     const access: Access = { role: 'admin', submit: true, tasks: ['mail'], limits: { schedules: 1 } }
     const handler = http(kalends, { authorize: () => access })
@@ -73,7 +73,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('submitting is a separate permission', async () => {
+  it('submitting is a separate permission [V1]', async () => {
     const { kalends, call } = await apiScene(under)
     await kalends.schedules.create({ id: 's', ...mail })
     const as = (access: Access) => http(kalends, { authorize: () => access })
@@ -95,7 +95,7 @@ eachDatabase((under) => {
     expect((await call('GET /api/v1/me', { as: 'ann' })).body).toMatchObject({ tasks: ['mail', 'work'] })
   })
 
-  it('a scope with write access but without tasks is a mistake of the application, and is rejected', async () => {
+  it('a scope with write access but without tasks is a mistake of the application, and is rejected [V1]', async () => {
     const { kalends } = await apiScene(under)
     for (const access of [{ role: 'operate' }, { role: 'admin' }, { role: 'read', submit: true }] as const) {
       const handler = http(kalends, { authorize: () => ({ ...access, scope: { submitter: 'ann' } }) })
@@ -105,7 +105,7 @@ eachDatabase((under) => {
     expect((await reads(request('GET /api/v1/me'))).status).toBe(200)
   })
 
-  it('the hook is called before each write, with user, operation and target, and can reject it', async () => {
+  it('the hook is called before each write, with user, operation and target, and can reject it [V1]', async () => {
     const asked: WriteRequest[] = []
     const answers: (boolean | string)[] = []
     const permit = (attempt: WriteRequest) => {
@@ -183,7 +183,7 @@ eachDatabase((under) => {
     expect(await subject('GET /api/v1/schedules')).toEqual([200])
   })
 
-  it('a concurrent edit is rejected: If-Match', async () => {
+  it('a concurrent edit is rejected: If-Match [V7]', async () => {
     const { call, kalends } = await apiScene(under)
     const made = await call('POST /api/v1/schedules', { body: { ...mail, id: 's' } })
     const tag = made.headers.get('etag') ?? ''
@@ -330,7 +330,7 @@ eachDatabase((under) => {
     },
   )
 
-  it('a secret stays with its version, even if the entity tags of two versions are equal', async () => {
+  it('a secret stays with its version, even if the entity tags of two versions are equal [V7]', async () => {
     const edits: (() => Promise<unknown>)[] = []
     const { call, kalends } = await apiScene(
       under,
@@ -370,7 +370,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.put('t', mail, { ifVersion: null })).result).toBe('created')
   })
 
-  it('the events of a scope do not depend on the actions of other owners', async () => {
+  it('the events of a scope do not depend on the actions of other owners [V3]', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'setTimeout', 'clearInterval', 'clearTimeout'] })
     try {
       const { send, call } = await apiScene(under)

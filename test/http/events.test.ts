@@ -205,7 +205,7 @@ it.skipIf(sqlite === undefined)(
   },
 )
 
-it.skipIf(sqlite === undefined)('one reader gets ten of the places at most', async () => {
+it.skipIf(sqlite === undefined)('one reader gets ten of the places at most [V4]', async () => {
   const api = await scene()
   const own = await Promise.all(Array.from({ length: 10 }, () => follow(api, { as: 'reader' })))
   const eleventh = await api.call('GET /api/v1/events', { as: 'reader' })

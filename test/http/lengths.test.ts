@@ -12,7 +12,7 @@ const LONGER = `${LONGEST}${WIDE}`
 const timer = 'yearly'
 
 eachDatabase((under) => {
-  it('a name has 254 characters through the library, the API and the tables, and not one more', async () => {
+  it('a name has 254 characters through the library, the API and the tables, and not one more [V9]', async () => {
     const { kalends, database, call } = await apiScene(under)
     const { schedules, jobs } = kalends
     const refused = (work: () => unknown) =>
@@ -96,7 +96,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('an owner with the longest name submits jobs with generated and with chosen ids', async () => {
+  it('an owner with the longest name submits jobs with generated and with chosen ids [V9]', async () => {
     const { kalends, database } = await apiScene(under)
     for (const owner of [
       { group: LONGEST, submitter: LONGEST },

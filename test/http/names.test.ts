@@ -25,7 +25,7 @@ it('the error names the invisible character', () => {
 })
 
 eachDatabase((under) => {
-  it('no entry point reads another text as a name, and nothing is stored', async () => {
+  it('no entry point reads another text as a name, and nothing is stored [L50]', async () => {
     const { kalends, database, call } = await apiScene(under)
     const timer = 'daily'
     const places: Readonly<Record<string, (text: string) => unknown>> = {

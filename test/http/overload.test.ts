@@ -31,7 +31,7 @@ eachDatabase(({ kind, fresh }) => {
           : null
       })
 
-    it('schedules are submitted and run, and further requests get 503 and Retry-After', async () => {
+    it('schedules are submitted and run, and further requests get 503 and Retry-After [V5, L48]', async () => {
       const { database, kalends, call } = await apiScene({ fresh })
       kalends.handle(noop, () => {})
       await kalends.schedules.create({ id: 'held', task: 'noop', timer: 'yearly' })
@@ -59,7 +59,7 @@ eachDatabase(({ kind, fresh }) => {
     })
   })
 
-  it.skipIf(kind === 'sqlite')('health reports that loops wait for a connection, and why', async () => {
+  it.skipIf(kind === 'sqlite')('health reports that loops wait for a connection, and why [V5]', async () => {
     const database = await fresh()
     const kalends = await Kalends.open(database.url, {
       pollInterval: 50,
@@ -162,7 +162,7 @@ eachDatabase(({ kind, fresh }) => {
     }
   })
 
-  it('a list of large jobs is small, and names what it omits; a single job is complete', async () => {
+  it('a list of large jobs is small, and names what it omits; a single job is complete [V5, L49]', async () => {
     const { database, kalends, call } = await apiScene({ fresh }, {}, { redact: ['args.password'] })
     const large = JSON.stringify({ password: 'secret', text: 'x'.repeat(900_000) })
     for (let index = 0; index < 30; index += 1)
@@ -183,7 +183,7 @@ eachDatabase(({ kind, fresh }) => {
     expect(await ran).toMatchObject({ state: 'success', result: 900_000 })
   })
 
-  it('args beyond the limit are rejected by name and size at every entry point', async () => {
+  it('args beyond the limit are rejected by name and size at every entry point [V5]', async () => {
     const { kalends, call } = await apiScene({ fresh }, {}, { argsLimit: 100 })
     const fits = { text: 'ä'.repeat(44) }
     expect(Buffer.byteLength(JSON.stringify(fits))).toBe(99)

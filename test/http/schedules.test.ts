@@ -81,7 +81,7 @@ eachDatabase((under) => {
     expect((await kalends.jobs.list()).total).toBe(1)
   })
 
-  it('pause and resume work only in the right state, and reset reactivates done schedules', async () => {
+  it('pause and resume work only in the right state, and reset reactivates done schedules [R1]', async () => {
     const { call, database } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const at = (action: string) => call(`POST /api/v1/schedules/s/${action}`)
@@ -180,7 +180,7 @@ eachDatabase((under) => {
     expect(lines.filter(({ fields }) => 'audit' in fields)).toHaveLength(1)
   })
 
-  it('run now returns the job, and a conflict names the unfinished job', async () => {
+  it('run now returns the job, and a conflict names the unfinished job [S9, U3]', async () => {
     const { call, kalends } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const run = await call('POST /api/v1/schedules/s/run', { body: { args: { once: true } } })

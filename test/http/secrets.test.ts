@@ -15,7 +15,7 @@ const LEAK = /hunter2|p@ss|p%40ss|73555/
 const login = task('login', { retries: 1, retryDelay: 1 })
 
 eachDatabase((under) => {
-  it('a path without * applies to each item of an array, also to values too short to search for', async () => {
+  it('a path without * applies to each item of an array, also to values too short to search for [V6]', async () => {
     const { call, kalends } = await apiScene(under, {}, { redact: ['args.accounts.pin', 'args.lists.0'] })
     const given = {
       accounts: [{ pin: 1, name: 'a' }, { pin: { x: 'y' } }, [{ pin: 'z' }]],
@@ -31,7 +31,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get(made.body.id))?.args).toEqual(given)
   })
 
-  it('a secret that a handler throws and logs is in no row, log, event or answer', async () => {
+  it('a secret that a handler throws and logs is in no row, log, event or answer [V6]', async () => {
     const { call, kalends, database, lines } = await apiScene(under, {}, { redact })
     const started = collect(kalends, 'started')
     const settled = collect(kalends, 'settled')
@@ -127,7 +127,7 @@ eachDatabase((under) => {
     expect(text).not.toMatch(LEAK)
   })
 
-  it('an owner sees no stack, no path and no worker; callers without a scope do', async () => {
+  it('an owner sees no stack, no path and no worker; callers without a scope do [V6]', async () => {
     const { call, kalends } = await apiScene(under, {}, { worker: 'the-worker' })
     kalends.handle(task('work', { retries: 0 }), ({ log }) => {
       log.warn('cannot open /srv/app/secrets/key.pem\nsee the manual')
@@ -238,7 +238,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a logged database error contains no statement, and so no args', async () => {
+  it('a logged database error contains no statement, and so no args [V6]', async () => {
     const { kalends, database, lines, call } = await apiScene(under)
     await database.query('DROP TABLE job_log')
     await database.query('DROP TABLE job')

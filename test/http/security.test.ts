@@ -294,7 +294,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     })
   })
 
-  it('an input that is too long is rejected before anything else reads it', async () => {
+  it('an input that is too long is rejected before anything else reads it [L47]', async () => {
     let asked = 0
     if (sqlite === undefined) return
     const { call } = await apiScene(sqlite, {

@@ -57,7 +57,7 @@ async function scene(options: HttpOptions = {}) {
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('failed sign-ins', () => {
-  it('a rejected token is logged with the address, without the token', async () => {
+  it('a rejected token is logged with the address, without the token [V4]', async () => {
     const { send, lines } = await scene()
     const answer = send('wrong-horse-battery', MALLORY, 'POST /api/v1/schedules')
     await vi.advanceTimersByTimeAsync(SIGN_IN_LIMITS.longestDelayMs)
@@ -80,7 +80,7 @@ describe('failed sign-ins', () => {
     expect(JSON.stringify(lines)).not.toContain('wrong-horse')
   })
 
-  it('a rejected token gets its response with a longer delay after each failure, up to a limit', async () => {
+  it('a rejected token gets its response with a longer delay after each failure, up to a limit [V4]', async () => {
     const { send, outcome } = await scene()
     for (const ms of [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]) {
       const seen = outcome(send('wrong', MALLORY))
@@ -143,7 +143,7 @@ it('a request without credentials gets 401 at once, and is not a failure', async
   expect((await send(TOKEN, MALLORY)).status).toBe(200)
 })
 
-it('an operation that a user lacks the permission for is logged with user and address', async () => {
+it('an operation that a user lacks the permission for is logged with user and address [V4]', async () => {
   const { send, lines } = await scene()
   expect((await send(TOKEN, ANN, 'POST /api/v1/schedules/s/run')).status).toBe(403)
   expect(lines).toEqual([

@@ -42,7 +42,7 @@ eachDatabase((under) => {
     expect(times).toEqual(times.toSorted((one, other) => one - other))
   })
 
-  it('a handler that logs how an attempt failed changes nothing', async () => {
+  it('a handler that logs how an attempt failed changes nothing [R14]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(task('liar'), ({ log }) => {

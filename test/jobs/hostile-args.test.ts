@@ -130,7 +130,7 @@ function expectRefused(jobs: readonly Job[], all: readonly string[]): void {
 }
 
 eachDatabase((under) => {
-  it('no args make kalends.prune delete more, or read anything', async () => {
+  it('no args make kalends.prune delete more, or read anything [L45]', async () => {
     const { open, database } = await scene(under)
     // Housekeeping of its own would take none of the rows.
     const kalends = await open({ retention: { age: '36500d' } })
@@ -151,7 +151,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT value FROM secret')).toEqual([{ value: SECRET }])
   })
 
-  it('no args that are not a command make the task command run anything', async () => {
+  it('no args that are not a command make the task command run anything [L45]', async () => {
     const { open, database } = await scene(under)
     const file = join(await temporaryFolder(), 'made')
     const kalends = await open()

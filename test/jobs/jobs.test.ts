@@ -62,7 +62,7 @@ eachDatabase((under) => {
     expect(next > id).toBe(true)
   })
 
-  it('a caller-chosen id is kept; a second submission is a conflict that names it, and the first job stays', async () => {
+  it('a caller-chosen id is kept; a second submission is a conflict that names it, and the first job stays [R13]', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     expect(await jobs.submit(mail, { to: 'first' }, { id: 'order-7' })).toBe('order-7')
@@ -171,7 +171,7 @@ eachDatabase((under) => {
     ['retries', { retries: -1 }],
     ['retryDelay', { retryDelay: '' }],
     ['retryBackoff', { retryBackoff: 'never' }],
-  ])('a wrong %s is rejected, and nothing is stored: %o', async (field, options: SubmitOptions) => {
+  ])('a wrong %s is rejected, and nothing is stored: %o [L65]', async (field, options: SubmitOptions) => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const error: unknown = await jobs.submit(plain, {}, options).catch((reason: unknown) => reason)

@@ -9,7 +9,7 @@ const mail = task('mail', { args: z.object({ to: z.string() }) })
 const blob = task('blob')
 
 eachDatabase((under) => {
-  it('submitMany stores each job with its own options, and returns their ids in order', async () => {
+  it('submitMany stores each job with its own options, and returns their ids in order [R13]', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const runAt = new Date('2039-03-29T01:30:00.123Z')
@@ -59,7 +59,7 @@ eachDatabase((under) => {
       expect(await jobs.get(ids[index] ?? '')).toMatchObject({ args: { to: `${index}` } })
   })
 
-  it('args that need several statements are all stored, or none of them is', async () => {
+  it('args that need several statements are all stored, or none of them is [L39]', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const text = 'größer 😀'.repeat(20_000)

@@ -39,7 +39,7 @@ eachDatabase((under) => {
     ).toEqual([{ n: 700, first: expect.stringContaining('00:01:00') }])
   })
 
-  it('the slot of a pruned job is not submitted again', async () => {
+  it('the slot of a pruned job is not submitted again [R12]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ retention: { age: 1000 } })
     await kalends.schedules.create({ id: 's', task: work, timer: 'yearly' })

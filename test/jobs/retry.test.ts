@@ -105,7 +105,7 @@ eachDatabase((under) => {
     expect((await web.jobs.list({ state: 'waiting' })).total).toBe(2)
   })
 
-  it('a retried job of a schedule whose overlap is no longer allow never runs beside the others', async () => {
+  it('a retried job of a schedule whose overlap is no longer allow never runs beside the others [L43]', async () => {
     const { open, database } = await scene(under)
     const { schedules, jobs } = await open()
     await schedules.create({ id: 's', task: work, timer: 'yearly', overlap: 'allow' })

@@ -200,7 +200,7 @@ function wrapped(error: unknown): Error {
 
 for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
   describe(under.kind, () => {
-    it('submits in a drizzle transaction', async () => {
+    it('submits in a drizzle transaction [R13]', async () => {
       const { open, database } = await scene(under)
       const pool = mysql.createPool(database.url)
       onTestFinished(() => pool.end())
@@ -226,7 +226,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       ['rows as arrays', { rowsAsArray: true }],
       ['rows by table', { nestTables: true }],
       ['values as they come', { typeCast: false }],
-    ])('submits on a connection of mysql2 with promises, with %s', async (_, options) => {
+    ])('submits on a connection of mysql2 with promises, with %s [R13]', async (_, options) => {
       const { open, database } = await scene(under)
       const connection = await connected(database.url, {
         namedPlaceholders: true,
@@ -253,7 +253,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       ['timestamp', '1700000000'],
       ...(under.kind === 'mariadb' ? [['check_constraint_checks', '0']] : []),
     ])(
-      'rejects a connection when its session has %s = %s, by name and with what to do',
+      'rejects a connection when its session has %s = %s, by name and with what to do [L56]',
       async (name, value) => {
         const { open, database } = await scene(under)
         const { jobs } = await open()
@@ -331,7 +331,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       )
     })
 
-    it('submits through a function that runs a statement, whose errors are wrapped twice', async () => {
+    it('submits through a function that runs a statement, whose errors are wrapped twice [R13]', async () => {
       const { open, database } = await scene(under)
       const connection = await connected(database.url)
       await proves(database, await open(), async (work) => {
@@ -463,7 +463,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
       expect((await jobs.list()).total).toBe(0)
     })
 
-    it('submits in a drizzle transaction', async () => {
+    it('submits in a drizzle transaction [R13]', async () => {
       const { open, database } = await scene(under)
       const connection = opened(database)
       const db = proxy(async (sql, params, method) => {

@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const work = task('work', { retries: 0 })
 
 eachDatabase((under) => {
-  it('wait returns the final job with its result, at once if it runs in this process', async () => {
+  it('wait returns the final job with its result, at once if it runs in this process [R13]', async () => {
     const { open } = await scene(under)
     // The poll interval is no help.
     const kalends = await open({ pollInterval: '60s' })

@@ -91,7 +91,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       await work(await open(oldest))
     })
 
-    it('options and sessions of the pool change nothing', async () => {
+    it('options and sessions of the pool change nothing [L21, L56]', async () => {
       const { url } = await database()
       const odd = pool(url, {
         timezone: '+13:00',
@@ -119,7 +119,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       )
     })
 
-    it('what the application leaves behind in its connections harms nothing', async () => {
+    it('what the application leaves behind in its connections harms nothing [S16, L77]', async () => {
       const [own, elsewhere] = [await database(), await database(bare)]
       const leaking = pool(own.url, { connectionLimit: 2 })
       const kalends = await open(leaking, { lease: '1h' })

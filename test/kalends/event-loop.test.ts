@@ -6,7 +6,7 @@ import { eachDatabase } from '../support/databases.ts'
 
 eachDatabase((under) => {
   it.each(['allow', 'replace'])(
-    'a schedule that is always due (overlap %s) leaves the event loop to jobs, timers and the shutdown, and is named',
+    'a schedule that is always due (overlap %s) leaves the event loop to jobs, timers and the shutdown, and is named [L67]',
     async (overlap) => {
       const { open, database } = await scene(under)
       const kalends = await open()

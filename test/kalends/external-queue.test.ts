@@ -37,7 +37,7 @@ async function scene(
   return { app, jobs }
 }
 
-test('a due job is handed over with all that a queue needs, and ends with its report', async () => {
+test('a due job is handed over with all that a queue needs, and ends with its report [S11]', async () => {
   const { app, jobs } = await scene()
   const { schedules, external } = app.kalends
   const settings = { group: 'g', subject: 'invoice 1', submitter: 'ann', priority: 3, args: { of: 'all' } }
@@ -81,7 +81,7 @@ test('while a run is not reported, the next slot is skipped; run now names the j
   expect(reasons.join(' ')).toContain("has been in the external queue 'external' since")
 })
 
-test('maxRuns, onExhausted, after finish and run now work', async () => {
+test('maxRuns, onExhausted, after finish and run now work [S11, X3]', async () => {
   const { app, jobs } = await scene()
   const { schedules, external } = app.kalends
   await schedules.create({ id: 'two', task: work, timer: 'hourly', maxRuns: 2 })
@@ -143,7 +143,7 @@ test('a worker without the option leaves these jobs to the queue', async () => {
   await second[Symbol.asyncDispose]()
 })
 
-test('a failed submit is tried again with the same ids, and the error names the callback', async () => {
+test('a failed submit is tried again with the same ids, and the error names the callback [X2]', async () => {
   const { logger, messages } = collectingLogger()
   const calls: string[][] = []
   let isAway = true
@@ -207,7 +207,7 @@ test('a job that is not reported within its time limit has failed, and the next 
   })
 })
 
-test('only the first report counts', async () => {
+test('only the first report counts [X3]', async () => {
   const { app, jobs } = await scene()
   const settled = collect(app.kalends, 'settled')
   const id = await app.kalends.jobs.submit(work)
@@ -340,7 +340,7 @@ test.each([
   await expect(Kalends.open('sqlite::memory:', options)).rejects.toThrow(`${name}: `)
 })
 
-test('PeriodicScheduler is the same for all tasks, and takes no options without a use', async () => {
+test('PeriodicScheduler is the same for all tasks, and takes no options without a use [X4]', async () => {
   const handed = gate<{ job: Job; context: HandOverContext }>()
   const scheduler = await PeriodicScheduler.open('sqlite::memory:', {
     pollInterval: 50,

@@ -23,7 +23,7 @@ async function life(setUp: (kalends: Kalends) => unknown = () => {}, fails = fal
   return { app, kalends: app.kalends, runs, [Symbol.asyncDispose]: () => app.close() }
 }
 
-test('during a freeze nothing starts; then everything goes on, and nothing is made up', async () => {
+test('during a freeze nothing starts; then everything goes on, and nothing is made up [X6]', async () => {
   await using on = await life((kalends) =>
     kalends.schedules.create({ id: 's', task: work, timer: '*:0/15', catchUp: 10 }),
   )
@@ -163,7 +163,7 @@ test('a freeze of another group changes nothing', async () => {
 })
 
 describe('a preview', () => {
-  test('lists the slots and counts the jobs, and changes nothing', async () => {
+  test('lists the slots and counts the jobs, and changes nothing [R15, X6]', async () => {
     await using on = await life(async (kalends) => {
       await kalends.schedules.create({ id: 's', task: work, timer: 'hourly' })
       await kalends.schedules.create({ id: 'paused', task: work, timer: 'hourly', enabled: false })

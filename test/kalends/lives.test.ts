@@ -51,7 +51,7 @@ const fails = () => {
 }
 
 describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long time', () => {
-  it('a failing run of `every 60s` is retried after 60, 120, 240 … 600 s; the slots in between are one row', async () => {
+  it('a failing run of `every 60s` is retried after 60, 120, 240 … 600 s; the slots in between are one row [R3]', async () => {
     const { test, attempts, history, schedule } = await live({ timer: 'every 60s', retries: 6 }, fails)
     await test.advance('2160s')
     expect(attempts.slice(0, 7)).toEqual([60, 120, 240, 480, 960, 1560, 2160])
@@ -62,7 +62,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     expect(await schedule()).toMatchObject({ status: 'active', runCount: 1, errorCount: 1 })
   })
 
-  it('a success clears the count: the next run has all its retries, and the first delay', async () => {
+  it('a success clears the count: the next run has all its retries, and the first delay [R3]', async () => {
     const { test, attempts, schedule } = await live({ timer: 'every 60s', retries: 2 }, (attempt) => {
       if (attempt % 3 !== 0) throw new Error('not yet')
     })
@@ -104,7 +104,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     expect(await schedule()).toMatchObject({ status: 'active', runCount: 52, errorCount: 52 })
   })
 
-  it('a schedule with maxRuns is done after this many successes; failures do not count', async () => {
+  it('a schedule with maxRuns is done after this many successes; failures do not count [R2]', async () => {
     const { test, attempts, schedule } = await live(
       { timer: 'daily', maxRuns: 10, retries: 0 },
       (attempt) => {
@@ -173,7 +173,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     expect(attempts).toEqual([600, 1200, 4800, 5400, 6000])
   })
 
-  it('a schedule with jitter keeps the same minute of the hour through a whole year', async () => {
+  it('a schedule with jitter keeps the same minute of the hour through a whole year [T9]', async () => {
     const { test, history, kalends } = await live({ timer: 'weekly Europe/Berlin', jitter: '1h' })
     const [first] = await kalends.schedules.elapses('s', { after: test.now(), limit: 1 })
     const minute = (first?.getTime() ?? 0) % 3_600_000
@@ -186,7 +186,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     ).toBe(true)
   })
 
-  it('a schedule with starts and ends is active between them, and done afterwards', async () => {
+  it('a schedule with starts and ends is active between them, and done afterwards [T9]', async () => {
     const { test, history, schedule } = await live({
       timer: 'daily',
       starts: new Date('2026-02-01T00:00Z'),

@@ -42,7 +42,7 @@ const becomes = (kalends: Kalends, status: string) =>
   until(async () => ((await statusOf(kalends)) === status ? true : null))
 
 eachDatabase((under) => {
-  it('replace: the running job gets a stop request, its signal fires, and the new one runs after its end', async () => {
+  it('replace: the running job gets a stop request, its signal fires, and the new one runs after its end [S4, L36]', async () => {
     const on = await scene(under)
     const order: string[] = []
     const reasons: unknown[] = []
@@ -85,7 +85,7 @@ eachDatabase((under) => {
     expect(await statesOf(any)).toEqual(['cancelled', 'success'])
   })
 
-  it('allow: jobs run concurrently, one for each slot', async () => {
+  it('allow: jobs run concurrently, one for each slot [S4, U3]', async () => {
     const on = await scene(under)
     const release = gate()
     const begun: string[] = []
@@ -113,7 +113,7 @@ eachDatabase((under) => {
     await until(async () => ((await any.schedules.get('s'))?.runCount === 4 ? true : null))
   })
 
-  it('pause, resume and reset work only in the right state; each error names the state', async () => {
+  it('pause, resume and reset work only in the right state; each error names the state [R1]', async () => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, () => {})
     await any.schedules.create({ id: 's', task: tick, timer: 'yearly', maxRuns: 1 })
@@ -129,7 +129,7 @@ eachDatabase((under) => {
     await expect(any.schedules.pause('nobody')).rejects.toThrow(/nobody/)
   })
 
-  it('a one-off in the past is rejected, unless it should run now; put of one that has run is accepted', async () => {
+  it('a one-off in the past is rejected, unless it should run now; put of one that has run is accepted [T5]', async () => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, () => {})
     const past = { task: tick, timer: '2020-01-01 09:00' } as const

@@ -36,7 +36,7 @@ async function passed(kalends: Kalends): Promise<Health | null> {
 }
 
 eachDatabase((under) => {
-  it('many workers submit each occurrence once', async () => {
+  it('many workers submit each occurrence once [S3, L1]', async () => {
     const { open, database } = await scene(under)
     const workers = await Promise.all(['a', 'b', 'c'].map((worker) => open({ worker })))
     const runs = new Map<string, number>()
@@ -60,7 +60,7 @@ eachDatabase((under) => {
     expect(attempts).toEqual([{ most: 1 }])
   })
 
-  it('slots missed during downtime are made up once, and the rest is counted, recorded and logged', async () => {
+  it('slots missed during downtime are made up once, and the rest is counted, recorded and logged [S5, L9]', async () => {
     const { open, database } = await scene(under)
     const last = await absence(open, database, 1)
     const { logger, lines } = collectingLogger()
@@ -82,7 +82,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a blocked job can be cancelled, and the jobs behind it still run', async () => {
+  it('a blocked job can be cancelled, and the jobs behind it still run [R4]', async () => {
     const { open, database } = await scene(under)
     await absence(open, database, 3)
     const kalends = await open()
@@ -118,7 +118,7 @@ eachDatabase((under) => {
     expect(messages()).toContain('error: Invalid timer; edit it to continue')
   })
 
-  it('a burst is submitted completely, in batches', async () => {
+  it('a burst is submitted completely, in batches [S10]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ pollInterval: '1s' })
     kalends.handle(tick, () => {})
@@ -139,7 +139,7 @@ eachDatabase((under) => {
     expect(Number(n)).toBe(1200)
   })
 
-  it('a scheduler alone submits, an executor alone runs', async () => {
+  it('a scheduler alone submits, an executor alone runs [S11]', async () => {
     const { open } = await scene(under)
     const scheduler = await open({ worker: 'scheduler' })
     const executor = await open({ worker: 'executor' })
@@ -165,7 +165,7 @@ eachDatabase((under) => {
     expect(executor.health().loops.map(({ name }) => name)).not.toContain('scheduler')
   })
 
-  it('args of a schedule are read when it is submitted, and validated when it runs', async () => {
+  it('args of a schedule are read when it is submitted, and validated when it runs [L11]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const dated = task('dated', { args: z.object({ since: z.coerce.date<Date>() }) })
@@ -177,7 +177,7 @@ eachDatabase((under) => {
     expect((await ended(kalends, await kalends.schedules.runNow('s'))).result).toBe(2)
   })
 
-  it('health is ok while the loops work, and has the worker and its running jobs', async () => {
+  it('health is ok while the loops work, and has the worker and its running jobs [L30]', async () => {
     const { open } = await scene(under)
     const kalends = await open({ worker: 'w' })
     const release = gate()

@@ -13,7 +13,7 @@ const run = promisify(execFile)
 const ZONES = ['UTC', 'Pacific/Kiritimati', 'America/St_Johns', 'Australia/Lord_Howe', 'Europe/Berlin']
 
 eachDatabase((under) => {
-  it('processes in all zones store, read and plan the same instants', async () => {
+  it('processes in all zones store, read and plan the same instants [L21]', async () => {
     const { database } = await scene(under)
     const offsets: unknown[] = []
     for (const [index, zone] of ZONES.entries()) {

@@ -125,7 +125,7 @@ const planned = fc
   })
 
 describe('for any timer', () => {
-  test('a planned row is never reported while the clock goes on, or is set back by up to a minute', () => {
+  test('a planned row is never reported while the clock goes on, or is set back by up to a minute [S14]', () => {
     fc.assert(
       fc.property(planned, fc.integer({ min: -60_000, max: 4 * HOUR }), ({ row, now }, passed) => {
         const later = new Date(now.getTime() + passed)
@@ -136,7 +136,7 @@ describe('for any timer', () => {
     )
   })
 
-  test('a row that was planned while the clock was a year ahead is reported, until it is planned again', () => {
+  test('a row that was planned while the clock was a year ahead is reported, until it is planned again [S14]', () => {
     fc.assert(
       fc.property(planned, ({ row, now }) => {
         fc.pre(row.nextRunAt !== null && row.timer !== 'yearly')

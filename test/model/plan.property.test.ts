@@ -85,7 +85,7 @@ function required(planned: Plan | null): Plan {
 const times = (slots: readonly { readonly slot: Date }[]) => slots.map(({ slot }) => slot.getTime())
 
 describe('during absences, overlaps and changes of the clock', () => {
-  test('each slot is decided exactly once, on time and in order', () => {
+  test('each slot is decided exactly once, on time and in order [S3]', () => {
     fc.assert(
       fc.property(life, ({ row: first, period, start, steps }) => {
         let now = start
@@ -147,7 +147,7 @@ describe('during absences, overlaps and changes of the clock', () => {
     )
   })
 
-  test('after a downtime, as many runs as catch_up says, whenever the worker returns', () => {
+  test('after a downtime, as many runs as catch_up says, whenever the worker returns [S5]', () => {
     const timers = [
       ['cron * * * * *', MINUTE],
       ['hourly', HOUR],
@@ -175,7 +175,7 @@ describe('during absences, overlaps and changes of the clock', () => {
     )
   })
 
-  test('a slot on time never counts as missed, and a later pass changes nothing', () => {
+  test('a slot on time never counts as missed, and a later pass changes nothing [L4]', () => {
     fc.assert(
       fc.property(life, fc.integer({ min: 0, max: MISSED_AFTER_MS }), ({ row: first, start }, late) => {
         const row = applied(first, required(plan(first, at(start))))
@@ -230,7 +230,7 @@ describe('who set nextrun decides what it stands for', () => {
   )
   const anyJitter = fc.constantFrom(0, 0, 1, 1000, 7 * MINUTE)
 
-  test('the next elapse after any instant is an elapse: what the planner wrote is never planned again', () => {
+  test('the next elapse after any instant is an elapse: what the planner wrote is never planned again [S14]', () => {
     fc.assert(
       fc.property(
         anyTimer,
@@ -323,7 +323,7 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
-  test('a slot of a clock that was ahead is replaced by the newest slot that is not after now', () => {
+  test('a slot of a clock that was ahead is replaced by the newest slot that is not after now [L68]', () => {
     fc.assert(
       fc.property(anyRow, start, (given, now) => {
         const row = { ...given, nextRunAt: null }
@@ -337,7 +337,7 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
-  test('an edit fires nothing and is planned from now', () => {
+  test('an edit fires nothing and is planned from now [S6, L14]', () => {
     fc.assert(
       fc.property(anyRow, start, fc.boolean(), fc.constantFrom(...TIMERS), (given, now, active, [timer]) => {
         const row = edited({ ...given, definition: 'before', plannedDefinition: 'before' }, timer)

@@ -23,12 +23,12 @@ describe('a schedule that is due', () => {
     })
   })
 
-  test('a schedule is due at its exact millisecond, and not one before', () => {
+  test('a schedule is due at its exact millisecond, and not one before [S1, L5]', () => {
     expect(shown(plan(hourly, at('2026-03-01T08:59:59.999Z')))).toBe('not due')
     expect(shown(plan(hourly, at('2026-03-01T09:00:00.000Z')))).toMatchObject({ runs: ['2026-03-01 09:00'] })
   })
 
-  test('a pass that is too early changes nothing, so that no slot is lost', () => {
+  test('a pass that is too early changes nothing, so that no slot is lost [L4, L5]', () => {
     expect(plan(hourly, at('2026-03-01T08:30Z'))).toBeNull()
     expect(plan(hourly, at('2025-01-01T00:00Z'))).toBeNull()
   })
@@ -40,14 +40,14 @@ describe('a schedule that is due', () => {
     ])
   })
 
-  test('after its last run time, a schedule is idle done, and not due again', () => {
+  test('after its last run time, a schedule is idle done, and not due again [L6]', () => {
     const once = schedule({ timer: '2026-03-01 09:00', nextRunAt: new Date('2026-03-01T09:00Z') })
     const planned = plan(once, at('2026-03-01T09:00Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: 'done' })
     if (planned !== null) expect(plan(applied(once, planned), at('2036-01-01'))).toBeNull()
   })
 
-  test('planning uses the clock that is passed in, never the clock of this machine', () => {
+  test('planning uses the clock that is passed in, never the clock of this machine [L22]', () => {
     vi.useFakeTimers({ now: new Date('2031-07-31T23:59Z') })
     const monthly = schedule({ timer: 'monthly', nextRunAt: new Date('2026-03-01T00:00Z') })
     expect(shown(plan(monthly, at('2026-03-01T00:00:01Z')))).toMatchObject({
@@ -56,7 +56,7 @@ describe('a schedule that is due', () => {
     })
   })
 
-  test('a slot is never used twice, even if nextrun is not later than the last slot', () => {
+  test('a slot is never used twice, even if nextrun is not later than the last slot [L8]', () => {
     const back = schedule({ ...hourly, lastSlot: new Date('2026-03-01T09:01Z') })
     const planned = plan(back, at('2026-03-01T09:00Z'))
     expect(planned?.runs.map(({ slot }) => slot.toISOString())).toEqual(['2026-03-01T09:01:00.001Z'])
@@ -84,7 +84,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('by default the newest missed slot is made up, the others are counted and recorded', () => {
+  test('by default the newest missed slot is made up, the others are counted and recorded [L10]', () => {
     expect(shown(plan(hourly, at('2026-03-01T13:30Z')))).toEqual({
       runs: ['2026-03-01 13:00 after 4'],
       skips: ['4 missed to 2026-03-01 12:00'],
@@ -108,7 +108,7 @@ describe('missed slots', () => {
     expect(plan(everySecond, at('2026-03-01T09:02:02Z'))?.skips).toMatchObject([{ wasAway: true }])
   })
 
-  test('catch_up 0 makes up none', () => {
+  test('catch_up 0 makes up none [S5]', () => {
     expect(shown(plan({ ...hourly, catchUp: 0 }, at('2026-03-01T13:30Z')))).toEqual({
       runs: [],
       skips: ['5 missed to 2026-03-01 13:00'],
@@ -121,7 +121,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('catch_up n makes up the newest n, in order, one after another', () => {
+  test('catch_up n makes up the newest n, in order, one after another [S5]', () => {
     expect(shown(plan({ ...hourly, catchUp: 3 }, at('2026-03-01T13:30Z')))).toEqual({
       runs: ['2026-03-01 11:00 after 2', '2026-03-01 12:00 blocked', '2026-03-01 13:00 blocked'],
       skips: ['2 missed to 2026-03-01 10:00'],
@@ -129,14 +129,14 @@ describe('missed slots', () => {
     })
   })
 
-  test('a weekend is never made up all at once', () => {
+  test('a weekend is never made up all at once [L10]', () => {
     const minutely = schedule({ timer: 'minutely', nextRunAt: new Date('2026-02-27T18:00Z') })
     const planned = plan(minutely, at('2026-03-02T08:00Z'))
     expect(planned?.runs).toHaveLength(1)
     expect(planned?.skips[0]?.count).toBe(62 * 60)
   })
 
-  test('downtime of weeks loses no weekly run', () => {
+  test('downtime of weeks loses no weekly run [L9]', () => {
     const weekly = schedule({ timer: 'Mon 9:00', nextRunAt: new Date('2026-03-02T09:00Z') })
     expect(shown(plan(weekly, at('2026-03-05T12:00Z')))).toMatchObject({
       runs: ['2026-03-02 09:00'],
@@ -195,7 +195,7 @@ describe('missed slots', () => {
 })
 
 describe('while a job is unfinished', () => {
-  test('the slot is skipped and recorded', () => {
+  test('the slot is skipped and recorded [S4, L3]', () => {
     expect(shown(plan(hourly, at('2026-03-01T09:00Z', true)))).toEqual({
       runs: [],
       skips: ['1 overlap to 2026-03-01 09:00'],
@@ -482,7 +482,7 @@ describe('every … after finish', () => {
 })
 
 describe('starts and ends', () => {
-  test('no slot is before starts or after ends; both are included', () => {
+  test('no slot is before starts or after ends; both are included [T9]', () => {
     const row = inserted({
       timer: 'hourly',
       starts: new Date('2026-03-02T08:00Z'),
@@ -513,7 +513,7 @@ describe('edits', () => {
     })
   })
 
-  test('a changed timer is planned from now, not from the last run', () => {
+  test('a changed timer is planned from now, not from the last run [L14]', () => {
     const daily = schedule({
       timer: '23:00',
       nextRunAt: new Date('2026-03-01T23:00Z'),
@@ -526,7 +526,7 @@ describe('edits', () => {
     })
   })
 
-  test('a pause is not downtime', () => {
+  test('a pause is not downtime [S7]', () => {
     const paused = { ...hourly, enabled: false, definition: 'disabled hourly' }
     const planned = plan(paused, at('2026-03-01T09:30Z'))
     expect(planned).toMatchObject({ runs: [], skips: [], nextRunAt: null, idle: null })
@@ -547,7 +547,7 @@ describe('edits', () => {
     expect(shown(plan(ahead, at('2026-03-01T09:10Z')))).toMatchObject({ runs: [], next: '2026-03-01 12:30' })
   })
 
-  test('nextrun NULL means plan now, not never', () => {
+  test('nextrun NULL means plan now, not never [L44]', () => {
     expect(shown(plan({ ...hourly, nextRunAt: null }, at('2026-03-01T09:30Z')))).toMatchObject({
       next: '2026-03-01 10:00',
     })
@@ -556,7 +556,7 @@ describe('edits', () => {
     })
   })
 
-  test('an edit clears idle', () => {
+  test('an edit clears idle [L6]', () => {
     const done = schedule({
       timer: '2026-03-01 09:00',
       idle: 'done',
@@ -677,7 +677,7 @@ describe('after the zone data changed', () => {
     schedule({ timer, nextRunAt: new Date(nextRunAt), lastSlot: new Date(lastSlot) })
   const summer = '2026-07-02'
 
-  test('a nextrun that is an hour early runs once, on time', () => {
+  test('a nextrun that is an hour early runs once, on time [S14]', () => {
     const early = daily(`${summer}T06:00Z`, '2026-07-01T06:00Z')
     const planned = plan(early, at(`${summer}T06:00Z`))
     expect(shown(planned)).toEqual({ runs: [], skips: [], next: '2026-07-02 07:00' })
@@ -690,7 +690,7 @@ describe('after the zone data changed', () => {
     })
   })
 
-  test('a nextrun that is an hour late runs at once, for the slot of that day', () => {
+  test('a nextrun that is an hour late runs at once, for the slot of that day [S14]', () => {
     const late = daily(`${summer}T08:00Z`, '2026-07-01T08:00Z')
     expect(plan(late, at(`${summer}T07:00Z`))).toBeNull()
     expect(shown(plan(late, at(`${summer}T08:00Z`)))).toEqual({
@@ -786,7 +786,7 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('a nextrun equal to the last slot means now, and is not ignored as a duplicate', () => {
+  test('a nextrun equal to the last slot means now, and is not ignored as a duplicate [L44]', () => {
     expect(shown(plan(byHand('2026-03-01T08:00Z'), at('2026-03-01T08:20Z')))).toMatchObject({
       runs: ['2026-03-01 08:20'],
     })
@@ -817,7 +817,7 @@ describe('a nextrun set manually', () => {
 })
 
 describe('a timer that cannot be planned', () => {
-  test('is idle invalid with the error, and affects nothing else until it is edited', () => {
+  test('is idle invalid with the error, and affects nothing else until it is edited [S8, L17]', () => {
     const row = edited(hourly, 'hurly')
     const planned = plan(row, at('2026-03-01T09:00Z'))
     expect(planned).toMatchObject({ runs: [], skips: [], nextRunAt: null, idle: 'invalid' })
@@ -863,7 +863,7 @@ test('jobs that cannot be written for a permanent reason become one skip with th
 })
 
 describe('when the clocks change', () => {
-  test('a repeated hour runs once: no repeated firing, no second run at the same minute', () => {
+  test('a repeated hour runs once: no repeated firing, no second run at the same minute [L19]', () => {
     // In Berlin the clock shows 02:00 to 02:59 twice, the second time from 01:00 UTC on.
     const minutely = schedule({
       timer: 'minutely Europe/Berlin',
@@ -909,7 +909,7 @@ describe('when the clocks change', () => {
     })
   })
 
-  test('a time in a gap does not run and does not end the schedule', () => {
+  test('a time in a gap does not run and does not end the schedule [L20]', () => {
     const row = schedule({ timer: '02:30 Europe/Berlin', nextRunAt: new Date('2024-03-30T01:30Z') })
     expect(shown(plan(row, at('2024-03-30T01:30Z')))).toMatchObject({ next: '2024-04-01 00:30' })
     expect(shown(plan(row, at('2024-03-31T12:00Z')))).toEqual({

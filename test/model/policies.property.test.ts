@@ -245,7 +245,7 @@ function chosenOf(overlap: Overlap, open: OpenJobs, kept: number): number {
 }
 
 describe('with any policies', () => {
-  test('each slot becomes one run or is counted in a skip with its reason; the policies hold at each step', () => {
+  test('each slot becomes one run or is counted in a skip with its reason; the policies hold at each step [S3]', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...TIMERS),
@@ -341,7 +341,7 @@ describe('with any policies', () => {
     )
   })
 
-  test('the plan is valid for any open jobs at any time', () => {
+  test('the plan is valid for any open jobs at any time [S4]', () => {
     const open = fc.record({ waiting: fc.nat(2), blocked: fc.nat(2), running: fc.nat(2) })
     fc.assert(
       fc.property(
@@ -389,7 +389,7 @@ describe('jitter', () => {
   const ids = fc.string({ minLength: 1, maxLength: 40 })
   const spans = fc.integer({ min: 1, max: 2 ** 31 - 1 })
 
-  test('jitter is the same in each pass, not negative and less than the limit', () => {
+  test('jitter is the same in each pass, not negative and less than the limit [T9]', () => {
     fc.assert(
       fc.property(ids, spans, (id, span) => {
         const shift = jitterShiftMs(id, span)
@@ -402,7 +402,7 @@ describe('jitter', () => {
     )
   })
 
-  test('jitter spreads a thousand schedules with the same timer over its span', () => {
+  test('jitter spreads a thousand schedules with the same timer over its span [T9]', () => {
     const tenths = Array.from({ length: 1000 }, (_, index) =>
       Math.floor((10 * jitterShiftMs(`s${index}`, HOUR)) / HOUR),
     )
@@ -443,7 +443,7 @@ describe('the end of a run', () => {
     )
   })
 
-  test('a run that failed for good makes a schedule dead with on_exhausted stop, and never otherwise', () => {
+  test('a run that failed for good makes a schedule dead with on_exhausted stop, and never otherwise [R2]', () => {
     fc.assert(
       fc.property(finishing, fc.boolean(), open, now, (row, failed, left, end) => {
         fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting-finish' || row.idle === 'done'))

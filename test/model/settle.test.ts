@@ -9,18 +9,18 @@ const lost: AttemptEnd = { kind: 'lost', error: 'the worker is gone' }
 const released: AttemptEnd = { kind: 'released' }
 
 describe('retries', () => {
-  test('retries wait twice as long each time, up to ten times the first delay', () => {
+  test('retries wait twice as long each time, up to ten times the first delay [R3]', () => {
     const seconds = Array.from({ length: 7 }, (_, index) => retryDelayOf(index + 1, DEFAULT_POLICY) / 1000)
     expect(seconds).toEqual([60, 120, 240, 480, 600, 600, 600])
     expect(retryDelayOf(2000, DEFAULT_POLICY)).toBe(600_000)
   })
 
-  test('retries wait the same time each time if the backoff is fixed', () => {
+  test('retries wait the same time each time if the backoff is fixed [R3]', () => {
     const policy = { retryDelay: 5000, retryBackoff: 'fixed' } as const
     expect([1, 2, 9].map((retry) => retryDelayOf(retry, policy))).toEqual([5000, 5000, 5000])
   })
 
-  test('come earlier or later by the factor of the attempt, which is at most 10 %', () => {
+  test('come earlier or later by the factor of the attempt, which is at most 10 % [X7]', () => {
     for (const kind of [failure, timeout])
       expect(settle({ ...kind, delayFactor: 1.05 }, 1, DEFAULT_POLICY, false)).toMatchObject({
         delayMs: 63_000,
@@ -61,7 +61,7 @@ describe('retries', () => {
 })
 
 describe('a job whose worker was lost', () => {
-  test('a lost attempt is retried by another worker at once, and counts', () => {
+  test('a lost attempt is retried by another worker at once, and counts [R8]', () => {
     expect(settle(lost, 1, DEFAULT_POLICY, false)).toEqual({
       state: 'waiting',
       delayMs: 0,

@@ -210,7 +210,7 @@ describe('drizzle-kit', () => {
 
   eachDatabase((under) => {
     it(
-      "push, pull, generate and migrate leave Kalends' tables and rows alone",
+      "push, pull, generate and migrate leave Kalends' tables and rows alone [E2, L62]",
       async () => {
         const database = await emptyDatabase(under)
         const place = asInTheGuide(database)

@@ -99,7 +99,7 @@ const longest = 600_000
 const tryPackage = join(root, 'scripts/try-package.mjs')
 
 test.each(['express', 'jest-nest', 'next', 'types', 'vite-ssr'])(
-  'the application %s works',
+  'the application %s works [E1, E3, L63]',
   async (application) => {
     const { stdout } = await run(process.execPath, [tryPackage, join(folder, tarball), application])
     expect(stdout).toContain(`The application '${application}' works`)

@@ -86,7 +86,7 @@ eachDatabase((under) => {
       return { on, now }
     }
 
-    it('a schedule that is not declared any more is retired: it has no further run, is reported, and its row stays unchanged', async () => {
+    it('a schedule that is not declared any more is retired: it has no further run, is reported, and its row stays unchanged [D5]', async () => {
       const { on, now } = await deployTwice()
       expect(await now.kalends.schedules.get('goes')).toMatchObject({
         status: 'retired',
@@ -119,7 +119,7 @@ eachDatabase((under) => {
       expect(await on.database.query('SELECT id FROM job')).toEqual([])
     })
 
-    it('a schedule that an admin has paused stays paused when it is retired and reactivated', async () => {
+    it('a schedule that an admin has paused stays paused when it is retired and reactivated [D4]', async () => {
       const on = await deploys(under)
       const old = await live(on, 'w', [monthly('goes')])
       await on.database.query('UPDATE periodic_task SET enabled = 0')
@@ -153,7 +153,7 @@ eachDatabase((under) => {
       })
     })
 
-    it("with onRemoved 'delete' the schedule is deleted, and its history stays", async () => {
+    it("with onRemoved 'delete' the schedule is deleted, and its history stays [D5]", async () => {
       const on = await deploys(under)
       const old = await live(on, 'w', [monthly('stays'), monthly('goes')], { onRemoved: 'delete' })
       await ended(old.kalends, await old.kalends.schedules.runNow('goes'))
@@ -164,7 +164,7 @@ eachDatabase((under) => {
       expect(now.messages()).toContain("warn: Schedule 'goes' is not declared any more: it is deleted")
     })
 
-    it("with onRemoved 'keep' the schedule continues", async () => {
+    it("with onRemoved 'keep' the schedule continues [D5]", async () => {
       const { on, now } = await deployTwice('keep')
       await on.laterPass(now)
       expect(await now.kalends.schedules.get('goes')).toMatchObject({ status: 'active', waitingFor: null })
@@ -175,7 +175,7 @@ eachDatabase((under) => {
   })
 
   describe('a rolling deploy', () => {
-    it('an older version never undoes a newer one; what only the older declares continues until its last worker is gone', async () => {
+    it('an older version never undoes a newer one; what only the older declares continues until its last worker is gone [D5, L15]', async () => {
       const on = await deploys(under)
       const old = await live(on, 'old-1', [monthly('a'), monthly('b')])
       await isPlanned(old, 'b')
@@ -260,7 +260,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('two services with separate sets never touch each other, whichever is running', async () => {
+  it('two services with separate sets never touch each other, whichever is running [D2, L15]', async () => {
     const on = await deploys(under)
     const mail = await live(on, 'mail', [yearly('send')], { set: 'mail' })
     const shop = await live(on, 'shop', [yearly('bill')], { set: 'shop', onRemoved: 'delete' })
@@ -279,7 +279,7 @@ eachDatabase((under) => {
   })
 
   describe('a declared row that is deleted or edited while workers run', () => {
-    it('a deleted declared row is recreated in a later pass, without backlog and without a first run', async () => {
+    it('a deleted declared row is recreated in a later pass, without backlog and without a first run [D6]', async () => {
       const on = await deploys(under)
       const up = await live(on, 'w', [{ ...monthly('a'), catchUp: 100, firstRun: 'now' as const }])
       await until(async () => ((await up.kalends.schedules.get('a'))?.runCount === 1 ? true : null))
@@ -304,7 +304,7 @@ eachDatabase((under) => {
     const runsOf = async ({ kalends }: Deployed, id: string) =>
       (await kalends.jobs.list({ scheduleId: id })).items.filter(({ state }) => state !== 'skipped').length
 
-    it('a new schedule waits for its next run time by default; now runs it at once, only when the row is new', async () => {
+    it('a new schedule waits for its next run time by default; now runs it at once, only when the row is new [D8]', async () => {
       const on = await deploys(under)
       const code = [
         { ...monthly('a'), timer: 'yearly' },
@@ -321,7 +321,7 @@ eachDatabase((under) => {
       expect(await again.kalends.schedules.get('b')).toMatchObject({ status: 'active' })
     })
 
-    it('if-due runs at once only if the timer has elapsed in the current minute', async () => {
+    it('if-due runs at once only if the timer has elapsed in the current minute [D8]', async () => {
       const on = await deploys(under)
       const [clock] = await on.database.query(
         under.kind === 'sqlite'
@@ -348,7 +348,7 @@ eachDatabase((under) => {
   })
 
   describe("Kalends' own housekeeping", () => {
-    it('housekeeping is a declared set of every worker with an executor', async () => {
+    it('housekeeping is a declared set of every worker with an executor [D9]', async () => {
       const { open } = await scene(under)
       const kalends = await open({ retention: {} })
       await kalends.start()
@@ -361,7 +361,7 @@ eachDatabase((under) => {
       expect(() => kalends.declare('kalends', [])).toThrow()
     })
 
-    it('housekeeping prunes by age, and by count for each schedule; unfinished jobs stay', async () => {
+    it('housekeeping prunes by age, and by count for each schedule; unfinished jobs stay [D9]', async () => {
       const { open, database } = await scene(under)
       const kalends = await open({ retention: { age: '1d', perSchedule: 3 } })
       kalends.handle(report, () => {})

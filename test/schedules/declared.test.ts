@@ -35,7 +35,7 @@ async function deploy(
 }
 
 eachDatabase((under) => {
-  it('a new set is in the database after start; the id defaults to the name of the task', async () => {
+  it('a new set is in the database after start; the id defaults to the name of the task [D1]', async () => {
     const { open } = await scene(under)
     const { messages } = await deploy(open, (kalends) => {
       kalends.declare('housekeeping', [
@@ -55,7 +55,7 @@ eachDatabase((under) => {
     expect(messages).toContain("info: Declared schedule 'weekly-report' is new")
   })
 
-  it('a change in code updates the row, logged with the differences; unchanged rows are not written', async () => {
+  it('a change in code updates the row, logged with the differences; unchanged rows are not written [D1]', async () => {
     const { open } = await scene(under)
     await deploy(open, (kalends) => {
       kalends.declare('set', [
@@ -104,7 +104,7 @@ eachDatabase((under) => {
     )
   })
 
-  it('a schedule that an admin has disabled stays disabled through restarts and changes', async () => {
+  it('a schedule that an admin has disabled stays disabled through restarts and changes [D4, L12]', async () => {
     const { open, database } = await scene(under)
     await deploy(open, (kalends) => kalends.declare('set', [{ task: report, timer: 'daily', enabled: true }]))
     await database.query('UPDATE periodic_task SET enabled = 0')
@@ -115,7 +115,7 @@ eachDatabase((under) => {
     expect(await (await open()).schedules.get('report')).toMatchObject({ enabled: false, status: 'paused' })
   })
 
-  it('a schedule with an unchanged timer keeps its next run through a restart, and a due run happens', async () => {
+  it('a schedule with an unchanged timer keeps its next run through a restart, and a due run happens [D3, L9, L12]', async () => {
     const { open, database } = await scene(under)
     const first = await open()
     first.handle(report, () => {})
@@ -138,7 +138,7 @@ eachDatabase((under) => {
     expect(job).toMatchObject({ state: 'success', slot: new Date('2026-01-01T00:00:00Z') })
   })
 
-  it('a changed timer is planned from now and does not fire because of the deploy', async () => {
+  it('a changed timer is planned from now and does not fire because of the deploy [S6, D3]', async () => {
     const { open } = await scene(under)
     const first = await open()
     first.handle(report, () => {})
@@ -156,7 +156,7 @@ eachDatabase((under) => {
     expect(plan.nextRunAt?.getTime()).toBeGreaterThan(Date.now())
   })
 
-  it('rows of users and SQL are never touched; if one has a declared id, it stays, and the conflict is reported', async () => {
+  it('rows of users and SQL are never touched; if one has a declared id, it stays, and the conflict is reported [D2]', async () => {
     const { open, database } = await scene(under)
     const web = await open({ worker: 'web' })
     await web.schedules.create({ id: 'report', task: 'report', timer: 'monthly', args: { by: 'a user' } })
@@ -185,7 +185,7 @@ eachDatabase((under) => {
     expect(settings(after)).toEqual(settings(before))
   })
 
-  it('sets do not touch each other', async () => {
+  it('sets do not touch each other [D2]', async () => {
     const { open } = await scene(under)
     await deploy(open, (kalends) => {
       kalends.declare('one', [{ id: 'a', task: report, timer: 'daily' }])
@@ -218,7 +218,7 @@ eachDatabase((under) => {
     expect(messages).toContainEqual(expect.stringContaining("warn: Schedule 'goes' is not declared any more"))
   })
 
-  it('a declared row that was deleted is recreated at the next start, without backlog', async () => {
+  it('a declared row that was deleted is recreated at the next start, without backlog [D6]', async () => {
     const { open, database } = await scene(under)
     const code = (kalends: Kalends) =>
       kalends.declare('set', [{ task: report, timer: 'monthly', catchUp: 100 }])
@@ -240,7 +240,7 @@ eachDatabase((under) => {
     expect(await web.schedules.get('report')).toMatchObject({ timer: 'daily', declaredBy: 'set' })
   })
 
-  it('all problems of all sets are in one error; nothing is written and no worker is registered', async () => {
+  it('all problems of all sets are in one error; nothing is written and no worker is registered [D7]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, () => {})
@@ -305,7 +305,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT COUNT(*) AS n FROM worker')).toEqual([{ n: 4 }])
   })
 
-  it('a restart leaves a mark and a running job of another worker alone', async () => {
+  it('a restart leaves a mark and a running job of another worker alone [L12]', async () => {
     const { open } = await scene(under)
     const release = gate()
     const code = (kalends: Kalends, handler: () => unknown) => {

@@ -190,7 +190,7 @@ eachDatabase((under) => {
         /^Its last slot, Wed 2098-01-01 01:00:00 \+00:00 \(UTC\), is in the future, because the database's clock was ahead\. Pause/,
       ],
     ],
-  ])('explains the state: %s', async (_, timer, columns, expected) => {
+  ])('explains the state: %s [S12]', async (_, timer, columns, expected) => {
     const stage = await opened()
     await schedule(stage, timer, columns)
     const reasons = await stage.reasons()
@@ -248,7 +248,7 @@ eachDatabase((under) => {
       /^The job the-job has been waiting since .* for a worker with free capacity\.$/,
     ],
     ['blocked', 'blocked', {}, ['work'], /^The job the-job waits for the end of the previous job\.$/],
-  ])('explains an unfinished job: %s', async (_, state, columns, tasks, expected) => {
+  ])('explains an unfinished job: %s [S12]', async (_, state, columns, tasks, expected) => {
     const stage = await opened()
     await schedule(stage, '2099-01-05 08:00', { nextrun: '2099-01-05 08:00:00.000' })
     await job(stage.database, '2026-01-01 01:00:00.000', state, columns)
@@ -256,7 +256,7 @@ eachDatabase((under) => {
     expect((await stage.reasons())[1]).toMatch(expected)
   })
 
-  it('explains that no live worker handles a task, before a job waits for it', async () => {
+  it('explains that no live worker handles a task, before a job waits for it [S8]', async () => {
     const stage = await opened()
     await schedule(stage, '2099-01-05 08:00', { nextrun: '2099-01-05 08:00:00.000' })
     await worker(stage.database, ['other'])
@@ -346,7 +346,7 @@ eachDatabase((under) => {
       /^Nothing is recorded for .*: it was paused, retired or had another timer then, its history was pruned/,
     ],
     ['success', '2026-01-01 09:00:00.000', {}, /^Nothing is recorded for/],
-  ])('explains a time with a job that is %s for %s %j', async (state, slot, columns, expected) => {
+  ])('explains a time with a job that is %s for %s %j [S12]', async (state, slot, columns, expected) => {
     const stage = await opened()
     await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
     await job(stage.database, slot, state, columns)
@@ -356,7 +356,7 @@ eachDatabase((under) => {
       ).toMatch(expected)
   })
 
-  it('explains a time without any job', async () => {
+  it('explains a time without any job [S12]', async () => {
     const stage = await opened()
     await schedule(stage, 'hourly', {
       nextrun: '2026-01-01 10:00:00.000',
@@ -408,7 +408,7 @@ eachDatabase((under) => {
     expect((await stage.reasons('2026-01-01T09:59:00Z'))[0]).toContain('the job j599 succeeded')
   })
 
-  it('explains a live schedule while its job runs, and afterwards', async () => {
+  it('explains a live schedule while its job runs, and afterwards [S12]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const hold = gate()

@@ -114,7 +114,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('put creates, updates what differs, and is idempotent', async () => {
+  it('put creates, updates what differs, and is idempotent [U2]', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     const input = { task: cleanup, timer: 'daily', args: { days: 3 }, summary: 'once' }
@@ -151,7 +151,7 @@ eachDatabase((under) => {
     expect(await schedules.get('b')).toMatchObject({ status: 'paused' })
   })
 
-  it('two concurrent puts of the same new id agree', async () => {
+  it('two concurrent puts of the same new id agree [U2]', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     const results = await Promise.all(
@@ -243,7 +243,7 @@ eachDatabase((under) => {
     expect(await schedules.resume('a')).toMatchObject({ enabled: true, status: 'active' })
   })
 
-  it('a paused schedule has no next run, and a pause is not downtime', async () => {
+  it('a paused schedule has no next run, and a pause is not downtime [R1]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, () => {})
@@ -259,7 +259,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.history('a')).toEqual([])
   })
 
-  it('a schedule paused in SQL stops within the poll interval', async () => {
+  it('a schedule paused in SQL stops within the poll interval [S7]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, () => {})
@@ -275,7 +275,7 @@ eachDatabase((under) => {
   })
 
   it.each(['update', 'put', 'SQL'] as const)(
-    'a timer changed by %s is planned from now and never fires because of the edit',
+    'a timer changed by %s is planned from now and never fires because of the edit [S6, L13]',
     async (how) => {
       const { open, database } = await scene(under)
       const kalends = await open()
@@ -329,7 +329,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, plan.runs[0]?.jobId ?? '')).toMatchObject({ state: 'success', missed: 0 })
   })
 
-  it('runNow submits a run beside the timer, also of a paused schedule, and keeps the next run', async () => {
+  it('runNow submits a run beside the timer, also of a paused schedule, and keeps the next run [S9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, ({ args }) => args.days)
@@ -359,7 +359,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('a')).toMatchObject({ status: 'paused', runCount: 2 })
   })
 
-  it('runNow while a job is unfinished is a conflict that names the job and its state', async () => {
+  it('runNow while a job is unfinished is a conflict that names the job and its state [S9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const release = gate()
@@ -380,7 +380,7 @@ eachDatabase((under) => {
     await kalends.schedules.runNow('a')
   })
 
-  it('of many concurrent runNow calls, one succeeds', async () => {
+  it('of many concurrent runNow calls, one succeeds [S9]', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     await one.schedules.create({ id: 'a', task: cleanup, timer: 'yearly' })
@@ -408,7 +408,7 @@ eachDatabase((under) => {
     expect(await schedules.elapses('a')).toEqual([new Date('2030-01-01T00:00:00Z')])
   })
 
-  it('an unreadable timer is idle invalid with its error, and recovers when it is edited', async () => {
+  it('an unreadable timer is idle invalid with its error, and recovers when it is edited [S8]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await kalends.start()

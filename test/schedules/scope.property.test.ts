@@ -127,7 +127,7 @@ async function fill(kalends: Kalends, database: TestDatabase): Promise<void> {
 }
 
 eachDatabase((under) => {
-  it('random calls with ids of other owners read nothing and change nothing outside the scope', {
+  it('random calls with ids of other owners read nothing and change nothing outside the scope [U1, L18]', {
     timeout: 120_000,
   }, async () => {
     const { open, database } = await scene(under)

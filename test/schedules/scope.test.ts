@@ -50,7 +50,7 @@ eachDatabase((under) => {
     expect(await anna.jobs.get(id)).toMatchObject({ state: 'cancelled' })
   })
 
-  it('group and submitter are set by the scope, for any input', async () => {
+  it('group and submitter are set by the scope, for any input [U1]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules, jobs } = kalends.scope({ group: 'shop', submitter: 'anna', tasks })
@@ -109,7 +109,7 @@ eachDatabase((under) => {
     expect(await kalends.scope({ group: 'Shop' }).schedules.get('a')).toBeNull()
   })
 
-  it('owners choose ids independently: each has its own namespace', async () => {
+  it('owners choose ids independently: each has its own namespace [V3, L65]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const [anna, ben] = ['anna', 'ben'].map((submitter) => kalends.scope({ submitter, tasks }))
@@ -140,7 +140,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.list()).items.map(({ id }) => id)).toEqual(['anna/s', 's'])
   })
 
-  it('rows of other owners appear not to exist', async () => {
+  it('rows of other owners appear not to exist [U1, V3, L18]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const anna = kalends.scope({ submitter: 'anna', tasks })
@@ -260,7 +260,7 @@ eachDatabase((under) => {
     expect(await jobs.wait(id, { timeout: '50s' })).toMatchObject({ id: 'mine', state: 'success' })
   })
 
-  it('a declared schedule runs even if an owner uses the same id', async () => {
+  it('a declared schedule runs even if an owner uses the same id [V3]', async () => {
     const { open } = await scene(under)
     const tenant = await open()
     await tenant.scope({ submitter: 'mallory', tasks }).schedules.create({
@@ -279,7 +279,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a scope writes only rows of its tasks, whoever has created the row', async () => {
+  it('a scope writes only rows of its tasks, whoever has created the row [V1, L46]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const mine = { submitter: 'anna', timer: 'yearly' } as const
@@ -325,7 +325,7 @@ eachDatabase((under) => {
     await expect(jobs.submit(work)).rejects.toThrow(ForbiddenError)
   })
 
-  it('an owner never exceeds its limits of schedules and open jobs, also with concurrent calls', async () => {
+  it('an owner never exceeds its limits of schedules and open jobs, also with concurrent calls [V2]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const limits = { schedules: 2, openJobs: 3 }
@@ -434,7 +434,7 @@ eachDatabase((under) => {
     ['args', 'argsBytes', { args: { text: 'ä'.repeat(33_000) } }],
     ['overlap', 'an owner with limits', { overlap: 'allow' }],
     ['catchUp', 'an owner with limits', { catchUp: 11 }],
-  ])('beyond a limit: %s, %s, %j', async (field, limit, options) => {
+  ])('beyond a limit: %s, %s, %j [V2]', async (field, limit, options) => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules, jobs } = kalends.scope({ submitter: 'anna', tasks })

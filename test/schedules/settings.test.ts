@@ -163,7 +163,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
 describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the option zone', () => {
   const local = Intl.DateTimeFormat().resolvedOptions().timeZone
 
-  it('the zone is added to timers without a zone', async () => {
+  it('the zone is added to timers without a zone [T7]', async () => {
     await using kalends = await Kalends.open('sqlite::memory:', { zone: 'America/St_Johns' })
     const timerOf = async (timer: string) =>
       (await kalends.schedules.put('a', { task: plain, timer })).schedule.timer
@@ -174,7 +174,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the option zone
     expect((await kalends.schedules.update('a', { timer: 'daily' })).timer).toBe('daily America/St_Johns')
   })
 
-  it("'local' is the zone of this process, by its name", async () => {
+  it("'local' is the zone of this process, by its name [T7]", async () => {
     await using kalends = await Kalends.open('sqlite::memory:', { zone: 'local' })
     const { timer } = await kalends.schedules.create({ task: plain, timer: '09:00' })
     expect(timer).toBe(local === 'UTC' ? '09:00' : `09:00 ${local}`)

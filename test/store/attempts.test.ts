@@ -45,7 +45,7 @@ onEachStore((under) => {
       ['was snoozed', { kind: 'snoozed', delayMs: 1 }, 'snoozed', null],
       ['was lost', { kind: 'lost', error: 'The worker w/1 was lost' }, 'lost', 'The worker w/1 was lost'],
     ])(
-      'an attempt that %s is stored with its worker, its times and its error',
+      'an attempt that %s is stored with its worker, its times and its error [R14]',
       async (_, end, outcome, error) => {
         await running('j', { error: 'of an earlier attempt' })
         const { settled } = await settle(ended('j', end))
@@ -79,7 +79,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('a lost attempt names the lost worker, not the one that took over', async () => {
+    it('a lost attempt names the lost worker, not the one that took over [R14]', async () => {
       await job(under, 'j')
       await claim('gone/1')
       await settle(...(await under.store.executing.orphans(10)))

@@ -10,7 +10,7 @@ const ALL = (text: string) => [text, ...lookalikes(text)]
 const sorted = (texts: readonly string[]) => texts.toSorted()
 
 onEachStore((under) => {
-  it('a claim takes the jobs of exactly the task that it names', async () => {
+  it('a claim takes the jobs of exactly the task that it names [L50]', async () => {
     for (const [index, task] of lookalikes('tick').entries()) await job(under, `other${index}`, { task })
     await job(under, 'mine', { task: 'tick' })
     const { executing, scheduling } = under.store
@@ -32,7 +32,7 @@ onEachStore((under) => {
     expect(sorted(first.map(({ group }) => group))).toEqual(sorted(ALL('team')))
   })
 
-  it('ids that look alike belong to different rows', async () => {
+  it('ids that look alike belong to different rows [L50]', async () => {
     for (const id of ALL('one')) {
       await write(under.store).create(id, settings({ summary: id }))
       if (isJobId(id)) await job(under, id, { subject: id })
@@ -206,20 +206,23 @@ onEachStore((under) => {
     },
   }
 
-  it.each(ENUMERATIONS)('%s.%s takes its own values and nothing similar', async (table, column, values) => {
-    for (const value of values) {
-      await insert(under, table, { ...ROWS[table], [column]: value })
-      await under.query(`DELETE FROM ${table}`)
-      for (const text of [...lookalikes(value), ''])
-        await expect(
-          insert(under, table, { ...ROWS[table], [column]: text }),
-          JSON.stringify(text),
-        ).rejects.toThrow()
-      expect(await under.query(`SELECT 1 FROM ${table}`)).toEqual([])
-    }
-  })
+  it.each(ENUMERATIONS)(
+    '%s.%s takes its own values and nothing similar [L50]',
+    async (table, column, values) => {
+      for (const value of values) {
+        await insert(under, table, { ...ROWS[table], [column]: value })
+        await under.query(`DELETE FROM ${table}`)
+        for (const text of [...lookalikes(value), ''])
+          await expect(
+            insert(under, table, { ...ROWS[table], [column]: text }),
+            JSON.stringify(text),
+          ).rejects.toThrow()
+        expect(await under.query(`SELECT 1 FROM ${table}`)).toEqual([])
+      }
+    },
+  )
 
-  it('every value that a numeric column accepts leaves the row usable', async () => {
+  it('every value that a numeric column accepts leaves the row usable [L51]', async () => {
     const worst: readonly [table: string, column: string, least: number, most: number][] = [
       ['periodic_task', 'enabled', 0, 1],
       ['periodic_task', 'priority', -2_147_483_647, 2_147_483_647],

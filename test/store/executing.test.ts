@@ -84,7 +84,7 @@ onEachStore((under) => {
       expect(await claim(1)).toEqual([])
     })
 
-    it('a claim takes only tasks that this worker handles', async () => {
+    it('a claim takes only tasks that this worker handles [L28]', async () => {
       await under.store.jobs.submit([
         newJob('a', { task: 'Task' }),
         newJob('b', { task: 'other' }),

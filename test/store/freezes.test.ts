@@ -76,7 +76,7 @@ onEachStore((under) => {
       ['its group', { group: 'a' }],
       ['everything', {}],
       ['its task and group', { task: 'task', group: 'a' }],
-    ])('is held by a freeze of %s, without a job', async (_, of) => {
+    ])('is held by a freeze of %s, without a job [R15]', async (_, of) => {
       await due('s', { group_: 'a' })
       const { until: end } = await freeze(of)
       expect(await pass()).toEqual([])
@@ -98,7 +98,7 @@ onEachStore((under) => {
       expect(await pass()).toHaveLength(1)
     })
 
-    it('runs again when it has ended; the slots in it are one skip', async () => {
+    it('runs again when it has ended; the slots in it are one skip [X6]', async () => {
       await due('s')
       await freeze({})
       await pass()
@@ -111,7 +111,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ status: 'active', frozen_until: null })
     })
 
-    it('is let go at once by a thaw, and within a poll interval by DELETE', async () => {
+    it('is let go at once by a thaw, and within a poll interval by DELETE [R15]', async () => {
       await due('s')
       await due('once', { timer: '2020-01-01', nextrun: '2020-01-01 00:00:00.000' })
       await due('other', { task: 'other' })
@@ -208,7 +208,7 @@ onEachStore((under) => {
   })
 
   describe('a job', () => {
-    it('is not claimed during a freeze of its schedule, task or group, and the others are', async () => {
+    it('is not claimed during a freeze of its schedule, task or group, and the others are [X6]', async () => {
       await job(under, 'of schedule', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await job(under, 'of task', { task: 'other' })
       await job(under, 'of group', { group_: 'a' })

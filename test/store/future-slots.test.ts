@@ -43,7 +43,7 @@ onEachStore((under) => {
     expect(lastSlot?.getTime()).toBeGreaterThan(now.getTime() - 3 * MINUTE)
   }
 
-  describe('a schedule whose last slot is in 2098 continues from now', () => {
+  describe('a schedule whose last slot is in 2098 continues from now [S14]', () => {
     it.each([
       ['nextrun = NULL', 'nextrun = NULL'],
       ['a nextrun in the past', "nextrun = '2000-01-01 00:00:00'"],
@@ -99,7 +99,7 @@ onEachStore((under) => {
     expect((await times('s')).lastSlot).toEqual(instant(slot))
   })
 
-  describe('a slot that was decided while the clock was ahead', () => {
+  describe('a slot that was decided while the clock was ahead [S14]', () => {
     const dueWith = async (state: string, finishedMs: number) => {
       const now = await clock(under)
       const slot = after(now, -1000)
@@ -131,7 +131,7 @@ onEachStore((under) => {
     })
   })
 
-  describe('a nextrun that is an hour off, because the zone data changed,', () => {
+  describe('a nextrun that is an hour off, because the zone data changed, [S14]', () => {
     const HOUR = 60 * MINUTE
     /** Due now, of a timer that elapses each day an hour before or after. */
     const off = async (ms: number, more: Record<string, string | number | null> = {}) => {

@@ -35,13 +35,13 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
   }, 180_000)
   afterAll(() => group?.stop(), 120_000)
 
-  it('a member that was started and did not join is skipped, although it is writable', async () => {
+  it('a member that was started and did not join is skipped, although it is writable [L54]', async () => {
     const [primary, outside] = await withOneOutside()
     const database = opened([outside, primary])
     expect(await database.rows(SERVER)).toEqual([{ server: await serverOf(primary) }])
   })
 
-  it('a member that leaves is abandoned, also by open connections, although it is writable', async () => {
+  it('a member that leaves is abandoned, also by open connections, although it is writable [L54]', async () => {
     const primary = await primaryOf(group)
     const database = opened([primary, ...others(primary)])
     await write(database)
@@ -63,7 +63,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     expect(await database.rows(SERVER)).toEqual([{ server: await serverOf(next) }])
   })
 
-  it('a COMMIT that a member rejects after it has lost its group is in doubt, and is not repeated', async () => {
+  it('a COMMIT that a member rejects after it has lost its group is in doubt, and is not repeated [L54]', async () => {
     const primary = await primaryOf(group)
     const database = opened([primary])
     let times = 0

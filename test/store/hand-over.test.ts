@@ -199,7 +199,7 @@ onEachStore((under) => {
     }
     afterEach(() => again('a'))
 
-    it('commits the jobs and what the callback writes together', async () => {
+    it('commits the jobs and what the callback writes together [S11, X1]', async () => {
       await waiting('a', { priority: 1 })
       await waiting('b', { group_: 'g' })
       await job(under, 'of a worker')
@@ -226,7 +226,7 @@ onEachStore((under) => {
       expect(await handOver()).toEqual([])
     })
 
-    it('that throws leaves everything as it was, and isolates the job that is at fault', async () => {
+    it('that throws leaves everything as it was, and isolates the job that is at fault [X1]', async () => {
       for (const id of ['a', 'b', 'c', 'd']) await waiting(id)
       const refused: [string, unknown][] = []
       const submit: Parameters<typeof handOver>[0] = async (jobs, connection) => {
@@ -274,7 +274,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting' })
     })
 
-    it('whose callback hangs is undone at the deadline, and what the callback writes then fails', async () => {
+    it('whose callback hangs is undone at the deadline, and what the callback writes then fails [X1]', async () => {
       await waiting('a')
       const late: { write?: Write; aborted?: boolean } = {}
       const hanging = handOver(
@@ -313,7 +313,7 @@ onEachStore((under) => {
       return (await under.store.executing.handedOver(WORKER, fences)).map(({ id }) => id)
     }
 
-    it('whose callback commits is known to be done', async () => {
+    it('whose callback commits is known to be done [S11, X1]', async () => {
       await waiting('a')
       const committed = handOver(async (jobs, connection) => {
         await insertOwn(jobs, connection)
@@ -457,7 +457,7 @@ onEachStore((under) => {
       )
     }
 
-    it('has an open, exclusive job: the next slot is skipped, and no other job can be inserted', async () => {
+    it('has an open, exclusive job: the next slot is skipped, and no other job can be inserted [X3]', async () => {
       const id = await handedOver()
       expect(await schedule(under, 's')).toMatchObject({ last_job: id })
       await dueAgain()
@@ -471,7 +471,7 @@ onEachStore((under) => {
       ).rejects.toThrow()
     })
 
-    it('counts its end, once, and promotes the next job', async () => {
+    it('counts its end, once, and promotes the next job [X3]', async () => {
       const id = await handedOver({ overlap: 'queue-one' })
       await dueAgain()
       const { submissions } = await submitDue()
@@ -488,7 +488,7 @@ onEachStore((under) => {
       expect(await handOver()).toMatchObject([{ id: next }])
     })
 
-    it('counts a failure, with its attempt, its error and its times', async () => {
+    it('counts a failure, with its attempt, its error and its times [X3]', async () => {
       const id = await handedOver()
       const now = await clock(under)
       const times = { startedAt: after(now, -5000), finishedAt: after(now, -2000) }
@@ -517,7 +517,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT outcome FROM attempt')).toEqual([{ outcome: 'cancelled' }])
     })
 
-    it('after finish: is planned from the report', async () => {
+    it('after finish: is planned from the report [X3]', async () => {
       const id = await handedOver({ timer: 'every 1h after finish', planned_from: null })
       expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting-finish', nextrun: null })
       await finish(id)
@@ -557,7 +557,7 @@ onEachStore((under) => {
     })
   })
 
-  it('a report that comes before the hand-over is committed ends the job, which is not handed over again', async () => {
+  it('a report that comes before the hand-over is committed ends the job, which is not handed over again [X2]', async () => {
     await waiting('a')
     expect(await finish('a')).toMatchObject({ job: { state: 'success', attempt: 1 } })
     expect(await handOver()).toEqual([])
@@ -580,7 +580,7 @@ onEachStore((under) => {
       expect(orphans).toEqual([])
     })
 
-    it('is left alone until its time limit, found by the sweep then, and has failed', async () => {
+    it('is left alone until its time limit, found by the sweep then, and has failed [S11, X3]', async () => {
       await waiting('a')
       await waiting('own limit', { timeout: 1 })
       await job(under, 'by hand', { queue: 'q', state: 'external' })

@@ -58,7 +58,7 @@ async function outcome(
 }
 
 describe('rows that are refused', () => {
-  it.each([0, 200, 511])('one of 512, the one at %s, costs 2·log2(n) further tries', async (bad) => {
+  it.each([0, 200, 511])('one of 512, the one at %s, costs 2·log2(n) further tries [L51]', async (bad) => {
     const { refused, tries, write } = table()
     refused.add(String(bad))
     const rows = many(512)

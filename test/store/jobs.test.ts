@@ -99,7 +99,7 @@ onEachStore((under) => {
       expect(await under.store.jobs.get('late')).toBeNull()
     })
 
-    it('a row that the table rejects is an error, not a job', async () => {
+    it('a row that the table rejects is an error, not a job [L38]', async () => {
       await expect(under.store.jobs.submit([newJob('j', { args: '{' })])).rejects.toThrow()
       expect(await under.store.jobs.get('j')).toBeNull()
     })

@@ -53,19 +53,22 @@ const ROWS: Readonly<Record<string, Record<string, string | number>>> = {
 }
 
 onEachStore((under) => {
-  it.each([...NAMES, ...JOB_IDS])('%s.%s takes 254 characters, and not one more', async (table, column) => {
-    const isJobId = JOB_IDS.some(([of, one]) => of === table && one === column)
-    const text = isJobId ? jobId : name
-    await insert(under, table, { ...ROWS[table], [column]: text() })
-    expect(await under.query(`SELECT ${column} AS value FROM ${table}`)).toEqual([{ value: text() }])
-    await under.query(`DELETE FROM ${table}`)
-    await expect(
-      insert(under, table, { ...ROWS[table], [column]: text(undefined, NAME_LIMIT + 1) }),
-    ).rejects.toThrow()
-    expect(await under.query(`SELECT 1 FROM ${table}`)).toEqual([])
-  })
+  it.each([...NAMES, ...JOB_IDS])(
+    '%s.%s takes 254 characters, and not one more [V9]',
+    async (table, column) => {
+      const isJobId = JOB_IDS.some(([of, one]) => of === table && one === column)
+      const text = isJobId ? jobId : name
+      await insert(under, table, { ...ROWS[table], [column]: text() })
+      expect(await under.query(`SELECT ${column} AS value FROM ${table}`)).toEqual([{ value: text() }])
+      await under.query(`DELETE FROM ${table}`)
+      await expect(
+        insert(under, table, { ...ROWS[table], [column]: text(undefined, NAME_LIMIT + 1) }),
+      ).rejects.toThrow()
+      expect(await under.query(`SELECT 1 FROM ${table}`)).toEqual([])
+    },
+  )
 
-  it('schedules with the longest ids and names are marked, submitted, claimed, settled and listed by page', async () => {
+  it('schedules with the longest ids and names are marked, submitted, claimed, settled and listed by page [V9]', async () => {
     const { scheduling, executing, lists, schedules, jobs } = under.store
     const due = new Date((await clock(under)).getTime() - 1000)
     const ends = ['a', 'b', 'c']
@@ -109,7 +112,7 @@ onEachStore((under) => {
     expect(await owned.delete(name('b'))).toMatchObject({ id: name('b') })
   })
 
-  it('jobs with the longest ids are submitted, logged, retried, cancelled, listed by page and pruned', async () => {
+  it('jobs with the longest ids are submitted, logged, retried, cancelled, listed by page and pruned [V9]', async () => {
     const { jobs, executing, lists, retention } = under.store
     const ends = ['a', 'b', 'c']
     await jobs.submit(
@@ -179,7 +182,7 @@ onEachStore((under) => {
   })
 
   if (under.kind !== 'sqlite') {
-    it('each index is a B-tree over whole columns, with the key that it was declared with', async () => {
+    it('each index is a B-tree over whole columns, with the key that it was declared with [V9]', async () => {
       const wrong = await under.query(
         `SELECT table_name AS name, index_name AS part, index_type AS type, sub_part AS cut
          FROM information_schema.statistics

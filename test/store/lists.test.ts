@@ -172,7 +172,7 @@ onEachStore((under) => {
     )
   })
 
-  it('totals stop at a thousand, counts at their limit, and searches say when they stopped', async () => {
+  it('totals stop at a thousand, counts at their limit, and searches say when they stopped [V8]', async () => {
     const { lists } = under.store
     const few = { ...bounds, countUpTo: 5, searchWithin: 10 }
     expect(await lists.jobs({ state: 'failed', task: 'none', limit: 3 }, few)).toEqual({
@@ -277,7 +277,7 @@ onEachStore((under) => {
       ['jobs of a schedule with a rare error', ANY_OWNER, jobs({ scheduleId: 'paged', error: 'rare' }), 4],
       ['jobs of an owner with a rare error', ann, jobs({ error: 'rare' }), 4],
     ])(
-      'of %s visit each row exactly once, while rows are inserted and deleted',
+      'of %s visit each row exactly once, while rows are inserted and deleted [V8]',
       async (_, own, read, rows) => {
         const prefix = own === ann ? 'ann/' : ''
         await insertAll(
@@ -311,7 +311,7 @@ onEachStore((under) => {
       },
     )
 
-    it('by next run continue where they ended, even after the last schedule has run', async () => {
+    it('by next run continue where they ended, even after the last schedule has run [V8]', async () => {
       await insertAll(
         under,
         'periodic_task',
@@ -339,7 +339,7 @@ onEachStore((under) => {
     )
   })
 
-  it('a search that reaches its time limit returns what it has found, and says so', async () => {
+  it('a search that reaches its time limit returns what it has found, and says so [V5]', async () => {
     const many = Array.from({ length: 600 }, (_, index) => index)
     const common = { task: 'many', group_: 'many' }
     await insertAll(

@@ -111,7 +111,7 @@ onEachStore((under) => {
   }
 
   describe.skipIf(!server)('an open transaction of an administrator', () => {
-    it('an open transaction on a due schedule delays only that schedule', async () => {
+    it('an open transaction on a due schedule delays only that schedule [L40]', async () => {
       const past = after(await clock(under), -1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, past)
       const admin = await administrator()
@@ -122,7 +122,7 @@ onEachStore((under) => {
       expect(ids(await under.store.scheduling.markDue(WORKER, 10, LEASE_MS))).toEqual(['b'])
     })
 
-    it('an open transaction on a marked schedule delays only that schedule', async () => {
+    it('an open transaction on a marked schedule delays only that schedule [L40]', async () => {
       const past = after(await clock(under), -1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, past)
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
@@ -202,7 +202,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'lost')).toMatchObject({ progress: null })
     })
 
-    it('on a row of `worker`: it is not evicted, and nothing waits for it', async () => {
+    it('on a row of `worker`: it is not evicted, and nothing waits for it [S16, L76]', async () => {
       const worker = (name: string) => ({ id: `${name}/1`, name, host: 'h', pid: 1, tasks: [] })
       for (const name of ['locked', 'dead']) await under.store.workers.register(worker(name))
       const seen = new Map(
@@ -331,7 +331,7 @@ onEachStore((under) => {
       },
     )
 
-    it('that deletes old log lines, attempts and jobs as documented does not delay new ones', async () => {
+    it('that deletes old log lines, attempts and jobs as documented does not delay new ones [L78]', async () => {
       const finished = { state: 'success', finished: '2025-01-01 00:00:00.000' }
       const slot = after(await clock(under), -1000)
       for (const id of ['s', 't']) await planned(under, id, slot)
@@ -380,7 +380,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('on a job that would be replaced delays only its schedule', async () => {
+    it('on a job that would be replaced delays only its schedule [S16]', async () => {
       const past = after(await clock(under), -1000)
       for (const id of ['a', 'b']) {
         await planned(under, id, past, { overlap: 'replace' })
@@ -432,7 +432,7 @@ onEachStore((under) => {
     })
 
     it.each(['worker', 'periodic_task', 'job', 'job_log', 'attempt'])(
-      'that locks the table %s makes no operation of a loop wait for its end',
+      'that locks the table %s makes no operation of a loop wait for its end [S16]',
       async (table) => {
         const past = after(await clock(under), -1000)
         for (const id of ['a', 'b']) await planned(under, id, past)
@@ -686,7 +686,7 @@ onEachStore((under) => {
   })
 
   describe.skipIf(!server)('a transaction that is rolled back', () => {
-    it('a transaction that is rolled back by a deadlock is repeated, and nothing of its first attempt remains', async () => {
+    it('a transaction that is rolled back by a deadlock is repeated, and nothing of its first attempt remains [L24]', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       await planned(under, 'b', null, { idle: 'done' })
       const database = impatient(50)
@@ -715,7 +715,7 @@ onEachStore((under) => {
       expect(await one(under, 'SELECT COUNT(*) AS n FROM job_log')).toEqual({ n: 21 })
     })
 
-    it('a transaction that is rolled back by a lock timeout is repeated, and nothing of its first attempt remains', async () => {
+    it('a transaction that is rolled back by a lock timeout is repeated, and nothing of its first attempt remains [L37]', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       const admin = await administrator()
       await admin.query('START TRANSACTION')
@@ -850,7 +850,7 @@ onEachStore((under) => {
     })
   })
 
-  it('all operations at once lose nothing, duplicate nothing and report no deadlock', async () => {
+  it('all operations at once lose nothing, duplicate nothing and report no deadlock [L24]', async () => {
     const SCHEDULES = 60
     const past = after(await clock(under), -3_600_000)
     const names = Array.from({ length: SCHEDULES }, (_, index) => `s${String(index).padStart(3, '0')}`)

@@ -179,7 +179,7 @@ eachDatabase(({ kind, fresh, bare }) => {
   }
 
   describe('tables that need a later version', () => {
-    it('tables that need a later version are rejected with its name, by open with and without migrate, and by migrate', async () => {
+    it('tables that need a later version are rejected with its name, by open with and without migrate, and by migrate [L57]', async () => {
       const database = await own()
       await migrateDatabase(database.url)
       expect(await upgrade(database)).toEqual(['0001_next'])
@@ -209,7 +209,7 @@ eachDatabase(({ kind, fresh, bare }) => {
       else await expect(openStore(database.url)).rejects.toThrow('99.2.0')
     })
 
-    it('tables that need a later version stop a running worker: its run ends, it starts no work, and health names the version', async () => {
+    it('tables that need a later version stop a running worker: its run ends, it starts no work, and health names the version [L57]', async () => {
       const on = await scene({ fresh: bare })
       const { beat, beatUntil } = movableTimers(on)
       const { database } = on
@@ -252,7 +252,7 @@ eachDatabase(({ kind, fresh, bare }) => {
   })
 
   it.skipIf(kind === 'sqlite').each(kind === 'mariadb' ? ['Aria', 'MyISAM'] : ['MyISAM'])(
-    'a table with the engine %s, which has no transactions, is rejected with what to do',
+    'a table with the engine %s, which has no transactions, is rejected with what to do [L55]',
     async (engine) => {
       const database = await migrated()
       await database.query(`ALTER TABLE job_log ENGINE=${engine}`)

@@ -67,7 +67,7 @@ onEachStore((under) => {
   const first = (ids: readonly string[]) => ids[0] ?? ''
 
   describe('queue-one', () => {
-    it('queue-one lets one job wait behind the running job; it starts when that job has ended', async () => {
+    it('queue-one lets one job wait behind the running job; it starts when that job has ended [S4, L36]', async () => {
       await withPolicy('queue-one', { run_count: 4 })
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -125,29 +125,32 @@ onEachStore((under) => {
       return one
     }
 
-    it.each(['skip', 'queue-one'])('with %s, a waiting retry gives way to the next slot', async (overlap) => {
-      const one = await retried(overlap)
-      await come('s', 20)
-      const two = first((await planOf('s')).jobs)
-      expect(await jobs()).toEqual(['failed yielded 0 1', 'waiting 0 2'])
-      const given = await jobRow(under, one)
-      expect(given).toMatchObject({ error: 'boom', attempt: 1 })
-      expect(given['finished']).not.toBeNull()
-      const row = await schedule(under, 's')
-      expect(row).toMatchObject({
-        // It has not used up its retries, so the schedule goes on.
-        status: 'active',
-        run_count: 1,
-        error_count: 1,
-        failed_attempts: 1,
-        last_error: 'boom',
-        retry_at: null,
-      })
-      expect(row['last_finished']).not.toBeNull()
-      expect((await claim()).map(({ id }) => id)).toEqual([two])
-    })
+    it.each(['skip', 'queue-one'])(
+      'with %s, a waiting retry gives way to the next slot [R3, X7]',
+      async (overlap) => {
+        const one = await retried(overlap)
+        await come('s', 20)
+        const two = first((await planOf('s')).jobs)
+        expect(await jobs()).toEqual(['failed yielded 0 1', 'waiting 0 2'])
+        const given = await jobRow(under, one)
+        expect(given).toMatchObject({ error: 'boom', attempt: 1 })
+        expect(given['finished']).not.toBeNull()
+        const row = await schedule(under, 's')
+        expect(row).toMatchObject({
+          // It has not used up its retries, so the schedule goes on.
+          status: 'active',
+          run_count: 1,
+          error_count: 1,
+          failed_attempts: 1,
+          last_error: 'boom',
+          retry_at: null,
+        })
+        expect(row['last_finished']).not.toBeNull()
+        expect((await claim()).map(({ id }) => id)).toEqual([two])
+      },
+    )
 
-    it('a running handler is not stopped, also in a retry', async () => {
+    it('a running handler is not stopped, also in a retry [X7]', async () => {
       const one = await retried('skip')
       await under.query("UPDATE job SET run_at = NULL WHERE state = 'waiting'")
       await claim()
@@ -215,7 +218,7 @@ onEachStore((under) => {
   })
 
   describe('replace', () => {
-    it('replace cancels a waiting job, with the reason', async () => {
+    it('replace cancels a waiting job, with the reason [S4]', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -226,7 +229,7 @@ onEachStore((under) => {
       expect((await claim()).map(({ id }) => id)).toEqual([two])
     })
 
-    it('replace sends a running job one stop request; the newest waits for its end, those in between are cancelled', async () => {
+    it('replace sends a running job one stop request; the newest waits for its end, those in between are cancelled [S4]', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -261,7 +264,7 @@ onEachStore((under) => {
   })
 
   describe('allow', () => {
-    it('allow starts jobs beside running jobs, each with a unique number', async () => {
+    it('allow starts jobs beside running jobs, each with a unique number [S4]', async () => {
       await withPolicy('allow')
       for (const seconds of [30, 20, 10]) {
         await come('s', seconds)
@@ -274,7 +277,7 @@ onEachStore((under) => {
     })
 
     it.each(['skip', 'queue-one', 'replace'])(
-      'after a change to %s, concurrent jobs count as running',
+      'after a change to %s, concurrent jobs count as running [L43]',
       async (overlap) => {
         await withPolicy('allow')
         for (const seconds of [30, 20]) {
@@ -381,7 +384,7 @@ onEachStore((under) => {
   })
 
   describe('max_runs', () => {
-    it('the success that reaches max_runs makes the schedule done; after an increase in SQL, it is planned from now', async () => {
+    it('the success that reaches max_runs makes the schedule done; after an increase in SQL, it is planned from now [T9, R2]', async () => {
       await write(under.store).create('s', settings({ timer: 'hourly', maxRuns: 1 }))
       await pass()
       await come('s', 10)
@@ -404,7 +407,7 @@ onEachStore((under) => {
       )
     })
 
-    it('a one-off that has run is done, for any value of the counters', async () => {
+    it('a one-off that has run is done, for any value of the counters [T5]', async () => {
       await write(under.store).create('s', settings({ timer: '2020-01-01', onExhausted: 'stop' }), 'now')
       const one = first((await planOf('s')).jobs)
       expect(await schedule(under, 's')).toMatchObject({ status: 'done' })
@@ -424,7 +427,7 @@ onEachStore((under) => {
     }
 
     it.each(['hourly', 'every 1h after finish', '2020-01-01'])(
-      '%s: a run that failed for good',
+      '%s: a run that failed for good [R2]',
       async (timer) => {
         await dead(timer)
         expect(await schedule(under, 's')).toMatchObject({
@@ -438,7 +441,7 @@ onEachStore((under) => {
       },
     )
 
-    it('reset reactivates a dead schedule, with cleared counters, from now', async () => {
+    it('reset reactivates a dead schedule, with cleared counters, from now [R1]', async () => {
       await dead('hourly')
       const reset = await under.store.schedules.reset('s')
       expect(reset).toEqual(await under.store.schedules.get('s'))
@@ -464,7 +467,7 @@ onEachStore((under) => {
       await pass()
     }
 
-    it('an `after finish` timer has no next run until the end of the current run, from which it counts', async () => {
+    it('an `after finish` timer has no next run until the end of the current run, from which it counts [T4]', async () => {
       await inserted()
       const row = await schedule(under, 's')
       expect(instant(row['nextrun'])?.getTime()).toBeGreaterThan((await clock(under)).getTime() + 80 * MINUTE)
@@ -564,7 +567,7 @@ onEachStore((under) => {
     })
   })
 
-  it('the slots of `every` are counted from the creation of the row', async () => {
+  it('the slots of `every` are counted from the creation of the row [T4]', async () => {
     await under.query("INSERT INTO periodic_task (id, task, timer) VALUES ('s', 'task', 'every 7min')")
     await pass()
     const row = await schedule(under, 's')
@@ -587,7 +590,7 @@ onEachStore((under) => {
       ['retired', 1, 'retired'],
       ['paused', 0, null],
       ['paused', 0, 'dead'],
-    ])('status %s: enabled %i, idle %s', async (status, enabled, idle) => {
+    ])('status %s: enabled %i, idle %s [R1]', async (status, enabled, idle) => {
       await planned(under, 's', null, { enabled, idle })
       expect(await schedule(under, 's')).toMatchObject({ status })
     })

@@ -42,7 +42,7 @@ onEachStore((under) => {
     return { refused, onRefused: (id: string) => void refused.push(id) }
   }
 
-  it('a schedule whose job is rejected gets an unsubmittable slot, and the next pass is one batch again', async () => {
+  it('a schedule whose job is rejected gets an unsubmittable slot, and the next pass is one batch again [L51]', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of ['bad', ...names]) await planned(under, id, due)
@@ -109,7 +109,7 @@ onEachStore((under) => {
     expect(refused).toEqual(['bad'])
   })
 
-  it('a job that cannot be claimed does not affect others', async () => {
+  it('a job that cannot be claimed does not affect others [L51]', async () => {
     const { store, count, clear } = await recorded()
     for (const id of ['bad', ...names]) await job(under, id)
     await refuse('UPDATE', 'job', "NEW.id = 'bad'")

@@ -161,7 +161,7 @@ onEachStore((under) => {
     expect(decided).toEqual(['alice/digest'])
   })
 
-  it('to pause may cancel what is queued, and keeps the reason until it is resumed', async () => {
+  it('to pause may cancel what is queued, and keeps the reason until it is resumed [R15, X6]', async () => {
     await planned(under, 's', new Date('2199-01-01T00:00:00Z'), {
       overlap: 'allow',
       retry_at: '2199-01-01 00:00:00',
@@ -301,7 +301,7 @@ onEachStore((under) => {
       expect(await jobRow(under, String(id))).toMatchObject({ slot: toText(after(last, 1)) })
     })
 
-    it('two concurrent calls of run now submit one job', async () => {
+    it('two concurrent calls of run now submit one job [L3]', async () => {
       await planned(under, 's', null)
       const other = await under.another()
       const results = await Promise.allSettled([write(under.store).runNow('s'), write(other).runNow('s')])
@@ -355,7 +355,7 @@ onEachStore((under) => {
       expect(seen).toEqual(['s'])
     })
 
-    it('a declared set is written completely or not at all', async () => {
+    it('a declared set is written completely or not at all [D1]', async () => {
       const syncing = under.store.declared.sync(setVersion('set', ['a']), () =>
         setChanges({
           create: [

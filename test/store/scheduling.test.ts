@@ -103,7 +103,7 @@ onEachStore((under) => {
       }
     }
 
-    it('are submitted in transactions of about 500 jobs, and each slot once', async () => {
+    it('are submitted in transactions of about 500 jobs, and each slot once [L67]', async () => {
       for (const id of ['a', 'b', 'c', 'd', 'e']) await planned(under, id, await ago(SLOTS * 1000))
       const marks = await mark()
       const transactions: string[][] = []
@@ -206,7 +206,7 @@ onEachStore((under) => {
       expect((await under.store.schedules.get('s'))?.markedBy).toBe(WORKER)
     })
 
-    it('marking skips schedules that are disabled, idle or marked', async () => {
+    it('marking skips schedules that are disabled, idle or marked [L2]', async () => {
       const past = await ago(1000)
       await planned(under, 'disabled', past, { enabled: 0 })
       await planned(under, 'idle', past, { idle: 'done' })
@@ -218,7 +218,7 @@ onEachStore((under) => {
       expect(await mark()).toEqual([])
     })
 
-    it('a schedule that is due at this exact millisecond is marked', async () => {
+    it('a schedule that is due at this exact millisecond is marked [L5]', async () => {
       await planned(under, 's', await clock(under))
       expect(ids(await mark())).toEqual(['s'])
     })
@@ -257,7 +257,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ worker: WORKER })
     })
 
-    it('two workers mark different schedules at the same time, during an insert', async () => {
+    it('two workers mark different schedules at the same time, during an insert [L1]', async () => {
       const past = await ago(1000)
       for (let index = 0; index < 40; index += 1) await planned(under, `s${index}`, past)
       const other = await under.another()
@@ -273,7 +273,7 @@ onEachStore((under) => {
   })
 
   describe('submitting', () => {
-    it('a submission inserts the job with all settings of the schedule, advances the schedule and clears the mark', async () => {
+    it('a submission inserts the job with all settings of the schedule, advances the schedule and clears the mark [S1]', async () => {
       const slot = await ago(1000)
       const more = {
         task: 'Täsk 😀',
@@ -361,7 +361,7 @@ onEachStore((under) => {
       expect(await count(under, "job WHERE state = 'skipped'")).toBe(rows)
     })
 
-    it('inserts runs one after another and skips with their reason', async () => {
+    it('inserts runs one after another and skips with their reason [S4, L3]', async () => {
       const slot = await ago(3000)
       await planned(under, 's', slot, { args: '{"large":1}', run_count: 3 })
       const decided: Plan = {
@@ -400,7 +400,7 @@ onEachStore((under) => {
       })
     })
 
-    it('a submission plans the current row: edits between mark and submit count', async () => {
+    it('a submission plans the current row: edits between mark and submit count [L11, L16]', async () => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()
       await under.query(
@@ -423,7 +423,7 @@ onEachStore((under) => {
       expect(await one(under, 'SELECT args FROM job')).toEqual({ args: '{"new":1}' })
     })
 
-    it('a schedule that was disabled between mark and submit is planned as disabled', async () => {
+    it('a schedule that was disabled between mark and submit is planned as disabled [L34]', async () => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()
       await under.query('UPDATE periodic_task SET enabled = 0')
@@ -435,14 +435,14 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ enabled: 0, wake_at: null, worker: null })
     })
 
-    it('an edit right after a submission is detected', async () => {
+    it('an edit right after a submission is detected [L16]', async () => {
       await planned(under, 's', await ago(1000))
       await submit(await mark())
       await under.query("UPDATE periodic_task SET timer = 'hourly'")
       expect(ids(await mark())).toEqual(['s'])
     })
 
-    it('a marked schedule that is not due only loses its mark', async () => {
+    it('a marked schedule that is not due only loses its mark [L4, L34]', async () => {
       const slot = await ago(1000)
       await planned(under, 's', slot)
       const before = await schedule(under, 's')
@@ -462,7 +462,7 @@ onEachStore((under) => {
         "UPDATE periodic_task SET marked = '2026-01-01 00:00:00.000'",
       ],
       ['was unmarked by hand', 'UPDATE periodic_task SET worker = NULL, marked = NULL, mark_ends = NULL'],
-    ])('a row that %s is left alone', async (_, edit) => {
+    ])('a row that %s is left alone [L35]', async (_, edit) => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()
       await under.query(edit)
@@ -589,7 +589,7 @@ onEachStore((under) => {
       })
     })
 
-    it('submitting the same marks twice changes nothing the second time', async () => {
+    it('submitting the same marks twice changes nothing the second time [L1]', async () => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()
       await submit(marks)
@@ -627,7 +627,7 @@ onEachStore((under) => {
       },
     )
 
-    it('500 schedules with 60 KB of args each are submitted in one batch', async () => {
+    it('500 schedules with 60 KB of args each are submitted in one batch [S10, L39]', async () => {
       const past = await ago(1000)
       const args = JSON.stringify({ text: 'ä'.repeat(30_000) })
       await planned(under, 's0', past, { args })
@@ -650,7 +650,7 @@ onEachStore((under) => {
     })
   })
 
-  describe('an invalid schedule does not affect others', () => {
+  describe('an invalid schedule does not affect others [S8, L17]', () => {
     it('a slot that already has a job is not submitted again, and the schedule advances', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
@@ -667,7 +667,7 @@ onEachStore((under) => {
       })
     })
 
-    it('an unrelated job with the id of the occurrence is not touched, and the occurrence gets another id', async () => {
+    it('an unrelated job with the id of the occurrence is not touched, and the occurrence gets another id [V3, L65]', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       await job(under, occurrenceId('b', slot), { task: 'foreign' })
@@ -695,7 +695,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('a job that cannot be inserted for a permanent reason is skipped as unsubmittable', async () => {
+    it('a job that cannot be inserted for a permanent reason is skipped as unsubmittable [L38]', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       // The application has rules of its own on the table.
@@ -752,7 +752,7 @@ onEachStore((under) => {
   })
 
   describe('marks that no worker will clear', () => {
-    it('stale marks of an earlier process with the same name and of lost workers are cleared, those of live workers stay', async () => {
+    it('stale marks of an earlier process with the same name and of lost workers are cleared, those of live workers stay [S2]', async () => {
       await register('w/2')
       await register('other/1')
       await register('web/eu/1')
@@ -856,7 +856,7 @@ onEachStore((under) => {
       expect(await stillMarked()).toEqual(['s'])
     })
 
-    it('the sweep unblocks the first job that nothing blocks', async () => {
+    it('the sweep unblocks the first job that nothing blocks [L36]', async () => {
       await planned(under, 's', after(await clock(under), MINUTE))
       for (const id of ['s', 'deleted']) {
         await job(under, `${id}1`, {

@@ -112,7 +112,7 @@ onEachStore((under) => {
     expect(await store.schedules.delete(ODD)).toMatchObject({ id: ODD })
   }
 
-  it.skipIf(!server)('a session of Kalends is configured, whatever the server sets', async () => {
+  it.skipIf(!server)('a session of Kalends is configured, whatever the server sets [L56]', async () => {
     const connection = await createConnection({
       uri: under.url,
       supportBigNumbers: true,
@@ -146,7 +146,7 @@ onEachStore((under) => {
   })
 
   it.each(['America/St_Johns', 'Asia/Kolkata', 'Pacific/Kiritimati', 'Europe/Berlin'])(
-    'a process in %s reads and writes the same instants',
+    'a process in %s reads and writes the same instants [L21]',
     async (zone) => {
       const before = process.env['TZ']
       under.afterwards(async () => {

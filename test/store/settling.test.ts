@@ -297,7 +297,7 @@ onEachStore((under) => {
     })
   })
 
-  describe('a zombie changes nothing', () => {
+  describe('a zombie changes nothing [L35]', () => {
     it.each([
       ['another worker', { worker: 'w/2' }],
       ['another claim', { claim: 2 }],
@@ -317,7 +317,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'j')).toEqual(before)
     })
 
-    it('an end, release or progress of an earlier claim by the same worker changes nothing', async () => {
+    it('an end, release or progress of an earlier claim by the same worker changes nothing [L35]', async () => {
       await job(under, 'j')
       const [first] = await claim()
       if (first === undefined) throw new Error('nothing was claimed')
@@ -348,7 +348,7 @@ onEachStore((under) => {
   })
 
   describe('the schedule', () => {
-    it('a success is counted', async () => {
+    it('a success is counted [R5]', async () => {
       await ofSchedule('s')
       const before = await schedule(under, 's')
       await settle(attempt('s job'))
@@ -366,7 +366,7 @@ onEachStore((under) => {
       }
     })
 
-    it('a failure is counted', async () => {
+    it('a failure is counted [R5]', async () => {
       await ofSchedule('s')
       await settle(attempt('s job', failure))
       expect(await schedule(under, 's')).toMatchObject({
@@ -410,7 +410,7 @@ onEachStore((under) => {
         id,
       ])
 
-    it('is retrying from a failed attempt until the retry has ended', async () => {
+    it('is retrying from a failed attempt until the retry has ended [R5]', async () => {
       await ofSchedule('s', { max_retries: 1 })
       await settle(attempt('s job', passing))
       const { run_at: runAt } = await jobRow(under, 's job')
@@ -558,7 +558,7 @@ onEachStore((under) => {
     })
   })
 
-  describe('a job that is blocked behind another', () => {
+  describe('a job that is blocked behind another [L36]', () => {
     it.each([
       ['success', success],
       ['failure', failure],

@@ -122,7 +122,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT id FROM periodic_task')).toHaveLength(3)
     })
 
-    it('a schedule has at most one waiting or running job, and one job per slot', async () => {
+    it('a schedule has at most one waiting or running job, and one job per slot [L3]', async () => {
       await job(under, 'a', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await expect(
         job(under, 'b', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000' }),
@@ -162,7 +162,7 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toBeNull()
     })
 
-    it('an idle row never wakes', async () => {
+    it('an idle row never wakes [L6]', async () => {
       await planned(under, 's', null, { idle: 'done' })
       expect(await wakeAt(under, 's')).toBeNull()
     })
@@ -173,7 +173,7 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
 
-    it('a marked row wakes when the mark ends, for any other content', async () => {
+    it('a marked row wakes when the mark ends, for any other content [L33]', async () => {
       await planned(under, 's', FUTURE)
       await under.query(
         "UPDATE periodic_task SET worker = 'w/1', marked = '2030-01-01 00:00:00.000', mark_ends = '2030-01-01 00:01:00.000'",
@@ -195,7 +195,7 @@ onEachStore((under) => {
       ["nextrun = '2000-01-01 00:00:00'", EPOCH],
       ['nextrun = NULL', EPOCH],
       ["args = '{}', subject = 'x', priority = 9, catch_up = 3, group_ = 'g', timeout = 1", FUTURE],
-    ])('a planned row, edited by %s', async (edit, expected) => {
+    ])('a planned row, edited by %s [L13]', async (edit, expected) => {
       await planned(under, 's', FUTURE)
       await under.query(`UPDATE periodic_task SET ${edit}`)
       expect(await wakeAt(under, 's')).toEqual(expected)
@@ -217,7 +217,7 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toEqual(FUTURE)
     })
 
-    it('clearing a mark reveals edits made in the meantime', async () => {
+    it('clearing a mark reveals edits made in the meantime [L16]', async () => {
       await planned(under, 's', FUTURE, { worker: 'w/1', mark_ends: '2030-01-01 00:01:00.000' })
       await under.query("UPDATE periodic_task SET timer = 'daily'")
       await under.query('UPDATE periodic_task SET worker = NULL, mark_ends = NULL')
@@ -246,7 +246,7 @@ onEachStore((under) => {
       for (const [index] of timers.entries()) expect(await wakeAt(under, `s${index}`)).toEqual(FUTURE)
     })
 
-    it('every millisecond is preserved', async () => {
+    it('every millisecond is preserved [L21]', async () => {
       await planned(under, 's', FUTURE)
       for (let ms = 0; ms < 1000; ms += under.kind === 'sqlite' ? 1 : 37) {
         const next = new Date(FUTURE.getTime() + ms)

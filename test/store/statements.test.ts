@@ -262,7 +262,7 @@ eachDatabase(({ kind, bare }) => {
       await database.query("DELETE FROM job WHERE submitter = 'ann'")
     })
 
-    it('marking reads the earliest rows by wake_at, in index order, and writes by key', async () => {
+    it('marking reads the earliest rows by wake_at, in index order, and writes by key [L33]', async () => {
       const statements = await statementsOf(() => recorded.store.scheduling.markDue(WORKER, 100, LEASE_MS))
       await readsBy(found(statements, /^SELECT.*wake_at <=/s), /^periodic_task_wake_at$/)
       await readsBy(found(statements, /^UPDATE/), primary)
@@ -304,7 +304,7 @@ eachDatabase(({ kind, bare }) => {
       await readsBy(found(statements, /^UPDATE/), primary)
     })
 
-    it('a claim probes groups and tasks, takes jobs in the order of the claim index, and writes by key', async () => {
+    it('a claim probes groups and tasks, takes jobs in the order of the claim index, and writes by key [L23]', async () => {
       const statements = await statementsOf(() =>
         recorded.store.executing.claim(WORKER, policies('task', 'other'), 50, ''),
       )
@@ -469,7 +469,7 @@ eachDatabase(({ kind, bare }) => {
   })
 
   describe.skipIf(kind === 'sqlite')('locks', () => {
-    it('an owner finds ids by the index of its own rows: ids of others cost nothing and reveal nothing', async () => {
+    it('an owner finds ids by the index of its own rows: ids of others cost nothing and reveal nothing [V3]', async () => {
       const cost = new Map<string, number[]>()
       // One that code has, one that another owner has, one that is nobody's.
       for (const [owner, index] of [
@@ -508,7 +508,7 @@ eachDatabase(({ kind, bare }) => {
       expect(await rowsLocked([String(selection)])).toBeLessThanOrEqual(kind === 'mysql' ? 51 : 102)
     })
 
-    it('a claim locks the rows that it claims', async () => {
+    it('a claim locks the rows that it claims [L23]', async () => {
       const statements = await statementsOf(() =>
         recorded.store.executing.claim(WORKER, policies('other', 'task'), 20, ''),
       )
@@ -528,7 +528,7 @@ eachDatabase(({ kind, bare }) => {
       expect(await rowsLocked([selection])).toBeLessThanOrEqual(kind === 'mysql' ? 31 : 62)
     })
 
-    it('concurrent claims, marks and inserts do not wait for each other', async () => {
+    it('concurrent claims, marks and inserts do not wait for each other [L23]', async () => {
       const other = await createConnection({ uri: database.url })
       try {
         await other.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
@@ -563,7 +563,7 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('5,000 schedules marked by other workers add nothing to the cost of a pass', async () => {
+    it('5,000 schedules marked by other workers add nothing to the cost of a pass [S2, L2, L33]', async () => {
       const statements = await statementsOf(() => recorded.store.scheduling.markDue(WORKER, 0, LEASE_MS))
       const mark = String(found(statements, /wake_at <=/)).replace('LIMIT 0', 'LIMIT 20')
       const looks = await statementsOf(() => recorded.store.scheduling.look(['task']))
@@ -689,22 +689,25 @@ eachDatabase(({ kind, bare }) => {
     })
   })
 
-  it.skipIf(kind === 'sqlite')('transactions are READ COMMITTED, for any default of the server', async () => {
-    const { MysqlDatabase } = await import('../../src/store/mysql/database.ts')
-    const own = new MysqlDatabase(database.url, 2)
-    try {
-      const seen = await own.transaction(async (sql) => {
-        const count = async () =>
-          (await sql.rows<{ n: number }>('SELECT COUNT(*) AS n FROM worker'))[0]?.n ?? 0
-        const first = await count()
-        await database.query(
-          "INSERT INTO worker (id, name, host, pid, tasks) VALUES ('new/1', 'new', 'h', 1, '[]')",
-        )
-        return (await count()) - first
-      })
-      expect(seen).toBe(1)
-    } finally {
-      await own.close()
-    }
-  })
+  it.skipIf(kind === 'sqlite')(
+    'transactions are READ COMMITTED, for any default of the server [L24]',
+    async () => {
+      const { MysqlDatabase } = await import('../../src/store/mysql/database.ts')
+      const own = new MysqlDatabase(database.url, 2)
+      try {
+        const seen = await own.transaction(async (sql) => {
+          const count = async () =>
+            (await sql.rows<{ n: number }>('SELECT COUNT(*) AS n FROM worker'))[0]?.n ?? 0
+          const first = await count()
+          await database.query(
+            "INSERT INTO worker (id, name, host, pid, tasks) VALUES ('new/1', 'new', 'h', 1, '[]')",
+          )
+          return (await count()) - first
+        })
+        expect(seen).toBe(1)
+      } finally {
+        await own.close()
+      }
+    },
+  )
 })

@@ -167,7 +167,7 @@ onEachStore((under) => {
       await under.query(insertOf(timeColumn, value))
     })
 
-    it('rejects what is no time, in an INSERT and in an UPDATE', async () => {
+    it('rejects what is no time, in an INSERT and in an UPDATE [L69]', async () => {
       await rows()
       const before = await read(under, timeColumn)
       for (const value of rejected[takes]) await expectRejected(timeColumn, value)
@@ -176,7 +176,7 @@ onEachStore((under) => {
 
     if (under.kind !== 'sqlite')
       it.each(['', 'ALLOW_INVALID_DATES', 'STRICT_TRANS_TABLES,ALLOW_INVALID_DATES', 'STRICT_ALL_TABLES'])(
-        'rejects zero and dates that do not exist, with sql_mode %j',
+        'rejects zero and dates that do not exist, with sql_mode %j [L69]',
         async (mode) => {
           await rows()
           const { mode: before } = await one(under, 'SELECT @@SESSION.sql_mode AS mode')
@@ -222,7 +222,7 @@ onEachStore((under) => {
   })
 
   if (under.kind === 'sqlite') {
-    it.each(OTHERS)('a planned schedule wakes at nextrun = %s', async (value, meaning) => {
+    it.each(OTHERS)('a planned schedule wakes at nextrun = %s [L42]', async (value, meaning) => {
       const time = new Date(meaning)
       await planned(under, 's', time)
       await under.query(`UPDATE periodic_task SET nextrun = ${value}`)
@@ -230,14 +230,14 @@ onEachStore((under) => {
       expect(await under.store.scheduling.look([])).toMatchObject({ wakeAt: time })
     })
 
-    it.each(OTHERS)('a job with run_at = %s is due then', async (value, meaning) => {
+    it.each(OTHERS)('a job with run_at = %s is due then [L42]', async (value, meaning) => {
       await job(under, 'j')
       await under.query(`UPDATE job SET run_at = ${value}`)
       expect(instant((await jobRow(under, 'j'))['due_at'])).toEqual(new Date(meaning))
       expect(await under.store.scheduling.look([])).toMatchObject({ dueAt: new Date(meaning) })
     })
 
-    it('a job whose time has an offset starts when it comes, not on the date that is written', async () => {
+    it('a job whose time has an offset starts when it comes, not on the date that is written [L42]', async () => {
       const now = await clock(under)
       /** The clock on a wall that is so many hours ahead of UTC. */
       const wall = (time: Date, hours: number) =>
@@ -274,7 +274,7 @@ onEachStore((under) => {
       expect(seen).toEqual([ends, ends, ends])
     })
 
-    it("Debian's sqlite3 client takes and rejects the same", async () => {
+    it("Debian's sqlite3 client takes and rejects the same [L69]", async () => {
       if (!(await hasProgram(inject('testRun'), "times written with Debian's sqlite3 client", 'sqlite3')))
         return
       await rows()

@@ -58,7 +58,7 @@ it('while loops are busy, the application and the API alternate in their reserve
 })
 
 it.each(['loops', 'calls', 'api'] as const)(
-  'the event loop runs between two turns of %s, also of work that follows its own results',
+  'the event loop runs between two turns of %s, also of work that follows its own results [L67]',
   async (use) => {
     const turns = new Turns()
     const order: string[] = []
@@ -77,7 +77,7 @@ it.each(['loops', 'calls', 'api'] as const)(
   },
 )
 
-it('the event loop runs between the statements of a long transaction, and no other work gets into it', async () => {
+it('the event loop runs between the statements of a long transaction, and no other work gets into it [L67]', async () => {
   const database = await SqliteDatabase.open(':memory:')
   await database.run('CREATE TABLE t (id INTEGER)')
   let now = 0

@@ -33,7 +33,7 @@ onEachStore((under) => {
     expect(list.map(({ sets }) => sets)).toEqual([{}, {}, {}, {}, {}, {}, {}])
   })
 
-  it('the same id cannot register twice', async () => {
+  it('the same id cannot register twice [L35]', async () => {
     await under.store.workers.register(worker('w/1'))
     await expect(under.store.workers.register(worker('w/1'))).rejects.toThrow()
   })

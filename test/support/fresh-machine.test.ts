@@ -84,7 +84,7 @@ const users = isRoot()
   : [{ name: 'an ordinary user', user: [], why: /only root on Debian can install it here/ }]
 
 describe.each(users)('without servers, for $name,', { timeout: 180_000 }, ({ user, why }) => {
-  it('the tests pass, and the last lines say what was not tested and how to get it', async () => {
+  it('the tests pass, and the last lines say what was not tested and how to get it [L66]', async () => {
     const { code, output } = await testRun(user)
 
     expect(code, output).toBe(0)
@@ -97,7 +97,7 @@ describe.each(users)('without servers, for $name,', { timeout: 180_000 }, ({ use
     expect(mariadb).toMatch(why)
   })
 
-  it('CI=true fails, and says what is missing', async () => {
+  it('CI=true fails, and says what is missing [L66]', async () => {
     const { code, output } = await testRun(user, { CI: 'true' })
 
     expect(code, output).not.toBe(0)

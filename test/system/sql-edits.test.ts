@@ -78,7 +78,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(run).toMatchObject({ task: 'tick', args: {}, attempt: 1 })
     })
 
-    it.concurrent('enabled = 0 stops the runs, and 1 starts them again from now without backlog', async () => {
+    it.concurrent('enabled = 0 stops the runs, and 1 starts them again from now without backlog [S7]', async () => {
       await admin(
         "INSERT INTO periodic_task (id, task, timer, catch_up) VALUES ('paused', 'tick', '*:*:*', 100)",
       )
@@ -102,7 +102,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(first['missed']).toBe(0)
     })
 
-    it.concurrent('a new timer is planned from now', async () => {
+    it.concurrent('a new timer is planned from now [S6, L13]', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('retimed', 'tick', '2000-01-01')")
       await until('it is done before it began', async () => (await schedule('retimed'))['status'] === 'done')
       const edited = await clock()
@@ -116,7 +116,7 @@ eachDatabase(({ kind, fresh }) => {
       })
     })
 
-    it.concurrent('a nextrun in the past means now, once', async () => {
+    it.concurrent('a nextrun in the past means now, once [S9]', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('past', 'tick', 'yearly')")
       await until('it is planned', () => isPlanned('past'))
       const { nextrun } = await schedule('past')
@@ -147,7 +147,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('future')).toHaveLength(1)
     })
 
-    it.concurrent('a nextrun of NULL means: plan now', async () => {
+    it.concurrent('a nextrun of NULL means: plan now [L44]', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('nulled', 'tick', 'yearly')")
       await until('it is planned', () => isPlanned('nulled'))
       const { nextrun } = await schedule('nulled')
@@ -157,7 +157,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('nulled')).toEqual([])
     })
 
-    it.concurrent('an unreadable timer has its error in the row, until it is edited', async () => {
+    it.concurrent('an unreadable timer has its error in the row, until it is edited [S8]', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('bad', 'tick', 'Mo..Fry 25:00')")
       await until('it is invalid', async () => (await schedule('bad'))['status'] === 'invalid')
       expect(await schedule('bad')).toMatchObject({ enabled: 1, nextrun: null, wake_at: null })
@@ -236,7 +236,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('deleted')).toHaveLength(left)
     })
 
-    it('an open transaction delays what it has locked, and nothing else', async () => {
+    it('an open transaction delays what it has locked, and nothing else [L40]', async () => {
       await admin(
         "INSERT INTO periodic_task (id, task, timer) VALUES ('locked', 'tick', '*:*:*'), ('beside', 'tick', '*:*:*')",
       )
@@ -278,7 +278,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await database.query(`SELECT id FROM job WHERE id = '${job}'`)).toEqual([])
     })
 
-    it('none of the edits affects another schedule: each second has its run, on time', async () => {
+    it('none of the edits affects another schedule: each second has its run, on time [L17]', async () => {
       const stopped = await clock()
       await admin("UPDATE periodic_task SET enabled = 0 WHERE id = 'control'")
       await until('nothing is to come', async () => (await schedule('control'))['wake_at'] === null)

@@ -34,7 +34,7 @@ eachDatabase(({ fresh }) => {
       await database.drop()
     })
 
-    it('SIGTERM lets a run complete, even for longer than the lease, and no other worker takes it over', async () => {
+    it('SIGTERM lets a run complete, even for longer than the lease, and no other worker takes it over [L26]', async () => {
       const database = await fresh()
       const worker = await WorkerProcess.start(settings(database, 'leaving'))
       await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -115,7 +115,7 @@ eachDatabase(({ fresh }) => {
     })
   }
 
-  it('a rolling restart loses nothing, duplicates nothing and leaves nothing', async () => {
+  it('a rolling restart loses nothing, duplicates nothing and leaves nothing [R11]', async () => {
     const database = await fresh()
     const start = async (name: string) =>
       await WorkerProcess.start({

@@ -10,28 +10,31 @@ const LONGEST_USE_MS = 700
 
 eachDatabase(({ kind, fresh }) => {
   // There is no connection to a SQLite file that could die.
-  it.skipIf(kind === 'sqlite')('a connection that dies silently never blocks a caller forever', async () => {
-    const server = await fresh()
-    const proxy = await Proxy.open(server.url)
-    const database = new MysqlDatabase(proxy.url, 1, { longestUseMs: LONGEST_USE_MS })
-    await database.rows('SELECT 1')
+  it.skipIf(kind === 'sqlite')(
+    'a connection that dies silently never blocks a caller forever [L25]',
+    async () => {
+      const server = await fresh()
+      const proxy = await Proxy.open(server.url)
+      const database = new MysqlDatabase(proxy.url, 1, { longestUseMs: LONGEST_USE_MS })
+      await database.rows('SELECT 1')
 
-    // In a transaction, whose ROLLBACK would wait as well; and for a statement of its own.
-    await expect(
-      database.transaction(async (sql) => {
-        proxy.strand()
-        await sql.rows('SELECT 1')
-      }),
-    ).rejects.toThrow(StoreUnavailableError)
-    expect(await database.rows('SELECT 1 AS one')).toEqual([{ one: 1 }])
-    proxy.strand()
-    await expect(database.rows('SELECT 1')).rejects.toThrow(StoreUnavailableError)
-    expect(await database.transaction((sql) => sql.rows('SELECT 1 AS one'))).toEqual([{ one: 1 }])
+      // In a transaction, whose ROLLBACK would wait as well; and for a statement of its own.
+      await expect(
+        database.transaction(async (sql) => {
+          proxy.strand()
+          await sql.rows('SELECT 1')
+        }),
+      ).rejects.toThrow(StoreUnavailableError)
+      expect(await database.rows('SELECT 1 AS one')).toEqual([{ one: 1 }])
+      proxy.strand()
+      await expect(database.rows('SELECT 1')).rejects.toThrow(StoreUnavailableError)
+      expect(await database.transaction((sql) => sql.rows('SELECT 1 AS one'))).toEqual([{ one: 1 }])
 
-    await database.close()
-    await proxy.close()
-    await server.drop()
-  })
+      await database.close()
+      await proxy.close()
+      await server.drop()
+    },
+  )
 
   // With the default limit of a minute this would take longer than the test may.
   it.skipIf(kind === 'sqlite')(

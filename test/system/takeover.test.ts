@@ -29,7 +29,7 @@ function settings(database: TestDatabase, worker: string): WorkerSettings {
 
 eachDatabase(({ kind, fresh }) => {
   describe('a worker that was killed', () => {
-    it('a killed worker never holds its running jobs for longer than the lease', async () => {
+    it('a killed worker never holds its running jobs for longer than the lease [R8, L25]', async () => {
       const database = await fresh()
       const doomed = await WorkerProcess.start(settings(database, 'doomed'))
       await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -52,7 +52,7 @@ eachDatabase(({ kind, fresh }) => {
       await database.drop()
     })
 
-    it('a killed worker never holds its marks for longer than the lease', async () => {
+    it('a killed worker never holds its marks for longer than the lease [S2, L2]', async () => {
       const database = await fresh()
       const doomed = await WorkerProcess.start({ ...settings(database, 'doomed'), scheduler: false })
       const heir = await WorkerProcess.start(settings(database, 'heir'))
@@ -87,7 +87,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   describe('a worker that stalled for longer than the lease', () => {
-    it('a stalled worker writes nothing when it resumes, aborts its handlers, and continues under a new id', async () => {
+    it('a stalled worker writes nothing when it resumes, aborts its handlers, and continues under a new id [L8, L27]', async () => {
       const database = await fresh()
       const sleeper = await WorkerProcess.start({ ...settings(database, 'sleeper'), tasks: { hold: 'deaf' } })
       await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -138,7 +138,7 @@ eachDatabase(({ kind, fresh }) => {
       await database.drop()
     })
 
-    it('a stalled worker never evicts another because of its own stall', async () => {
+    it('a stalled worker never evicts another because of its own stall [L41]', async () => {
       const database = await fresh()
       const sleeper = await WorkerProcess.start(settings(database, 'sleeper'))
       const other = await WorkerProcess.start(settings(database, 'other'))
@@ -201,7 +201,7 @@ eachDatabase(({ kind, fresh }) => {
       it.each([
         ['without a start', /INSERT INTO .*JSON_TABLE/s],
         ['with the start of its job', /UPDATE .*SET state = 'running'/s],
-      ])('a lost response to a submission neither loses nor duplicates it: %s', async (_, statement) => {
+      ])('a lost response to a submission neither loses nor duplicates it: %s [L7]', async (_, statement) => {
         const database = await fresh()
         const proxy = await Proxy.open(database.url)
         const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })
@@ -228,7 +228,7 @@ eachDatabase(({ kind, fresh }) => {
       ['holds every packet back', (proxy: Proxy) => proxy.stall()],
     ] as const) {
       describe(`an outage longer than the lease that ${how}`, () => {
-        it('after an outage, no live worker is reported as lost; each loop resumes by itself', async () => {
+        it('after an outage, no live worker is reported as lost; each loop resumes by itself [L41]', async () => {
           const database = await fresh()
           const proxy = await Proxy.open(database.url)
           const workers: WorkerProcess[] = []

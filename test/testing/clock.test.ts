@@ -20,7 +20,7 @@ const noted = (slots: string[], timer: string) => (kalends: Kalends) => {
   kalends.declare('set', [{ task: report, timer }])
 }
 
-test('nothing runs by itself; advance runs what is due at its time', async () => {
+test('nothing runs by itself; advance runs what is due at its time [S1]', async () => {
   const slots: string[] = []
   await using app = await open(noted(slots, 'hourly'), { now: '2026-03-01T08:30:00Z' })
   expect(app.now()).toEqual(new Date('2026-03-01T08:30:00Z'))

@@ -6,7 +6,7 @@ import { at, daily, every, hourly, monthly, timer, weekly } from '../../src/time
 const FROM = new Date('2026-01-15T12:00:00Z')
 const berlin = { zone: 'Europe/Berlin' }
 
-describe('a builder returns the timer', () => {
+describe('a builder returns the timer [T6]', () => {
   test.each([
     [every('5min'), 'every 5min'],
     [every(300_000), 'every 5min'],
@@ -67,7 +67,7 @@ describe('the timer of a builder elapses', () => {
     }
   })
 
-  test('a one-off elapses once, at the exact millisecond', () => {
+  test('a one-off elapses once, at the exact millisecond [T5]', () => {
     fc.assert(
       fc.property(
         fc.date({
@@ -100,7 +100,7 @@ function wrong(json: string): never {
   return JSON.parse(json) as never
 }
 
-describe('a builder names the wrong argument', () => {
+describe('a builder names the wrong argument [T6]', () => {
   test.each<[string, string, () => string, string]>([
     ['every', 'span', () => every('5 parsecs'), 'parsecs'],
     ['every', 'span', () => every(''), 'is empty'],

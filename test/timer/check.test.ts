@@ -16,7 +16,7 @@ function warningsOf(text: string, zone: string, after = AFTER): readonly string[
 }
 
 describe('the result for a valid timer', () => {
-  test('a valid timer has its kind, normal form, zone, description and next run times', () => {
+  test('a valid timer has its kind, normal form, zone, description and next run times [T8]', () => {
     expect(valid('Mon..Fri 9:00 Europe/Berlin', { limit: 2, after: new Date('2026-03-27T00:00Z') })).toEqual({
       valid: true,
       kind: 'calendar',
@@ -38,7 +38,7 @@ describe('the result for a valid timer', () => {
     ['America/New_York', 'Fri 2026-03-27 09:00:00 -04:00'],
     ['Pacific/Marquesas', 'Fri 2026-03-27 09:00:00 -09:30'],
     ['UTC', 'Fri 2026-03-27 09:00:00 +00:00'],
-  ])('a valid timer has run times on the clock of %s', (zone, local) => {
+  ])('a valid timer has run times on the clock of %s [T8]', (zone, local) => {
     expect(valid('2026-03-27 9:00', { zone }).elapses.map((elapse) => elapse.local)).toEqual([local])
   })
 
@@ -104,7 +104,7 @@ describe('the result for an invalid timer', () => {
       '0s',
       "write numbers with units, such as '90s', '10min' or '1h 30min'",
     ],
-  ])('%j: %s in column %j', (text, code, column, token, hint) => {
+  ])('%j: %s in column %j [T8]', (text, code, column, token, hint) => {
     const checked = checkTimer(text)
     if (checked.valid) throw new Error('it is valid')
     expect(checked.error).toMatchObject({ code, column, token, hint })
@@ -126,7 +126,7 @@ describe('the result for an invalid timer', () => {
  * York: 8 March 07:00Z, 1 November 06:00Z. Lord Howe, by half an hour: 4 April 15:00Z, 3 October 15:30Z. Casablanca,
  * for Ramadan: 22 March 02:00Z, 7 February 2027 02:00Z. São Paulo: none.
  */
-describe('the effect of a clock change is reported as a warning', () => {
+describe('the effect of a clock change is reported as a warning [T8]', () => {
   test.each([
     [
       '2:30',

@@ -186,8 +186,8 @@ function never(expression: string): boolean {
   }
 }
 
-describe('cron elapses at the times of its five fields', () => {
-  test.each(WINDOWS)('%s around %s: repeated times twice, skipped ones never', (zone, day) => {
+describe('cron elapses at the times of its five fields [T3]', () => {
+  test.each(WINDOWS)('%s around %s: repeated times twice, skipped ones never [T3, L19]', (zone, day) => {
     const from = Date.parse(`${day}T00:00Z`) - 30 * HOUR
     const to = from + 60 * HOUR
     const window = shown(zone, from, to)
@@ -213,7 +213,7 @@ describe('cron elapses at the times of its five fields', () => {
     )
   })
 
-  test('cron elapses as croner reads it in UTC, on dates of all kinds', () => {
+  test('cron elapses as croner reads it in UTC, on dates of all kinds [T3]', () => {
     fc.assert(
       fc.property(
         expressions(1),
@@ -268,7 +268,7 @@ describe('cron elapses at the times of its five fields', () => {
   const zones = fc.constantFrom('', ' UTC', ' utc', ' Europe/Berlin')
   const inNormalCase = (zone: string) => (zone === ' utc' ? ' UTC' : zone)
 
-  test('and has the same normal form in names and in digits, which is its own normal form', () => {
+  test('and has the same normal form in names and in digits, which is its own normal form [T3]', () => {
     fc.assert(
       fc.property(expressions(2), zones, (fields, zone) => {
         fc.pre(!never(fields.text))

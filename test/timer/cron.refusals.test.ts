@@ -162,7 +162,7 @@ const rows: readonly Row[] = [
   ['*/15 9 1 * 1 Asia/Tokyo', 'minute', '*/15', STEPS, 'cron! 0,15,30,45 9 1 * 1 Asia/Tokyo'],
 ]
 
-describe('after cron!, expressions other than POSIX are rejected with the field, the reason and an equivalent', () => {
+describe('after cron!, expressions other than POSIX are rejected with the field, the reason and an equivalent [T3]', () => {
   test.each(rows)('cron! %s', (expression, field, token, problem, offer) => {
     const error = refusal(expression)
     expect(error).toMatchObject({ field, token })
@@ -185,7 +185,7 @@ describe('after cron!, expressions other than POSIX are rejected with the field,
  */
 const UNKNOWN_TO_CRONER = /^\?|[WH@]|L-3|FRIL|22-2|59-1|11-2|5-1$|FRI-MON|\*\/60|\? \*$|\* 2030$|MON-FRI \*$/
 
-describe('the equivalent elapses as croner reads the expression', () => {
+describe('the equivalent elapses as croner reads the expression [T3]', () => {
   const offered = rows.filter(
     ([expression, , , , offer]) => offer !== null && !UNKNOWN_TO_CRONER.test(expression),
   )

@@ -41,7 +41,7 @@ const accepted = [
 ] as const
 
 test.each(accepted)(
-  'cron %s is accepted, and its normal form is cron %s',
+  'cron %s is accepted, and its normal form is cron %s [T3]',
   (pasted, normal, first, second) => {
     const read = timer(`cron ${pasted}`)
     expect(read.text).toBe(`cron ${normal}`)
@@ -105,7 +105,7 @@ const refused = [
   ['@daily Europe/Berln', 'expression', '@daily', 'only the macros', null],
 ] as const
 
-test.each(refused)('cron %s is rejected', (expression, field, token, problem, hint) => {
+test.each(refused)('cron %s is rejected [T3]', (expression, field, token, problem, hint) => {
   const error = refusal(`cron ${expression}`)
   expect(error).toMatchObject({ field, token, hint })
   expect(error.problem.startsWith(problem) ? problem : error.problem).toBe(problem)
@@ -113,7 +113,7 @@ test.each(refused)('cron %s is rejected', (expression, field, token, problem, hi
   expect(expression.slice(error.column - 1).startsWith(token)).toBe(true)
 })
 
-describe('a day that starts with a star next to the other day is rejected, because programs disagree', () => {
+describe('a day that starts with a star next to the other day is rejected, because programs disagree [T3]', () => {
   test.each([
     ['0 0 */2 * mon', '*/2', 'Mon *-*-1/2 0:00', 'cron 0 0 1-31/2 * 1'],
     ['0 0 13 * */2', '*/2', 'Tue,Thu,Sat,Sun *-*-13 0:00', 'cron 0 0 13 * 0-6/2'],

@@ -18,7 +18,7 @@ const spans = fc.integer({ min: 1, max: 10 * 86_400_000 })
 
 describe('a time span', () => {
   test.each(recorded.filter(([text, micros]) => micros !== null && !STRICTER.has(text)))(
-    '%j is read as by systemd: %d µs',
+    '%j is read as by systemd: %d µs [T4]',
     (text, micros) => {
       expect(timeSpan(text)).toBe(Math.round(Number(micros) / 1000))
     },
@@ -45,7 +45,7 @@ describe('a time span', () => {
 })
 
 describe('every <span>', () => {
-  test('an `every` timer elapses one span after the creation, then in fixed slots', () => {
+  test('an `every` timer elapses one span after the creation, then in fixed slots [T4]', () => {
     const slots = timer('every 5min').elapses(CREATED)
     expect(slots.next(new Date('2000-01-01'))).toEqual(new Date('2026-03-27T09:05:07.250Z'))
     expect(slots.next(CREATED)).toEqual(new Date('2026-03-27T09:05:07.250Z'))
@@ -60,7 +60,7 @@ describe('every <span>', () => {
     expect(slots.previous(new Date('2026-03-27T09:05:07.250Z'))).toEqual(new Date('2026-03-27T09:05:07.250Z'))
   })
 
-  test('an `every` timer never drifts or changes its phase', () => {
+  test('an `every` timer never drifts or changes its phase [T4]', () => {
     fc.assert(
       fc.property(instants, spans, instants, (created, spanMs, asked) => {
         const slots = timer(`every ${spanMs}ms`).elapses(created)

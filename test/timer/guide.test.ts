@@ -29,7 +29,7 @@ describe('the guide on timers is right about', () => {
   const elapses = tables('elapses').flatMap(({ info, rows }) =>
     rows.map(([text, expected]) => [text, expected, info] as const),
   )
-  test.each(elapses)('%s → %s', (text, expected, info) => {
+  test.each(elapses)('%s → %s [T6]', (text, expected, info) => {
     const [, created] = /^created (.+)$/.exec(info) ?? []
     const anchor = new Date(created ?? 0)
     let at: Date | null = new Date(created === undefined && info !== '' ? info : NOON)
@@ -67,7 +67,7 @@ describe('the guide on timers is right about', () => {
       ([, name = '', args = '', result = '']) => [name, args, result],
     ),
   )
-  test.each(called)('%s(%s), which returns %j', (name, args, result) => {
+  test.each(called)('%s(%s), which returns %j [T6]', (name, args, result) => {
     const build: unknown = Reflect.get(builders, name)
     if (typeof build !== 'function') throw new Error(`there is no ${name}`)
     // The samples of our own guide, whose types are checked below.

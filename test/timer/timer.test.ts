@@ -20,7 +20,7 @@ describe('a timer', () => {
   })
 })
 
-describe('a zone is added to a timer', () => {
+describe('a zone is added to a timer [T7]', () => {
   test.each([
     ['daily', 'Europe/Berlin', 'daily Europe/Berlin'],
     ['Mon..Fri 9:00', 'Europe/Berlin', 'Mon..Fri 9:00 Europe/Berlin'],
@@ -50,7 +50,7 @@ describe('a zone is added to a timer', () => {
     expect(withZone('daily', 'UTC')).toBe('daily')
   })
 
-  test("'local' is stored by name, so that the row means the same on other machines", () => {
+  test("'local' is stored by name, so that the row means the same on other machines [T7]", () => {
     const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
     expect(withZone('daily', 'local')).toBe(timeZone === 'UTC' ? 'daily' : `daily ${timeZone}`)
   })

@@ -134,7 +134,7 @@ const rows: readonly (readonly [text: string, words: string])[] = [
   ['every 90s after finish', '1 minute 30 seconds after the end of each run'],
 ]
 
-describe('a timer has a description', () => {
+describe('a timer has a description [T8]', () => {
   test.each(rows)('%s: %s', (text, words) => {
     expect(inWords(timer(text))).toBe(words)
   })

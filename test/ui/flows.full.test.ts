@@ -170,7 +170,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('shows each attempt of a job, whatever its handler logs', async ({ skip }) => {
+  it('shows each attempt of a job, whatever its handler logs [R14]', async ({ skip }) => {
     const { application } = await start({ works: false })
     const { kalends } = application
     kalends.handle(task('flaky', { retryDelay: 20 }), ({ attempt, log }) => {

@@ -110,7 +110,7 @@ describe('it is not ok, and says why:', () => {
   })
 })
 
-describe('it is ok, and warns:', () => {
+describe('it is ok, and warns: [L68]', () => {
   test.each<[HealthNote['code'], Partial<Vitals>, RegExp]>([
     ['lease-lost', { sinceLeaseLostMs: 1000 }, /took it for dead.* it continues as w\/1/],
     [

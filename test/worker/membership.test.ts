@@ -254,7 +254,7 @@ describe('a worker never treats others as lost because of its own delays', () =>
     expect(evicted()).toBe(1)
   })
 
-  it('a dead worker whose row is locked does not keep others from being evicted, and is named until it is', async () => {
+  it('a dead worker whose row is locked does not keep others from being evicted, and is named until it is [L76]', async () => {
     const isLocked = new Set(['locked/1'])
     const dead: string[] = []
     const others = ['locked/1', 'dead/1'].map((id) => ({ ...SILENT, id }))
@@ -355,7 +355,7 @@ describe('a worker that is cut off from the database', () => {
   const never = () => new Promise<never>(() => {})
   const after = (ms: number) => new Promise<Heartbeat>((resolve) => setTimeout(() => resolve('written'), ms))
 
-  it('gives up what it runs before others may evict it, while a heartbeat hangs', async () => {
+  it('gives up what it runs before others may evict it, while a heartbeat hangs [R8]', async () => {
     const { cutOff, id } = await beating((number) =>
       number === 1 ? Promise.resolve<Heartbeat>('written') : never(),
     )

@@ -100,7 +100,7 @@ it('two instances take each other for none', async () => {
   expect(kill).toHaveBeenCalledTimes(1)
 })
 
-it('signals within a second are one request; a later one ends the process at once', async () => {
+it('signals within a second are one request; a later one ends the process at once [E3]', async () => {
   const { stops } = stoppable()
   process.emit('SIGINT', 'SIGINT')
   process.emit('SIGTERM', 'SIGTERM')
