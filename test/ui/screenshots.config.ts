@@ -1,4 +1,4 @@
-/** `npm run screenshots`: pictures of every page into docs/screenshots. */
+/** `npm run screenshots`: the pictures of docs/screenshots. */
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({

@@ -1,7 +1,9 @@
 /**
- * Pictures of every page, in both themes and two sizes, with the data of an application of some size: as webp in
- * docs/screenshots, or as PNG in the folder that KALENDS_SCREENSHOTS names, to look at them.
+ * Pictures of every page, in both themes and two sizes, with the data of an application of some size: those that
+ * README.md and docs show as webp in docs/screenshots, or all of them as PNG in the folder that KALENDS_SCREENSHOTS
+ * names, to look at them.
  */
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +17,8 @@ import { openBrowser, type TestBrowser } from './browser.ts'
 import { fill, states, TASKS } from './sample.ts'
 
 const OTHER = process.env['KALENDS_SCREENSHOTS']
-const FOLDER = OTHER ?? join(import.meta.dirname, '../../docs/screenshots')
+const ROOT = join(import.meta.dirname, '../..')
+const FOLDER = OTHER ?? join(ROOT, 'docs/screenshots')
 const SIZES = { wide: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } } as const
 const THEMES = ['light', 'dark'] as const
 
@@ -47,6 +50,7 @@ test('pictures of every page', async () => {
   })
   try {
     const shots = await prepared(application, database, ids)
+    const shown = OTHER === undefined ? shownPictures() : null
     await rm(FOLDER, { recursive: true, force: true })
     await mkdir(FOLDER, { recursive: true })
     for (const theme of THEMES)
@@ -58,15 +62,17 @@ test('pictures of every page', async () => {
           isMobile: size === 'phone',
         })
         for (const { name, path, before } of shots) {
+          const picture = `${name}-${size}-${theme}`
+          if (shown?.has(picture) === false) continue
           await page.goto(`${application.url}${path}`, { waitUntil: 'load' })
           await page.locator('main h1').waitFor()
           await page.locator('.loading').first().waitFor({ state: 'detached' })
           await before?.(page)
           await page.waitForTimeout(400)
-          const picture = await page.screenshot()
-          const file = join(FOLDER, `${name}-${size}-${theme}`)
-          if (OTHER === undefined) await writeFile(`${file}.webp`, await webp(browser, picture))
-          else await writeFile(`${file}.png`, picture)
+          const png = await page.screenshot()
+          const file = join(FOLDER, picture)
+          if (shown === null) await writeFile(`${file}.png`, png)
+          else await writeFile(`${file}.webp`, await webp(browser, png))
         }
         await page.context().close()
       }
@@ -157,4 +163,17 @@ function sqlite(file: string): TestDatabase {
       connection.close()
     },
   }
+}
+
+/** The names of the pictures that README.md and docs show or link to. */
+function shownPictures(): ReadonlySet<string> {
+  const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+  const pages = ['README.md', ...docs.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]
+  return new Set(
+    pages.flatMap((page) =>
+      [...readFileSync(join(ROOT, page), 'utf8').matchAll(/screenshots\/([\w-]+)\.webp/g)].map(
+        ([, name = '']) => name,
+      ),
+    ),
+  )
 }
