@@ -26,6 +26,7 @@ const PAGES = [
   '/api/v1/schedules/s10000001/history?limit=50',
   '/api/v1/counts/schedules',
   '/api/v1/counts/jobs',
+  '/api/v1/upcoming',
   '/api/v1/upcoming?from=2100-01-01T00:00:00Z',
 ]
 

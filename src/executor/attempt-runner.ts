@@ -12,6 +12,7 @@ import {
   AttemptTimeoutError,
 } from '../errors.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
+import type { Secrets } from '../model/redaction.ts'
 import type { AttemptEnd } from '../model/settle.ts'
 import { spanOption } from '../model/input.ts'
 import { LONGEST_DELAY_MS } from '../model/settings.ts'
@@ -48,6 +49,8 @@ export class AttemptRunner {
   /** How long the job waits if its handler has ended by `snooze`. */
   #snoozedMs: number | null = null
   #lastProgress = 'null'
+  /** The secrets of all progress before the last. */
+  readonly #earlier: Secrets
 
   constructor(
     job: ClaimedJob,
@@ -58,6 +61,7 @@ export class AttemptRunner {
   ) {
     this.job = job
     this.log = new AttemptLog(job, journal, options.redaction.secretsOf(job), options.now)
+    this.#earlier = options.redaction.secretsOf({})
     this.#handled = handled
     this.#journal = journal
     this.#deadlines = deadlines
@@ -227,9 +231,12 @@ export class AttemptRunner {
   }
 
   #progress(value: unknown): void {
-    const json = this.#stored('progress', this.#jsonText('progress', value))
-    this.#lastProgress = json
-    if (!this.#isOver) this.#journal.progress(fenceOf(this.job), json)
+    const { redaction } = this.#options
+    const json = this.#jsonText('progress', value)
+    if (redaction.hides('progress'))
+      redaction.addSecrets(this.#earlier, { progress: JSON.parse(this.#lastProgress) })
+    this.#lastProgress = this.#stored('progress', json)
+    if (!this.#isOver) this.#journal.progress(fenceOf(this.job), this.#lastProgress)
   }
 
   #storedResult(value: unknown): string | null {
@@ -246,13 +253,17 @@ export class AttemptRunner {
   /** Readers find the secrets of a job in its row, where those of earlier progress are not: these are not stored. */
   #stored(root: 'result' | 'progress', json: string): string {
     const { redaction } = this.#options
-    const { secrets } = this.log
-    if (!redaction.hides('progress') || !secrets.areKnown()) return json
+    if (!redaction.hides('progress') || !this.#earlier.areKnown()) return json
+    const isShown = (shown: unknown) => !isDeepStrictEqual(this.#earlier.hiddenIn(shown), shown)
     const value: unknown = JSON.parse(json)
-    const progress: unknown = JSON.parse(this.#lastProgress)
-    const inRow = redaction.secretsOf({ args: JSON.parse(this.job.argsText), progress, [root]: value })
-    const shown = redaction.redacted(root, value, secrets)
-    return isDeepStrictEqual(shown, redaction.redacted(root, value, inRow)) ? json : JSON.stringify(shown)
+    if (!isShown(redaction.redacted(root, value))) return json
+    const row = {
+      args: JSON.parse(this.job.argsText),
+      progress: JSON.parse(this.#lastProgress),
+      [root]: value,
+    }
+    if (!isShown(redaction.redacted(root, value, redaction.secretsOf(row)))) return json
+    return JSON.stringify(this.#earlier.hiddenIn(value))
   }
 
   #errorText(error: unknown): string {

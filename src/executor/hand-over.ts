@@ -5,7 +5,7 @@
 import { errorText, isA, messageOf, StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
 import { type ClaimedJob, fenceOf, fenceText, type Job, withoutClaim } from '../model/job.ts'
-import type { Redaction, Secrets } from '../model/redaction.ts'
+import type { Redaction } from '../model/redaction.ts'
 import {
   CallbackError,
   CallbackTooSlowError,
@@ -127,7 +127,7 @@ export class HandOver {
 
   /** @returns how many jobs were refused */
   async #handOver(worker: string): Promise<number> {
-    const { store, queue, onError } = this.#options
+    const { store, onError } = this.#options
     this.#offered.clear()
     try {
       const jobs = await store.handOver(
@@ -137,7 +137,7 @@ export class HandOver {
         this.#lastGroup,
         async (offered, tx, signal) => {
           for (const job of offered) this.#offered.set(job.id, job)
-          await queue.submit(offered.map(withoutClaim), { tx, signal })
+          await this.#submit(offered, { tx, signal })
         },
         (id, error) => this.#refused.set(id, error),
       )
@@ -146,13 +146,13 @@ export class HandOver {
       await this.#handedOver(jobs)
     } catch (error) {
       if (error instanceof AllRefusedError && error.cause instanceof CallbackError)
-        throw this.#ofCallback(error.cause, [...this.#offered.values()])
+        throw ofCallback(error.cause)
       const isTooSlow = error instanceof CallbackTooSlowError
       if (!isTooSlow && !(error instanceof TransactionEndedError)) throw error
       if (isTooSlow) this.#most = 1
-      const offered = [...this.#offered.values()]
-      onError(this.#ofCallback(error, offered), 'hand-over')
+      onError(ofCallback(error), 'hand-over')
       // A callback may have committed before that; so may other calls of this hand-over.
+      const offered = [...this.#offered.values()]
       const found = await store.handedOver(worker, offered.map(fenceOf))
       const fences = new Set(found.map(fenceText))
       await this.#handedOver(offered.filter((job) => fences.has(fenceText(job))))
@@ -161,6 +161,22 @@ export class HandOver {
     const refused = this.#refused.size
     await this.#postpone()
     return refused
+  }
+
+  /** @throws what the callback throws, without the secrets of the jobs, which the callback may have changed */
+  async #submit(jobs: readonly ClaimedJob[], context: HandOverContext): Promise<void> {
+    const { queue, redaction, argsLimit } = this.#options
+    try {
+      await queue.submit(jobs.map(withoutClaim), context)
+    } catch (error) {
+      if (!redaction.hides('args')) throw error
+      const secrets = redaction.secretsOf({})
+      for (const { argsText } of jobs) redaction.addSecrets(secrets, { args: JSON.parse(argsText) })
+      const [message, cause] = [messageOf(error), errorText(error)].map((text) =>
+        secrets.storable(text, argsLimit),
+      )
+      throw new Error(message, { cause })
+    }
   }
 
   /** Without reports, the hand-over is the end. If that cannot be written, a sweep ends them. */
@@ -179,12 +195,15 @@ export class HandOver {
   }
 
   async #postpone(): Promise<void> {
-    const { store, argsLimit, onRefused, onError } = this.#options
+    const { store, redaction, argsLimit, onRefused, onError } = this.#options
     const refused = [...this.#refused].map(([id, thrown]) => {
-      const offered = this.#offered.get(id)
-      const jobs = offered === undefined ? [] : [offered]
-      const error = isOfCallback(thrown) ? this.#ofCallback(thrown, jobs) : thrown
-      return { id, thrown: error, error: this.#secretsOf(jobs).storable(messageOf(error), argsLimit) }
+      const error = isOfCallback(thrown) ? ofCallback(thrown) : thrown
+      const secrets = redaction.secretsOf({ args: this.#offered.get(id)?.args })
+      return {
+        id,
+        thrown: error,
+        error: secrets.storable(messageOf(error), argsLimit),
+      }
     })
     this.#refused.clear()
     for (const { id, thrown } of refused) onRefused(id, thrown)
@@ -195,23 +214,6 @@ export class HandOver {
       onError(error, 'hand-over')
     }
   }
-
-  /** Names the callback, because the error is the application's, and hides the secrets of the jobs that it got. */
-  #ofCallback(thrown: unknown, jobs: readonly ClaimedJob[]): Error {
-    const secrets = this.#secretsOf(jobs)
-    const shown = (text: string) => secrets.storable(text, this.#options.argsLimit)
-    const cause = this.#options.redaction.hides('args') ? shown(errorText(thrown)) : thrown
-    return new Error(`The submit of the external queue failed: ${shown(messageOf(thrown))}`, { cause })
-  }
-
-  #secretsOf(jobs: readonly ClaimedJob[]): Secrets {
-    const { redaction } = this.#options
-    const secrets = redaction.secretsOf({})
-    // Parsed again, because the callback may have changed the args that it got.
-    for (const { argsText } of redaction.hides('args') ? jobs : [])
-      redaction.addSecrets(secrets, { args: JSON.parse(argsText) })
-    return secrets
-  }
 }
 
 function isOfCallback(error: unknown): boolean {
@@ -220,4 +222,9 @@ function isOfCallback(error: unknown): boolean {
     error instanceof CallbackTooSlowError ||
     error instanceof TransactionEndedError
   )
+}
+
+/** Names the callback, because the error is the application's. */
+function ofCallback(error: unknown): Error {
+  return new Error(`The submit of the external queue failed: ${messageOf(error)}`, { cause: error })
 }

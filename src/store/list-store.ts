@@ -140,13 +140,6 @@ export interface TimerRow {
   readonly nextRunAt: Date | null
 }
 
-export interface TimerRows {
-  readonly rows: readonly TimerRow[]
-  /** The schedules that follow have no run before this time, except those that a worker has marked; null: unknown. */
-  readonly next: Date | null
-  readonly isLast: boolean
-}
-
 /** Schedules that elapse at the same times. */
 export interface TimerGroup extends Omit<TimerRow, 'id' | 'task' | 'nextRunAt'> {
   readonly schedules: number
@@ -220,8 +213,15 @@ export interface ListStore {
   ): Promise<{ readonly groups: TimerGroup[]; readonly complete: boolean }>
   /** Whether one of the first jobs of this task was ever claimed. */
   hasRun(task: string): Promise<boolean>
-  /** Schedules with further runs, in parts. If the last part is not `isLast`, there may be more. */
-  timers(conditions: ScheduleConditions, bounds?: ListBounds): AsyncGenerator<TimerRows, void>
+  /**
+   * Schedules with further runs, in parts. Without conditions, those whose next run is at `until` or later may be left
+   * out, which is asked for after each part. If the last part is not `isLast`, there may be more.
+   */
+  timers(
+    conditions: ScheduleConditions,
+    until: () => Date,
+    bounds?: ListBounds,
+  ): AsyncGenerator<{ readonly rows: TimerRow[]; readonly isLast: boolean }, void>
   /**
    * Ended jobs, by state and by hour, which begins at the minute of `finishedFrom`. `complete` is false if jobs are missing: those that ended first, or for an owner,
    * those that were submitted first.

@@ -17,11 +17,7 @@ export interface UpcomingRange {
   readonly limit: number
 }
 
-function byTime(one: Upcoming, other: Upcoming): number {
-  return one.at.getTime() - other.at.getTime() || (one.scheduleId < other.scheduleId ? -1 : 1)
-}
-
-/** Keeps the earliest run times of the rows that are added. At equal times, by id. */
+/** Keeps the earliest run times of the rows that are added. At equal times, rows that are added first come first. */
 export class UpcomingRuns {
   readonly #before: Date
   readonly #limit: number
@@ -61,7 +57,7 @@ export class UpcomingRuns {
   }
 
   #cut(): void {
-    this.#items.sort(byTime)
+    this.#items.sort((one, other) => one.at.getTime() - other.at.getTime())
     if (this.#items.length <= this.#limit) return
     this.#isAll = false
     this.#items.length = this.#limit

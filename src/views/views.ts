@@ -52,8 +52,6 @@ const HOUR_MS = 60 * MINUTE_MS
 const MOST_HOURS = 744
 /** The most schedules whose run times are calculated. */
 const MOST_TIMERS = 20_000
-/** A schedule that a worker has marked is read later than it runs: where its mark ends. */
-const LONGEST_MARK_MS = 120_000
 /** The most timers to process without a break. */
 const TIMERS_PER_TURN = 50
 const MOST_FAILURES = 10_000
@@ -129,7 +127,7 @@ export class Views {
 
   /**
    * The run times between two instants, earliest first. Reads schedules in order of their next run until it has the
-   * first `limit` run times; with a condition, reads those that match it. At most 20,000 schedules are read.
+   * first `limit` run times; with a condition, reads those that match it. At most 20,000 schedules are searched.
    *
    * @returns `complete` is false if there are more schedules, if there are more run times than `limit`, or if it took
    *   too long
@@ -141,15 +139,16 @@ export class Views {
     const from = checkedInstant('from', query.from)
     const to = checkedInstant('to', query.to)
     const { task, group, submitter } = query
+    const conditions = { task, group, submitter }
     const upcoming = new UpcomingRuns({ from, to, limit })
     let seen = 0
     let isComplete = true
-    for await (const { rows, next, isLast } of this.#store.timers({ task, group, submitter })) {
-      await addInTurns(upcoming, rows.slice(0, MOST_TIMERS - seen))
-      seen += rows.length
-      const isBeyond = next !== null && next.getTime() >= upcoming.until.getTime() + LONGEST_MARK_MS
-      isComplete = (isLast || isBeyond) && seen <= MOST_TIMERS
-      if (isBeyond || seen >= MOST_TIMERS) break
+    for await (const { rows, isLast } of this.#store.timers(conditions, () => upcoming.until)) {
+      const relevant = rows.filter(({ nextRunAt }) => nextRunAt === null || nextRunAt < upcoming.until)
+      await addInTurns(upcoming, relevant.slice(0, MOST_TIMERS - seen))
+      seen += relevant.length
+      isComplete = isLast && seen <= MOST_TIMERS
+      if (seen >= MOST_TIMERS) break
     }
     const { items, isAll } = upcoming.found()
     return { items, complete: isAll && isComplete }

@@ -72,10 +72,14 @@ describe('a correct record passes', () => {
     }
     run.pass(4000)
     for (const offset of [0, 250, 500, 750, 1000, 1250]) {
+      if (offset > 1000) run.pass(600)
       const created = new Date(NOON - 20_000 + offset + ms).toISOString().replace('T', ' ').slice(0, 23)
       run.edit(`every-${offset}`, { created })
+      if (offset > 1000) run.edit(`every-${offset}`, { args: '{"by":"hand"}' })
     }
-    run.pass(4000)
+    run.pass(600)
+    run.edit('every-0', { created: new Date(run.now + 3000).toISOString().replace('T', ' ').slice(0, 23) })
+    run.pass(8000)
     expect(check(run.end()).violations).toEqual([])
   })
 

@@ -168,22 +168,27 @@ it('secrets of earlier progress are not stored in later progress and the result;
       progress(first)
       if (job.id === 'too many') for (let at = 0; at < 20_000; at += 1) progress({ token: `${at} in secret` })
       progress(job.id === 'same place' ? last : { ...last, note: 'not first-secret' })
-      const result = { token: 'first-secret', note: 'it was last-secret' }
-      return job.id === 'same place' ? result : { ...result, list: ['first-secret'] }
+      const result = { token: 'own-secret', note: 'it was last-secret, own-secret' }
+      if (job.id === 'same place') return { ...result, token: 'first-secret' }
+      return { ...result, list: ['first-secret'] }
     },
   })
   await pass(1000)
   expect(JSON.parse(progressOf.get('same place') ?? '')).toEqual(last)
   expect(ends.get('same place')).toMatchObject({
-    result: JSON.stringify({ token: 'first-secret', note: 'it was last-secret' }),
+    result: JSON.stringify({ token: 'first-secret', note: 'it was last-secret, own-secret' }),
   })
   expect(JSON.parse(progressOf.get('other place') ?? '')).toEqual({
-    token: '[redacted]',
+    token: 'last-secret',
     done: 2,
     note: 'not [redacted]',
   })
   expect(ends.get('other place')).toMatchObject({
-    result: JSON.stringify({ token: '[redacted]', note: 'it was [redacted]', list: ['[redacted]'] }),
+    result: JSON.stringify({
+      token: 'own-secret',
+      note: 'it was last-secret, own-secret',
+      list: ['[redacted]'],
+    }),
   })
   expect(lines).toEqual([
     'other place: The result contains secrets of earlier progress; it is stored without its secrets',

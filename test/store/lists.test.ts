@@ -19,6 +19,7 @@ import { recording } from './recording.ts'
 
 const START = new Date('2026-03-01T10:30:00.000Z')
 const STATES = ['waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped'] as const
+const never = () => new Date('9999-12-31T00:00:00Z')
 const bounds: ListBounds = { countUpTo: 10_000, searchWithin: 100_000, searchMs: 60_000 }
 const ALL = { limit: 1000 }
 const of = <Value>(values: readonly Value[], index: number): Value => {
@@ -600,11 +601,11 @@ onEachStore((under) => {
     const conditions = { group: 'retrying' }
     const ids: string[] = []
     const ends: boolean[] = []
-    for await (const { rows, isLast } of lists.timers(conditions)) {
+    for await (const { rows, isLast } of lists.timers(conditions, never)) {
       ids.push(...rows.map(({ id }) => id))
       ends.push(isLast)
     }
-    expect(ids.toSorted()).toEqual(['retry a', 'retry b', 'retry c'])
+    expect(ids).toEqual(['retry a', 'retry b', 'retry c'])
     expect(ends.at(-1)).toBe(true)
     expect((await lists.timerGroups(conditions)).groups).toMatchObject([{ timer: 'daily', schedules: 3 }])
     expect((await lists.schedules({ ...conditions, status: 'retrying', limit: 10 })).items).toHaveLength(3)
@@ -616,7 +617,8 @@ onEachStore((under) => {
     const all = await everySchedule()
     const timers = async (of: Owner, conditions: ScheduleConditions) => {
       const found: TimerRow[] = []
-      for await (const { rows } of under.store.lists.ownedBy(of).timers(conditions)) found.push(...rows)
+      for await (const { rows } of under.store.lists.ownedBy(of).timers(conditions, never))
+        found.push(...rows)
       return found
     }
     const wanted = fc.record({
@@ -642,29 +644,63 @@ onEachStore((under) => {
       expect(all.find(({ id }) => id === row.id)).toMatchObject({ ...row })
   })
 
-  it('without a condition, timers are read in order of the next run, and the part says what follows', async () => {
-    const lists = under.store.lists
-    const at = ['2040-01-03', '2040-01-01', '2040-01-02'].map((day) => `${day} 00:00:00.000`)
-    for (const [index, nextrun] of at.entries())
-      await insert(under, 'periodic_task', {
-        id: `planned ${index}`,
+  it('without a condition, timers are read in order of the next run; marked ones first, frozen ones last', async () => {
+    const far = '2041-01-01 00:00:00.000'
+    const planned = (id: string, nextrun: string, more = {}) =>
+      insert(under, 'periodic_task', {
+        id,
         task: 'mail',
         timer: 'daily',
         nextrun,
         planned_from: `1|daily|0||||${nextrun}`,
+        ...more,
       })
+    await planned('third', '2040-01-03 00:00:00.000')
+    await planned('first', '2040-01-01 00:00:00.000')
+    await planned('second', '2040-01-02 00:00:00.000')
+    await planned('marked', '2020-01-01 00:00:00.000', {
+      worker: 'w/1',
+      mark_ends: toText(new Date(Date.now() + 30_000)),
+    })
+    await planned('frozen', '2039-01-01 00:00:00.000', { frozen_until: far })
+    await planned('edited', '2040-01-01 00:00:00.000', { timer: 'hourly' })
+    await planned('by hand', '2040-01-01 00:00:00.000', { nextrun: '2040-01-01 00:00:01.000' })
+    for (let index = 100; index < 300; index += 1) await planned(`far ${index}`, far)
     const found: TimerRow[] = []
-    for await (const { rows } of lists.timers({}, bounds)) found.push(...rows)
-    expect(
-      found.flatMap(({ id, nextRunAt }) =>
-        id.startsWith('planned') ? [[id, nextRunAt?.toISOString()]] : [],
-      ),
-    ).toEqual([1, 2, 0].map((index) => [`planned ${index}`, `${at[index]?.replace(' ', 'T')}Z`]))
-    // The first ones have not been planned.
-    const nexts: (Date | null)[] = []
-    for await (const { next } of lists.timers({}, { ...bounds, searchWithin: 1 })) nexts.push(next)
-    expect(nexts.at(-1)).toEqual(new Date(0))
-    await under.query("DELETE FROM periodic_task WHERE id LIKE 'planned%'")
+    const until = () => new Date('2040-06-01T00:00:00Z')
+    for await (const { rows, isLast } of under.store.lists.timers({}, until, bounds)) {
+      found.push(...rows)
+      expect(isLast).toBe(rows.some(({ id }) => id === 'frozen'))
+    }
+    const ids = found.map(({ id }) => id)
+    const own = ['marked', 'edited', 'by hand', 'first', 'second', 'third', 'frozen']
+    expect(ids.filter((id, index) => own.includes(id) && ids.indexOf(id) === index)).toEqual([
+      'marked',
+      'by hand',
+      'edited',
+      'first',
+      'second',
+      'third',
+      'frozen',
+    ])
+    expect(ids.filter((id) => id.startsWith('far')).length).toBeLessThan(150)
+    const next = (id: string) => found.find((row) => row.id === id)?.nextRunAt?.toISOString()
+    expect(own.map(next)).toEqual([
+      '2020-01-01T00:00:00.000Z',
+      undefined,
+      '2040-01-01T00:00:01.000Z',
+      '2040-01-01T00:00:00.000Z',
+      '2040-01-02T00:00:00.000Z',
+      '2040-01-03T00:00:00.000Z',
+      '2039-01-01T00:00:00.000Z',
+    ])
+    const searched: boolean[] = []
+    for await (const { isLast } of under.store.lists.timers({}, until, { ...bounds, searchWithin: 1 }))
+      searched.push(isLast)
+    expect(searched).not.toContain(true)
+    await under.query(
+      "DELETE FROM periodic_task WHERE timer IN ('daily', 'hourly') AND task = 'mail' AND planned_from IS NOT NULL",
+    )
   })
 
   it.each([0, 15, 30, 45])('ended jobs are counted by state and by hours from minute %i', async (minute) => {

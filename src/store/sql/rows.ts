@@ -352,7 +352,7 @@ export function plannedFrom(
   return `${definition}|${nextRunAt === null ? '' : toText(nextRunAt)}${isByHand ? BY_HAND : ''}`
 }
 
-function splitPlannedFrom(text: string) {
+export function splitPlannedFrom(text: string) {
   const isByHand = text.endsWith(BY_HAND)
   const planned = isByHand ? text.slice(0, -BY_HAND.length) : text
   const bar = planned.lastIndexOf('|')

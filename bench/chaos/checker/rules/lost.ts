@@ -69,7 +69,11 @@ class Stretch {
     const { start, pieces, isUncertain } = this.#segment
     if (isUncertain) return []
     const course = courseOf(start)
-    const begin = beginOf(start)
+    const planned = beginOf(start)
+    const begin: Begin =
+      course !== null && planned.kind === 'at'
+        ? { kind: 'at', slot: slotOf(start, planned.slot, course) ?? planned.slot }
+        : planned
     if (course === null || begin.kind === 'nothing') {
       for (const piece of pieces)
         this.#tell(
@@ -116,9 +120,9 @@ class Stretch {
 
   #first(piece: Piece, begin: Begin, course: Course): void {
     if (begin.kind === 'at') {
-      const slot = slotOf(this.#segment.start, begin.slot, course) ?? begin.slot
-      const undecided = this.#undecided(slot, course) ?? slot
-      if (undecided === slot || !covers(slot, piece, course)) this.#chain(undecided, piece, course)
+      const undecided = this.#undecided(begin.slot, course) ?? begin.slot
+      if (undecided === begin.slot || !covers(begin.slot, piece, course))
+        this.#chain(undecided, piece, course)
       return
     }
     const window = this.#planningWindow()
@@ -299,10 +303,10 @@ function slotOf({ plannedFrom, lastSlot }: ScheduleRow, nextRunAt: number, cours
   return later !== null && later - nextRunAt <= nextRunAt - earlier ? later : earlier
 }
 
-const YEAR_MS = 366 * 24 * 3_600_000
+const LONGEST_MS = 1000 * 2 ** 35
 
 function lastBefore(instant: number, course: Course): number | null {
-  for (let ms = 1000; ms <= YEAR_MS; ms *= 2) {
+  for (let ms = 1000; ms <= LONGEST_MS; ms *= 2) {
     let last: number | null = null
     for (let at = course.next(instant - ms); at !== null && at < instant; at = course.next(at)) last = at
     if (last !== null) return last

@@ -5,19 +5,18 @@ import {
   LIST_BOUNDS,
   type ListStore,
   type ScheduleConditions,
-  type ScheduleQuery,
   type TimerGroup,
   type TimerRow,
 } from '../../list-store.ts'
 import { integerLiteral } from '../../literals.ts'
-import { and, both, NOTHING, scopeCondition } from '../conditions.ts'
+import { and, both, scopeCondition } from '../conditions.ts'
 import type { TablesContext } from '../context.ts'
 import { scheduleRange } from './list-ranges.ts'
 import { listedColumns, type ListedRow, toListedSchedule } from './listed-rows.ts'
 import { shownSchedule } from '../own-ids.ts'
 import { page } from './pages.ts'
-import { scheduleExpressions, type ScheduleRow } from '../rows.ts'
-import { countBy, groupsIn, scan } from './scan.ts'
+import { scheduleExpressions, type ScheduleRow, splitPlannedFrom } from '../rows.ts'
+import { countBy, groupsIn, type Range, scan } from './scan.ts'
 
 type ScheduleLists = Pick<ListStore, 'schedules' | 'scheduleCounts' | 'tasks' | 'timerGroups' | 'timers'>
 
@@ -33,23 +32,40 @@ interface NextColumns extends TimerColumns {
   readonly id: string
   readonly task: string
   readonly nextrun: string | null
+  /** null unless it is marked or must be planned. */
+  readonly definition: string | null
+  readonly planned_from: string | null
 }
+
+/** Marks of workers with the default lease end within this time. */
+const MARKED_MS = 120_000
 
 export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLists {
   const { dialect, tables } = context
   const schedulesIn = (conditions: ScheduleConditions) => scheduleRange(context, owner, conditions)
   /** Schedules with further runs; a one-off whose run is being retried has none. */
-  const goingOn = (conditions: ScheduleConditions, order?: ScheduleQuery['order']) =>
-    (['frozen', 'retrying', 'active'] as const).map((status) => {
-      const range = scheduleRange(
-        context,
-        owner,
-        { ...conditions, status },
-        status === 'active' ? order : 'id',
-      )
-      const filter = status === 'active' ? NOTHING : and("(idle IS NULL OR idle <> 'done')")
-      return { ...range, filter: both(range.filter, filter) }
-    })
+  const goingOn = (conditions: ScheduleConditions) =>
+    (['active', 'retrying', 'frozen'] as const).map((status) =>
+      withMore(schedulesIn({ ...conditions, status })),
+    )
+  /**
+   * The same in order of the next run. First those that a worker has marked, because they move. Frozen ones have slots
+   * before wake_at.
+   */
+  const inOrder = (): Range[] => {
+    const inWakeOrder: Range = {
+      ...scheduleRange(context, owner, {}, 'nextRunAt'),
+      filter: and("status IN ('active', 'retrying')"),
+    }
+    const marked = and(
+      `wake_at BETWEEN ${dialect.now} AND ${dialect.nowPlus(MARKED_MS)} AND worker IS NOT NULL`,
+    )
+    return [
+      { ...inWakeOrder, where: marked, order: ['id'] },
+      inWakeOrder,
+      schedulesIn({ status: 'frozen' }),
+    ].map(withMore)
+  }
   const timerColumns = {
     timer: 'timer',
     jitter: 'jitter',
@@ -99,29 +115,29 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
       return { groups: [...timers.values()], complete }
     },
 
-    async *timers({ task, group, submitter }, bounds = LIST_BOUNDS) {
+    async *timers({ task, group, submitter }, until, bounds = LIST_BOUNDS) {
       // With one of these, the index on wake_at would be searched through for few schedules.
       const isAny = scopeCondition(owner).text === '' && (task ?? group ?? submitter) === undefined
+      const ranges = isAny ? inOrder() : goingOn({ task, group, submitter })
+      const isChanged = `(worker IS NOT NULL OR wake_at < '1970-01-02')`
       const columns = {
         ...timerColumns,
         task: 'task',
         created: dialect.instant('created'),
-        // wake_at is the epoch until a new or edited schedule is planned.
-        nextrun: `CASE WHEN wake_at > '1970-01-02' THEN ${dialect.instant('nextrun')} END`,
+        nextrun: dialect.instant('nextrun'),
+        definition: `CASE WHEN ${isChanged} THEN definition END`,
+        planned_from: `CASE WHEN ${isChanged} THEN planned_from END`,
       }
-      const ranges = goingOn({ task, group, submitter }, isAny ? 'nextRunAt' : 'id')
       let isWhole = true
       for (const range of ranges) {
         let isEnd = false
         for await (const { rows, last } of scan<NextColumns>(context, range, { ...bounds, columns })) {
-          isEnd = last === null
-          const next = fromText(last?.instant ?? null)
+          // Those without wake_at, the last ones in its order, wait for the end of a run.
+          isEnd = last === null || (last.instant !== null && fromStored(last.instant) >= until())
           yield {
             rows: rows.map((row) => timerRow(owner, row)),
-            next,
             isLast: isWhole && isEnd && range === ranges.at(-1),
           }
-          // Those without wake_at wait for the end of a run.
           if (isEnd) break
         }
         isWhole &&= isEnd
@@ -130,8 +146,20 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
   }
 }
 
+function withMore(range: Range): Range {
+  return { ...range, filter: both(range.filter, and("(idle IS NULL OR idle <> 'done')")) }
+}
+
 function timerRow(owner: Owner, row: NextColumns): TimerRow {
-  return { id: shownId(owner, row.id), task: row.task, nextRunAt: fromText(row.nextrun), ...timed(row) }
+  const nextRunAt = isOutdated(row) ? null : fromText(row.nextrun)
+  return { id: shownId(owner, row.id), task: row.task, nextRunAt, ...timed(row) }
+}
+
+/** Whether nextrun is what was planned before the schedule was edited. */
+function isOutdated({ definition, planned_from: plannedFrom, nextrun }: NextColumns): boolean {
+  if (definition === null || plannedFrom === null) return false
+  const planned = splitPlannedFrom(plannedFrom)
+  return planned.definition !== definition && planned.run?.getTime() === fromText(nextrun)?.getTime()
 }
 
 function timed(row: TimerColumns): Omit<TimerGroup, 'schedules'> {
