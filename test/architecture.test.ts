@@ -4,8 +4,8 @@ import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 
 /*
- * The arrows of the design: who may import whom. Whoever adds an arrow here changes the design, so the
- * reason belongs into docs/decisions.
+ * The arrows of the design: who may import whom. A new arrow changes the design, so its reason belongs in
+ * docs/decisions.md.
  */
 const BASE = ['duration', 'errors', 'event-loop', 'events', 'loop', 'logger', 'keys', 'nearest']
 const PARTS = ['schedules', 'jobs', 'views', 'scheduler', 'executor']

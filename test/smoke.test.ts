@@ -23,7 +23,7 @@ eachDatabase(({ fresh }) => {
     const { job } = await first.report('handling', ({ schedule }) => schedule === 'long')
 
     await first.kill()
-    // What another worker does when a lease has passed without a heartbeat (docs/decisions/0004).
+    // What another worker does when a lease has passed without a heartbeat (docs/decisions.md#death-is-a-deleted-row).
     await database.query('DELETE FROM worker WHERE id = ?', [first.id])
     const second = await WorkerProcess.start(settings)
     const again = await second.report('handling', (report) => report.job === job)

@@ -47,10 +47,26 @@ test('the README begins with the two commands', () => {
   expect(first).toMatch(/^```sh\nnpm ci && npm start\b.*\nnpm ci && npm test\b.*\n```$/)
 })
 
-test('every decision is listed', () => {
-  const listed = read('docs/decisions/README.md')
-  for (const page of pages().filter((file) => /decisions\/\d{4}-/.test(file)))
-    expect(listed).toContain(`](${relative(join(root, 'docs/decisions'), page)})`)
+/** The anchors of the headings, as GitHub makes them. */
+function anchorsOf(page: string): string[] {
+  return [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+test('links to headings have a target', () => {
+  const broken = pages().flatMap((page) =>
+    [...readFileSync(page, 'utf8').matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)]
+      .filter(([, file = '', anchor = '']) => {
+        const target = file === '' ? page : join(dirname(page), file)
+        return target.endsWith('.md') && existsSync(target) && !anchorsOf(target).includes(anchor)
+      })
+      .map(([link]) => `${relative(root, page)}: ${link}`),
+  )
+  expect(broken).toEqual([])
 })
 
 eachDatabase(({ kind, fresh }) => {
