@@ -165,18 +165,20 @@ export class HandOver {
 
   /** @throws what the callback throws, without the secrets of the jobs, which the callback may have changed */
   async #submit(jobs: readonly ClaimedJob[], context: HandOverContext): Promise<void> {
-    const { queue, redaction, argsLimit } = this.#options
+    const { queue, redaction } = this.#options
     try {
       await queue.submit(jobs.map(withoutClaim), context)
     } catch (error) {
-      if (!redaction.hides('args')) throw error
-      const secrets = redaction.secretsOf({})
-      for (const { argsText } of jobs) redaction.addSecrets(secrets, { args: JSON.parse(argsText) })
-      const [message, cause] = [messageOf(error), errorText(error)].map((text) =>
-        secrets.storable(text, argsLimit),
-      )
-      throw new Error(message, { cause })
+      throw redaction.hides('args') ? this.#withoutSecrets(error, jobs) : error
     }
+  }
+
+  #withoutSecrets(error: unknown, jobs: readonly ClaimedJob[]): Error {
+    const { redaction, argsLimit } = this.#options
+    const secrets = redaction.secretsOf({})
+    for (const { argsText } of jobs) redaction.addSecrets(secrets, { args: JSON.parse(argsText) })
+    const cause = secrets.storable(errorText(error), argsLimit)
+    return new Error(secrets.storable(messageOf(error), argsLimit), { cause })
   }
 
   /** Without reports, the hand-over is the end. If that cannot be written, a sweep ends them. */

@@ -267,7 +267,9 @@ test.each(['throws', 'ends the transaction'])(
       redact: ['args.password'],
       externalQueue: {
         submit: (some, { tx }) => {
-          const passwords = some.map(({ args }) => (args as { password: string }).password).join(' and ')
+          const passwords = some
+            .map(({ args }) => String(Reflect.get(Object(args), 'password')))
+            .join(' and ')
           for (const { args } of some) Object.assign(Object(args), { password: '' })
           if (what === 'ends the transaction') endTransaction(tx)
           throw new Error(`no login with ${passwords}`, { cause: new Error(`of ${passwords}`) })
@@ -288,10 +290,16 @@ test.each(['throws', 'ends the transaction'])(
   },
 )
 
+function isConnection(tx: unknown): tx is { prepare: (sql: string) => { run: () => void } } {
+  return typeof tx === 'object' && tx !== null && 'prepare' in tx
+}
+
 /** By an error of SQLite that rolls back, which `submit` ignores. */
 function endTransaction(tx: unknown): void {
-  const { prepare } = tx as { prepare: (sql: string) => { run: () => void } }
-  const run = (sql: string) => prepare.call(tx, sql).run()
+  const run = (sql: string) => {
+    if (!isConnection(tx)) throw new TypeError('A connection to SQLite')
+    tx.prepare(sql).run()
+  }
   run('CREATE TABLE IF NOT EXISTS other (id TEXT PRIMARY KEY)')
   run("INSERT INTO other VALUES ('x')")
   expect(() => run("INSERT OR ROLLBACK INTO other VALUES ('x')")).toThrow()
