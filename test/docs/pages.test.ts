@@ -32,19 +32,43 @@ test('docs/errors.md has every error with its code, and no other', () => {
   expect(new Set(documented)).toEqual(new Set(declared))
 })
 
-test('links to pages and files of the package have a target', () => {
-  const broken = pages().flatMap((page) =>
-    [...readFileSync(page, 'utf8').matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)]
-      .map(([, link = '']) => link)
-      .filter((link) => !/^https?:/.test(link) && !existsSync(join(dirname(page), link)))
-      .map((link) => `${relative(root, page)}: ${link}`),
+/** README.md is also shown by npm, where only absolute links work. */
+const HERE =
+  /^https:\/\/(?:raw\.githubusercontent\.com\/kalends\/kalends\/main|github\.com\/kalends\/kalends\/blob\/main)\//
+
+interface Link {
+  /** The page and the link, for people. */
+  readonly text: string
+  /** The file that it leads to. */
+  readonly target: string
+  readonly anchor: string
+}
+
+/** Links to files of the repository. */
+function links(): Link[] {
+  return pages().flatMap((page) =>
+    [...readFileSync(page, 'utf8').matchAll(/\]\(([^)#]*)(?:#([^)]+))?\)/g)].flatMap(
+      ([, link = '', anchor = '']) => {
+        const text = `${relative(root, page)}: ${link}#${anchor}`
+        if (HERE.test(link)) return [{ text, target: join(root, link.replace(HERE, '')), anchor }]
+        if (/^[a-z]+:/.test(link)) return []
+        return [{ text, target: link === '' ? page : join(dirname(page), link), anchor }]
+      },
+    ),
   )
-  expect(broken).toEqual([])
+}
+
+test('links to pages and files of the package have a target', () => {
+  expect(links().length).toBeGreaterThan(100)
+  expect(links().filter(({ target }) => !existsSync(target))).toEqual([])
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  expect([...readme.matchAll(/\]\((?!https:|#)[^)]*\)/g)].map(([link]) => link)).toEqual([])
 })
 
-test('the README begins with the two commands', () => {
-  const [first] = /```sh\n([^]*?)```/.exec(read('README.md')) ?? []
-  expect(first).toMatch(/^```sh\nnpm ci && npm start\b.*\nnpm ci && npm test\b.*\n```$/)
+test('the README begins with the installation and the two commands', () => {
+  const first = read('README.md').split('\n').slice(0, 40).join('\n')
+  expect(first).toContain('npm install kalends')
+  expect(first).toMatch(/```sh\nnpm ci && npm start\b.*\nnpm ci && npm test\b.*\n```/)
 })
 
 /** The anchors of the headings, as GitHub makes them. */
@@ -58,13 +82,8 @@ function anchorsOf(page: string): string[] {
 }
 
 test('links to headings have a target', () => {
-  const broken = pages().flatMap((page) =>
-    [...readFileSync(page, 'utf8').matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)]
-      .filter(([, file = '', anchor = '']) => {
-        const target = file === '' ? page : join(dirname(page), file)
-        return target.endsWith('.md') && existsSync(target) && !anchorsOf(target).includes(anchor)
-      })
-      .map(([link]) => `${relative(root, page)}: ${link}`),
+  const broken = links().filter(
+    ({ target, anchor }) => anchor !== '' && target.endsWith('.md') && !anchorsOf(target).includes(anchor),
   )
   expect(broken).toEqual([])
 })
