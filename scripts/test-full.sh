@@ -22,6 +22,7 @@ part() {
 part 'all suites on all databases' env KALENDS_TEST_SUITE=full node scripts/test.mjs "$@"
 # Filters are for files of that part.
 if [ $# -gt 0 ]; then exit "$failed"; fi
+part 'documentation site, with its links' npm run docs
 part 'screenshots' env NO_COLOR=1 KALENDS_SCREENSHOTS="$(mktemp -d)" npx vitest run --config test/ui/screenshots.config.ts
 # The npm package "node" has the binary. -c sets up its PATH; npx would start tools with the Node that runs npx.
 for version in 20 22 24 26; do
