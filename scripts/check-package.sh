@@ -8,4 +8,4 @@ test -f dist/index.js || { echo 'There is no dist/: run npm run build first.'; e
 npm pack --ignore-scripts --silent --pack-destination "$folder"
 npx publint "$folder"/*.tgz
 npx attw "$folder"/*.tgz
-node scripts/try-package.mjs "$folder"/*.tgz plain without-sqlite esbuild
+node scripts/recipes.mjs "$folder"/*.tgz plain without-sqlite esbuild

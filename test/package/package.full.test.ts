@@ -96,13 +96,13 @@ test('the package contains only what it needs: no test sources, no drizzle at ru
 
 /** They install hundreds of packages, build and compile. */
 const longest = 600_000
-const tryPackage = join(root, 'scripts/try-package.mjs')
+const recipes = join(root, 'scripts/recipes.mjs')
 
-test.each(['express', 'jest-nest', 'next', 'types', 'vite-ssr'])(
-  'the application %s works [E1, E3, L63]',
-  async (application) => {
-    const { stdout } = await run(process.execPath, [tryPackage, join(folder, tarball), application])
-    expect(stdout).toContain(`The application '${application}' works`)
+test.each(['bullmq', 'express', 'fastify', 'hono', 'nestjs-jest', 'nextjs', 'types', 'vite-ssr', 'vitest'])(
+  'the recipe %s works [E1, E3, L63]',
+  async (recipe) => {
+    const { stdout } = await run(process.execPath, [recipes, join(folder, tarball), recipe])
+    expect(stdout).toContain(`The recipe '${recipe}' works`)
   },
   longest,
 )
@@ -111,10 +111,10 @@ test.each(['express', 'jest-nest', 'next', 'types', 'vite-ssr'])(
 test.each(['20.19.0', '24'])(
   'on Node.js %s, require and import return the same modules, without a warning',
   async (version) => {
-    const command = `node --version && node ${tryPackage} ${join(folder, tarball)} plain`
+    const command = `node --version && node ${recipes} ${join(folder, tarball)} plain`
     const { stdout, stderr } = await run('npx', ['-y', '--silent', '-p', `node@${version}`, '-c', command])
     expect(stdout).toMatch(new RegExp(`^v${version}`))
-    expect(stdout).toContain("The application 'plain' works")
+    expect(stdout).toContain("The recipe 'plain' works")
     expect(stderr).toBe('')
   },
   longest,

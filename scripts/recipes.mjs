@@ -1,0 +1,50 @@
+/**
+ * Runs the recipes: applications that use Kalends as its users do.
+ *
+ *     npm run recipes                          # all of them
+ *     npm run recipes -- express fastify       # some
+ *     node scripts/recipes.mjs kalends.tgz …   # with a package that is packed already
+ *
+ * For each, copies recipes/<name> and recipes/shared into an empty folder, installs the packed package there, runs the
+ * script `try`, and removes the folder.
+ */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '..')
+const RECIPES = join(ROOT, 'recipes')
+const all = readdirSync(RECIPES).filter((name) => name !== 'shared')
+
+const given = process.argv.slice(2)
+const tarball = given[0]?.endsWith('.tgz') ? given.shift() : undefined
+const unknown = given.filter((name) => !all.includes(name))
+if (unknown.length > 0) throw new Error(`No recipe ${unknown.join(', ')}; there are ${all.join(', ')}`)
+
+/** Runs npm in a folder. @throws if it fails */
+function npm(cwd, ...args) {
+  // Test runners set it, and Next.js then builds in a mode that does not exist.
+  const { NODE_ENV: _, ...env } = process.env
+  const { status } = spawnSync('npm', args, { cwd, stdio: 'inherit', env })
+  if (status !== 0) throw new Error(`npm ${args.join(' ')} failed in ${cwd}`)
+}
+
+const packed = mkdtempSync(join(tmpdir(), 'kalends-packed-'))
+try {
+  if (tarball === undefined) npm(ROOT, 'pack', '--ignore-scripts', '--silent', '--pack-destination', packed)
+  const file = tarball === undefined ? join(packed, readdirSync(packed)[0] ?? '') : resolve(tarball)
+  for (const recipe of given.length === 0 ? all : given) {
+    const folder = mkdtempSync(join(tmpdir(), `kalends-${recipe}-`))
+    try {
+      for (const part of ['shared', recipe]) cpSync(join(RECIPES, part), folder, { recursive: true })
+      npm(folder, 'install', '--prefer-offline', '--no-audit', '--no-fund', '--silent', file)
+      npm(folder, 'run', '--silent', 'try')
+      process.stdout.write(`The recipe '${recipe}' works\n`)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+} finally {
+  rmSync(packed, { recursive: true, force: true })
+}
