@@ -1,5 +1,5 @@
 import type { ClaimedJob } from '../model/job.ts'
-import type { Secrets } from '../model/redaction.ts'
+import type { Redaction, Secrets } from '../model/redaction.ts'
 import type { LogLevel } from '../store/executing-store.ts'
 import type { JobLogger } from './handler.ts'
 import type { Journal } from './journal.ts'
@@ -20,11 +20,14 @@ export class AttemptLog {
   #lines = 0
   #bytes = 0
   #isFull = false
+  /** What was logged, if later progress or the result may have secrets. */
+  readonly #logged: Set<string> | null
 
-  constructor(job: ClaimedJob, journal: Journal, secrets: Secrets, now: () => Date) {
+  constructor(job: ClaimedJob, journal: Journal, redaction: Redaction, now: () => Date) {
     this.#job = job
     this.#journal = journal
-    this.secrets = secrets
+    this.secrets = redaction.secretsOf(job)
+    this.#logged = redaction.hides('result') || redaction.hides('progress') ? new Set() : null
     this.#now = now
   }
 
@@ -46,8 +49,20 @@ export class AttemptLog {
   write(level: LogLevel, message: string): number {
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log any value
     const text = this.shown(String(message), MOST_LINE_BYTES)
+    this.#logged?.add(text)
     this.#journal.log({ jobId: this.#job.id, at: this.#now(), level, message: text })
     return Buffer.byteLength(text)
+  }
+
+  /** Hides the secrets that became known since lines were logged. */
+  hideLogged(): void {
+    const { id: jobId } = this.#job
+    this.#journal.replace(
+      [...(this.#logged ?? [])].flatMap((message) => {
+        const replacement = this.shown(message, MOST_LINE_BYTES)
+        return replacement === message ? [] : [{ jobId, message, replacement }]
+      }),
+    )
   }
 
   /** See `Secrets.storable`. */

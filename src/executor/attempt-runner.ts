@@ -60,7 +60,7 @@ export class AttemptRunner {
     options: AttemptOptions,
   ) {
     this.job = job
-    this.log = new AttemptLog(job, journal, options.redaction.secretsOf(job), options.now)
+    this.log = new AttemptLog(job, journal, options.redaction, options.now)
     this.#earlier = options.redaction.secretsOf({})
     this.#handled = handled
     this.#journal = journal
@@ -138,6 +138,8 @@ export class AttemptRunner {
         permanent,
         delayFactor: this.#options.delayFactor(),
       }
+    } finally {
+      this.log.hideLogged()
     }
   }
 

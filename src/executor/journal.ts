@@ -1,6 +1,7 @@
+import { isA, StoreUnavailableError } from '../errors.ts'
 import type { Loop } from '../loop.ts'
 import type { Fence } from '../model/job.ts'
-import type { ExecutingStore, JobProgress, NewLogLine } from '../store/executing-store.ts'
+import type { ExecutingStore, JobProgress, NewLogLine, ReplacedLine } from '../store/executing-store.ts'
 import { LineQueue } from './line-queue.ts'
 import type { JobExecutorOptions } from './options.ts'
 import { Writer } from './writer.ts'
@@ -27,7 +28,7 @@ interface WaitingProgress extends JobProgress {
 }
 
 interface JournalOptions extends Pick<JobExecutorOptions, 'onDropped' | 'onError'> {
-  readonly store: Pick<ExecutingStore, 'appendLogs' | 'saveProgress'>
+  readonly store: Pick<ExecutingStore, 'appendLogs' | 'replaceLogs' | 'saveProgress'>
 }
 
 /**
@@ -39,6 +40,8 @@ export class Journal {
   readonly #onDropped: JournalOptions['onDropped']
   readonly #lines: LineQueue
   readonly #progress = new Map<string, WaitingProgress>()
+  /** Messages to replace once the lines of their jobs are written. */
+  #replaced: readonly ReplacedLine[] = []
   readonly #lineWriter: Writer
   readonly #progressWriter: Writer
   #isOver = false
@@ -55,7 +58,7 @@ export class Journal {
     this.#lineWriter = new Writer({
       name: 'journal',
       write: () => this.#writeLines(),
-      isEmpty: () => this.#lines.length === 0,
+      isEmpty: () => this.#lines.length + this.#replaced.length === 0,
       onError: report,
     })
     this.#progressWriter = new Writer({
@@ -75,6 +78,13 @@ export class Journal {
     this.#lineWriter.loop.wake()
   }
 
+  /** Replaces messages that were logged. */
+  replace(lines: readonly ReplacedLine[]): void {
+    if (lines.length === 0) return
+    this.#replaced = [...this.#replaced, ...lines]
+    this.#lineWriter.loop.wake()
+  }
+
   progress(fence: Fence, json: string): void {
     const since = this.#progress.get(fence.id)?.since ?? performance.now()
     this.#progress.set(fence.id, { fence, json, since })
@@ -88,7 +98,7 @@ export class Journal {
 
   /** Whether lines or progress of a job are not in the database yet. */
   hasUnwritten(jobId: string): boolean {
-    return this.#lines.hasLinesOf(jobId) || this.#progress.has(jobId)
+    return this.#hasLinesOf(jobId) || this.#progress.has(jobId)
   }
 
   /**
@@ -96,9 +106,11 @@ export class Journal {
    * loops write them later. Does not wait for lines behind those of a long backlog.
    */
   async written(jobId: string): Promise<void> {
-    const isNext = this.#lines.first(LINES_AT_ONCE).some((line) => line.jobId === jobId)
+    const isNext = [...this.#lines.first(LINES_AT_ONCE), ...this.#replaced].some(
+      (line) => line.jobId === jobId,
+    )
     await Promise.all([
-      this.#lineWriter.untilDone(() => !isNext || !this.#lines.hasLinesOf(jobId)),
+      this.#lineWriter.untilDone(() => !isNext || !this.#hasLinesOf(jobId)),
       this.#progressWriter.untilDone(() => !this.#progress.has(jobId)),
     ])
   }
@@ -127,13 +139,31 @@ export class Journal {
     }
     await Promise.race([Promise.all([finish(this.#lineWriter), finish(this.#progressWriter)]), timeout])
     clearTimeout(timer)
-    const lost = this.#lines.length + this.#lines.dropped
+    const lost = this.#lines.length + this.#replaced.length + this.#lines.dropped
     const lines = lost === 1 ? '1 log line' : `${lost} log lines`
     if (lost > 0) this.#onDropped(new Error(`The worker stopped before it could write ${lines}`, { cause }))
     this.#isOver = true
   }
 
+  #hasLinesOf(jobId: string): boolean {
+    return this.#lines.hasLinesOf(jobId) || this.#replaced.some((line) => line.jobId === jobId)
+  }
+
   async #writeLines(): Promise<void> {
+    await this.#appendLines()
+    const ready = this.#replaced.filter(({ jobId }) => !this.#lines.hasLinesOf(jobId))
+    if (ready.length === 0) return
+    try {
+      await this.#store.replaceLogs(ready)
+    } catch (error) {
+      if (isA(error, StoreUnavailableError)) throw error
+      this.#drop('the log lines without the secrets of a result', error)
+    }
+    this.#replaced = this.#replaced.filter((line) => !ready.includes(line))
+    this.#lineWriter.succeeded()
+  }
+
+  async #appendLines(): Promise<void> {
     // Lines that are added meanwhile are left for the next write, so that each one ends.
     for (let count = this.#lines.length; count > 0; count -= LINES_AT_ONCE) {
       const lines = this.#lines.first(Math.min(count, LINES_AT_ONCE))

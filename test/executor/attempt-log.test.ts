@@ -20,12 +20,7 @@ it('a line that waits does not keep the text that it is a part of in memory', ()
     return process.memoryUsage().heapUsed
   }
   const journal = new Journal({ store: executingStore, onError: () => {}, onDropped: () => {} })
-  const log = new AttemptLog(
-    claimed('j'),
-    journal,
-    new Redaction([]).secretsOf({ args: {} }),
-    () => new Date(0),
-  )
+  const log = new AttemptLog(claimed('j'), journal, new Redaction([]), () => new Date(0))
   const before = heap()
   // Small enough for the heap of V8: larger texts may be elsewhere.
   for (let count = 0; count < 100; count += 1)

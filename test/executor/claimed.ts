@@ -56,6 +56,7 @@ export const executingStore: ExecutingStore = {
   claim: () => Promise.resolve([]),
   leaveOut: () => {},
   leftOut: () => 0,
+  replaceLogs: () => Promise.resolve(),
   handOver: () => Promise.resolve([]),
   handedOver: () => Promise.resolve([]),
   route: () => Promise.resolve([]),

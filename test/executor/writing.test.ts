@@ -37,6 +37,7 @@ function storeWith(parts: Partial<ExecutingStore>): ExecutingStore {
     stopRequests: unused,
     saveProgress: unused,
     appendLogs: unused,
+    replaceLogs: unused,
     orphans: unused,
     ...parts,
   }

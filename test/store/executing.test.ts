@@ -328,6 +328,26 @@ onEachStore((under) => {
       expect(await under.store.lists.logs('j', first?.id ?? 0, 10)).toEqual(read?.slice(1, 11))
       expect(await under.store.lists.logs('nobody', 0, 10)).toBeNull()
     })
+
+    it('messages of a job are replaced wherever its log has them, and in no other log', async () => {
+      await job(under, 'replaced')
+      await job(under, 'other')
+      const at = new Date('2026-01-02T03:04:05.678Z')
+      const line = (jobId: string, message: string) => ({ jobId, at, level: 'info' as const, message })
+      const messages = [ODD, `${ODD} `, 'kept', ODD]
+      await under.store.executing.appendLogs(
+        ['replaced', 'other'].flatMap((id) => messages.map((message) => line(id, message))),
+      )
+      await under.store.executing.replaceLogs([
+        { jobId: 'replaced', message: ODD, replacement: 'hidden' },
+        { jobId: 'replaced', message: 'gone', replacement: 'hidden' },
+      ])
+      await under.store.executing.replaceLogs([])
+      const read = async (id: string) =>
+        (await under.store.lists.logs(id, 0, 10))?.map(({ message }) => message)
+      expect(await read('replaced')).toEqual(['hidden', `${ODD} `, 'kept', 'hidden'])
+      expect(await read('other')).toEqual(messages)
+    })
   })
 
   it('running jobs whose worker is not registered are orphans, with the stored policy', async () => {

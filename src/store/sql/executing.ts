@@ -96,6 +96,15 @@ export function executingStore(context: TablesContext): ExecutingStore {
       }
     },
 
+    async replaceLogs(lines) {
+      for (const { jobId, message, replacement } of lines)
+        await context.run(`UPDATE ${tables.log} SET message = ? WHERE job_id = ? AND message = ?`, [
+          replacement,
+          jobId,
+          message,
+        ])
+    },
+
     held: (worker) => held(context, worker),
 
     orphans: (limit) => orphans(context, takingOver, limit),

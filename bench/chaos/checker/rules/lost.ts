@@ -71,7 +71,7 @@ class Stretch {
     const course = courseOf(start)
     const planned = beginOf(start)
     const begin: Begin =
-      course !== null && planned.kind === 'at'
+      course !== null && course.afterFinishMs === null && planned.kind === 'at'
         ? { kind: 'at', slot: slotOf(start, planned.slot, course) ?? planned.slot }
         : planned
     if (course === null || begin.kind === 'nothing') {
