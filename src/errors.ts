@@ -166,7 +166,7 @@ export class StoppedError extends KalendsError {
 }
 
 /** Deeper causes are left out, because some errors are their own cause. */
-const MOST_CAUSES = 8
+const MAX_CAUSES = 8
 
 /** `instanceof` that never throws: a handler may throw a proxy that does not allow the check. */
 export function isA<Kind>(thrown: unknown, kind: abstract new (...args: never[]) => Kind): thrown is Kind {
@@ -178,7 +178,7 @@ export function isA<Kind>(thrown: unknown, kind: abstract new (...args: never[])
 }
 
 /** The text of anything that was thrown, with its causes, as it is stored and logged. Never throws. */
-export function errorText(thrown: unknown, causes = MOST_CAUSES): string {
+export function errorText(thrown: unknown, causes = MAX_CAUSES): string {
   if (!isA(thrown, Error)) return valueText(thrown)
   const own = textIn(thrown, 'stack') ?? `${textIn(thrown, 'name') ?? 'Error'}: ${messageOf(thrown)}`
   const cause = propertyOf(thrown, 'cause')

@@ -40,7 +40,7 @@ export interface FreezePreview {
 
 const TARGET = { scheduleId: true, task: true, group: true, all: true, until: true } as const
 const OPTIONS = namesOf<FreezeOptions>({ ...TARGET, reason: true })
-const MOST_SLOTS = 1000
+const MAX_SLOTS = 1000
 
 /** The operations on freezes. */
 export class Freezes {
@@ -83,7 +83,7 @@ export class Freezes {
     const { views, jobs } = this.#scope
     const from = this.#now()
     if (until <= from) throw notInFuture(until)
-    const range = { from, to: until, limit: MOST_SLOTS }
+    const range = { from, to: until, limit: MAX_SLOTS }
     const { items, complete } =
       scheduleId === undefined
         ? await views.upcoming({ ...range, task, group })
@@ -103,11 +103,11 @@ export class Freezes {
       (task !== undefined && schedule.task !== task) ||
       (group !== undefined && schedule.group !== group)
     if (isOther || !isGoingOn(schedule.status)) return { items: [], complete: true }
-    const elapses = await schedules.elapses(scheduleId, { limit: MOST_SLOTS })
+    const elapses = await schedules.elapses(scheduleId, { limit: MAX_SLOTS })
     const before = elapses.filter((at) => at < until)
     return {
       items: before.map((at) => ({ at, scheduleId, task: schedule.task })),
-      complete: before.length < MOST_SLOTS,
+      complete: before.length < MAX_SLOTS,
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import { OverloadedError } from './errors.ts'
 
-const MOST_WAITING = { ofOwner: 32, inAll: 256 }
+const MAX_WAITING = { ofOwner: 32, inAll: 256 }
 
 export class OwnerTurns {
   /** By owner: its last turn, and how many turns have not ended. */
@@ -14,7 +14,7 @@ export class OwnerTurns {
   /** @throws OverloadedError when too many are already waiting */
   async run<Result>(owner: string, work: () => Promise<Result>): Promise<Result> {
     const turns = this.#owners.get(owner) ?? { last: Promise.resolve(), count: 0 }
-    if (turns.count > MOST_WAITING.ofOwner || this.#count > MOST_WAITING.inAll)
+    if (turns.count > MAX_WAITING.ofOwner || this.#count > MAX_WAITING.inAll)
       throw new OverloadedError('Too many writes of this owner are already waiting; try again in a moment')
     this.#owners.set(owner, turns)
     turns.count += 1

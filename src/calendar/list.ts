@@ -13,7 +13,7 @@ export type WrittenList = readonly WrittenItem[] | null
 
 // systemd's limits: of C integers, and of the length of a list.
 const GREATEST_NUMBER = 2_147_483_647
-const MOST_ITEMS = 241
+const MAX_ITEMS = 241
 
 /** Reads `*` or a list of `number[..number][/number]`. @param unit  SECOND allows fractions, 1 does not */
 export function readList(reader: Reader, unit: 1 | typeof SECOND): WrittenList {
@@ -31,7 +31,7 @@ export function readList(reader: Reader, unit: 1 | typeof SECOND): WrittenList {
         throw syntaxError(reader, stepAt, 'a repetition of 0 would never move on', undefined, reader.at)
     }
     items.push({ start, end, step, from, to: reader.at })
-    if (items.length > MOST_ITEMS) throw syntaxError(reader, from, `a list holds at most ${MOST_ITEMS} items`)
+    if (items.length > MAX_ITEMS) throw syntaxError(reader, from, `a list holds at most ${MAX_ITEMS} items`)
   } while (reader.skip(COMMA))
   return items
 }

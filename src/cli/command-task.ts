@@ -24,7 +24,7 @@ import { COMMAND_TASK } from './values.ts'
 const KILL_AFTER_MS = 3000
 /** Processes that a program leaves behind may keep its pipes open: wait this long for the last lines. */
 const DRAIN_MS = 500
-const MOST_LINES = 10_000
+const MAX_LINES = 10_000
 /** Of a longer line, only this many characters are read. The log hides secrets in them, and then cuts them to 16 KB. */
 const LONGEST_LINE = 32_768
 const LINES_IN_ERROR = 5
@@ -106,8 +106,8 @@ export async function runCommand(
     lines += 1
     if (level === 'warn') last.push(line)
     if (last.length > LINES_IN_ERROR) last.shift()
-    if (lines === MOST_LINES) log.warn(`More than ${MOST_LINES} lines: the rest is discarded`)
-    if (lines >= MOST_LINES) return
+    if (lines === MAX_LINES) log.warn(`More than ${MAX_LINES} lines: the rest is discarded`)
+    if (lines >= MAX_LINES) return
     log[level](line)
     if (line.length === LONGEST_LINE)
       log.warn(`The line above has at least ${LONGEST_LINE} characters: the rest of it is discarded`)

@@ -5,10 +5,10 @@ import type { JobLogger } from './handler.ts'
 import type { Journal } from './journal.ts'
 
 /** Longer lines are cut: 500 of them still fit into one statement. */
-const MOST_LINE_BYTES = 16_384
+const MAX_LINE_BYTES = 16_384
 /** The most that one attempt may log. While the database is unavailable, all of it is in memory. */
-const MOST_LINES = 10_000
-const MOST_BYTES = 4 * 1024 * 1024
+const MAX_LINES = 10_000
+const MAX_BYTES = 4 * 1024 * 1024
 
 /** The log of one attempt: hides secrets, cuts long lines and limits how much a handler can log. */
 export class AttemptLog {
@@ -45,7 +45,7 @@ export class AttemptLog {
    */
   write(level: LogLevel, message: string): number {
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log any value
-    const text = this.shown(String(message), MOST_LINE_BYTES)
+    const text = this.shown(String(message), MAX_LINE_BYTES)
     this.#journal.log({ jobId: this.#job.id, at: this.#now(), level, message: text })
     return Buffer.byteLength(text)
   }
@@ -57,9 +57,9 @@ export class AttemptLog {
 
   #logOfHandler(level: LogLevel, message: string): void {
     if (this.#isFull) return
-    this.#isFull = this.#lines >= MOST_LINES || this.#bytes >= MOST_BYTES
+    this.#isFull = this.#lines >= MAX_LINES || this.#bytes >= MAX_BYTES
     if (this.#isFull) {
-      const limits = `${MOST_LINES} lines or ${MOST_BYTES / 1024 / 1024} MB`
+      const limits = `${MAX_LINES} lines or ${MAX_BYTES / 1024 / 1024} MB`
       this.write(
         'warn',
         `Further lines of attempt ${this.#job.attempt} are left out: it has logged ${limits}`,

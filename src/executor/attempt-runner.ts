@@ -26,7 +26,7 @@ import type { AttemptOptions } from './options.ts'
 /** How long a handler may continue after its signal was aborted. Then its attempt ends without it. */
 export const ABANDON_MS = 5000
 /** After so many claims of a job that did not count, an attempt of a worker that is cut off counts. */
-const MOST_RELEASES = 10
+const MAX_RELEASES = 10
 
 type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeoutError
 
@@ -277,7 +277,7 @@ function snooze(span: string | number): never {
 
 /** An attempt of a job that was released too often counts, because its handler may be what cuts its workers off. */
 function releasedEnd({ releases }: ClaimedJob, reason: AbortReason): AttemptEnd {
-  const isTooOften = reason instanceof LeaseLostError && releases >= MOST_RELEASES
+  const isTooOften = reason instanceof LeaseLostError && releases >= MAX_RELEASES
   return isTooOften ? { kind: 'lost', error: reason.message } : { kind: 'released' }
 }
 

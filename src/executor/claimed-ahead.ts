@@ -6,7 +6,7 @@ const SHORT_MS = 20
 const LONGEST_WAIT_MS = 100
 /** After claims left out jobs without retries, none are made ahead for this long, so that those jobs have their turn. */
 const PAUSE_MS = 1000
-const MOST = 500
+const MAX = 500
 
 interface Waiting {
   readonly job: ClaimedJob
@@ -49,7 +49,7 @@ export class ClaimedAhead {
   wanted(): number {
     if (performance.now() < this.#pausedUntil) return 0
     this.#turn()
-    const most = Math.min(MOST, Math.max(this.#ends.now, this.#ends.before))
+    const most = Math.min(MAX, Math.max(this.#ends.now, this.#ends.before))
     // Half of them at least: each claim takes several statements.
     return this.size > most / 2 ? 0 : most - this.size
   }

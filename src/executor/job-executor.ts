@@ -21,7 +21,7 @@ import { UnansweredStatements } from './unanswered-statements.ts'
 const SETTLE_TIMEOUT_MS = 10_000
 const JOURNAL_TIMEOUT_MS = 5000
 /** The most attempts in one call of `runDue`. */
-const MOST_BY_HAND = 10_000
+const MAX_BY_HAND = 10_000
 const TURNS_TO_END = 5
 
 export class JobExecutor {
@@ -113,7 +113,7 @@ export class JobExecutor {
       })
       // Counted by starts, because a quick attempt ends before the claim does.
       const before = this.attempts.startedCount()
-      if (attempts < MOST_BY_HAND) await this.#claims.claimDue()
+      if (attempts < MAX_BY_HAND) await this.#claims.claimDue()
       attempts += this.attempts.startedCount() - before
       await Promise.race([this.attempts.finished(), woken])
       // Most handlers end right after their last submission.

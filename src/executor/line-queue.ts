@@ -1,7 +1,7 @@
 import type { NewLogLine } from '../store/executing-store.ts'
 
 /** The most memory of waiting lines, in bytes. */
-export const MOST_WAITING_BYTES = 64 * 1024 * 1024
+export const MAX_WAITING_BYTES = 64 * 1024 * 1024
 /** What a line takes beside its message. */
 const LINE_BYTES = 256
 /** A text with any character outside of Latin-1 takes this for each character. */
@@ -47,7 +47,7 @@ export class LineQueue {
   }
 
   add(line: NewLogLine): void {
-    if (this.#bytes >= MOST_WAITING_BYTES) {
+    if (this.#bytes >= MAX_WAITING_BYTES) {
       this.#dropped += 1
       if (this.#dropped === 1) this.#onDropped(tooManyLines(this.#lines.length))
       return

@@ -12,7 +12,7 @@ const REJECTED_RETRY_MS = 300_000
  * Up to this many ends that cannot be written now, because their row is locked or the database rejects them, do not
  * count against capacity: one lock must not stop a worker. Further ones count, because a crash repeats the run of each.
  */
-export const MOST_EXEMPT = 200
+export const MAX_EXEMPT = 200
 
 export interface SettlerOptions {
   readonly store: Pick<ExecutingStore, 'settle'>
@@ -72,7 +72,7 @@ export class Settler {
 
   /** How many ends count against capacity, because a crash repeats the run of each. */
   occupied(): number {
-    return this.#queue.length + Math.max(0, this.#exempt() - MOST_EXEMPT)
+    return this.#queue.length + Math.max(0, this.#exempt() - MAX_EXEMPT)
   }
 
   unwritten(): Unwritten {
@@ -82,7 +82,7 @@ export class Settler {
       locked: this.#locked.since.size,
       lockedMs: since === undefined ? 0 : performance.now() - since,
       rejected: this.#rejected.ends.length,
-      isLimitReached: this.#exempt() >= MOST_EXEMPT,
+      isLimitReached: this.#exempt() >= MAX_EXEMPT,
     }
   }
 

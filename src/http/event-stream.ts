@@ -3,7 +3,7 @@
 export type Topic = 'schedules' | 'jobs' | 'workers'
 
 /** The most messages that may wait in a connection. */
-const MOST_WAITING = 8
+const MAX_WAITING = 8
 /** A client that reads nothing for this long is disconnected. */
 const STUCK_MS = 30_000
 
@@ -42,7 +42,7 @@ export class EventStream {
         },
         cancel: () => this.#end(),
       },
-      { highWaterMark: MOST_WAITING },
+      { highWaterMark: MAX_WAITING },
     )
     this.listener = listener
     this.response = new Response(body, {

@@ -13,7 +13,7 @@ import * as queries from './query-schemas.ts'
 const { JobParams } = queries
 const PATH = '/api/v1/jobs'
 const ONE = `${PATH}/{id}`
-const MOST_AT_ONCE = 1000
+const MAX_AT_ONCE = 1000
 
 const ACTIONS = {
   cancel: {
@@ -155,7 +155,7 @@ async function actOnMany(
   call: Call<unknown, unknown, typeof bodies.JobsAction._output>,
   action: Action,
 ): Promise<typeof answers.JobsActionAnswer._output> {
-  const { ids, filter = {}, dryRun, limit = MOST_AT_ONCE } = call.body
+  const { ids, filter = {}, dryRun, limit = MAX_AT_ONCE } = call.body
   if (ids === undefined) checkSearch(filter, call, 'filter.')
   const which = ids === undefined ? { filter } : { ids }
   const { refused, ...result } = await call.reach.jobs[`${action}Many`](which, {

@@ -28,7 +28,7 @@ const STATUSES: Readonly<Record<string, number>> = {
 }
 
 /** The response to a body must not be larger than the body. */
-const MOST_ERRORS = 20
+const MAX_ERRORS = 20
 const LONGEST_FIELD = 200
 const LONGEST_DETAIL = 1000
 
@@ -73,7 +73,7 @@ export function invalidField(field: string, detail: string): Problem {
 /** What the schemas reject in a body or a query. */
 export function invalidInput(error: z.ZodError): Problem {
   const all = error.issues.flatMap(errorsOf)
-  const errors = all.slice(0, MOST_ERRORS)
+  const errors = all.slice(0, MAX_ERRORS)
   const details = errors.map(({ field, detail }) => `${field === '' ? 'body' : field}: ${detail}`)
   const more = all.length - errors.length
   const detail = `${shortened(details.join('; '), LONGEST_DETAIL)}${more === 0 ? '' : `; and ${more} more errors`}`

@@ -4,7 +4,7 @@ import { invalidField, Problem, shortened } from './problem.ts'
 
 const LONGEST_PATH = 8192
 const LONGEST_QUERY = 16_384
-const MOST_PARAMETERS = 100
+const MAX_PARAMETERS = 100
 const LONGEST_HEADER = 8192
 /** The headers that the API reads. The server limits those that `authorize` reads, such as cookies. */
 const READ_HEADERS = [
@@ -87,8 +87,8 @@ export function queryOf({ searchParams }: URL): Record<string, string> {
   const query = new Map<string, string>()
   for (const [name, value] of searchParams) {
     if (query.has(name)) throw invalidField(shortened(name), 'it is given twice')
-    if (query.size === MOST_PARAMETERS)
-      throw new Problem(422, 'INVALID_INPUT', `A query may have ${MOST_PARAMETERS} parameters; this has more`)
+    if (query.size === MAX_PARAMETERS)
+      throw new Problem(422, 'INVALID_INPUT', `A query may have ${MAX_PARAMETERS} parameters; this has more`)
     query.set(name, value)
   }
   return Object.fromEntries(query)

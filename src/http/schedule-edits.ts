@@ -6,7 +6,7 @@ import { invalidField } from './problem.ts'
 import { shownSchedule } from './shown.ts'
 
 /** How often a change is retried after a concurrent edit. */
-const MOST_TRIES = 3
+const MAX_TRIES = 3
 
 type Edit<Result, Before = Schedule> = (before: Before, options: IfVersion) => Promise<Result>
 type ScheduleCall = Call<{ readonly id: string }>
@@ -32,7 +32,7 @@ export async function onBasis<Before extends Schedule | null, Result>(
       return await change(before, { ifVersion: before })
     } catch (error) {
       if (!(error instanceof VersionError)) throw error
-      if (attempt === MOST_TRIES) throw new ConflictError(error.message)
+      if (attempt === MAX_TRIES) throw new ConflictError(error.message)
     }
   }
 }

@@ -15,7 +15,7 @@ import * as queries from './query-schemas.ts'
 const { ScheduleParams } = queries
 const PATH = '/api/v1/schedules'
 const ONE = `${PATH}/{id}`
-const MOST_WITH_RUNS = 200
+const MAX_WITH_RUNS = 200
 const NO_CONTENT: Answer = { status: 204 }
 
 const created = { description: 'The new schedule', schema: answers.Schedule }
@@ -37,8 +37,8 @@ export const scheduleOperations: readonly Operation[] = [
     answers: { 200: { description: 'One page', schema: answers.SchedulePage } },
     run: async (call) => {
       const { runs, ...query } = call.query
-      if (runs !== undefined && (query.limit ?? 100) > MOST_WITH_RUNS)
-        throw invalidField('limit', `with runs, a page has at most ${MOST_WITH_RUNS} schedules`)
+      if (runs !== undefined && (query.limit ?? 100) > MAX_WITH_RUNS)
+        throw invalidField('limit', `with runs, a page has at most ${MAX_WITH_RUNS} schedules`)
       const { items, ...page } = await call.reach.schedules.list(query)
       const ids = items.map(({ id }) => id)
       const recent = runs === undefined ? null : await call.reach.views.recentRuns(ids, runs)

@@ -11,9 +11,9 @@ import * as answers from './answer-schemas.ts'
 import * as queries from './query-schemas.ts'
 
 const HOUR_MS = 3_600_000
-const MOST_FAILURES = 100
+const MAX_FAILURES = 100
 /** The most time that upcoming runs may be in the past or in the future, in milliseconds. */
-const MOST_DISTANCE_MS = 31 * 24 * HOUR_MS
+const MAX_DISTANCE_MS = 31 * 24 * HOUR_MS
 
 export const serverOperations: readonly Operation[] = [
   operation('countSchedules', 'GET', '/api/v1/counts/schedules', 'read', {
@@ -42,7 +42,7 @@ export const serverOperations: readonly Operation[] = [
       checkSearch(query, call)
       const found = await reach.views.failures(query)
       const items: FailureGroup[] = []
-      for (const group of found.items.slice(0, MOST_FAILURES)) {
+      for (const group of found.items.slice(0, MAX_FAILURES)) {
         // Errors from before `redact` was set, or written with SQL, still contain the secrets of their args.
         const job = redaction.hides() ? await reach.jobs.get(group.lastJobId) : null
         items.push({ ...group, error: shownFailure(group.error, job, call) })
@@ -107,9 +107,9 @@ export const serverOperations: readonly Operation[] = [
       const { from = new Date() } = query
       const { to = new Date(from.getTime() + HOUR_MS) } = query
       if (to < from) throw invalidField('to', 'it is before from')
-      if (to.getTime() - from.getTime() > MOST_DISTANCE_MS)
+      if (to.getTime() - from.getTime() > MAX_DISTANCE_MS)
         throw invalidField('to', 'it is more than 31 days after from; ask for less at a time')
-      if (from.getTime() < Date.now() - MOST_DISTANCE_MS)
+      if (from.getTime() < Date.now() - MAX_DISTANCE_MS)
         throw invalidField('from', 'it is more than 31 days ago; past runs are in /api/v1/jobs')
       return ok({ from, to, ...(await reach.views.upcoming({ ...query, from, to })) })
     },

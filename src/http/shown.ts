@@ -50,7 +50,7 @@ export function shownText(text: string, { access }: Reader): string {
 /** The payload of a job that was deleted, or has a different error by now. */
 const UNKNOWN: Payload = { truncated: { args: 0, result: 0, progress: 0 } }
 /** The most characters of a failure, after its secrets are replaced. */
-const MOST_FAILURE_CHARACTERS = 500
+const MAX_FAILURE_CHARACTERS = 500
 
 /**
  * The error of a group of failures: its first line, or the start of it.
@@ -63,7 +63,7 @@ export function shownFailure(start: string, newest: Job | null, { access, redact
   const isSame = error.startsWith(start)
   const secrets = redaction.secretsOf(newest !== null && isSame ? newest : UNKNOWN)
   const [line = ''] = secrets.hiddenInText(isSame ? error : start).split(/\r?\n/, 1)
-  return textFor(access, line).slice(0, MOST_FAILURE_CHARACTERS)
+  return textFor(access, line).slice(0, MAX_FAILURE_CHARACTERS)
 }
 
 function textFor(access: Reader['access'], text: string): string {

@@ -72,8 +72,8 @@ const JOB_CONDITIONS = {
   finishedTo: 'instant',
 } as const satisfies Record<keyof JobConditions, 'text' | 'instant'>
 
-const MOST_LINES = 1000
-const MOST_ATTEMPTS = 100
+const MAX_LINES = 1000
+const MAX_ATTEMPTS = 100
 
 const JOB_OPTIONS = [
   ...JOB_OPTION_NAMES,
@@ -305,7 +305,7 @@ export class Jobs {
     const lines = await this.#lists.logs(
       id,
       after,
-      checkedWhole('limit', query.limit, 1, MOST_LINES) ?? MOST_LINES,
+      checkedWhole('limit', query.limit, 1, MAX_LINES) ?? MAX_LINES,
     )
     const { redaction } = this.#context
     if (lines === null || !redaction.hides()) return lines ?? missing('job', id)
@@ -320,7 +320,7 @@ export class Jobs {
    * @throws NotFoundError
    */
   async attempts(id: string): Promise<Listed<Attempt>[]> {
-    return (await this.#lists.attempts(id, MOST_ATTEMPTS)) ?? missing('job', id)
+    return (await this.#lists.attempts(id, MAX_ATTEMPTS)) ?? missing('job', id)
   }
 
   /** @throws LimitError when the owner may not have this many more open jobs */

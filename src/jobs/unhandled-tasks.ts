@@ -25,7 +25,7 @@ interface Found {
 /** How long a task that is not handled is not looked up again, in milliseconds. */
 const KEPT_MS = 60_000
 /** The most such tasks, because users may choose their names. */
-const MOST_KEPT = 1000
+const MAX_KEPT = 1000
 
 export class UnhandledTasks {
   readonly #handlers: { keys(): Iterable<string>; has(task: string): boolean }
@@ -48,7 +48,7 @@ export class UnhandledTasks {
     if (this.#handlers.has(task) || this.#handled.has(task)) return null
     const kept = this.#others.get(task)
     if (kept !== undefined && performance.now() < kept.until) return await kept.found
-    if (this.#others.size >= MOST_KEPT) this.#others.clear()
+    if (this.#others.size >= MAX_KEPT) this.#others.clear()
     const found = this.#lookUp(task, stores).catch(() => {
       // What was submitted stays submitted, and the next submission looks again.
       this.#others.delete(task)

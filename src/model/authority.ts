@@ -58,7 +58,7 @@ export const FULL_AUTHORITY: Authority = {
   limits: null,
 }
 
-const MOST = Number.MAX_SAFE_INTEGER
+const LARGEST = Number.MAX_SAFE_INTEGER
 const ANY_SPAN = { least: 1, most: 2 ** 31 - 1 }
 
 const LIMITS = namesOf<OwnerLimits>({
@@ -76,10 +76,10 @@ export function checkedLimits(limits: OwnerLimits = {}): CheckedLimits {
   checkKeys(limits, LIMITS, 'limits.')
   const { priority: [lowest, highest] = [-100, 0] } = limits
   return {
-    schedules: checkedWhole('limits.schedules', limits.schedules, 0, MOST) ?? 100,
+    schedules: checkedWhole('limits.schedules', limits.schedules, 0, LARGEST) ?? 100,
     shortestPeriodMs: spanOption('limits.shortestPeriod', limits.shortestPeriod, 60_000, ANY_SPAN),
-    openJobs: checkedWhole('limits.openJobs', limits.openJobs, 0, MOST) ?? 1000,
-    argsBytes: checkedWhole('limits.argsBytes', limits.argsBytes, 2, MOST) ?? 65_536,
+    openJobs: checkedWhole('limits.openJobs', limits.openJobs, 0, LARGEST) ?? 1000,
+    argsBytes: checkedWhole('limits.argsBytes', limits.argsBytes, 2, LARGEST) ?? 65_536,
     priority: [
       checkedWhole('limits.priority', lowest, SETTINGS.priority.least, SETTINGS.priority.most),
       checkedWhole('limits.priority', highest, lowest, SETTINGS.priority.most),
@@ -132,7 +132,7 @@ export type LimitedSettings = Partial<
 >
 
 /** The most runs that one pass makes up for a schedule of a limited owner, because all are open at once. */
-const MOST_CATCH_UP = 10
+const MAX_CATCH_UP = 10
 
 /** @throws InvalidInputError naming the field and the limit */
 export function checkWithin(limits: CheckedLimits | null, settings: LimitedSettings): void {
@@ -144,10 +144,10 @@ export function checkWithin(limits: CheckedLimits | null, settings: LimitedSetti
       'overlap',
       "'allow' is not possible for an owner with limits; use 'queue-one'",
     )
-  if (catchUp > MOST_CATCH_UP)
+  if (catchUp > MAX_CATCH_UP)
     throw new InvalidInputError(
       'catchUp',
-      `at most ${MOST_CATCH_UP} is possible for an owner with limits, not ${catchUp}`,
+      `at most ${MAX_CATCH_UP} is possible for an owner with limits, not ${catchUp}`,
     )
   const [lowest, highest] = limits.priority
   if (priority !== undefined && (priority < lowest || priority > highest))
@@ -174,7 +174,7 @@ export function checkOpenJobs({ openJobs }: CheckedLimits, open: number, more: n
 }
 
 /** How many elapses are checked: about two days of a timer that elapses as often as allowed, weeks of slower ones. */
-const MOST_ELAPSES = 20_000
+const MAX_ELAPSES = 20_000
 const LEAST_ELAPSES = 400
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
@@ -195,7 +195,7 @@ export function checkPeriod(limits: CheckedLimits | null, text: string, now: Dat
     if (event.spanMs < shortestPeriodMs) throw tooShort(event.spanMs)
     return
   }
-  let left = Math.min(MOST_ELAPSES, Math.max(LEAST_ELAPSES, Math.ceil((2 * DAY_MS) / shortestPeriodMs)))
+  let left = Math.min(MAX_ELAPSES, Math.max(LEAST_ELAPSES, Math.ceil((2 * DAY_MS) / shortestPeriodMs)))
   // The night when clocks go forward is an hour shorter.
   const leastMs = shortestPeriodMs - (shortestPeriodMs >= DAY_MS / 2 ? HOUR_MS : 0)
   for (let at = event.next(now); at !== null && left > 0; left -= 1) {

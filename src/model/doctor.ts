@@ -101,7 +101,7 @@ const CLOCK_SKEW_MS = 2000
 /** A running scheduler submits within a fraction of this time, and an idle executor claims within it. */
 const LATE_MS = 10_000
 const FREQUENT_MS = 60_000
-const MOST_SUBJECTS = 10
+const MAX_SUBJECTS = 10
 /** Stands for the engine of a view. */
 export const VIEW = 'VIEW'
 
@@ -117,7 +117,7 @@ export function schemaFindings({ pending, missing, engines, version }: SchemaDri
       fix: 'run `kalends migrate`',
     }),
     ...findings('schema', pending.length > 0 ? [] : missing, {
-      problem: `the tables were changed outside of Kalends: missing are ${missing.slice(0, MOST_SUBJECTS).join(', ')}`,
+      problem: `the tables were changed outside of Kalends: missing are ${missing.slice(0, MAX_SUBJECTS).join(', ')}`,
       fix: 'restore them from drizzle/ of this package, or from a backup; migrations do not run twice',
     }),
     ...engines.flatMap(({ table, engine }) =>
@@ -384,7 +384,7 @@ type Advice = Pick<Finding, 'problem' | 'fix'>
 /** One finding about all of these subjects, or none if there are none. */
 function findings(code: Finding['code'], subjects: readonly string[], advice: Advice): Finding[] {
   if (subjects.length === 0) return []
-  return [{ code, subjects: subjects.slice(0, MOST_SUBJECTS), count: subjects.length, ...advice }]
+  return [{ code, subjects: subjects.slice(0, MAX_SUBJECTS), count: subjects.length, ...advice }]
 }
 
 function idsOf(rows: readonly { readonly id: string }[]): string[] {

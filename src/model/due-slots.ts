@@ -52,12 +52,12 @@ function newestSlots(event: Elapses, first: Date, last: Date, limit: number): Da
 }
 
 /** Missed slots beyond this number are not counted. */
-export const MOST_COUNTED = 10_000
+export const MAX_COUNTED = 10_000
 
-/** The slots from `first` to `end`, both included, up to MOST_COUNTED. */
+/** The slots from `first` to `end`, both included, up to MAX_COUNTED. */
 function chain(event: Elapses, first: Date, end: Date): Date[] {
   const slots: Date[] = []
-  for (let slot: Date | null = first; slot !== null && slot <= end && slots.length < MOST_COUNTED; ) {
+  for (let slot: Date | null = first; slot !== null && slot <= end && slots.length < MAX_COUNTED; ) {
     slots.push(slot)
     slot = event.next(slot)
   }

@@ -7,7 +7,7 @@ import { isUpTo, wholeNeeded } from './settings.ts'
 /** The limit of the columns, and of a four-digit year. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const DEFAULT_LIMIT = 100
-const MOST_AT_ONCE = 1000
+const MAX_AT_ONCE = 1000
 
 /** Rejected input as error messages quote it: escaped, and at most one or two lines long. */
 export function shownInput(value: unknown): string {
@@ -172,5 +172,5 @@ export function checkedConditions(
 
 /** @throws InvalidInputError when a list cannot return so many rows at once */
 export function checkedLimit(limit: number | undefined, otherwise = DEFAULT_LIMIT): number {
-  return checkedWhole('limit', limit, 1, MOST_AT_ONCE) ?? otherwise
+  return checkedWhole('limit', limit, 1, MAX_AT_ONCE) ?? otherwise
 }

@@ -160,9 +160,9 @@ function ownProperty(value: unknown, name: string): unknown {
 /** Shorter values are not secrets: hiding `1` or `yes` would make texts unreadable. */
 const SHORTEST_SECRET = 4
 /** The most characters in all secrets of one job. If there are more, its texts are hidden completely. */
-const MOST_SECRET_CHARACTERS = 65_536
+const MAX_SECRET_CHARACTERS = 65_536
 /** More secrets than this do not wait for a text. */
-const MOST_WAITING = 1000
+const MAX_WAITING = 1000
 /** From this length on, the start of a secret is hidden too: drivers, for example, quote only the beginning. */
 const LONG_PREFIX = 64
 
@@ -192,7 +192,7 @@ export class Secrets {
   add(value: unknown): void {
     for (const leaf of leaves(value)) this.#waiting?.push(leaf)
     // A handler may store progress very often.
-    if ((this.#waiting?.length ?? 0) > MOST_WAITING) this.#trie()
+    if ((this.#waiting?.length ?? 0) > MAX_WAITING) this.#trie()
   }
 
   /** Whether these are all: not too many to search for, and no value was left out. */
@@ -256,14 +256,14 @@ export class Secrets {
     for (let secret = this.#waiting?.pop(); secret !== undefined; secret = this.#waiting?.pop())
       for (const form of formsOf(secret)) {
         this.#insert(form)
-        if (this.#characters > MOST_SECRET_CHARACTERS) this.#waiting = null
+        if (this.#characters > MAX_SECRET_CHARACTERS) this.#waiting = null
       }
     return this.#waiting === null ? null : this.#start
   }
 
   #insert(form: string): void {
     let step = this.#start
-    for (let at = 0; at < form.length && this.#characters <= MOST_SECRET_CHARACTERS; at += 1) {
+    for (let at = 0; at < form.length && this.#characters <= MAX_SECRET_CHARACTERS; at += 1) {
       const code = form.charCodeAt(at)
       let next = step.next.get(code)
       if (next === undefined) {

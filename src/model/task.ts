@@ -161,7 +161,7 @@ export async function checkResult(task: Pick<Task, 'name' | 'resultSchema'>, res
 }
 
 /** MariaDB rejects JSON that is nested 32 levels deep, MySQL more than 100 levels, SQLite more than 1000. */
-const MOST_JSON_LEVELS = 31
+const MAX_JSON_LEVELS = 31
 
 export interface JsonTextOptions {
   /** The most bytes of the text. */
@@ -193,11 +193,11 @@ export function jsonText(
       `${bytes} bytes of JSON are more than the limit of ${limit}; store the data elsewhere and pass a reference, or raise argsLimit of Kalends.open`,
     )
   }
-  const levels = text.length > 2 * MOST_JSON_LEVELS ? levelsOf(text) : 0
-  if (levels > MOST_JSON_LEVELS)
+  const levels = text.length > 2 * MAX_JSON_LEVELS ? levelsOf(text) : 0
+  if (levels > MAX_JSON_LEVELS)
     throw new InvalidInputError(
       field,
-      `at most ${MOST_JSON_LEVELS} levels of nesting can be stored, not ${levels}; flatten it`,
+      `at most ${MAX_JSON_LEVELS} levels of nesting can be stored, not ${levels}; flatten it`,
     )
   if (!text.includes(SURROGATE)) return text
   if (loneSurrogates === 'replace') return text.replaceAll(LONE_SURROGATES, '$1\ufffd')

@@ -5,7 +5,7 @@ const TOO_MANY = 5
 /** Longer ago, it may have been changed, or another worker submits it. */
 const RECENT_MS = 60_000
 /** The most schedules to remember: after an outage, each may have missed slots once. */
-const MOST = 1000
+const MAX = 1000
 
 /** Which schedules cannot keep up: they miss slots in one submission after the other. */
 export class Pace {
@@ -18,7 +18,7 @@ export class Pace {
     if (!plan.skips.some(({ reason }) => reason === 'missed')) return
     this.#behind.set(id, { times, at: performance.now() })
     for (const [oldest] of this.#behind) {
-      if (this.#behind.size <= MOST) break
+      if (this.#behind.size <= MAX) break
       this.#behind.delete(oldest)
     }
   }

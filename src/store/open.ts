@@ -45,7 +45,7 @@ export type Place = Pick<StoreOptions, 'tablePrefix' | 'schema'>
 
 /** One for each use. */
 const LEAST_CONNECTIONS = 3
-const MOST_CONNECTIONS = 1000
+const MAX_CONNECTIONS = 1000
 const PREFIX = /^[a-z0-9_]{0,32}$/i
 const SCHEMA = /^[a-z0-9_$-]{1,64}$/i
 const PLACE = namesOf<Place>({ tablePrefix: true, schema: true })
@@ -71,7 +71,7 @@ export async function openStores(
   options: StoreOptions & Pick<OpenOptions, 'longestUseMs'> = {},
 ): Promise<Stores> {
   const prefix = checkedPrefix(options)
-  checkedWhole('connections', options.connections, LEAST_CONNECTIONS, MOST_CONNECTIONS)
+  checkedWhole('connections', options.connections, LEAST_CONNECTIONS, MAX_CONNECTIONS)
   const uses = await openDatabase(target, { ...options, createsSchema: options.migrate !== false })
   const { loops, calls, api, close } = uses
   try {

@@ -50,7 +50,7 @@ const OPTIONS = namesOf<TestOptions>({
 })
 
 /** How many rounds of work may be due at the same instant before the test fails. */
-const MOST_ROUNDS = 10_000
+const MAX_ROUNDS = 10_000
 
 /**
  * Opens Kalends and sets it up, on a new database in memory unless `database` names a file.
@@ -98,7 +98,7 @@ export class TestKalends {
   /** Does everything that is due now, until nothing is left. */
   async drain(): Promise<void> {
     for (let round = 0; (await this.#step()).acted; round += 1) {
-      if (round === MOST_ROUNDS)
+      if (round === MAX_ROUNDS)
         throw new RangeError(`Something is due at ${this.#clock.now.toISOString()} without end`)
       await tick()
     }

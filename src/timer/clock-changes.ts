@@ -18,7 +18,7 @@ export interface ClockChange {
 /** How far ahead clock changes are searched. */
 const HORIZON_MS = 400 * 86_400_000
 /** The most skipped or repeated times that are counted. */
-const MOST_COUNTED = 100
+const MAX_COUNTED = 100
 
 /** The clock changes of a zone in the 400 days after an instant. */
 export function clockChanges(zone: string, after: Date): ClockChange[] {
@@ -98,7 +98,7 @@ function unchangedTimes(of: Timer): Elapses {
 function between(times: Elapses, from: Date, to: Date): Date[] {
   const found: Date[] = []
   let time = times.next(new Date(from.getTime() - 1))
-  while (time !== null && time < to && found.length < MOST_COUNTED) {
+  while (time !== null && time < to && found.length < MAX_COUNTED) {
     found.push(time)
     time = times.next(time)
   }
@@ -113,7 +113,7 @@ function named(times: readonly Date[]): string {
   const text = (time: Date) => clockText(time, first)
   if (times.length === 1) return text(first)
   if (times.length === 2 && second !== undefined) return `${text(first)} and ${text(second)}`
-  if (times.length >= MOST_COUNTED) return `its many times from ${text(first)} on`
+  if (times.length >= MAX_COUNTED) return `its many times from ${text(first)} on`
   return `its ${times.length} times from ${text(first)} to ${text(last)}`
 }
 

@@ -16,7 +16,7 @@ import { afterFinish, every } from './every.ts'
 
 /** Parsed timers by their text, because each pass needs the same few again. */
 const parsed = new Map<string, Timer>()
-const MOST_PARSED = 2000
+const MAX_PARSED = 2000
 
 /**
  * @throws CalendarSyntaxError with column, token and hint
@@ -27,7 +27,7 @@ export function timer(text: string): Timer {
   const known = parsed.get(text)
   if (known !== undefined) return known
   const made = withElapses(parse(text))
-  if (parsed.size >= MOST_PARSED) parsed.clear()
+  if (parsed.size >= MAX_PARSED) parsed.clear()
   parsed.set(text, made)
   return made
 }

@@ -4,9 +4,9 @@ import { elapsesWithin, timer } from '../timer/index.ts'
 
 const HOUR_MS = 3_600_000
 /** The most elapses to calculate for one group of schedules; the rest is extrapolated. */
-const MOST_OF_ONE = 20_000
+const MAX_OF_ONE = 20_000
 /** The most elapses in total. */
-const MOST = 300_000
+const MAX = 300_000
 const STEPS_PER_PAUSE = 200
 
 /** Planned and ended runs of one hour. */
@@ -51,14 +51,14 @@ export async function planned(
 ): Promise<Planned> {
   const counts = Array.from({ length: hours }, () => 0)
   const end = from.getTime() + hours * HOUR_MS
-  let left = MOST
+  let left = MAX
   let isExact = true
   for (const group of groups) {
     if (!(await pause())) {
       isExact = false
       break
     }
-    const walk = await walked(group, from, end, Math.min(MOST_OF_ONE, left), pause)
+    const walk = await walked(group, from, end, Math.min(MAX_OF_ONE, left), pause)
     if (walk === null) continue
     left -= walk.elapses.length
     isExact &&= walk.until === end

@@ -2,7 +2,7 @@ import type { WorkerRecord, WorkerStore } from '../store/worker-store.ts'
 
 const BEATS_UNTIL_DEAD = 3
 /** After a longer break between two checks, earlier observations are discarded. */
-const MOST_BEATS_BETWEEN_CHECKS = 2
+const MAX_BEATS_BETWEEN_CHECKS = 2
 /** Checks may be early by this factor. */
 const TOLERANCE = 0.99
 
@@ -58,7 +58,7 @@ export class DeadWorkers {
     const { workers, beatMs, monotonicNow, onDead } = this.#options
     const now = monotonicNow()
     // This process or the database stalled. The other workers may have stalled too, and be about to continue.
-    if (now - this.#lastCheck > beatMs * MOST_BEATS_BETWEEN_CHECKS) this.forget()
+    if (now - this.#lastCheck > beatMs * MAX_BEATS_BETWEEN_CHECKS) this.forget()
     this.#lastCheck = now
     const listed = new Set(list.map((worker) => worker.id))
     for (const id of this.#observed.keys()) if (!listed.has(id)) this.#observed.delete(id)

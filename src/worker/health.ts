@@ -117,7 +117,7 @@ const STUCK_FOR_GOOD_MS = 180_000
 const CLOCK_MS = 2000
 const JOURNAL = 'journal'
 /** A longer list would not help. */
-const MOST_NAMED = 10
+const MAX_NAMED = 10
 /** Runs go on without these loops, so what they cannot write is only a warning. */
 const UNNEEDED = new Set([JOURNAL, 'progress'])
 /** Longer than Kalends' own sessions wait for a lock. */
@@ -320,14 +320,14 @@ function lasting(vitals: Vitals): HealthNote[] {
       text: `${leftOut === 1 ? '1 schedule or job is' : `${leftOut} schedules or jobs are`} skipped for up to five minutes after an error: the log names ${leftOut === 1 ? 'it' : 'them'}; repair the row, or what refuses to write it`,
     })
   }
-  for (const id of behind.slice(0, MOST_NAMED)) {
+  for (const id of behind.slice(0, MAX_NAMED)) {
     notes.push({
       code: 'cannot-keep-up',
       subject: id,
       text: `the slots of the schedule '${id}' come faster than they can be submitted, and some are missed each time: give it a timer with longer intervals`,
     })
   }
-  for (const { scheduleId, attempt, at } of retries.slice(0, MOST_NAMED)) {
+  for (const { scheduleId, attempt, at } of retries.slice(0, MAX_NAMED)) {
     notes.push({
       code: 'retrying',
       subject: scheduleId,

@@ -1,7 +1,7 @@
 import type { SettleResult } from '../store/executing-store.ts'
 
 /** The most schedules to remember. */
-const MOST = 1000
+const MAX = 1000
 
 /** A schedule whose job is retried. */
 export interface Retry {
@@ -20,7 +20,7 @@ export class Retries {
     for (const { scheduleId, attempt, outcome, endedAt } of settled) {
       if (scheduleId === null) continue
       this.#retries.delete(scheduleId)
-      if (outcome.state !== 'waiting' || outcome.why !== 'failed' || this.#retries.size >= MOST) continue
+      if (outcome.state !== 'waiting' || outcome.why !== 'failed' || this.#retries.size >= MAX) continue
       const at = new Date(endedAt.getTime() + outcome.delayMs)
       this.#retries.set(scheduleId, { scheduleId, attempt, at })
     }

@@ -29,7 +29,7 @@ const LEASES_PER_WHOLE_SWEEP = { quick: 1, slow: 5 }
 const QUICK_SWEEP = { share: 1 / 500, ms: 50 }
 const ORPHANS_AT_ONCE = 200
 /** The most schedules with a slot in the future that health counts. */
-const MOST_IN_FUTURE = 100
+const MAX_IN_FUTURE = 100
 
 /**
  * Takes over what dead workers held: ends their marks, and settles their running jobs (orphans) as lost attempts. Once
@@ -96,7 +96,7 @@ export class TakeOver {
     this.#mayHaveOrphans = swept.orphans
     for (const text of swept.healed) onHealed(text)
     if (isWhole) {
-      const { schedules, now } = await scheduling.furthest(MOST_IN_FUTURE)
+      const { schedules, now } = await scheduling.furthest(MAX_IN_FUTURE)
       this.#slotsInFuture = schedules.flatMap((one) => (plannedInFuture(one, now) === null ? [] : [one.id]))
     }
     if (isWhole && monotonicNow() - started < Math.max(QUICK_SWEEP.ms, leaseMs * QUICK_SWEEP.share))

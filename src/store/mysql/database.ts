@@ -29,7 +29,7 @@ import { limitStatements, OWN_SESSION } from './session-variables.ts'
 import { abandon, withTimeout } from './timeout.ts'
 
 /** How often work is tried after deadlocks. */
-const MOST_TRIES = 10
+const MAX_TRIES = 10
 /** The application's calls wait for others. Fewer tries than after a deadlock, because each has cost its timeout. */
 const PATIENT: LockWaits = { seconds: 5, tries: 3 }
 /** A pass of a loop returns to a locked row later, and must not delay others. The servers count whole seconds. */
@@ -46,7 +46,7 @@ const ONLY_HOST_TIMEOUT_MS = 10_000
 /** How many seconds to wait while another process migrates the tables. */
 const EXCLUSIVE_WAIT_SECONDS = 600
 /** In a cluster, larger transactions conflict more often with those of other nodes, and are then undone as a whole. */
-const MOST_AT_ONCE_IN_A_CLUSTER = 100
+const MAX_AT_ONCE_IN_A_CLUSTER = 100
 /** How long work waits for locks of rows and tables that others hold. */
 export interface LockWaits {
   /** For one statement. */
@@ -138,7 +138,7 @@ export class MysqlDatabase implements Database {
   }
 
   mostAtOnce(): number {
-    return this.#connections.clustered() ? MOST_AT_ONCE_IN_A_CLUSTER : Number.POSITIVE_INFINITY
+    return this.#connections.clustered() ? MAX_AT_ONCE_IN_A_CLUSTER : Number.POSITIVE_INFINITY
   }
 
   rows<Row>(text: string, params: readonly SqlValue[] = []): Promise<Row[]> {
@@ -188,7 +188,7 @@ export class MysqlDatabase implements Database {
       try {
         return await this.#connected(work)
       } catch (error) {
-        const most = isLockWait(error) ? this.#lockWaits.tries : MOST_TRIES
+        const most = isLockWait(error) ? this.#lockWaits.tries : MAX_TRIES
         if (!isTransient(error)) throw error
         if (attempt >= most) {
           const often = attempt === 1 ? '' : ` ${attempt} times`

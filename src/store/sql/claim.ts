@@ -31,10 +31,10 @@ import { policyOf, settingValue, startableColumns, type StartableRow, toClaimed 
 import { exceptFor } from './tables.ts'
 
 /** The most selections in one statement; SQLite allows 500. */
-const MOST_TURNS = 250
+const MAX_TURNS = 250
 /** How many jobs one transaction holds because of a freeze, and how often a claim does that: others wait for it. */
 const HELD_AT_ONCE = 500
-const MOST_ROUNDS = 20
+const MAX_ROUNDS = 20
 
 export function claim(
   context: TablesContext,
@@ -105,10 +105,10 @@ async function claimTurns(
   if (names.length === 0 || limit <= 0) return []
   let lastGroup = afterGroup
   const seen = new Set<string>()
-  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const except = isolation.leftOut()
     // One more turn for each group of which jobs are left out, because there may be no others.
-    const most = Math.min(limit + new Set(except.map(({ group_: group }) => group)).size, MOST_TURNS)
+    const most = Math.min(limit + new Set(except.map(({ group_: group }) => group)).size, MAX_TURNS)
     const same = (cursor?.turns ?? []).filter((turn) => names.includes(turn.claim_task))
     if (cursor !== undefined) Object.assign(cursor, { turns: [], hasLeftOut: false })
     const { turns, freezes } =

@@ -24,10 +24,10 @@ const WAITED: BackOff = { firstMs: 1000, longestMs: 60_000 }
 /** For rows that were written, but with which this process cannot work. */
 const UNUSABLE: BackOff = { firstMs: 1000, longestMs: 300_000, knownMs: 300_000 }
 /** The maximum number of remembered rows of each kind. Beyond it, the row that failed longest ago is forgotten. */
-const MOST_REMEMBERED = 5000
+const MAX_REMEMBERED = 5000
 
 /** How many rows of a call may wait, one after the other, after the wait of the whole batch. */
-const MOST_WAITS = 2
+const MAX_WAITS = 2
 /**
  * If this many rows are refused one by one for the same reason, and none was accepted before, the server may be at fault
  * rather than the rows.
@@ -67,7 +67,7 @@ class LeftOut {
     this.#rows.delete(id)
     this.#rows.set(id, { id, group_, task, until: now() + backOffMs, backOffMs })
     const [oldest] = this.#rows.keys()
-    if (this.#rows.size > MOST_REMEMBERED && oldest !== undefined) this.#rows.delete(oldest)
+    if (this.#rows.size > MAX_REMEMBERED && oldest !== undefined) this.#rows.delete(oldest)
   }
 
   forget(rows: readonly Row[]): void {
@@ -280,7 +280,7 @@ export class Isolation {
     let doubtful = 0
     let left = parts.filter(({ length }) => length > 0)
     let other: Failure | null = null
-    for (let known = failed; other === null && left.length > 0 && waited.length < MOST_WAITS; known = null) {
+    for (let known = failed; other === null && left.length > 0 && waited.length < MAX_WAITS; known = null) {
       const [part = [], ...others] = left
       const single = part.length === 1 ? part[0] : undefined
       let failure = await attempt(

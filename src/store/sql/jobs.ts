@@ -27,7 +27,7 @@ import { countUpTo } from './lists/scan.ts'
 
 /** The most characters of one INSERT, well below the packet limit of any server, and the most rows. */
 const LARGEST_INSERT = 1_000_000
-const MOST_ROWS = 500
+const MAX_ROWS = 500
 
 /** The most names in one lookup: each takes two parameters, and SQLite allows 32,766 in a statement. */
 const NAMES_AT_ONCE = 1000
@@ -300,7 +300,7 @@ function batches(jobs: readonly NewJob[]): NewJob[][] {
   for (const job of jobs) {
     // Text that is not plain ASCII doubles in hexadecimal.
     size += 2 * job.args.length + 500
-    if (size > LARGEST_INSERT || parts.at(-1)?.length === MOST_ROWS) {
+    if (size > LARGEST_INSERT || parts.at(-1)?.length === MAX_ROWS) {
       parts.push([])
       size = 2 * job.args.length + 500
     }

@@ -61,9 +61,9 @@ const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], left: 
 /** Schedules per transaction, if the event loop waits for it. */
 export const BATCH = { first: 64, most: 500, ms: PART_MS }
 /** The most jobs per transaction, but all of one schedule: catching up may need many for each. */
-const MOST_JOBS = 500
+const MAX_JOBS = 500
 /** The most slots that one transaction plans, but all of one schedule: after a long absence, many were missed. */
-const MOST_SLOTS = 10_000
+const MAX_SLOTS = 10_000
 
 /** What submissions remember. */
 export interface Submitting {
@@ -177,7 +177,7 @@ async function submitAll(
   let jobs = 0
   let slots = 0
   for (const row of marked) {
-    if (jobs >= MOST_JOBS || slots >= MOST_SLOTS) {
+    if (jobs >= MAX_JOBS || slots >= MAX_SLOTS) {
       left.add(row.id)
       continue
     }
@@ -571,8 +571,8 @@ async function foldSkips(tx: Context, planned: readonly Planned[]): Promise<read
     {
       slot: 'b.slot',
       // The count stops at the largest value, and the schedule continues.
-      missed: `CASE WHEN t.missed > ${integerLiteral(MOST_MISSED)} - b.count
-        THEN ${integerLiteral(MOST_MISSED)} ELSE t.missed + b.count END`,
+      missed: `CASE WHEN t.missed > ${integerLiteral(MAX_MISSED)} - b.count
+        THEN ${integerLiteral(MAX_MISSED)} ELSE t.missed + b.count END`,
       submitted: 'b.finished',
       finished: 'b.finished',
     },
@@ -700,7 +700,7 @@ async function startPlanned(
 }
 
 /** The largest value of the column. */
-const MOST_MISSED = 2_147_483_647
+const MAX_MISSED = 2_147_483_647
 
 /** How many runs may still be counted before the new ones. */
 function goingOn({ waiting, blocked, running }: OpenJobs, { replaces }: Plan): number {

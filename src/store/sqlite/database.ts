@@ -27,7 +27,7 @@ import { Turns } from './turns.ts'
 const BUSY_TIMEOUT_MS = 5
 /** How long attempts to lock continue in total. */
 const LOCK_TIMEOUT_MS = 30_000
-const MOST_STATEMENTS = 300
+const MAX_STATEMENTS = 300
 
 type Statement = Libsql.Statement
 
@@ -162,7 +162,7 @@ export class SqliteDatabase implements Database {
     const known = this.#statements.get(text)
     if (known !== undefined) return known
     const statement = this.#connection.prepare(text)
-    if (this.#statements.size >= MOST_STATEMENTS) this.#statements.clear()
+    if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear()
     this.#statements.set(text, statement)
     return statement
   }

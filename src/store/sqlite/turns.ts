@@ -14,7 +14,7 @@ const ORDER: readonly Use[] = ['loops', 'calls', 'api']
  * After this many turns that overtake another use, an overtaken use gets a turn. A busy worker must not lock out the
  * application, and neither must a flood of requests.
  */
-const MOST_OVERTAKING = 10
+const MAX_OVERTAKING = 10
 
 interface Waiting {
   readonly begin: () => void
@@ -56,7 +56,7 @@ export class Turns {
 
   #next(): void {
     const [first, ...overtaken] = ORDER.filter((use) => this.#waiting[use].length > 0)
-    const isReserved = this.#overtaking >= MOST_OVERTAKING && overtaken.length > 0
+    const isReserved = this.#overtaking >= MAX_OVERTAKING && overtaken.length > 0
     this.#overtaking = overtaken.length > 0 && !isReserved ? this.#overtaking + 1 : 0
     const use = isReserved ? this.#reserved(overtaken) : first
     if (use === undefined) this.#isTaken = false

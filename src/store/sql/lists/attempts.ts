@@ -14,7 +14,7 @@ import { textPreview, wholeLines } from './listed-rows.ts'
 import { findOwnId } from '../own-ids.ts'
 
 /** Longer errors are shortened in the list. The last error is also in the job. */
-const MOST_ERROR_CHARACTERS = 16_384
+const MAX_ERROR_CHARACTERS = 16_384
 
 interface JobColumns {
   id: string
@@ -59,7 +59,7 @@ export async function attemptsOf(
   // The primary key filters and orders.
   const rows = await context.rows<AttemptRow>(
     `SELECT claim, attempt, worker, outcome, ${instants('started', 'ended')},
-       ${textPreview('error', MOST_ERROR_CHARACTERS).join(', ')}
+       ${textPreview('error', MAX_ERROR_CHARACTERS).join(', ')}
      FROM ${tables.attempt}
      WHERE job_id = ${dialect.jobId}
      ORDER BY claim DESC

@@ -8,7 +8,7 @@ import { type JobRow, type ScheduleRow, toJob, toSchedule } from '../rows.ts'
 /** The limit for all large values of a list together. */
 const LIST_BYTES = 4_000_000
 /** The limit for one value; lists rarely need more. */
-const MOST_PREVIEW_BYTES = 2048
+const MAX_PREVIEW_BYTES = 2048
 /** JSON cannot be shortened, so it is left out. Text is cut to its beginning. */
 const LARGE_JSON: readonly string[] = ['args', 'progress', 'result']
 const LARGE_TEXT: readonly string[] = ['error', 'last_error']
@@ -26,7 +26,7 @@ export type ListedRow<Row> = Row & {
 
 /** @param rows  the most rows of the list */
 export function listedColumns(expressions: readonly string[], rows: number): string {
-  const most = Math.min(MOST_PREVIEW_BYTES, Math.floor(LIST_BYTES / LARGE_COLUMNS / rows))
+  const most = Math.min(MAX_PREVIEW_BYTES, Math.floor(LIST_BYTES / LARGE_COLUMNS / rows))
   return expressions
     .flatMap((column) => {
       if (LARGE_JSON.includes(column)) return jsonPreview(column, most)

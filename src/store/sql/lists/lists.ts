@@ -12,7 +12,7 @@ import { instants, jobExpressions, type JobRow } from '../rows.ts'
 import { scheduleLists } from './schedule-lists.ts'
 
 /** The most selections in one statement. */
-const MOST_SELECTIONS = 100
+const MAX_SELECTIONS = 100
 
 export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): ListStore {
   const { dialect, tables } = context
@@ -36,8 +36,8 @@ export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): Lis
         WHERE periodic_task_id = ?${scope.text}
         ORDER BY ${job}.slot DESC
         LIMIT ${integerLiteral(limit)}`
-      for (let start = 0; start < stored.length; start += MOST_SELECTIONS) {
-        const some = stored.slice(start, start + MOST_SELECTIONS)
+      for (let start = 0; start < stored.length; start += MAX_SELECTIONS) {
+        const some = stored.slice(start, start + MAX_SELECTIONS)
         const rows = await context.rows<{
           id: string
           schedule: string

@@ -58,10 +58,10 @@ interface ScanOptions extends ListBounds {
 }
 
 /** Totals stop here. */
-export const MOST_TOTAL = 1000
+export const MAX_TOTAL = 1000
 /** Starts small, because one row may contain megabytes. Keys are small. */
 const SLICE = { first: 64, most: 5000, ms: 20 }
-const SLICE_OF_KEYS = { ...SLICE, first: MOST_TOTAL + 1 }
+const SLICE_OF_KEYS = { ...SLICE, first: MAX_TOTAL + 1 }
 
 /** Visits a range slice by slice, until it ends or reaches a bound. */
 export async function* scan<Row>(
