@@ -16,11 +16,11 @@ export interface Stretch {
   readonly wallStart: number
   /** The wall clock at `end`, still with this offset. */
   readonly wallEnd: number
-  /** Earlier wall-clock times have already been shown, in a previous stretch. */
+  /** Earlier wall-clock times were already shown in a previous stretch. */
   readonly newFrom: number
 }
 
-/** No zone is further from UTC, and no clock has been set back by more. */
+/** No zone is further from UTC, and no clock was ever set back by more. */
 export const MAX_OFFSET = DAY
 
 // One year of margin, because the wall-clock years 1970 and 2199 extend into the neighbouring years of UTC.
@@ -154,7 +154,7 @@ interface Change {
   readonly offset: number
 }
 
-// Finite, so that Infinity, which means that there is no time, is outside.
+// Finite, so that it excludes Infinity, which means no time.
 const ALWAYS = stretch(-Number.MAX_VALUE, Number.MAX_VALUE, 0, -Number.MAX_VALUE)
 const NEVER = stretch(0, 0, 0, 0)
 

@@ -1,7 +1,7 @@
-/** Puts the time of day of a calendar event into words. */
+/** Describes the time of day of a calendar event in words. */
 import { enumeration, items, numbers, single, type Values, values } from './words-values.ts'
 
-/** The most times per day that are listed. */
+/** Maximum number of times per day that are listed. */
 const MAX_LISTED = 8
 
 export function timeWords(hours: Values, minutes: Values, secondField: string): string {
