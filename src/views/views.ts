@@ -1,4 +1,4 @@
-/** Overviews of large tables at a bounded cost: counts and searches stop at a limit, and the result says so. */
+/** Overviews of large tables at a bounded cost: counts and searches stop at a limit, and the result shows this. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { betweenParts } from '../event-loop.ts'
 import { checkedInstant, checkedLimit, checkedWhole } from '../model/input.ts'
@@ -27,7 +27,7 @@ export interface FailureGroup {
 
 /** The hours to show, and filters for the runs. */
 export interface LoadQuery extends Pick<JobConditions, 'task' | 'group' | 'submitter'> {
-  /** Rounded down to the minute, at which each hour begins. */
+  /** The start of the first hour, rounded down to the minute. */
   readonly from: Date
   /** 1 to 744. */
   readonly hours: number
@@ -43,16 +43,16 @@ export interface UpcomingQuery extends Pick<ScheduleConditions, 'task' | 'group'
   readonly limit?: number | undefined
 }
 
-/** How long a view may compute, in addition to the time of the database. */
+/** Maximum computing time of a view, in addition to the time of the database. */
 const COMPUTE_MS = 2000
-/** The longest time before the event loop can run other work. */
+/** Maximum time before the event loop can run other work. */
 const TURN_MS = 10
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const MAX_HOURS = 744
-/** The most schedules whose run times are calculated. */
+/** Maximum number of schedules whose run times are calculated. */
 const MAX_TIMERS = 20_000
-/** The most timers to process without a break. */
+/** Maximum number of timers to process without a break. */
 const TIMERS_PER_TURN = 50
 const MAX_FAILURES = 10_000
 const MAX_TASKS = 1000
