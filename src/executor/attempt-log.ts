@@ -4,9 +4,9 @@ import type { LogLevel } from '../store/executing-store.ts'
 import type { JobLogger } from './handler.ts'
 import type { Journal } from './journal.ts'
 
-/** Longer lines are cut: 500 of them still fit into one statement. */
+/** Longer lines are cut, so that 500 of them fit into one statement. */
 const MAX_LINE_BYTES = 16_384
-/** The most that one attempt may log. While the database is unavailable, all of it is in memory. */
+/** Maximum log of one attempt. While the database is unavailable, all of it is in memory. */
 const MAX_LINES = 10_000
 const MAX_BYTES = 4 * 1024 * 1024
 
@@ -14,7 +14,7 @@ const MAX_BYTES = 4 * 1024 * 1024
 export class AttemptLog {
   readonly #job: ClaimedJob
   readonly #journal: Journal
-  /** Those of the args, and of the progress and the result so far. */
+  /** The secrets of the args, and of the progress and result so far. */
   readonly secrets: Secrets
   readonly #now: () => Date
   #lines = 0
@@ -60,10 +60,7 @@ export class AttemptLog {
     this.#isFull = this.#lines >= MAX_LINES || this.#bytes >= MAX_BYTES
     if (this.#isFull) {
       const limits = `${MAX_LINES} lines or ${MAX_BYTES / 1024 / 1024} MB`
-      this.write(
-        'warn',
-        `Further lines of attempt ${this.#job.attempt} are left out: it has logged ${limits}`,
-      )
+      this.write('warn', `Further lines of attempt ${this.#job.attempt} are dropped: it has logged ${limits}`)
       return
     }
     this.#lines += 1

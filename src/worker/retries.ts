@@ -1,6 +1,6 @@
 import type { SettleResult } from '../store/executing-store.ts'
 
-/** The most schedules to remember. */
+/** Maximum number of schedules to remember. */
 const MAX = 1000
 
 /** A schedule whose job is retried. */
@@ -12,7 +12,7 @@ export interface Retry {
   readonly at: Date
 }
 
-/** Which schedules this worker has seen fail and will be retried. Later, any worker may run the retry. */
+/** The schedules that failed in this worker and will be retried. Any worker may run the retry. */
 export class Retries {
   readonly #retries = new Map<string, Retry>()
 
@@ -26,7 +26,7 @@ export class Retries {
     }
   }
 
-  /** Those whose retry is still to come. */
+  /** Those whose retry is in the future. */
   waiting(now: Date): Retry[] {
     return [...this.#retries.values()].filter(({ at }) => at > now)
   }

@@ -392,8 +392,8 @@ describe('the journal', () => {
     expect(lines).toEqual(['one', 'three'])
     expect(progress).toEqual(['one one', 'three three'])
     expect(dropped.toSorted()).toEqual([
-      "The database rejected a log line of the job 'j', which is dropped",
-      "The database rejected progress of the job 'bad', which is dropped",
+      "The database rejected a log line of the job 'j'; it is dropped",
+      "The database rejected progress of the job 'bad'; it is dropped",
     ])
     expect(errors).toEqual([])
   })
