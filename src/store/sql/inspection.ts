@@ -9,16 +9,16 @@ import { type Context, readClock, type TablesContext } from './context.ts'
 import { plannableColumns, type PlannableRow, toPlannable } from './rows.ts'
 import { workerStore } from './workers.ts'
 
-/** The most rows of each kind: a longer list would not help. */
+/** Maximum number of rows of each kind: a longer list would not help. */
 const MAX = 10_000
 /** Waiting jobs are counted up to this number. */
 const MAX_WAITING = 100_000
-/** Of those with a slot in the future, and of those with the latest next runs. */
+/** Maximum number of schedules with a slot in the future, and of those with the latest next runs. */
 const MAX_FURTHEST = 1000
 
-/** The most frequent schedules whose last slots are read. */
+/** The number of most frequent schedules whose last slots are read. */
 const MAX_FREQUENT = 100
-/** How many of its last rows are read, and how many with missed slots mean that a schedule cannot keep up. */
+/** How many last rows of a schedule are read, and how many with missed slots mean that it cannot keep up. */
 const LAST_SLOTS = 10
 const TOO_MANY = 3
 const RECENT_MS = 60_000
@@ -113,7 +113,7 @@ async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSche
   }))
 }
 
-/** Schedules that missed slots in several of their last submissions. Frequent ones only: others need not hurry. */
+/** Schedules that missed slots in several of their last submissions. Only frequent ones, which must keep up. */
 async function behind(
   context: Context,
   active: readonly DoctorSchedule[],

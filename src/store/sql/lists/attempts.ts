@@ -1,6 +1,6 @@
 /**
- * The attempts of jobs, as their lists show them. Those that did not succeed are rows; the other one is in its job's
- * row.
+ * The attempts of jobs, as their lists show them. Attempts that did not succeed are rows; a successful one is in its
+ * job's row.
  */
 import type { Attempt, StoredOutcome } from '../../../model/attempt.ts'
 import { fromStored, fromText } from '../../../model/instant.ts'
@@ -37,7 +37,7 @@ interface AttemptRow {
   error_bytes: number | null
 }
 
-/** The newest attempts of a job, oldest first; null when there is no such job. */
+/** The newest attempts of a job, oldest first; null when the job does not exist. */
 export async function attemptsOf(
   context: Context,
   owner: Owner,
@@ -66,7 +66,7 @@ export async function attemptsOf(
      LIMIT ${integerLiteral(limit)}`,
     [job.id],
   )
-  // An attempt that ended between the two statements is a row by now, and the next one may be, too.
+  // An attempt that ended between the two statements is now a row, and so may be the next one.
   const inJob = rows.some(({ claim }) => claim === job.claim) ? [] : attemptInJob(job)
   return [...rows.toReversed().map(toAttempt), ...inJob].slice(-limit)
 }

@@ -16,7 +16,7 @@ import { countBy, firstRows, groupsIn } from './scan.ts'
 
 const STATES: readonly JobState[] = [...OPEN_STATES, ...FINAL_STATES]
 
-/** Of these, the oldest jobs of a task, one shows whether it was ever claimed. */
+/** The number of oldest jobs of a task that are checked for whether it was ever claimed. */
 const MAX_FIRST = 100
 /** How many characters of an error distinguish failures. */
 const ERROR_START = 500

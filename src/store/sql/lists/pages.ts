@@ -1,7 +1,7 @@
 /**
- * Pages of lists. A page starts after a position in the order of its range. As text, this is the id of a row, where the
- * key alone orders the rows. Otherwise it is `<instant>/<id>`, because the row may have moved or been deleted by the
- * time the next page is read.
+ * Pages of lists. A page starts after a position in the order of its range. As text, this is the id of a row if the key
+ * alone orders the rows. Otherwise it is `<instant>/<id>`, because the row may have moved or been deleted by the time
+ * the next page is read.
  */
 import { InvalidInputError } from '../../../errors.ts'
 import { shownInput } from '../../../model/input.ts'
@@ -55,7 +55,7 @@ function positionOf(range: Range, after: string): Position {
 function noPosition(after: unknown): InvalidInputError {
   return new InvalidInputError(
     'after',
-    `\`next\` of the previous page in the same order is needed, not ${shownInput(after)}`,
+    `must be \`next\` of the previous page in the same order, got ${shownInput(after)}`,
   )
 }
 
