@@ -9,9 +9,9 @@ import { exact, wall } from '../time/format.ts'
 
 export type LogLine = LogLines['items'][number]
 
-/** The list follows new lines while it is scrolled this near to its end. */
+/** The list follows new lines while it is scrolled this close to its end. */
 const NEAR_PX = 40
-/** A new line is not a change that the server reports. */
+/** The server does not report new lines as changes. */
 const POLL_MS = 1000
 const LINES_PER_REQUEST = 1000
 /** More lines are not drawn; the API has them all. */

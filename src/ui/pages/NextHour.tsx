@@ -10,7 +10,7 @@ import { count, HOUR_MS, MINUTE_MS, wall } from '../time/format.ts'
 
 const MAX_RUNS = 1000
 const LISTED = 6
-/** The smallest number of runs that fills the chart. */
+/** The minimum number of runs that fills the chart. */
 const LEAST_HEIGHT = 4
 
 export function NextHour() {
