@@ -462,7 +462,7 @@ eachDatabase(({ fresh }) => {
     expect(drifted.stdout).toContain('missing: index job_due')
     const elsewhere = await cli('doctor', '--table-prefix', 'other_')
     expect(elsewhere.code).toBe(1)
-    expect(elsewhere.stdout).toMatch(/schema: .*not applied 0000_[^]*kalends migrate/)
+    expect(elsewhere.stdout).toMatch(/schema: .*not applied: 0000_[^]*kalends migrate/)
     expect((await cli('schedules', 'list', '--table-prefix', 'other_')).stderr).toContain("'kalends migrate'")
   })
 

@@ -117,7 +117,7 @@ eachDatabase((under) => {
       await expect(jobs.submit('t', {}, { id: 'x'.repeat(NAME_LIMIT) })).rejects.toThrow(
         /^id: must be an id of 1 to \d+ characters \(the prefix of this scope takes \d+ of 254\)/,
       )
-      await expect(schedules.create({ id: LONGEST, task: 't', timer })).rejects.toThrow(/of the 254/)
+      await expect(schedules.create({ id: LONGEST, task: 't', timer })).rejects.toThrow(/of 254/)
     }
     const stored = await database.query("SELECT id FROM job WHERE id LIKE 'Zo%'")
     expect(stored).toEqual([{ id: 'Zo%C3%AB%20%E6%97%A5%E6%9C%AC/chosen' }])

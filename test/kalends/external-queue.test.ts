@@ -233,7 +233,9 @@ test('a report that makes no sense is an error that says why', async () => {
   )
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript passes
   const wrong = { state: 'done' } as never
-  await expect(external.finish(id, wrong)).rejects.toThrow(/^state: one of success, failed, cancelled/)
+  await expect(external.finish(id, wrong)).rejects.toThrow(
+    /^state: must be one of success, failed, cancelled/,
+  )
   await expect(external.finish(id, { state: 'failed', result: 1 })).rejects.toThrow(/^result: /)
   await expect(external.finish(id, { state: 'success', error: 'x' })).rejects.toThrow(/^error: /)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript passes

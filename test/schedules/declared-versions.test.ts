@@ -100,7 +100,7 @@ eachDatabase((under) => {
       // Nobody plans it back to life, and later passes have nothing to tell.
       await on.laterPass(now)
       expect(await statusOf(now, 'goes')).toBe('retired')
-      expect(now.messages().filter((message) => message.includes('not declared any more'))).toHaveLength(1)
+      expect(now.messages().filter((message) => message.includes('is no longer declared'))).toHaveLength(1)
     })
 
     it('a retired schedule is reactivated when it is declared again: planned from now, with its former state', async () => {

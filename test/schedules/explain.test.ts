@@ -389,7 +389,7 @@ eachDatabase((under) => {
     })
     expect((await stage.reasons('2026-01-01T10:00:10Z'))[0]).toContain('the-job succeeded')
     for (const second of [11, 15, 20])
-      expect((await stage.reasons(`2026-01-01T10:00:${second}Z`))[0]).toContain('10 slots in a row')
+      expect((await stage.reasons(`2026-01-01T10:00:${second}Z`))[0]).toContain('10 consecutive slots')
     expect((await stage.reasons('2026-01-01T10:00:09Z'))[0]).toContain('Nothing is recorded')
     expect((await stage.reasons('2026-01-01T10:00:21Z'))[0]).toContain('Nothing is recorded')
   })
