@@ -22,6 +22,6 @@ export function readArguments(words: readonly string[], known: readonly string[]
     throw new Error(`There is no suite '${unknown.join("', '")}'; there are ${known.join(', ')}`)
   const runs = values.runs === undefined ? (values.quick ? QUICK_RUNS : RUNS) : Number(values.runs)
   if (!Number.isInteger(runs) || runs < 1 || runs > 100)
-    throw new Error(`--runs takes a whole number from 1 to 100, not '${values.runs}'`)
+    throw new Error(`--runs must be an integer between 1 and 100, got '${values.runs}'`)
   return { suites: positionals.length > 0 ? positionals : known, runs, quick: values.quick }
 }

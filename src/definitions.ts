@@ -22,8 +22,8 @@ export class Definitions {
   readonly #queue: Pick<ExternalQueue, 'tasks'> | null
 
   /**
-   * @param retention  false: no jobs are pruned
-   * @param queue  the external queue; null: there is none
+   * @param retention  false prunes no jobs
+   * @param queue  the external queue, or null if there is none
    */
   constructor(retention: RetentionOptions | false, queue: Pick<ExternalQueue, 'tasks'> | null) {
     this.#queue = queue

@@ -53,10 +53,10 @@ export function missing(kind: 'schedule' | 'job', id: string): never {
   throw new NotFoundError(kind, id)
 }
 
-/** The request conflicts with the current state, such as an id that is in use or a run that has not ended. */
+/** The request conflicts with the current state, such as an id that is in use or an unfinished run. */
 export class ConflictError extends KalendsError {
   readonly code = 'KALENDS_CONFLICT'
-  /** The conflicting job, if there is one. */
+  /** The conflicting job, if any. */
   readonly jobId: string | null
 
   constructor(message: string, options: ErrorOptions & { readonly jobId?: string } = {}) {
@@ -166,7 +166,7 @@ export class StoppedError extends KalendsError {
 }
 
 /** Deeper causes are left out, because some errors are their own cause. */
-const MOST_CAUSES = 8
+const MAX_CAUSES = 8
 
 /** `instanceof` that never throws: a handler may throw a proxy that does not allow the check. */
 export function isA<Kind>(thrown: unknown, kind: abstract new (...args: never[]) => Kind): thrown is Kind {
@@ -178,14 +178,16 @@ export function isA<Kind>(thrown: unknown, kind: abstract new (...args: never[])
 }
 
 /** The text of anything that was thrown, with its causes, as it is stored and logged. Never throws. */
-export function errorText(thrown: unknown, causes = MOST_CAUSES): string {
+export function errorText(thrown: unknown, causes = MAX_CAUSES): string {
   if (!isA(thrown, Error)) return valueText(thrown)
   const own = textIn(thrown, 'stack') ?? `${textIn(thrown, 'name') ?? 'Error'}: ${messageOf(thrown)}`
   const cause = propertyOf(thrown, 'cause')
   return cause === undefined || causes === 0 ? own : `${own}\nCaused by: ${errorText(cause, causes - 1)}`
 }
 
-/** Cuts a text that is longer than `limit` bytes. Returns a copy, because a part of a text keeps all of it in memory. */
+/**
+ * Cuts a text that is longer than `limit` bytes. Returns a copy, because a part of a text keeps all of it in memory.
+ */
 export function shortened(text: string, limit: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= limit) return bytes.toString()
@@ -225,7 +227,7 @@ const RELATIVE = /^[^/\\]*\w[/\\]/
 const SLASH = /[/\\]/
 const QUOTE = /["'`]/
 /** An id starts with the worker's name, which may contain spaces, and has at most 255 characters. */
-const LOST_WORKER = /\b(the worker) .{1,255}? (?=was (?:lost|taken for dead)\b)/gi
+const LOST_WORKER = /\b(the worker) .{1,255}? (?=was (?:lost|considered dead|taken for dead)\b)/gi
 
 /**
  * An error text for the owner of a job, who is a user of the application: the first line, without file paths and worker

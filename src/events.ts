@@ -21,7 +21,7 @@ export class Emitter<Events extends object> {
 
   /**
    * @param prefix  for the diagnostics channels
-   * @param onError  receives what a listener throws, so that it cannot end the loop that emits
+   * @param onError  receives what a listener throws, so that it cannot stop the emitting loop
    */
   constructor(prefix: string, onError: (error: unknown) => void) {
     this.#prefix = prefix

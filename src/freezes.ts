@@ -10,15 +10,15 @@ import type { Scope } from './scopes.ts'
 import type { FreezeStore } from './store/freeze-store.ts'
 import type { Upcoming } from './views/views.ts'
 
-/** What to freeze: what matches everything that is given. */
+/** What to freeze: everything that matches all of the given fields. */
 export interface FreezeTarget {
   readonly scheduleId?: string | undefined
   /** The name of a task. */
   readonly task?: string | undefined
   readonly group?: string | undefined
-  /** Everything; only without the others. */
+  /** Freezes everything; not together with the other fields. */
   readonly all?: boolean | undefined
-  /** When it ends by itself. */
+  /** When it ends automatically. */
   readonly until: Date
 }
 
@@ -32,15 +32,17 @@ export interface FreezeOptions extends FreezeTarget {
 export interface FreezePreview {
   /** The first 1000 slots that would come during the freeze, earliest first. One-offs run when it ends. */
   readonly slots: readonly Upcoming[]
-  /** Whether these are all. */
+  /** Whether the list is complete. */
   readonly isComplete: boolean
-  /** How many jobs that wait now would be held; 1000: or more; null: unknown, because the search took too long. */
+  /**
+   * How many waiting jobs would be held: 1000 means 1000 or more; null if unknown, because the search took too long.
+   */
   readonly jobs: number | null
 }
 
 const TARGET = { scheduleId: true, task: true, group: true, all: true, until: true } as const
 const OPTIONS = namesOf<FreezeOptions>({ ...TARGET, reason: true })
-const MOST_SLOTS = 1000
+const MAX_SLOTS = 1000
 
 /** The operations on freezes. */
 export class Freezes {
@@ -83,7 +85,7 @@ export class Freezes {
     const { views, jobs } = this.#scope
     const from = this.#now()
     if (until <= from) throw notInFuture(until)
-    const range = { from, to: until, limit: MOST_SLOTS }
+    const range = { from, to: until, limit: MAX_SLOTS }
     const { items, complete } =
       scheduleId === undefined
         ? await views.upcoming({ ...range, task, group })
@@ -103,26 +105,26 @@ export class Freezes {
       (task !== undefined && schedule.task !== task) ||
       (group !== undefined && schedule.group !== group)
     if (isOther || !isGoingOn(schedule.status)) return { items: [], complete: true }
-    const elapses = await schedules.elapses(scheduleId, { limit: MOST_SLOTS })
+    const elapses = await schedules.elapses(scheduleId, { limit: MAX_SLOTS })
     const before = elapses.filter((at) => at < until)
     return {
       items: before.map((at) => ({ at, scheduleId, task: schedule.task })),
-      complete: before.length < MOST_SLOTS,
+      complete: before.length < MAX_SLOTS,
     }
   }
 
   async #checked(target: FreezeTarget): Promise<FreezeTarget> {
     const { scheduleId, task, group, all = false, until } = target
     const isAll = scheduleId === undefined && task === undefined && group === undefined
-    if (typeof all !== 'boolean') throw new InvalidInputError('all', 'true or false is needed')
+    if (typeof all !== 'boolean') throw new InvalidInputError('all', 'must be true or false')
     if (all !== isAll)
       throw new InvalidInputError(
         'all',
         all
           ? 'it freezes everything; leave out scheduleId, task and group, or all'
-          : 'a scheduleId, a task or a group is needed, or all: true to freeze everything',
+          : 'name a scheduleId, a task or a group, or set all: true to freeze everything',
       )
-    if (checkedInstant('until', until) == null) throw new InvalidInputError('until', 'a valid Date is needed')
+    if (checkedInstant('until', until) == null) throw new InvalidInputError('until', 'must be a valid Date')
     if (task !== undefined) checkedName('task', task, SETTINGS.task.most)
     if (group !== undefined) checkedSetting('group', group)
     if (scheduleId !== undefined && (await this.#scope.schedules.get(scheduleId)) === null)
@@ -132,5 +134,5 @@ export class Freezes {
 }
 
 function notInFuture(until: Date): InvalidInputError {
-  return new InvalidInputError('until', `an instant in the future is needed, not ${until.toISOString()}`)
+  return new InvalidInputError('until', `must be an instant in the future, got ${until.toISOString()}`)
 }

@@ -182,10 +182,10 @@ export class Kalends {
   }
 
   /**
-   * Checks a database, its schedules and its workers for problems, and says how to fix each. Changes nothing, and works
-   * with tables of any version.
+   * Checks a database, its schedules and its workers for problems, and suggests how to fix them. Changes nothing, and
+   * works with tables of any version.
    *
-   * @param options.lease  a worker that is silent for longer is dead; use the lease of your workers
+   * @param options.lease  a worker that is silent for longer counts as dead; use the lease of your workers
    * @throws InvalidInputError, StoreUnavailableError
    */
   static async doctor(
@@ -215,8 +215,8 @@ export class Kalends {
    * Declares a set of schedules that `start` writes to the database. Call it before `start`.
    *
    * @param set  the name of the set; a set changes only its own schedules
-   * @param options.onRemoved  what happens to schedules that no live worker declares any more: `retire` (default: they
-   *   do not run until they are declared again), `delete` or `keep`
+   * @param options.onRemoved  what happens to schedules that no live worker declares any longer: `retire` (default:
+   *   they do not run until they are declared again), `delete` or `keep`
    */
   declare<Inputs extends readonly unknown[]>(
     set: string,
@@ -260,7 +260,7 @@ export class Kalends {
    * Calls a function whenever something happened in this process. What it throws is logged.
    *
    * @returns a function that ends the subscription
-   * @throws InvalidInputError when there is no such event
+   * @throws InvalidInputError when the event does not exist
    */
   on<Name extends keyof KalendsEvents>(
     event: Name,
@@ -270,7 +270,7 @@ export class Kalends {
     return this.#listen(event, listener, options, false)
   }
 
-  /** Same as `on`, for the next time only. */
+  /** Same as `on`, for the next event only. */
   once<Name extends keyof KalendsEvents>(
     event: Name,
     listener: (payload: KalendsEvents[Name]) => void,
@@ -288,11 +288,11 @@ export class Kalends {
     checkKeys({ [event]: true }, EVENTS)
     checkKeys(options, ['signal'])
     if (options.signal !== undefined && !(options.signal instanceof AbortSignal))
-      throw new InvalidInputError('signal', 'an AbortSignal is needed')
+      throw new InvalidInputError('signal', 'must be an AbortSignal')
     return this.#events.on(event, checkedFunction('listener', listener), { ...options, once })
   }
 
-  /** The zone that is added to timers without one; null: they are in UTC. */
+  /** The zone that is added to timers without one, or null if they are in UTC. */
   get zone(): string | null {
     return this.#options.zone
   }
@@ -317,7 +317,8 @@ export class Kalends {
 
   /**
    * Stops a schedule, a task, a group or everything until a given time, without changing `enabled`. Jobs and retries
-   * wait; slots that come meanwhile are skipped with the reason `frozen`; one-offs and runs by hand run when it ends.
+   * wait; slots that become due in the meantime are skipped with the reason `frozen`; one-offs and manual runs run when
+   * it ends.
    *
    * @throws InvalidInputError naming the option, NotFoundError when the schedule does not exist
    */
@@ -325,7 +326,7 @@ export class Kalends {
     return this.#freezes.add(options)
   }
 
-  /** Ends a freeze now. @throws NotFoundError when no such freeze is in force */
+  /** Ends a freeze now. @throws NotFoundError when this freeze is not in force */
   thaw(id: string): Promise<Freeze> {
     return this.#freezes.end(id)
   }
@@ -345,7 +346,7 @@ export class Kalends {
     return workerStatuses(this.#stores.calls, this.#options.leaseMs)
   }
 
-  /** Checks this database, its schedules and its workers for problems, and says how to fix each. */
+  /** Checks this database, its schedules and its workers for problems, and suggests how to fix them. */
   doctor(): Promise<Finding[]> {
     return findings(this.#stores.calls, this.#options.leaseMs)
   }

@@ -1,4 +1,4 @@
-/** Rejects keys that are no options, at every entry. */
+/** Rejects unknown options at every entry point. */
 import { InvalidInputError } from './errors.ts'
 import { nearest } from './nearest.ts'
 
@@ -10,16 +10,16 @@ export function namesOf<Options extends object>(
 }
 
 /**
- * A misspelt option would be ignored, and an omitted one has a default.
+ * Otherwise, a misspelt option would be ignored and its default used.
  *
  * @param path  the prefix of names in errors, such as `retention.`
- * @throws InvalidInputError when it is not an object, or naming the first key that is not known
+ * @throws InvalidInputError when it is not an object, or naming the first unknown key
  */
 export function checkKeys(given: unknown, known: readonly string[], path = ''): void {
   if (typeof given !== 'object' || given === null)
     throw new InvalidInputError(
       path === '' ? 'options' : path.slice(0, -1),
-      `an object is needed, not ${given === null ? 'null' : typeof given}`,
+      `must be an object, got ${given === null ? 'null' : typeof given}`,
     )
   const unknown = Object.keys(given).find((key) => !known.includes(key))
   if (unknown === undefined) return
@@ -27,7 +27,7 @@ export function checkKeys(given: unknown, known: readonly string[], path = ''): 
   throw new InvalidInputError(
     `${path}${unknown}`,
     meant === undefined
-      ? `unknown; there are ${known.join(', ') || 'none'}`
+      ? `unknown; the options are ${known.join(', ') || 'none'}`
       : `unknown; did you mean ${path}${meant}?`,
   )
 }

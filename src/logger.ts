@@ -1,5 +1,5 @@
 /**
- * The logger interface of Kalends. pino and most other loggers fit as they are; console needs an adapter. Without a
+ * The logger interface of Kalends. pino and most other loggers fit directly; console needs an adapter. Without a
  * logger, the library is silent.
  */
 export interface Logger {
@@ -17,7 +17,7 @@ const nothing = (): void => undefined
 
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-/** Ignores errors that the logger throws, so that they cannot end the loop that logs. */
+/** Ignores errors that the logger throws, so that they cannot stop the logging loop. */
 export function harmless(logger: Logger): Logger {
   const guarded = (level: keyof Logger) => (fields: object, message: string) => {
     try {

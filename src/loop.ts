@@ -1,5 +1,5 @@
 /**
- * A supervised loop: it repeats its pass and then sleeps for the time that the pass returned. It never ends by itself:
+ * A supervised loop: it repeats its pass and then sleeps for the time that the pass returned. It never ends on its own:
  * a pass that throws is reported, counted, and retried with back-off.
  */
 
@@ -17,9 +17,9 @@ export interface LoopHealth {
   readonly busySince: Date | null
   /** How long the current pass has been running, by a monotonic clock; null between passes. */
   readonly busyMs: number | null
-  /** When the next pass starts by itself; null during a pass, and while the loop sleeps until it is woken. */
+  /** When the next pass is scheduled; null during a pass, and while the loop sleeps until it is woken. */
   readonly nextPassAt: Date | null
-  /** How late the next pass is; 0: not late. */
+  /** How late the next pass is, or 0 if it is on time. */
   readonly lateMs: number
   /** Errors since the last good pass. */
   readonly consecutiveErrors: number
@@ -36,9 +36,9 @@ interface Moment {
 
 export interface LoopOptions {
   readonly name: string
-  /** Does one round of work. @returns milliseconds to sleep; Infinity: until woken */
+  /** Does one round of work. @returns milliseconds to sleep, or Infinity to sleep until woken */
   readonly pass: () => Promise<number>
-  /** The longest back-off after errors; default 15 s. */
+  /** Maximum back-off after errors; default 15 s. */
   readonly longestBackOffMs?: number | undefined
   readonly onError: (error: unknown, loop: string) => void
 }
@@ -56,9 +56,9 @@ export class Loop {
   #woken = false
   #endSleep: (() => void) | null = null
   #busy: Moment | null = null
-  /** When the sleep ends, by performance.now(); null: not until the loop is woken. */
+  /** When the sleep ends, by performance.now(), or null to sleep until woken. */
   #due: number | null = null
-  /** Whether the last pass failed after it had waited for a lock: then the next one goes on soon after its end. */
+  /** Whether the last pass failed after waiting for a lock: then the next one starts soon after it. */
   #hasWaited = false
   #passes: Passes = { lastGoodPassAt: null, ...NO_ERRORS }
 
@@ -78,7 +78,7 @@ export class Loop {
     this.#endSleep?.()
   }
 
-  /** Ends after the current pass. */
+  /** Stops after the current pass. */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#endSleep?.()

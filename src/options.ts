@@ -31,12 +31,12 @@ export interface KalendsOptions extends StoreOptions {
   readonly lease?: number | string | undefined
   /** How often to check for changes by others: milliseconds or a time span; default `1s`. */
   readonly pollInterval?: number | string | undefined
-  /** How long final jobs are kept; false: nothing is pruned. */
+  /** How long final jobs are kept; false prunes nothing. */
   readonly retention?: RetentionOptions | false | undefined
   /**
-   * The most bytes of args, as JSON, that code, the command line and the API may store; default 262,144. Rows written
-   * with SQL are not checked. Results and progress have the same limit: a larger result fails the attempt without a
-   * retry. Error texts are cut to it.
+   * Maximum size of args in bytes, as JSON, from code, the command line and the API; default 262,144. Rows written with
+   * SQL are not checked. Results and progress have the same limit: a larger result fails the attempt without a retry.
+   * Error texts are cut to it.
    */
   readonly argsLimit?: number | undefined
   /** Wraps each attempt of a job, for example for tracing. Of several, the first is the outermost. */
@@ -55,16 +55,16 @@ export interface KalendsOptions extends StoreOptions {
 export interface ExternalQueueOptions extends ExternalSubmit {
   /**
    * The tasks, or their names, whose jobs go to it. Default: all tasks. The database stores it, so that all workers
-   * agree, also those without this option. Jobs of these tasks that still wait go to it, too.
+   * agree, including those without this option. Waiting jobs of these tasks go to it, too.
    */
   readonly tasks?: readonly (string | Pick<Task, 'name'>)[] | undefined
   /**
-   * Whether the application reports the end of each job with `kalends.external.finish`; default true. Without reports,
-   * the hand-over is the end of a job: it is a success.
+   * Whether the application reports the outcome of each job with `kalends.external.finish`; default true. Without
+   * reports, a job succeeds when it is handed over.
    */
   readonly reports?: boolean | undefined
   /**
-   * A job whose end is not reported within this time has failed, unless the job or its schedule has a `timeout`:
+   * A job whose outcome is not reported within this time fails, unless the job or its schedule has a `timeout`:
    * milliseconds or a time span; default `1d`.
    */
   readonly timeout?: number | string | undefined
@@ -76,11 +76,11 @@ export interface ExternalQueueOptions extends ExternalSubmit {
 export interface StartOptions {
   /** Whether this worker submits due schedules; default true. */
   readonly scheduler?: boolean | undefined
-  /** How many jobs this worker runs at the same time; default 10. 0: it runs none. */
+  /** How many jobs this worker runs at the same time; default 10. With 0, it runs none. */
   readonly concurrency?: number | undefined
   /**
-   * Whether SIGTERM and SIGINT stop the worker; default false. After the stop, the signal takes its course: it ends the
-   * process, unless the application handles it, too. A second signal ends the process at once.
+   * Whether SIGTERM and SIGINT stop the worker; default false. After the stop, the signal has its normal effect: it
+   * ends the process, unless the application handles it, too. A second signal ends the process at once.
    */
   readonly signals?: boolean | undefined
   /** How long handlers may continue after `stop` or a signal: milliseconds or a time span; default `30s`. */
@@ -117,7 +117,7 @@ export interface CheckedOptions {
   readonly delayFactor: () => number
   /** The machine's clock, or a test's. */
   readonly now: () => Date
-  /** null: there is none. */
+  /** Null if there is none. */
   readonly externalQueue: ExternalQueue | null
 }
 
@@ -152,7 +152,7 @@ export function checkedOptions(options: KalendsOptions): CheckedOptions {
   checkKeys(options, OPEN_OPTIONS)
   const name = checkedName('worker', options.worker ?? hostname(), WORKER_NAME_LIMIT)
   if (name.includes('/'))
-    throw new InvalidInputError('worker', `a name without '/' is needed, not ${shownInput(name)}`)
+    throw new InvalidInputError('worker', `must be a name without '/', got ${shownInput(name)}`)
   return {
     name,
     zone: options.zone === undefined ? null : checkedZone(options.zone),
@@ -184,10 +184,7 @@ function checkedQueue(options: ExternalQueueOptions): ExternalQueue {
   const { tasks, reports = true, timeout, name = 'external' } = options
   checkedFunction('externalQueue.submit', Reflect.get(options, 'submit'))
   if (typeof reports !== 'boolean')
-    throw new InvalidInputError(
-      'externalQueue.reports',
-      `true or false is needed, not ${shownInput(reports)}`,
-    )
+    throw new InvalidInputError('externalQueue.reports', `must be true or false, got ${shownInput(reports)}`)
   return {
     submit: (jobs, context) => options.submit(jobs, context),
     tasks: tasks === undefined ? null : checkedTasks(tasks),
@@ -204,7 +201,7 @@ function checkedTasks(tasks: readonly unknown[]): string[] {
   if (!Array.isArray(tasks) || tasks.length === 0)
     throw new InvalidInputError(
       'externalQueue.tasks',
-      `a list of tasks or their names is needed, not ${shownInput(tasks)}; leave it out for all tasks`,
+      `must be a list of tasks or their names, got ${shownInput(tasks)}; leave it out for all tasks`,
     )
   const names = tasks.map((task: unknown) =>
     checkedTaskName(typeof task === 'string' ? task : checkedTask(task).name),
@@ -212,7 +209,7 @@ function checkedTasks(tasks: readonly unknown[]): string[] {
   if (names.includes(EVERY_TASK))
     throw new InvalidInputError(
       'externalQueue.tasks',
-      `'${EVERY_TASK}' is no task; leave the option out for all tasks`,
+      `'${EVERY_TASK}' is not a task; leave the option out for all tasks`,
     )
   const builtIn = names.find(isBuiltIn)
   if (builtIn !== undefined)
@@ -228,11 +225,11 @@ function checkedLogger(logger: Logger): Logger {
   return logger
 }
 
-/** @returns one that has the others inside; null: none */
+/** @returns one middleware that wraps the others, or null if there is none */
 function checkedMiddleware(given: Middleware | readonly Middleware[]): Middleware | null {
   const all = typeof given === 'function' ? [given] : given
   if (!Array.isArray(all))
-    throw new InvalidInputError('middleware', `a function or an array is needed, not ${shownInput(given)}`)
+    throw new InvalidInputError('middleware', `must be a function or an array, got ${shownInput(given)}`)
   return all
     .map((one) => checkedFunction('middleware', one))
     .reduceRight<Middleware | null>(
@@ -245,7 +242,7 @@ function checkedMiddleware(given: Middleware | readonly Middleware[]): Middlewar
 export function ownerName(field: 'group' | 'submitter', options: ScopeOptions): string | null {
   // Untyped code may pass null for a field that it does not use.
   const name = checkedSettings([field], { [field]: options[field] ?? undefined })[field] ?? null
-  if (name === '') throw new InvalidInputError(field, 'a scope needs a name that is not empty')
+  if (name === '') throw new InvalidInputError(field, 'must not be empty in a scope')
   return name
 }
 
@@ -267,7 +264,7 @@ export interface CheckedStart {
 }
 
 /**
- * @param queue  of this process; null: none
+ * @param queue  of this process, or null if there is none
  * @throws InvalidInputError naming the option
  */
 export function checkedStart(
@@ -279,10 +276,10 @@ export function checkedStart(
   if (typeof scheduler !== 'boolean')
     throw new InvalidInputError(
       'scheduler',
-      `true or false is needed, not ${shownInput(scheduler)}; a queue is the option externalQueue of Kalends.open`,
+      `must be true or false, got ${shownInput(scheduler)}; a queue is the option externalQueue of Kalends.open`,
     )
   if (typeof signals !== 'boolean')
-    throw new InvalidInputError('signals', `true or false is needed, not ${shownInput(signals)}`)
+    throw new InvalidInputError('signals', `must be true or false, got ${shownInput(signals)}`)
   const concurrency = checkedWhole('concurrency', options.concurrency, 0, 10_000)
   if (queue?.tasks === null && (concurrency ?? 0) > 0)
     throw new InvalidInputError('concurrency', 'all jobs go to the external queue; leave it out')
@@ -300,7 +297,7 @@ export function checkedStart(
   }
 }
 
-/** @param otherwise  if `stop` gives none: as for `start`, in milliseconds */
+/** @param otherwise  the grace period of `start` in milliseconds, if `stop` sets none */
 export function checkedStop(options: StopOptions, otherwise: number): number {
   checkKeys(options, ['grace'])
   return graceOf(options.grace, otherwise)

@@ -1,10 +1,10 @@
 /**
- * Runs writes that count against the limits of an owner one after the other: two concurrent calls could otherwise both
- * find that one more is allowed. Only a few calls may wait, so that no owner can exhaust memory.
+ * Runs writes that count against the limits of an owner one at a time. Otherwise, two concurrent calls could both find
+ * that one more is allowed. Only a few calls may wait, so that no owner can exhaust memory.
  */
 import { OverloadedError } from './errors.ts'
 
-const MOST_WAITING = { ofOwner: 32, inAll: 256 }
+const MAX_WAITING = { ofOwner: 32, inAll: 256 }
 
 export class OwnerTurns {
   /** By owner: its last turn, and how many turns have not ended. */
@@ -14,7 +14,7 @@ export class OwnerTurns {
   /** @throws OverloadedError when too many are already waiting */
   async run<Result>(owner: string, work: () => Promise<Result>): Promise<Result> {
     const turns = this.#owners.get(owner) ?? { last: Promise.resolve(), count: 0 }
-    if (turns.count > MOST_WAITING.ofOwner || this.#count > MOST_WAITING.inAll)
+    if (turns.count > MAX_WAITING.ofOwner || this.#count > MAX_WAITING.inAll)
       throw new OverloadedError('Too many writes of this owner are already waiting; try again in a moment')
     this.#owners.set(owner, turns)
     turns.count += 1

@@ -20,7 +20,7 @@ export interface PeriodicSchedulerOptions
     Pick<ExternalQueueOptions, 'reports' | 'timeout'>,
     ExternalSubmit {}
 
-/** Without handlers, these have no use. */
+/** These have no effect without handlers. */
 const UNUSED: readonly string[] = ['externalQueue', 'middleware']
 const OF_QUEUE = ['submit', 'reports', 'timeout']
 
@@ -79,7 +79,7 @@ export class PeriodicScheduler {
     await this.#kalends.start(options)
   }
 
-  /** Reports the end of a job; see `ExternalJobs.finish`. */
+  /** Reports the outcome of a job; see `ExternalJobs.finish`. */
   finish(id: string, options: FinishOptions): Promise<Job> {
     return this.#kalends.external.finish(id, options)
   }

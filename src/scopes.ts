@@ -86,7 +86,7 @@ export function scopeAuthority(options: ScopeOptions): Authority {
   if (owner.group === null && owner.submitter === null)
     throw new InvalidInputError(
       'scope',
-      'a group or a submitter is needed, or the scope would reach everything',
+      'must have a group or a submitter, or the scope would reach everything',
     )
   return {
     owner,

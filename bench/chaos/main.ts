@@ -207,7 +207,7 @@ function number(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = Number(text)
     if (text.trim() !== '' && value >= least && value <= most) return value
-    throw new InvalidArgumentError(`A number from ${least} to ${most} is needed.`)
+    throw new InvalidArgumentError(`It must be a number between ${least} and ${most}.`)
   }
 }
 
@@ -215,7 +215,7 @@ function whole(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = number(least, most)(text)
     if (Number.isInteger(value)) return value
-    throw new InvalidArgumentError(`A whole number from ${least} to ${most} is needed.`)
+    throw new InvalidArgumentError(`It must be an integer between ${least} and ${most}.`)
   }
 }
 

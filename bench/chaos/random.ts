@@ -3,7 +3,7 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 
 export interface Random {
-  /** A whole number from `low` to `high`, both included. */
+  /** An integer between `low` and `high`, both included. */
   int(low: number, high: number): number
   /** True in `share` of all cases, 0 to 1. */
   chance(share: number): boolean

@@ -6,7 +6,7 @@ import type { Gap } from './checker/rules/stalled.ts'
 import type { Violation } from './judging.ts'
 import type { RunRecord } from './record.ts'
 
-const MOST_SHOWN = 20
+const MAX_SHOWN = 20
 
 export function reportText(
   record: RunRecord,
@@ -42,9 +42,9 @@ export function reportText(
     '| --- | ---: | ---: | ---: | ---: | ---: |',
     ...figures.lateness.map(latenessRow),
     '',
-    ...(violations.length === 0 ? [] : ['## Violations', '', ...violations.slice(0, MOST_SHOWN).map(item)]),
-    ...(violations.length > MOST_SHOWN
-      ? [`- … and ${violations.length - MOST_SHOWN} more, in violations.jsonl`]
+    ...(violations.length === 0 ? [] : ['## Violations', '', ...violations.slice(0, MAX_SHOWN).map(item)]),
+    ...(violations.length > MAX_SHOWN
+      ? [`- … and ${violations.length - MAX_SHOWN} more, in violations.jsonl`]
       : []),
     '',
   ].join('\n')

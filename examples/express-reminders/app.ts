@@ -23,7 +23,7 @@ export interface AppOptions {
   readonly userOf: (request: Request) => string | null
 }
 
-const MOST_REMINDERS = 100
+const MAX_REMINDERS = 100
 
 const zone = z.string().default('UTC')
 const text = z.string().trim().min(1).max(500)
@@ -51,7 +51,7 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
   const schedulesOf = (request: Request) => {
     const user = userOf(request)
     if (user === null) throw new NotSignedIn()
-    return kalends.scope({ submitter: user, tasks: [remind.name], limits: { schedules: MOST_REMINDERS } })
+    return kalends.scope({ submitter: user, tasks: [remind.name], limits: { schedules: MAX_REMINDERS } })
       .schedules
   }
 
@@ -78,7 +78,7 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
   })
 
   app.get('/reminders', async (request, response) => {
-    const { items, total } = await schedulesOf(request).list({ task: remind.name, limit: MOST_REMINDERS })
+    const { items, total } = await schedulesOf(request).list({ task: remind.name, limit: MAX_REMINDERS })
     response.json({ items: items.map(shown), total })
   })
 

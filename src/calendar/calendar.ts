@@ -50,10 +50,10 @@ export class CalendarEvent {
 
   /** The same as calendar(). */
   constructor(text: string, options: CalendarOptions = {}) {
-    if (typeof text !== 'string') throw new TypeError(`A calendar event must be a string, not ${shown(text)}`)
+    if (typeof text !== 'string') throw new TypeError(`A calendar event must be a string, got ${shown(text)}`)
     const { zone = 'UTC', fold = 'first' } = options
     if (fold !== 'first' && fold !== 'both') {
-      throw new RangeError(`Option fold must be 'first' or 'both', not ${shown(fold)}`)
+      throw new RangeError(`Option fold must be 'first' or 'both', got ${shown(fold)}`)
     }
     const fallback = zoneOption(zone)
     const event = parse(text)
@@ -73,7 +73,7 @@ export class CalendarEvent {
    * before it.
    *
    * @param after  the result is strictly later
-   * @returns null when the event does not elapse any more
+   * @returns null when the event does not elapse again
    * @throws TypeError, RangeError when `after` is not a valid Date
    */
   next(after: Date): Date | null {
@@ -84,8 +84,8 @@ export class CalendarEvent {
   /**
    * The last elapse at or before an instant, rounded as by next().
    *
-   * With fold `'first'`, the result is one of the times that repeated calls of next() return. Only if `at` itself is
-   * the second occurrence of a matching time, the result is `at`, as next() may have returned it.
+   * With fold `'first'`, the result is one of the times that repeated calls of next() return. If `at` itself is the
+   * second occurrence of a matching time, the result is `at`, because next() may have returned it.
    *
    * @returns null when the event has not elapsed before
    * @throws TypeError, RangeError when `at` is not a valid Date
@@ -98,8 +98,8 @@ export class CalendarEvent {
   /**
    * The first elapse after an instant, exactly.
    *
-   * @param after  microseconds since 1970-01-01T00:00Z, a whole number
-   * @returns microseconds since 1970-01-01T00:00Z; null when the event does not elapse any more
+   * @param after  microseconds since 1970-01-01T00:00Z, an integer
+   * @returns microseconds since 1970-01-01T00:00Z; null when the event does not elapse again
    * @throws TypeError, RangeError when `after` is not a safe integer
    */
   nextMicros(after: number): number | null {
@@ -109,7 +109,7 @@ export class CalendarEvent {
   /**
    * The last elapse at or before an instant, exactly.
    *
-   * @param at  microseconds since 1970-01-01T00:00Z, a whole number
+   * @param at  microseconds since 1970-01-01T00:00Z, an integer
    * @returns microseconds since 1970-01-01T00:00Z; null when the event has not elapsed before
    * @throws TypeError, RangeError when `at` is not a safe integer
    */
@@ -121,16 +121,16 @@ export class CalendarEvent {
    * The elapses after an instant, computed lazily. Can be iterated repeatedly.
    *
    * @param options.after  default: now
-   * @param options.limit  the most elapses to return; default: all
-   * @throws TypeError, RangeError when `after` is not a valid Date or `limit` is not a whole number from 0
+   * @param options.limit  maximum number of elapses to return; default: all
+   * @throws TypeError, RangeError when `after` is not a valid Date or `limit` is not an integer of at least 0
    */
   elapses(
     options: { readonly after?: Date | undefined; readonly limit?: number | undefined } = {},
   ): Iterable<Date> {
     const { after = new Date(), limit = Infinity } = options
-    if (typeof limit !== 'number') throw new TypeError(`Option limit must be a number, not ${shown(limit)}`)
+    if (typeof limit !== 'number') throw new TypeError(`Option limit must be a number, got ${shown(limit)}`)
     if (!(limit === Infinity || Number.isInteger(limit)) || limit < 0) {
-      throw new RangeError(`Option limit must be a whole number from 0, not ${limit}`)
+      throw new RangeError(`Option limit must be an integer of at least 0, got ${limit}`)
     }
     const millis = millisOf(after, 'after')
     return { [Symbol.iterator]: () => this.#walk(millis, limit) }
@@ -169,17 +169,17 @@ export class CalendarEvent {
 }
 
 function zoneOption(name: string): Zone {
-  if (typeof name !== 'string') throw new TypeError(`Option zone must be a string, not ${shown(name)}`)
+  if (typeof name !== 'string') throw new TypeError(`Option zone must be a string, got ${shown(name)}`)
   const zone = findZone(name === 'local' ? new Intl.DateTimeFormat().resolvedOptions().timeZone : name)
   if (zone !== undefined) return zone
   throw new RangeError(
-    `Option zone must be an IANA time zone (case-sensitive) or 'local', not ${shown(name)}`,
+    `Option zone must be an IANA time zone (case-sensitive) or 'local', got ${shown(name)}`,
   )
 }
 
 function millisOf(date: Date, parameter: string): number {
   if (!(date instanceof Date))
-    throw new TypeError(`Parameter ${parameter} must be a Date, not ${shown(date)}`)
+    throw new TypeError(`Parameter ${parameter} must be a Date, got ${shown(date)}`)
   const millis = date.getTime()
   if (Number.isNaN(millis)) throw new RangeError(`Parameter ${parameter} is an invalid Date`)
   return millis
@@ -189,7 +189,7 @@ function checkedMicros(micros: number, parameter: string): number {
   // Adding 0 turns -0 into 0.
   if (Number.isSafeInteger(micros)) return micros + 0
   const Kind = typeof micros === 'number' ? RangeError : TypeError
-  throw new Kind(`Parameter ${parameter} must be a whole number of microseconds, not ${shown(micros)}`)
+  throw new Kind(`Parameter ${parameter} must be an integer number of microseconds, got ${shown(micros)}`)
 }
 
 function shown(value: unknown): string {

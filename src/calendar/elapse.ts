@@ -1,9 +1,9 @@
 import { DAY } from './spec.ts'
 import type { WallClock } from './wallclock.ts'
-import { MOST_OFFSET, type Stretch, type Zone } from './zone.ts'
+import { MAX_OFFSET, type Stretch, type Zone } from './zone.ts'
 
-const LATEST_INSTANT = Date.UTC(2200, 0, 1) * 1000 + MOST_OFFSET
-const EARLIEST_INSTANT = -MOST_OFFSET
+const LATEST_INSTANT = Date.UTC(2200, 0, 1) * 1000 + MAX_OFFSET
+const EARLIEST_INSTANT = -MAX_OFFSET
 
 /**
  * The first elapse after an instant, as systemd finds it: it visits the matching wall-clock times in the order of the

@@ -20,7 +20,7 @@ export class CalendarSyntaxError extends Error {
   readonly code = 'KALENDS_CALENDAR_SYNTAX'
   /** The whole text, unchanged. */
   readonly text: string
-  /** Where the token starts, from 1 in UTF-16 units; always inside the text (1 when it is empty). */
+  /** Where the token starts, counted from 1 in UTF-16 units; always inside the text (1 when it is empty). */
   readonly column: number
   /** The invalid piece of the text. */
   readonly token: string

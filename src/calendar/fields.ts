@@ -18,8 +18,8 @@ export class FieldSet {
   }
 
   /**
-   * The value that is nearest to `x` in a direction, or NONE. It is calculated and not looked up, because seconds may be
-   * as close as a microsecond.
+   * The value that is nearest to `x` in a direction, or NONE. It is calculated instead of looked up, because seconds
+   * may be only a microsecond apart.
    */
   nearest(x: number, direction: Direction): number {
     let nearest = NONE

@@ -11,7 +11,7 @@ import {
 /**
  * The normal form, byte for byte as `systemd-analyze calendar` prints it.
  *
- * @param zone  the zone suffix of the event; null: none
+ * @param zone  the zone suffix of the event, or null if there is none
  */
 export function format(spec: CalendarSpec, zone: string | null): string {
   const weekdays = spec.weekdays === EVERY_WEEKDAY ? '' : `${formatWeekdays(spec.weekdays)} `

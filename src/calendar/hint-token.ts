@@ -3,7 +3,7 @@ import { SHORTHANDS } from './shorthand.ts'
 import { SHORT_WEEKDAYS, WEEKDAYS } from './spec.ts'
 import { zoneNames } from './zone-names.ts'
 
-/** A better explanation of a syntax error; omitted parts stay as they were. */
+/** A better explanation of a syntax error; omitted parts stay unchanged. */
 interface Explanation {
   readonly problem?: string
   readonly hint?: string
@@ -15,7 +15,7 @@ const PLACE_HINT = 'use UTC or the name of a place, such as Europe/Berlin'
 /** Explains what an invalid piece of the text was probably meant to be. */
 export function explainToken(text: string, at: number, token: string): Explanation | undefined {
   if (token.trim() === '') {
-    return { problem: 'a blank may not stand here', hint: 'remove it' }
+    return { problem: 'a blank is not allowed here', hint: 'remove it' }
   }
   return (
     explainHours(text, at, token) ??
@@ -27,7 +27,7 @@ export function explainToken(text: string, at: number, token: string): Explanati
 
 function explainHours(text: string, at: number, token: string): Explanation | undefined {
   if (/^[\d:]*[ap]m$/i.test(token)) return { hint: 'write hours from 0 to 23, without am or pm' }
-  // Only the hour, where a time is expected.
+  // An hour alone, where a time is expected.
   if (/^\d{1,2}$/.test(token) && isLastWord(text, at, token)) return { hint: `did you mean ${token}:00?` }
   return undefined
 }
@@ -42,12 +42,12 @@ function explainWord(text: string, at: number, token: string): Explanation | und
     if (explained !== undefined) return explained
     return {
       problem: `${word} stands for a whole event`,
-      hint: 'write it alone, or with a time zone behind it',
+      hint: 'write it alone, or followed by a time zone',
     }
   }
   if (WORDS.some((known) => known.toLowerCase() === folded)) {
     if (at === 0) return undefined
-    return { problem: `the weekday ${word} may not stand here`, hint: 'weekdays come first: Mon,Tue 9:00' }
+    return { problem: `the weekday ${word} is not allowed here`, hint: 'weekdays come first: Mon,Tue 9:00' }
   }
   if (isZone(word) || (at > 0 && isLastWord(text, at, token))) return undefined
   const meant = nearest(word, WORDS)
@@ -58,7 +58,7 @@ function explainZone(text: string, at: number, token: string): Explanation | und
   if (isZone(token)) {
     if (at === 0)
       return { problem: `the time zone ${token} needs an event before it`, hint: `write 00:00 ${token}` }
-    return { problem: `one space only may stand before the time zone ${token}`, hint: 'remove the others' }
+    return { problem: `only one space is allowed before the time zone ${token}`, hint: 'remove the others' }
   }
   if (at === 0 || text.charAt(at - 1) !== ' ' || token.length > 60) return undefined
   const spaced = text.slice(at).replaceAll(' ', '_')
@@ -68,14 +68,14 @@ function explainZone(text: string, at: number, token: string): Explanation | und
   if (token === 'Z' || /^(?:UTC|GMT)?[+-]\d/.test(token)) {
     return {
       problem,
-      hint: `${PLACE_HINT}; for a fixed distance to UTC there is Etc/GMT-2 (two hours ahead)`,
+      hint: `${PLACE_HINT}; for a fixed offset from UTC, use Etc/GMT-2 (two hours ahead)`,
     }
   }
   if (!/^[A-Za-z]/.test(token)) return undefined
   const plain = token.slice(token.indexOf('/') + 1)
   if (/^(?:right|posix)\//.test(token) && isZone(plain)) return { problem, hint: `write ${plain}` }
   const cased = [...zoneNames()].find((name) => name.toLowerCase() === token.toLowerCase())
-  if (cased !== undefined) return { problem, hint: `upper and lower case count: write ${cased}` }
+  if (cased !== undefined) return { problem, hint: `names are case-sensitive: write ${cased}` }
   if (/^[A-Z]{1,5}$/.test(token)) return { problem, hint: `abbreviations are ambiguous; ${PLACE_HINT}` }
   if (/^(?:Africa|America|Asia|Europe|US)\/?$/.test(token)) return { problem, hint: PLACE_HINT }
   const meant = nearest(token, zoneNames())
@@ -95,13 +95,13 @@ function explainNumber(text: string, at: number, token: string): Explanation | u
   if (/^\d{1,2}$/.test(text)) return { hint: `did you mean ${text}:00?` }
   if (/^\d{4}(?:-\d\d?)?$/.test(text))
     return { hint: `did you mean ${text}${text.length > 4 ? '-*' : '-*-*'}?` }
-  if (/^T\d/.test(token)) return { hint: 'part date and time by a space instead of a T' }
+  if (/^T\d/.test(token)) return { hint: 'separate date and time with a space instead of a T' }
   if (/^\d{4}\/\d/.test(token)) return { hint: 'write dates as year-month-day' }
   if (before.endsWith(' ') && (/[:,./~-] +$/.test(before) || /^[:,./~-]/.test(token))) {
-    return { hint: 'blanks may stand only behind the weekdays and behind the date' }
+    return { hint: 'blanks are allowed only after the weekdays and after the date' }
   }
   if (before.endsWith('*') && token.startsWith('/'))
-    return { hint: 'name the first value: 0/5 in place of */5' }
+    return { hint: 'name the first value: 0/5 instead of */5' }
   if (/\d+-\d+$/.test(before) && token.startsWith(':')) return { hint: 'write a range of hours as 9..17:00' }
   if (/:\d+$/.test(before) && token.startsWith('-')) return { hint: 'write a range of minutes as 0..30' }
   if (/\d$/.test(before) && /^\.\d/.test(token)) return { hint: 'only seconds have fractions' }

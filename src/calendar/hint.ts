@@ -12,7 +12,7 @@ const CRON_WORDS: ReadonlyMap<string, string> = new Map([
 // A field of cron contains numbers, names, *, ?, -, / and commas, but never a colon or two dots.
 const CRON_FIELD = /^[\d*?][\d*?,/A-Za-z-]*$|^[A-Za-z]{3}(?:[,-][A-Za-z]{3})*$/
 
-/** Finds a mistake that concerns the whole text, when the first unreadable character is only a symptom. */
+/** Finds a mistake in the whole text, of which the first unreadable character is only a symptom. */
 export function explainText(text: string): SyntaxProblem | undefined {
   return explainBlanks(text) ?? explainQuotes(text) ?? explainCron(text)
 }
@@ -25,14 +25,14 @@ function explainBlanks(text: string): SyntaxProblem | undefined {
   }
   const foreign = /[^\S ]/.exec(text)
   if (foreign !== null) {
-    const problem = 'only spaces may part the pieces, no tabs, line breaks or other blanks'
-    return { at: foreign.index, token: foreign[0], problem, hint: 'replace it by a space, or remove it' }
+    const problem = 'pieces must be separated by spaces, not by tabs, line breaks or other blanks'
+    return { at: foreign.index, token: foreign[0], problem, hint: 'replace it with a space, or remove it' }
   }
   if (text.startsWith(' ')) {
-    return { at: 0, token: ' ', problem: 'a blank may not begin the text', hint: 'remove it' }
+    return { at: 0, token: ' ', problem: 'the text must not begin with a blank', hint: 'remove it' }
   }
   if (trimmed.length < text.length && SHORTHANDS.has(trimmed.toLowerCase())) {
-    const problem = `a blank may not follow ${trimmed}`
+    const problem = `a blank is not allowed after ${trimmed}`
     return { at: trimmed.length, token: text.slice(trimmed.length), problem, hint: 'remove it' }
   }
   return undefined
@@ -41,19 +41,19 @@ function explainBlanks(text: string): SyntaxProblem | undefined {
 function explainQuotes(text: string): SyntaxProblem | undefined {
   const quotes = /^["'`]/.exec(text)
   if (quotes === null) return undefined
-  return { at: 0, token: quotes[0], problem: 'quotes are no part of an event', hint: 'remove them' }
+  return { at: 0, token: quotes[0], problem: 'an event has no quotes', hint: 'remove them' }
 }
 
 function explainCron(text: string): SyntaxProblem | undefined {
   const word = CRON_WORDS.get(text.toLowerCase())
   if (word !== undefined) return { at: 0, token: text, problem: 'this is cron', hint: `write ${word}` }
   if (/^@reboot$/i.test(text)) {
-    return { at: 0, token: text, problem: 'this is cron, and no time of the clock', hint: undefined }
+    return { at: 0, token: text, problem: 'this is cron, but not a time of day', hint: undefined }
   }
   const prefix = /^(?:cron!?|every)(?= )/i.exec(text)?.[0]
   if (prefix !== undefined) {
-    const problem = `${prefix} begins a timer of another kind, not a calendar event`
-    return { at: 0, token: prefix, problem, hint: 'give it where a timer is expected, such as in a schedule' }
+    const problem = `${prefix} begins another kind of timer, not a calendar event`
+    return { at: 0, token: prefix, problem, hint: 'use it where a timer is expected, such as in a schedule' }
   }
   const fields = text.length > 200 ? [] : text.split(' ').filter((field) => field !== '')
   if (fields.length < 5 || fields.length > 6 || !fields.every((field) => CRON_FIELD.test(field)))
@@ -66,8 +66,8 @@ const TIMER_FIELD = /^(?:[\d*,/-]|\b[a-z]{3}\b)+$/i
 
 function cronHint(fields: readonly string[]): string {
   if (fields.length !== 5) {
-    return 'a timer takes cron with five fields; for seconds write the time as hour:minute:second'
+    return 'a timer takes cron with five fields; for seconds, write the time as hour:minute:second'
   }
   if (fields.every((field) => TIMER_FIELD.test(field))) return `as a timer, write cron ${fields.join(' ')}`
-  return 'a timer takes cron with numbers, names, ranges, lists, steps and * only'
+  return 'a timer takes cron with only numbers, names, ranges, lists, steps and *'
 }

@@ -8,12 +8,12 @@ interface WrittenItem extends Item {
   readonly to: number
 }
 
-/** A list as written; null is `*`. Only what follows the list shows which field it is. */
+/** A list as written; null is `*`. Only the text after the list shows which field it is. */
 export type WrittenList = readonly WrittenItem[] | null
 
-// systemd's limits: of C integers, and of the length of a list.
+// systemd's limits: for C integers, and for the length of a list.
 const GREATEST_NUMBER = 2_147_483_647
-const MOST_ITEMS = 241
+const MAX_ITEMS = 241
 
 /** Reads `*` or a list of `number[..number][/number]`. @param unit  SECOND allows fractions, 1 does not */
 export function readList(reader: Reader, unit: 1 | typeof SECOND): WrittenList {
@@ -28,10 +28,10 @@ export function readList(reader: Reader, unit: 1 | typeof SECOND): WrittenList {
     if (reader.skip(SLASH)) {
       step = readNumber(reader, unit)
       if (step === 0)
-        throw syntaxError(reader, stepAt, 'a repetition of 0 would never move on', undefined, reader.at)
+        throw syntaxError(reader, stepAt, 'a repetition of 0 never advances', undefined, reader.at)
     }
     items.push({ start, end, step, from, to: reader.at })
-    if (items.length > MOST_ITEMS) throw syntaxError(reader, from, `a list holds at most ${MOST_ITEMS} items`)
+    if (items.length > MAX_ITEMS) throw syntaxError(reader, from, `a list has at most ${MAX_ITEMS} items`)
   } while (reader.skip(COMMA))
   return items
 }
@@ -71,7 +71,7 @@ function readFraction(reader: Reader): number {
   return micros
 }
 
-/** Brings a list into the normal form for its field: within its limits, sorted, without duplicates. */
+/** Converts a list to the normal form of its field: within its limits, sorted, without duplicates. */
 export function settle(reader: Reader, list: WrittenList, field: Field): Items {
   if (list === null) return null
   const items = list.map((item) => settleItem(reader, item, field))
@@ -98,7 +98,7 @@ function settleItem(reader: Reader, item: WrittenItem, field: Field): Item {
     throw syntaxError(
       reader,
       item.from,
-      'a range of seconds without a step must span a second',
+      'a range of seconds without a step must span at least a second',
       hint,
       item.to,
     )
@@ -129,7 +129,7 @@ function outOfLimits(reader: Reader, item: WrittenItem, field: Field): Error {
   return syntaxError(
     reader,
     item.from,
-    `${field.name} ${text} is out of its limits ${limits(field)}`,
+    `${field.name} ${text} is outside its limits ${limits(field)}`,
     hint,
     item.to,
   )
@@ -139,7 +139,7 @@ function stepTooLong(reader: Reader, item: WrittenItem, field: Field): Error {
   const start = reader.text.slice(item.from, reader.text.indexOf('/', item.from))
   const where =
     field === DAY_FROM_END ? 'counts down to 1, the last day' : `ends at ${limits(field).split('..').at(-1)}`
-  const problem = `the ${field.name} is never repeated, as it ${where}`
+  const problem = `the ${field.name} is never repeated, because it ${where}`
   return syntaxError(reader, item.from, problem, `write ${start}, or a smaller step`, item.to)
 }
 

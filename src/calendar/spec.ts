@@ -9,7 +9,7 @@ export const LAST_YEAR = 2199
 export const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
 export const SHORT_WEEKDAYS = WEEKDAYS.map((day) => day.slice(0, 3))
 
-/** The weekday set without restriction: one bit for each day, Monday lowest. */
+/** The unrestricted set of weekdays: one bit for each day, Monday lowest. */
 export const EVERY_WEEKDAY = 0b1111111
 
 /**

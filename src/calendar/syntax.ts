@@ -34,7 +34,7 @@ export function parse(text: string): WrittenEvent {
   }
   const reader = new Reader(text, end)
   if (end === 0)
-    throw syntaxError(reader, 0, 'there is no event', 'write one, such as daily or Mon..Fri 9:00')
+    throw syntaxError(reader, 0, 'the event is missing', 'write one, such as daily or Mon..Fri 9:00')
   const shorthand = lookUpShorthand(text.slice(0, end))
   if (shorthand !== undefined) return { spec: parse(shorthand).spec, zone }
 
@@ -68,7 +68,7 @@ function readDateAndTime(reader: Reader, weekdays: number): CalendarSpec {
   if (reader.peek() === COLON) return { weekdays, ...NO_RESTRICTION, ...readTime(reader, first) }
   const date = readDate(reader, start, first)
   if (reader.peek() !== END && reader.peek() !== SPACE) {
-    throw syntaxError(reader, reader.at, 'only a space and a time may follow a date')
+    throw syntaxError(reader, reader.at, 'a date can only be followed by a space and a time')
   }
   reader.skipSpaces()
   if (reader.peek() === END) return { weekdays, ...date, ...MIDNIGHT }
@@ -112,7 +112,7 @@ function readTime(reader: Reader, hours: WrittenList): Pick<CalendarSpec, 'hours
   const minutes = readList(reader, 1)
   const seconds = reader.skip(COLON) ? settle(reader, readList(reader, SECOND), SECONDS) : ZERO
   if (reader.peek() !== END)
-    throw syntaxError(reader, reader.at, 'nothing but a space and a time zone may follow the time')
+    throw syntaxError(reader, reader.at, 'the time can only be followed by a space and a time zone')
   return { hours: settle(reader, hours, HOUR), minutes: settle(reader, minutes, MINUTE), seconds }
 }
 
@@ -120,7 +120,7 @@ function readTime(reader: Reader, hours: WrittenList): Pick<CalendarSpec, 'hours
 function readUnixTime(reader: Reader, weekdays: number): CalendarSpec {
   const from = reader.at
   reader.skip(AT)
-  // systemd allows these, by accident of the C library.
+  // systemd accepts these because the C library does.
   reader.skipSpaces()
   reader.skip(PLUS)
   const digits = reader.at
@@ -132,7 +132,7 @@ function readUnixTime(reader: Reader, weekdays: number): CalendarSpec {
     throw syntaxError(
       reader,
       from,
-      'only whole seconds since 1970 may follow @',
+      '@ can only be followed by whole seconds since 1970',
       undefined,
       reader.text.length,
     )

@@ -28,7 +28,7 @@ export function readWeekdays(reader: Reader): number {
     weekdays |= ((2 << last) - 1) & ~((1 << first) - 1)
   } while (reader.skip(COMMA))
   if (reader.peek() !== END && reader.peek() !== SPACE) {
-    throw syntaxError(reader, reader.at, 'only a comma, a range or a space may follow a weekday')
+    throw syntaxError(reader, reader.at, 'a weekday can only be followed by a comma, a range or a space')
   }
   return weekdays
 }

@@ -1,9 +1,9 @@
 import { Zone } from './zone.ts'
 
 /*
- * Which names are zones. Intl alone is not enough: it ignores case and accepts names that are in no tz database (PST,
- * IST, SystemV/EST5, +05:30), and Intl.supportedValuesOf lists only one name for each zone. So a name counts if Intl
- * lists it, or if it is one of the other names of the tz database, which are listed here. Their rules still come from
+ * Which names are zones. Intl alone is not enough: it ignores case, accepts names that no tz database contains (PST,
+ * IST, SystemV/EST5, +05:30), and its supportedValuesOf lists only one name for each zone. So a name counts if Intl
+ * lists it, or if it is another name of the tz database, all of which are listed here. Their rules still come from
  * Intl. `Factory`, `localtime`, `posix/...` and `right/...` are left out on purpose.
  */
 const LEGACY_NAMES: Readonly<Record<string, string>> = {
@@ -41,7 +41,7 @@ export function zoneNames(): ReadonlySet<string> {
   return names
 }
 
-/** The zone with exactly this name (case-sensitive); undefined when there is none. */
+/** The zone with exactly this name (case-sensitive), or undefined if there is none. */
 export function findZone(name: string): Zone | undefined {
   const known = zones.get(name)
   if (known !== undefined) return known

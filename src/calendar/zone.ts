@@ -16,12 +16,12 @@ export interface Stretch {
   readonly wallStart: number
   /** The wall clock at `end`, still with this offset. */
   readonly wallEnd: number
-  /** Earlier wall-clock times have already been shown, in a previous stretch. */
+  /** Earlier wall-clock times were already shown in a previous stretch. */
   readonly newFrom: number
 }
 
-/** No zone is further from UTC, and no clock has been set back by more. */
-export const MOST_OFFSET = DAY
+/** No zone is further from UTC, and no clock was ever set back by more. */
+export const MAX_OFFSET = DAY
 
 // One year of margin, because the wall-clock years 1970 and 2199 extend into the neighbouring years of UTC.
 const EARLIEST_YEAR = FIRST_YEAR - 1
@@ -76,7 +76,7 @@ export class Zone {
 
   /** The first stretch from `earliest` on that shows `wall`, or a later time if `wall` is in a gap. */
   reaching(wall: number, earliest?: Stretch): Stretch {
-    let stretch = this.at(wall - MOST_OFFSET)
+    let stretch = this.at(wall - MAX_OFFSET)
     if (earliest !== undefined && stretch.start < earliest.start) stretch = earliest
     while (stretch.wallEnd <= wall) stretch = this.after(stretch)
     return stretch
@@ -84,7 +84,7 @@ export class Zone {
 
   /** The last stretch that shows `wall`, or an earlier time if `wall` is in a gap. */
   leaving(wall: number): Stretch {
-    let stretch = this.at(wall + MOST_OFFSET)
+    let stretch = this.at(wall + MAX_OFFSET)
     while (stretch.wallStart > wall) stretch = this.before(stretch)
     return stretch
   }
@@ -100,7 +100,7 @@ export class Zone {
     const from = yearStart(year) / 1000
     const to = yearStart(year + 1) / 1000
     // The margin includes what the clock has already shown when the year starts.
-    const changes = this.#changes(from - (2 * MOST_OFFSET) / SECOND, to)
+    const changes = this.#changes(from - (2 * MAX_OFFSET) / SECOND, to)
     const found: Stretch[] = []
     let shown = -Infinity
     for (const [number, change] of changes.entries()) {
@@ -154,7 +154,7 @@ interface Change {
   readonly offset: number
 }
 
-// Finite, so that Infinity, which means that there is no time, is outside.
+// Finite, so that it excludes Infinity, which means no time.
 const ALWAYS = stretch(-Number.MAX_VALUE, Number.MAX_VALUE, 0, -Number.MAX_VALUE)
 const NEVER = stretch(0, 0, 0, 0)
 

@@ -20,7 +20,7 @@ const DATE = String.raw`(?:[A-Za-z]{3,9} )?(?:\d{2}|\d{4})-\d{1,2}-\d{1,2}`
 const TIME = String.raw`\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d+)?)?`
 const WALL_CLOCK = new RegExp(`^(${DATE})?(?:(?:^| )(${TIME}))?(?: ([A-Za-z][\\w/+-]*))?$`)
 const ISO = new RegExp(`^(\\d{4}-\\d\\d-\\d\\d)T(${TIME})(Z|[+-]\\d\\d:?\\d\\d)?$`)
-// A day before 1970 shows 1970 in no zone.
+// This early, no zone shows the year 1970.
 const BEFORE_ALL = -2 * 86_400_000_000
 
 /**
@@ -85,7 +85,7 @@ function oneOff(wallClock: string, zone: string): number | undefined {
   }
 }
 
-/** The first instant of a day: where midnight is skipped, the end of the gap. */
+/** The first instant of a day: the end of the gap if midnight is skipped. */
 function atMidnight(day: string, zone: string): number | undefined {
   return oneOff(`${day} 00:00`, zone) ?? oneOff(`${day} 01:00`, zone)
 }

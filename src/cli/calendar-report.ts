@@ -70,11 +70,11 @@ const ABBREVIATIONS = new Set(
   ).split(' '),
 )
 
-/** `CET`; without an abbreviation, the distance to UTC as the tz database writes it: `-03`, `+0545`. */
+/** `CET`, or without an abbreviation the offset from UTC as in the tz database: `-03`, `+0545`. */
 function abbreviation(date: Date, zone: string): string {
   for (const language of LANGUAGES) {
     const name = zoneName(date, zone, language, 'short')
-    // Morocco keeps Western European Time by its clocks only: the tz database has letters for it no more.
+    // The clocks of Morocco still show Western European Time, but the tz database no longer has an abbreviation for it.
     if (ABBREVIATIONS.has(name) && !(name.startsWith('WE') && zone.startsWith('Africa/'))) return name
   }
   const [, sign = '+', hours = '00', minutes = '00'] =
@@ -87,7 +87,7 @@ function zoneName(date: Date, zone: string, language: string, style: 'short' | '
   return format.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? ''
 }
 
-/** Decides like systemd whether to repeat a time in UTC: not if the zone never differs from UTC. */
+/** Decides like systemd whether to repeat a time in UTC: no if the zone never differs from UTC. */
 function isUtc(zone: string): boolean {
   const year = 2024
   return [0, 6].every(

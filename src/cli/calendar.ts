@@ -14,7 +14,7 @@ export interface CalendarCommandOptions {
 }
 
 const HELP = `
-An event that names no zone is in UTC, as in a schedule; --zone local reads it as systemd would on this machine.`
+An event without a zone is in UTC, as in a schedule; --zone local reads it as systemd does on this machine.`
 
 export default function calendarCommand({
   now = () => new Date(),
@@ -23,10 +23,10 @@ export default function calendarCommand({
   const command = new Command('calendar')
     .description('Prints the normal form of calendar events, and their next elapses.')
     .argument('<expression...>', "calendar events, each in quotes: 'Mon..Fri 9:00 Europe/Berlin'")
-    .option('--iterations <n>', 'how many elapses to show of each', wholeNumber(0, 999_999), 1)
+    .option('--iterations <n>', 'how many elapses of each to show', wholeNumber(0, 999_999), 1)
     .option('--base-time <time>', "elapses after this time, such as '2026-03-27 00:00 UTC' (default: now)")
-    .option('--zone <zone>', "zone of events that name none: an IANA name or 'local'", 'UTC')
-    .option('--json', 'print one JSON object a line for each expression')
+    .option('--zone <zone>', "zone of events without one: an IANA name or 'local'", 'UTC')
+    .option('--json', 'print one JSON object per line for each expression')
     .addHelpText(
       'after',
       examples(
@@ -36,7 +36,7 @@ export default function calendarCommand({
     )
     .addHelpText('after', HELP)
   return command.action((expressions, flags) => {
-    // Written like commander's own output, to where configureOutput says; default: stdout.
+    // Written like commander's own output, to the target of configureOutput; default: stdout.
     const output = command.configureOutput()
     const write = (text: string) => output.writeOut?.(text)
     const nowMicros = now().getTime() * 1000

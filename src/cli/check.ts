@@ -11,10 +11,10 @@ export default function checkCommand(): AnyCommand {
     .description(
       'Loads a module and checks its handlers and declared schedules, as `kalends start` does before it starts\n' +
         'anything: ids, timers, zones, args, missing handlers. Needs no database. Prints all problems at once, and\n' +
-        'ends with 1 if there are any.',
+        'exits with 1 if there are any.',
     )
     .argument('<module>', 'the file of the application: handlers and declared schedules')
-    .option('--zone <zone>', "written into timers that name none: an IANA name, or 'local'")
+    .option('--zone <zone>', "zone of timers without one: an IANA name, or 'local'")
     .option('--json', 'print JSON: { "ok", "problems" }')
     .addHelpText('after', examples('check app.js', 'check app.js --json | jq -r .problems[]'))
     .action(async (module, { zone, json }) => {
@@ -25,7 +25,7 @@ export default function checkCommand(): AnyCommand {
         say(`${module} has ${problems.length} problem(s):`)
         for (const problem of problems) say(`  - ${problem}`)
       }
-      // Pools and timers that the module has left open must not keep the command running.
+      // Pools and timers that the module left open must not keep the command running.
       process.stdout.write('', () => process.exit(problems.length === 0 ? EXIT.ok : EXIT.failed))
     })
 }

@@ -2,12 +2,12 @@
  * The task `command`, which exists only with `kalends start --allow-commands`: anyone with write access to the database
  * can then run programs as the worker's user.
  *
- * A program gets its arguments as they are, without a shell unless the args name one, and the environment of the args, not
- * the worker's. That keeps secrets from programs that print their environment, not from programs that look for them: as
- * the same user, they can read the worker's environment and files. Output goes to the job's log; the exit code decides
- * whether the job succeeds. Timeout, cancel and the end of the grace period end the whole process group. Otherwise,
- * processes that a program leaves behind continue, and what they print is read and discarded: without a reader, they would
- * end at their next line.
+ * A program gets its arguments unchanged, without a shell unless the args name one, and the environment of the args,
+ * not the worker's. This hides secrets from programs that print their environment, but not from programs that search
+ * for them: as the same user, they can read the worker's environment and files. Output goes to the job's log; the exit
+ * code decides whether the job succeeds. Timeout, cancel and the end of the grace period end the whole process group.
+ * Otherwise, processes that a program leaves behind continue. Their output is read and discarded, because without a
+ * reader they would end at their next line.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,14 +24,14 @@ import { COMMAND_TASK } from './values.ts'
 const KILL_AFTER_MS = 3000
 /** Processes that a program leaves behind may keep its pipes open: wait this long for the last lines. */
 const DRAIN_MS = 500
-const MOST_LINES = 10_000
-/** Of a longer line, only this many characters are read. The log hides secrets in them, and then cuts them to 16 KB. */
+const MAX_LINES = 10_000
+/** Only this many characters of a line are read. The log hides secrets in them, and then cuts them to 16 KB. */
 const LONGEST_LINE = 32_768
 const LINES_IN_ERROR = 5
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** The operating system rejects arguments with NUL. */
-const text = z.string('a text is needed').refine(hasNoNul, { error: 'a text without NUL is needed' })
+const text = z.string('must be a string').refine(hasNoNul, { error: 'must be a string without NUL' })
 
 /** The schema of the args. Errors do not repeat keys or values of the input, because anyone may have written them. */
 const schema = z
@@ -39,10 +39,10 @@ const schema = z
     {
       /** A program and its arguments, without a shell. */
       argv: z
-        .array(text, 'a list of texts is needed')
-        .refine(([program = '']) => program !== '', { error: 'the first text must be the program' })
+        .array(text, 'must be a list of strings')
+        .refine(([program = '']) => program !== '', { error: 'the first string must be the program' })
         .exactOptional(),
-      /** Instead of argv: a line for a shell. */
+      /** A line for a shell, instead of argv. */
       shell: text.exactOptional(),
       /** Which shell; default `/bin/sh`. */
       shellPath: text.exactOptional(),
@@ -51,21 +51,21 @@ const schema = z
        * is not a record, because that would name the keys in errors.
        */
       env: z
-        .custom<Record<string, string>>(isEnvironment, 'an object of texts without NUL is needed')
+        .custom<Record<string, string>>(isEnvironment, 'must be an object of strings without NUL')
         .exactOptional(),
-      /** The folder it runs in; default the home of the worker's user. */
+      /** The folder that it runs in; default: the home of the worker's user. */
       cwd: text.exactOptional(),
       /** Its input, which may contain any bytes; default: none. */
-      stdin: z.string('a text is needed').exactOptional(),
+      stdin: z.string('must be a string').exactOptional(),
       /** The user that runs it; the worker must be root, or that user. Default: the worker's user. */
       user: text
-        .regex(USER_NAME, "the name of a user is needed: letters, digits, '_', '.' and '-'")
+        .regex(USER_NAME, "must be the name of a user: letters, digits, '_', '.' and '-'")
         .exactOptional(),
     },
-    'an object is needed whose fields are argv, shell, shellPath, env, cwd, stdin or user',
+    'must be an object whose fields are argv, shell, shellPath, env, cwd, stdin or user',
   )
   .refine(({ argv, shell }) => (argv === undefined) !== (shell === undefined), {
-    error: "either 'argv' or 'shell' is needed",
+    error: "must have either 'argv' or 'shell'",
   })
 
 export type CommandArgs = z.infer<typeof schema>
@@ -76,7 +76,10 @@ export const commandTask: Task<CommandArgs, CommandArgs> = task(COMMAND_TASK, {
   retries: 0,
 })
 
-/** @param user  the user that runs every command; null: the worker's user, or the one a job names if the worker is root */
+/**
+ * @param user  the user that runs every command; null means the worker's user, or the one that a job names if the
+ *   worker is root
+ */
 export async function runCommand(
   { args, signal, log }: HandlerContext<CommandArgs>,
   user: CommandUser | null,
@@ -85,15 +88,15 @@ export async function runCommand(
   const child = spawn(file, rest, {
     cwd: args.cwd ?? user?.home ?? homedir(),
     env: environmentOf(args, user),
-    // Becoming the user is the last step before the program is found and started, so neither PATH nor LD_PRELOAD of
-    // the job act on anything that is still root. The user's other groups are left out.
+    // Becoming the user is the last step before the program is found and started, so PATH and LD_PRELOAD of the job
+    // affect nothing that is still root. The user's other groups are not included.
     ...(user !== null && { uid: user.uid, gid: user.gid }),
-    // A new process group, which can be signalled as a whole.
+    // Creates a process group, which can be signalled as a whole.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const ended = endOf(child)
-  // Without free file descriptors, there is neither a process nor its streams.
+  // Without free file descriptors, neither the process nor its streams exist.
   await Promise.race([once(child, 'spawn'), ended])
   // A program may ignore its input.
   child.stdin.on('error', () => undefined)
@@ -106,8 +109,8 @@ export async function runCommand(
     lines += 1
     if (level === 'warn') last.push(line)
     if (last.length > LINES_IN_ERROR) last.shift()
-    if (lines === MOST_LINES) log.warn(`More than ${MOST_LINES} lines: the rest is discarded`)
-    if (lines >= MOST_LINES) return
+    if (lines === MAX_LINES) log.warn(`More than ${MAX_LINES} lines: the rest is discarded`)
+    if (lines >= MAX_LINES) return
     log[level](line)
     if (line.length === LONGEST_LINE)
       log.warn(`The line above has at least ${LONGEST_LINE} characters: the rest of it is discarded`)
@@ -138,11 +141,11 @@ function commandLine(args: CommandArgs, runsAs: CommandUser | null): readonly [s
   if (args.user === undefined || args.user === (runsAs?.name ?? username)) return [program, ...rest]
   if (runsAs !== null)
     throw new PermanentError(
-      `this worker runs all commands as '${runsAs.name}' (--command-user), and this one names the user '${args.user}': leave 'user' out`,
+      `this worker runs all commands as '${runsAs.name}' (--command-user), but this one names the user '${args.user}': leave 'user' out`,
     )
   if (uid !== 0)
     throw new PermanentError(
-      `this command is for the user '${args.user}', and this worker runs as '${username}': run a worker as that user, or as root`,
+      `this command is for the user '${args.user}', but this worker runs as '${username}': run a worker as that user, or as root`,
     )
   return ['runuser', '-u', args.user, '--', program, ...rest]
 }
@@ -185,7 +188,7 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-/** Reads a stream to its end. Memory is limited, however long a line is. */
+/** Reads a stream to its end. Memory is limited, whatever the length of a line. */
 async function readLines(stream: Readable, keep: (line: string) => void): Promise<void> {
   let line = ''
   let isAfterReturn = false

@@ -15,15 +15,15 @@ export interface CommandUser {
 /** Names must start with a letter or an underscore, so that they are neither options of a program nor shell syntax. */
 export const USER_NAME = /^[a-z_][\w.-]*\$?$/i
 
-/** @throws UsageError if there is no such user, or this process may not become it */
+/** @throws UsageError if the user does not exist, or this process cannot become it */
 export function commandUser(name: string): CommandUser {
   const { uid: own, username } = userInfo()
   if (own !== 0)
-    throw wrong(`it needs a worker that root runs; this one runs as '${username}', and so do its commands`)
+    throw wrong(`it needs a worker that runs as root; this one and its commands run as '${username}'`)
   if (!USER_NAME.test(name)) throw wrong(`'${name}' is not the name of a user`)
   const user = findUser(name)
-  if (user?.name !== name) throw wrong(`there is no user '${name}' on this machine`)
-  if (user.uid === 0) throw wrong(`'${name}' is root; name a user who may do less`)
+  if (user?.name !== name) throw wrong(`the user '${name}' does not exist on this machine`)
+  if (user.uid === 0) throw wrong(`'${name}' is root; name a user with fewer rights`)
   return { ...user, home: existsSync(user.home) ? user.home : '/' }
 }
 
@@ -35,7 +35,7 @@ export function commandUser(name: string): CommandUser {
 export function findUser(key: string): CommandUser | null {
   const { status, stdout, error } = spawnSync('getent', ['passwd', '--', key], { encoding: 'utf8' })
   if (error !== undefined)
-    throw new UsageError(`'getent' cannot be run to look the user '${key}' up: ${error.message}`)
+    throw new UsageError(`'getent' cannot be run to look up the user '${key}': ${error.message}`)
   const [name = '', , uid, gid, , home = ''] = stdout.trim().split(':')
   return status === 0 ? { name, uid: Number(uid), gid: Number(gid), home } : null
 }

@@ -6,10 +6,10 @@ import { harmlessLines } from './output.ts'
 type Load = () => Promise<{ readonly default: () => AnyCommand }>
 
 const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>> = {
-  start: ['run a worker: submit what is due, run jobs', () => import('./start.ts')],
+  start: ['run a worker: submit due schedules, run jobs', () => import('./start.ts')],
   migrate: ['create or update the tables of a database', () => import('./migrate.ts')],
   check: ["check a module's handlers and declared schedules, for CI", () => import('./check.ts')],
-  doctor: ['find problems and say how to fix them', () => import('./doctor.ts')],
+  doctor: ['find problems and suggest fixes', () => import('./doctor.ts')],
   calendar: ['explain calendar events: normal form and next elapses', () => import('./calendar.ts')],
   schedules: ['list, add, edit, pause, run … schedules', () => import('./schedules/index.ts')],
   jobs: ['list, follow, cancel, retry, submit jobs', () => import('./jobs/index.ts')],
@@ -20,7 +20,7 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
   ],
   thaw: ['end freezes now', async () => ({ default: (await import('./freezes.ts')).thawCommand })],
   freezes: [
-    'list the freezes that are in force',
+    'list the freezes in force',
     async () => ({ default: (await import('./freezes.ts')).freezesCommand }),
   ],
   prune: ['remove final jobs and their logs by age and number', () => import('./prune.ts')],
@@ -42,9 +42,9 @@ Examples:
   $ kalends calendar 'Mon..Fri 9:00 Europe/Berlin' --iterations 5     list the next elapses
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict with the current state, 5 database unreachable,
-130 interrupted. Data goes to stdout, everything else to stderr; --json prints one JSON object a line.`
+130 interrupted. Data goes to stdout, everything else to stderr; --json prints one JSON object per line.`
 
-/** @param args  the command line: the command that it names is loaded, the others are only known by name */
+/** @param args  the command line: only the command that it names is loaded */
 export async function program(args: readonly string[]): Promise<AnyCommand> {
   const named = args.find((arg) => !arg.startsWith('-') && arg !== 'help')
   const main = new Command('kalends')
@@ -65,7 +65,7 @@ export async function program(args: readonly string[]): Promise<AnyCommand> {
   return main
 }
 
-/** Groups have commands of their own. */
+/** Groups contain commands. */
 function inheriting(command: AnyCommand, parent: AnyCommand): AnyCommand {
   command.copyInheritedSettings(parent)
   for (const child of command.commands) inheriting(child, command)

@@ -1,4 +1,4 @@
-/** `kalends completion`: the script of a shell, and the words that the script asks for at each completion. */
+/** `kalends completion`: the script of a shell, and the words that the script requests at each completion. */
 import { type AnyCommand, Argument, Command } from './commander.ts'
 import { print } from './output.ts'
 

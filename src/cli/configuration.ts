@@ -55,7 +55,7 @@ export function withDatabaseOptions<Args extends unknown[], Flags extends Option
   })
 }
 
-/** @throws UsageError if the configuration file is missing or wrong */
+/** @throws UsageError if the configuration file is missing or invalid */
 export function configurationOf(
   flags: DatabaseFlags,
   environment: NodeJS.ProcessEnv = process.env,
@@ -81,7 +81,7 @@ function readConfig(path: string | undefined): ConfigFile {
   const file = resolve(path ?? CONFIG_FILE)
   if (!existsSync(file)) {
     if (path === undefined) return {}
-    throw wrong(`there is no file '${path}' (looked for ${file})`)
+    throw wrong(`the file '${path}' does not exist (looked for ${file})`)
   }
   let read: unknown
   try {
@@ -97,7 +97,7 @@ function readConfig(path: string | undefined): ConfigFile {
     throw wrong(`'${file}' has the unknown key '${unknown}'; the keys are database, tablePrefix and schema`)
   const text = (key: string, value: unknown) => {
     if (value === undefined || typeof value === 'string') return value
-    throw wrong(`'${file}': ${key} must be a string, not ${JSON.stringify(value)}`)
+    throw wrong(`'${file}': ${key} must be a string, got ${JSON.stringify(value)}`)
   }
   const url = text('database', database)
   return {
@@ -113,7 +113,7 @@ function besideFile(database: string, file: string): string {
   return path === null ? database : `sqlite:${resolve(dirname(file), path)}`
 }
 
-/** The file of a SQLite URL; null when it has none. */
+/** The file of a SQLite URL, or null if there is none. */
 export function sqlitePath(database: string): string | null {
   if (!database.startsWith('sqlite:')) return null
   const path = database.slice('sqlite:'.length).replace(/^\/\//, '')

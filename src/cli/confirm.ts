@@ -5,14 +5,14 @@ import { say } from './output.ts'
 
 /**
  * @param question  such as `Remove 3 schedules?`
- * @throws UsageError without a terminal to ask at; QuietFailure if the answer is not yes
+ * @throws UsageError without a terminal; QuietFailure if the answer is not yes
  */
 export async function confirm(question: string, yes: boolean | undefined): Promise<void> {
   if (yes === true) return
   if (!process.stdin.isTTY || !process.stderr.isTTY)
-    throw new UsageError(`${question} There is no terminal to ask at: confirm with --yes`)
+    throw new UsageError(`${question} There is no terminal for the question: confirm with --yes`)
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  // Ctrl-C and Ctrl-D are a no.
+  // Ctrl-C and Ctrl-D mean no.
   const answer = await Promise.race([
     terminal.question(`${question} [y/N] `),
     new Promise<'interrupted'>((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * Limits the connections of a server, in total and for each client. A new connection replaces one without a request, so
- * that silent sockets do not keep clients out.
+ * Limits the connections of a server, in total and for each client. A new connection replaces an idle one, so that
+ * silent sockets do not block clients.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -19,7 +19,7 @@ interface Connection {
 const TOO_MANY =
   'HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
 
-/** @param clientOf  the client at a remote address, whose connections are counted together; null: no limit */
+/** @param clientOf  the client at a remote address, whose connections are counted together; null means no limit */
 export function limitConnections(
   server: Server,
   { total, perClient }: ConnectionLimits,

@@ -8,19 +8,19 @@ import { LEASE_OPTION, mustExist } from './session.ts'
 import { counted } from './values.ts'
 
 const HELP = `
-It checks for: tables that differ from what this version needs; clocks that disagree; no live worker, and workers
-that crashed; marks and running jobs that they left; schedules that cannot be planned, are dead or
-late; jobs that wait although a worker could run them, that no live worker handles, or that no other job blocks
-although they are blocked.`
+It checks for tables that do not fit this version; clocks that disagree; missing live workers and crashed workers;
+marks and running jobs that they left behind; schedules that cannot be planned, are dead or late; jobs that wait
+although a worker could run them, that no live worker handles, or that are blocked although no other job blocks
+them.`
 
 export default function doctorCommand(): AnyCommand {
   const command = new Command('doctor')
     .description(
       'Finds problems of the database, its schedules and its workers, and prints how to fix each. Changes nothing.\n' +
-        'Ends with 1 if there is a problem.',
+        'Exits with 1 if there is a problem.',
     )
     .option(...LEASE_OPTION)
-    .option('--json', 'print one JSON object a line for each problem')
+    .option('--json', 'print one JSON object per line for each problem')
     .addHelpText('after', HELP)
     .addHelpText(
       'after',

@@ -15,7 +15,7 @@ export const EXIT = {
   interrupted: 130,
 } as const
 
-/** Something that a command could not do; the message is for the person who ran it. */
+/** Something that a command could not do; the message is for the user. */
 export class CommandError extends Error {
   override readonly name: string = 'CommandError'
   readonly exitCode: number
@@ -26,7 +26,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The command line or the configuration is wrong: nothing was done. */
+/** The command line or the configuration is invalid: nothing was done. */
 export class UsageError extends CommandError {
   override readonly name = 'UsageError'
 
@@ -48,7 +48,7 @@ export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }
 
-/** The exit codes of the library's errors, by their own stable codes. */
+/** The exit codes of the library's errors, by their stable codes. */
 const EXIT_CODES: ReadonlyMap<string, number> = new Map([
   ['KALENDS_INVALID_INPUT', EXIT.usage],
   ['KALENDS_CALENDAR_SYNTAX', EXIT.usage],
@@ -77,7 +77,7 @@ export function flagOf(name: string): string {
 /**
  * Reports an error.
  *
- * @param verbose  with stack and causes
+ * @param verbose  whether to include stack and causes
  * @returns the exit code
  */
 export function report(error: unknown, verbose: boolean, write: (text: string) => void): number {

@@ -16,8 +16,8 @@ const COLUMNS: readonly Column<Freeze>[] = [
 export function freezeCommand(): AnyCommand {
   const command = new Command('freeze')
     .description(
-      'Stops a schedule, a task, a group or everything until a given time, by itself. Waiting jobs and retries wait,\n' +
-        'slots are skipped with the reason frozen, and one-offs run when it ends. Running jobs go on.',
+      'Stops a schedule, a task, a group or everything until a given time. Waiting jobs and retries wait,\n' +
+        'slots are skipped with the reason frozen, and one-offs run when it ends. Running jobs continue.',
     )
     .option('--schedule <id>', 'only this schedule')
     .option('--task <name>', 'only this task')
@@ -55,7 +55,7 @@ export function freezeCommand(): AnyCommand {
 
 export function thawCommand(): AnyCommand {
   const command = new Command('thaw')
-    .description('Ends freezes now. What they held goes on at once.')
+    .description('Ends freezes now. What they held continues at once.')
     .argument('<id...>')
     .addHelpText('after', examples('thaw 019a0000-0000-7000-8000-000000000000'))
   return onDatabase(command, async (kalends, ids, { json }) => {
@@ -69,7 +69,7 @@ export function thawCommand(): AnyCommand {
 
 export function freezesCommand(): AnyCommand {
   const command = new Command('freezes')
-    .description('Lists the freezes that are in force.')
+    .description('Lists the freezes in force.')
     .addHelpText('after', examples('freezes', 'freezes --json | jq -r .id'))
   return onDatabase(command, async (kalends, { json }) => {
     const freezes = await kalends.freezes()

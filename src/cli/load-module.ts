@@ -11,27 +11,27 @@ const EXAMPLE = 'export default (kalends) => { kalends.handle(…); kalends.decl
 
 /**
  * @param path  of a file, relative to the current folder
- * @returns the function that sets a Kalends up; its errors are reported as errors of the module
- * @throws CommandError saying what is wrong with the file
+ * @returns the function that sets up a Kalends; its errors are reported as errors of the module
+ * @throws CommandError that explains what is wrong with the file
  */
 export async function loadModule(path: string): Promise<Setup> {
   const file = resolve(path)
   const found = await stat(file).catch(() => null)
-  if (found === null) throw new UsageError(`there is no module '${path}' (looked for ${file})`)
+  if (found === null) throw new UsageError(`the module '${path}' does not exist (looked for ${file})`)
   if (!found.isFile()) throw new UsageError(`'${path}' is a folder; name the file of the module`)
   const setup = defaultExport(await importFile(path, file))
   if (typeof setup !== 'function') {
     const instead =
-      setup === undefined ? '' : `, but ${setup === null ? 'null' : `a value of type ${typeof setup}`}`
+      setup === undefined ? '' : `, got ${setup === null ? 'null' : `a value of type ${typeof setup}`}`
     throw new CommandError(
-      `the module '${path}' has no function as its default export${instead}; write\n  ${EXAMPLE}`,
+      `the module '${path}' must have a function as its default export${instead}; write\n  ${EXAMPLE}`,
     )
   }
   return async (kalends) => {
     try {
       await Reflect.apply(setup, undefined, [kalends])
     } catch (cause) {
-      throw new CommandError(`the module '${path}' failed to set Kalends up: ${textOf(cause)}`, EXIT.failed, {
+      throw new CommandError(`the module '${path}' failed to set up Kalends: ${textOf(cause)}`, EXIT.failed, {
         cause,
       })
     }
@@ -60,7 +60,7 @@ function defaultOf(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, 'default') : undefined
 }
 
-/** Without the name of a plain Error, which says nothing. */
+/** Omits the name of a plain Error, which adds nothing. */
 function textOf(thrown: unknown): string {
   return String(thrown).replace(/^Error: /, '')
 }

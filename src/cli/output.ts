@@ -36,8 +36,8 @@ export function lineWidth(): number {
 
 /**
  * Characters that control a terminal or reorder the text around them (C0, C1, line separators, bidi controls), and
- * invisible ones, with which different texts look the same. Emoji, and scripts such as Arabic, need joiners and variation
- * selectors: these are shown there, but not after other characters.
+ * invisible ones, with which different texts look the same. Emoji, and scripts such as Arabic, need joiners and
+ * variation selectors: these are shown there, but not after other characters.
  */
 const ACTIVE =
   /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufff9-\ufffb]|(?![\u200c\u200d\p{Variation_Selector}])\p{Default_Ignorable_Code_Point}|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{M}\p{Script=Arabic}])[\u200c\u200d\p{Variation_Selector}]/gu

@@ -4,10 +4,10 @@ import { print, printJson, say } from './output.ts'
 import { type Column, tableText } from './table.ts'
 import { counted } from './values.ts'
 
-/** The most rows in a page. */
+/** Maximum number of rows in a page. */
 const PAGE = 1000
 /** The description of `--after`. */
-export const AFTER = 'continue after an earlier list, which says what to write here'
+export const AFTER = 'continue after an earlier list, which prints the value to use here'
 
 interface List<Row> {
   readonly list: (page: PageQuery) => Promise<ListPage<Listed<Row>>>
@@ -23,7 +23,7 @@ interface ListFlags {
   readonly json?: boolean | undefined
 }
 
-/** Prints the first rows of a list as a table; with `--json`, also the values that a list leaves out. */
+/** Prints the first rows of a list as a table; with `--json`, including the values that a list omits. */
 export async function printList<Row extends { readonly id: string }>(
   { list, get, columns, noun }: List<Row>,
   { limit, after, json = false }: ListFlags,

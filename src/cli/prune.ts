@@ -16,7 +16,7 @@ export default function pruneCommand(): AnyCommand {
     .option('--age <span>', 'how long final jobs are kept', '30d')
     .option(
       '--per-schedule <n>',
-      'how many final jobs of each schedule are kept, the newest',
+      'how many of the newest final jobs of each schedule are kept',
       wholeNumber(0, 999_999_999),
       10_000,
     )

@@ -35,7 +35,7 @@ const CHECKED_EVERY_MS = 1000
 const REQUEST_MS = 60_000
 const CLOSE_MS = 2000
 const CONNECTIONS = { total: 1000, perClient: 100 }
-/** All readers of the page share one token. */
+/** All users of the page share one token. */
 const STREAMS_PER_TOKEN = 50
 const PLAIN_HTTP =
   'The token travels over plain HTTP, and other machines can reach this address: others on the network can read it. Listen on 127.0.0.1 behind a proxy with TLS, and name the proxy with --trusted-proxy'
@@ -53,7 +53,7 @@ export function serving(
   const isSocket = 'path' in address
   if (isSocket && trustedProxy.length > 0)
     throw new UsageError(
-      "option '--trusted-proxy': proxies are known by their addresses, which a Unix socket does not have; listen on a port",
+      "option '--trusted-proxy': proxies are identified by address, which a Unix socket does not have; listen on a port",
     )
   const proxies = proxiesOf(trustedProxy)
   // A port always has a token. Without one, anyone who can connect to the socket is an administrator.
@@ -98,7 +98,7 @@ function addressOf(text: string): Address {
   const port = Number(parts?.[2])
   if (parts === null || port > 65_535)
     throw new UsageError(
-      "option '--http': an address such as '127.0.0.1:4040', a port, or a socket such as 'unix:/run/kalends.sock' is needed",
+      "option '--http' must be an address such as '127.0.0.1:4040', a port, or a socket such as 'unix:/run/kalends.sock'",
     )
   return { host: (parts[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port }
 }
@@ -142,8 +142,8 @@ async function removeStaleSocket(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return
   if (!found.isSocket())
-    throw new Error('the path exists and is not a socket; remove it or name another path')
-  if (await isAnswered(path)) throw new Error('another server listens there; stop it or name another path')
+    throw new Error('the path exists and is not a socket; remove it, or name another path')
+  if (await isAnswered(path)) throw new Error('another server listens there; stop it, or name another path')
   rmSync(path)
 }
 
@@ -170,12 +170,12 @@ function announce(server: Server, address: Address, token: Token | null, log: Lo
   const isRemote = !isLoopback(bound.address)
   if (isRemote) log.warn({ url }, PLAIN_HTTP)
   if (token === null) return
-  // Not through the logger, because logs are stored and forwarded. A token that the user has chosen is not printed.
+  // Not through the logger, because logs are stored and forwarded. A token that the user chose is not printed.
   if (token.isOwn) {
     // Browsers cannot open the address that stands for all addresses of this machine.
     const page = url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, '//localhost:')
     say(`Sign in: ${page}#token=${token.value}`)
-    say(`The token is kept in ${token.file}.`)
+    say(`The token is stored in ${token.file}.`)
   } else say(`Sign in at ${url} with the token from ${token.file ?? 'KALENDS_TOKEN'}.`)
   if (isRemote) say(`warning: ${PLAIN_HTTP}.`)
 }

@@ -11,10 +11,10 @@ import {
 } from './configuration.ts'
 import { CommandError, EXIT } from './failure.ts'
 
-/** For commands that judge whether workers are alive. */
+/** For commands that check whether workers are alive. */
 export const LEASE_OPTION = [
   '--lease <span>',
-  'a worker that is silent for longer is dead; use the lease of your workers (default: 60s)',
+  'a worker that is silent for longer counts as dead; use the lease of your workers (default: 60s)',
 ] as const
 
 export type SessionFlags = DatabaseFlags & {
@@ -33,7 +33,7 @@ export function onDatabase<Args extends unknown[], Flags extends OptionValues>(
   const complete = withFlags<Args, Flags & DatabaseFlags, SessionFlags>(
     withDatabaseOptions(command),
     (plain) => {
-      plain.option('--json', 'print JSON, one object a line')
+      plain.option('--json', 'print JSON, one object per line')
     },
   )
   return complete.action(() => {
@@ -71,7 +71,7 @@ export function mustExist({ database, origin }: Configuration): void {
   const path = sqlitePath(database)
   if (path === null || existsSync(path)) return
   throw new CommandError(
-    `there is no database file '${path}' (from ${origin}): name one with --database, or create it with 'kalends migrate'`,
+    `the database file '${path}' does not exist (from ${origin}): name one with --database, or create it with 'kalends migrate'`,
     EXIT.unavailable,
   )
 }

@@ -82,7 +82,7 @@ export async function givenSettings(
   return given
 }
 
-/** The label and text of each of these settings; null: not worth a line. */
+/** The label and text of each of these settings, or null if not worth a line. */
 export function settingFacts(
   row: object,
   names: readonly SettingName[],

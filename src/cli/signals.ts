@@ -1,4 +1,4 @@
-/** SIGINT and SIGTERM: the first asks for a clean stop, another ends the process at once. */
+/** SIGINT and SIGTERM: the first requests a clean stop, a second one ends the process at once. */
 import { EXIT } from './failure.ts'
 
 /**

@@ -27,7 +27,7 @@ The module is a JavaScript file (TypeScript on a Node that imports it, 22.18 or 
     kalends.declare('greetings', [{ task: greet, timer: 'Mon..Fri 09:00 Europe/Berlin' }])
   }
 
-Without a module the worker submits what is due and runs no jobs: jobs wait for a worker that handles
+Without a module, the worker submits due schedules and runs no jobs: jobs wait for a worker that handles
 their task. Any number of workers may share one database.
 
 With --allow-commands it also runs programs, such as those of an imported crontab. Anyone with write access to the
@@ -35,11 +35,11 @@ database can then run arbitrary commands as this user, who can read the environm
 with --http-built-in-tasks so can anyone with the token of the API. As root, name a user with fewer rights: --command-user.
 
 With --http it serves the REST API and the web page. Clients send a token as authorization: Bearer. It comes from
---token-file or KALENDS_TOKEN; where neither is given, one is created, kept in a file that only you can read, and
+--token-file or KALENDS_TOKEN; without either, one is created, stored in a file that only you can read, and
 printed as a sign-in link. A Unix socket needs no token: only this user can connect to it.
 
-Ctrl-C or SIGTERM stops it cleanly: it claims nothing more, running jobs get the grace period to end, and the rest
-goes back to the queue. A second Ctrl-C ends it at once.
+Ctrl-C or SIGTERM stops it cleanly: it claims no more jobs, running jobs get the grace period to finish, and the rest
+returns to the queue. A second Ctrl-C ends it at once.
 
 Examples:
   $ kalends start app.js
@@ -47,7 +47,7 @@ Examples:
   $ kalends start app.js --no-scheduler --worker runner-1     only run jobs
   $ kalends start --allow-commands                            run commands, as a crontab does
   $ kalends start app.js --http 127.0.0.1:4040                with the REST API and the web page
-  $ kalends start app.js --http unix:/run/kalends.sock        with the REST API, for this user alone
+  $ kalends start app.js --http unix:/run/kalends.sock        with the REST API, only for this user
   $ kalends start                                             only submit jobs`
 
 export default function startCommand(): AnyCommand {
@@ -63,7 +63,7 @@ function declaredCommand() {
     .option('--concurrency <n>', 'how many jobs may run at the same time', wholeNumber(1, 9999), 10)
     .option('--no-scheduler', 'submit nothing: run jobs only')
     .option('--no-executor', 'run no jobs: submit only')
-    .option('--zone <zone>', "written into the code's timers that name none: an IANA name, or 'local'")
+    .option('--zone <zone>', "zone of the code's timers without one: an IANA name, or 'local'")
     .option('--lease <span>', 'after this time, others take over the jobs of a dead worker (default: 60s)')
     .option('--poll-interval <span>', 'how often to check for changes by others (default: 1s)')
     .option(
@@ -71,13 +71,8 @@ function declaredCommand() {
       'secrets to hide in errors, logs and the API, such as args.password,args.users.key',
       (paths: string) => paths.split(','),
     )
-    .option(
-      '--grace <span>',
-      'how long running jobs may take to end when the worker stops',
-      checkedSpan,
-      '30s',
-    )
-    .option('--allow-commands', 'run jobs of the task command: programs that the database names, see below')
+    .option('--grace <span>', 'how long running jobs may continue when the worker stops', checkedSpan, '30s')
+    .option('--allow-commands', 'run jobs of the task command: programs that the database names (see below)')
     .option('--command-user <name>', 'run all commands as this user (root only)')
     .option('--http <address>', 'serve the REST API there: 127.0.0.1:4040, or unix:/run/kalends.sock')
     .option('--token-file <file>', 'the token of the API; created if it is missing (KALENDS_TOKEN)')
@@ -103,7 +98,7 @@ async function start(module: string | undefined, flags: Flags): Promise<void> {
   if (!flags.scheduler && !runsJobs)
     throw new UsageError(
       flags.executor
-        ? 'without a module there are no jobs to run, and --no-scheduler leaves nothing else to do'
+        ? 'without a module there are no jobs to run, and with --no-scheduler there is nothing else to do'
         : '--no-scheduler and --no-executor together leave nothing to do',
     )
   const { database, tablePrefix, schema } = configurationOf(flags)
@@ -138,14 +133,14 @@ async function start(module: string | undefined, flags: Flags): Promise<void> {
     })
     close = await serve?.(kalends, log)
     log.info({ database: shownUrl(database) }, 'Ready; Ctrl-C stops it')
-    if (!hasHandlers) log.info({}, 'No module was given: jobs are submitted here and run elsewhere')
+    if (!hasHandlers) log.info({}, 'No module was given: this worker submits jobs, and others run them')
     const signal = await stopped
     log.info({ signal, grace }, 'Stopping; Ctrl-C again ends it at once')
   } finally {
     await close?.()
     await kalends.stop()
   }
-  // Pools and timers that the module has left open must not keep a stopped worker running.
+  // Pools and timers that the module left open must not keep a stopped worker running.
   process.exit(EXIT.ok)
 }
 

@@ -1,4 +1,4 @@
-/** Prints tables like systemctl: a line of titles, columns two blanks apart, at most as wide as the terminal. */
+/** Prints tables like systemctl: a title line, columns two blanks apart, at most as wide as the terminal. */
 import { harmlessText, lineWidth, painted, type Style } from './output.ts'
 
 export interface Column<Row> {
@@ -79,7 +79,7 @@ const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u
 const characters = new Intl.Segmenter()
 
-/** How many cells of a terminal a text takes. */
+/** The width of a text in terminal cells. */
 export function cellsOf(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length
   let cells = 0

@@ -22,7 +22,7 @@ import { CommandError, hasCode, UsageError } from './failure.ts'
 
 export interface Token {
   readonly value: string
-  /** The file that contains it; null: it came from the environment. */
+  /** The file that contains it, or null if it came from the environment. */
   readonly file: string | null
   /** Whether it is in Kalends' default file, so the user has not chosen how to pass it on. */
   readonly isOwn: boolean
@@ -46,7 +46,7 @@ export function ownToken(database: string, environment: NodeJS.ProcessEnv = proc
   return { ...keptToken(defaultFile(database, environment)), isOwn: true }
 }
 
-/** Next to a SQLite file, whose readers can read everything anyway; otherwise in the user's state folder. */
+/** Next to a SQLite file, because its readers can read everything anyway; otherwise in the user's state folder. */
 function defaultFile(database: string, environment: NodeJS.ProcessEnv): string {
   const path = sqlitePath(database)
   if (path !== null) return `${resolve(path)}.token`
@@ -79,7 +79,7 @@ function read(file: string): string | null {
     throw error
   }
   try {
-    // Checks the opened file, because another file may have its name by now.
+    // Checks the opened file, because another file may have its name now.
     const { mode, uid } = fstatSync(descriptor)
     const own = process.getuid?.()
     if ((mode & constants.S_IFMT) !== constants.S_IFREG)
@@ -88,7 +88,7 @@ function read(file: string): string | null {
       )
     if (own !== undefined && uid !== own)
       throw new UsageError(
-        `the token file '${file}' belongs to the user ${uid}, and this worker runs as ${own}: that user could change the token; remove the file, or name another one with --token-file`,
+        `the token file '${file}' belongs to the user ${uid}, but this worker runs as ${own}: that user could change the token; remove the file, or name another one with --token-file`,
       )
     if (own !== undefined && (mode & 0o077) !== 0)
       throw new UsageError(
@@ -100,7 +100,7 @@ function read(file: string): string | null {
   }
 }
 
-/** The file appears complete or not at all, so that workers that start together share one token. */
+/** Creates the file atomically, so that workers that start together share one token. */
 function make(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const draft = `${file}.${randomBytes(6).toString('hex')}`
@@ -118,6 +118,6 @@ function checked(token: string, origin: string): string {
   // A header can contain only ASCII.
   if (/^[!-~]+$/.test(token) && token.length >= LEAST_LENGTH) return token
   throw new UsageError(
-    `the token in ${origin} needs at least ${LEAST_LENGTH} ASCII characters without spaces; make one with openssl rand -hex 32`,
+    `the token in ${origin} needs at least ${LEAST_LENGTH} ASCII characters without spaces; create one with openssl rand -hex 32`,
   )
 }

@@ -21,23 +21,23 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
-/** @param otherwise  what `none` means, where it is a value */
+/** @param otherwise  what `none` means, if it is allowed */
 export function wholeNumber(least: number, most: number, otherwise?: string): (text: string) => number {
   return (text) => {
     const value = Number(text)
     if (/^-?\d+$/.test(text) && value >= least && value <= most) return value
-    const none = otherwise === undefined ? '' : `, or none: ${otherwise}`
-    throw new InvalidArgumentError(`A whole number from ${least} to ${most} is needed${none}.`)
+    const none = otherwise === undefined ? '' : `, or none (${otherwise})`
+    throw new InvalidArgumentError(`It must be an integer between ${least} and ${most}${none}.`)
   }
 }
 
 export function jsonValue(text: string): unknown {
   // commander would treat it as no value.
-  if (text.trim() === 'null') throw new InvalidArgumentError('An object is needed, not null.')
+  if (text.trim() === 'null') throw new InvalidArgumentError('It must be an object, not null.')
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new InvalidArgumentError(`JSON is needed, such as '{"days":30}': ${messageOf(error)}`)
+    throw new InvalidArgumentError(`It must be JSON, such as '{"days":30}': ${messageOf(error)}`)
   }
 }
 

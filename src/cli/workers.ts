@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<WorkerStatus>[] = [
 export default function workersCommand(): AnyCommand {
   const command = new Command('workers')
     .description(
-      'Lists the workers that are registered in the database: those that run, and those that crashed,\n' +
+      'Lists the workers that are registered in the database: running ones, and crashed ones,\n' +
         'whose work the others take over within the lease.',
     )
     .option(...LEASE_OPTION)

@@ -3,7 +3,7 @@
  * them. Kalends creates and migrates them; leave them out of the schema of drizzle-kit (see the guide "Beside migration
  * tools").
  *
- * Texts are compared exactly, whatever the database's default: `{exact}` becomes the server's collation that compares
+ * Strings are compared exactly, whatever the database's default: `{exact}` becomes the server's collation that compares
  * byte by byte and does not pad with blanks. The engine is added when a migration runs. Instants are DATETIME(3) in
  * UTC: TIMESTAMP would depend on the session's zone and end in 2038.
  */
@@ -64,7 +64,9 @@ const EXACT = 'CHARACTER SET utf8mb4 COLLATE {exact}'
 function text<Value extends string = string>(column: string, most: number) {
   return customType<{ data: Value }>({ dataType: () => `varchar(${most}) ${EXACT}` })(column)
 }
-/** Ids of jobs: small keys in each index. Servers pad ASCII with blanks when they compare, so CHECKs refuse a last one. */
+/**
+ * Ids of jobs: small keys in each index. Servers pad ASCII with blanks in comparisons, so CHECKs reject a trailing one.
+ */
 const jobId = (column: string) =>
   customType<{ data: string }>({
     dataType: () => `varchar(${NAME_LIMIT}) CHARACTER SET ascii COLLATE ascii_bin`,
@@ -81,7 +83,7 @@ const json = customType<{ data: unknown; driverData: string }>({
 const flag = customType<{ data: boolean; driverData: number }>({
   dataType: () => 'tinyint',
   toDriver: Number,
-  // A driver may be set to return bigints.
+  // A driver may be configured to return bigints.
   fromDriver: (value) => Number(value) === 1,
 })
 /** drizzle reads instants as text. */
@@ -100,8 +102,7 @@ const RANDOM = `lpad(hex(floor(rand() * 4096)), 3, ${ZERO})`
 /**
  * Sorts by time, as UUIDv7 of RFC 9562 does, so that manually inserted jobs keep their order. The server makes the
  * start of uuid() different each time; rand() distinguishes the servers of a cluster. MySQL 9 does not allow a hash
- * here. Without an explicit collation, MariaDB would mix that of the session with that of the table and reject every
- * statement.
+ * here. Without an explicit collation, MariaDB would mix those of the session and the table and reject every statement.
  */
 const uuidv7 = sql.raw(
   `(lower(concat(${[
@@ -187,7 +188,7 @@ const between =
   (least: number, most: number): Check =>
   (column) =>
     `${column} between ${least} and ${most}`
-/** Depending on `sql_mode`, servers store zero, 0 as a month or a day, and 30 February, also in place of other text. */
+/** Depending on `sql_mode`, servers store zero, 0 as a month or a day, and 30 February, even in place of other text. */
 const validDate: Check = (column) =>
   `month(${column}) > 0 and day(${column}) between 1 and day(last_day(${column}))`
 const notPadded: Check = (column) => `${column} not like '% '`
@@ -247,7 +248,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('periodic_task_wake_at')).on(made.wakeAt),
         index(name('periodic_task_declared_by')).on(made.declaredBy),
         index(name('periodic_task_idle')).on(made.idle),
-        // For lists, paged in the order of the key, with which InnoDB ends every index.
+        // For lists, paged in the order of the key, which InnoDB appends to every index.
         index(name('periodic_task_status')).on(made.status),
         index(name('periodic_task_task')).on(made.task),
         index(name('periodic_task_group')).on(made.group),
@@ -315,10 +316,11 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       },
       (made) => [
         uniqueIndex(name('job_occurrence')).on(made.scheduleId, made.slot),
-        // One that runs or waits at a time, unless overlap is `allow`; and the open jobs of a schedule.
+        // At most one job that runs and one that waits, unless overlap is `allow`; also serves the open jobs of a
+        // schedule.
         uniqueIndex(name('job_open')).on(made.openKey, made.openTurn),
-        // If the index named the key on MariaDB, the server would not treat it as covering, and would scan all claimable
-        // jobs to find the groups.
+        // If the index named the key on MariaDB, the server would not treat it as covering, and would scan all
+        // claimable jobs to find the groups.
         index(name('job_claim')).on(made.ready, made.group, made.claimTask, made.claimRank),
         index(name('job_due')).on(made.dueAt),
         index(name('job_held')).on(made.heldBy),
@@ -333,7 +335,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('job_open_submitter')).on(made.openSubmitter),
         ...checks(name('job'), {
           json: validJson,
-          // An empty one would be the turn of the job that runs.
+          // An empty id would be the turn of the running job.
           id: (column) => `${notPadded(column)} and ${column} <> ''`,
           missed: between(0, INT),
           run: between(0, LARGE),
@@ -397,7 +399,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       startedAt: instant('started').notNull().default(now),
       heartbeatAt: instant('heartbeat').notNull().default(now),
     }),
-    /** What must not run until some time: a schedule, a task, a group, or everything if none of them is set. */
+    /** What must not run until a given time: a schedule, a task, a group, or everything if none is set. */
     scheduleFreeze: table(name('schedule_freeze'), {
       id: text('id', NAME_LIMIT).primaryKey().default(uuidv7),
       scheduleId: text('schedule_id', NAME_LIMIT),
@@ -407,7 +409,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       reason: text('reason', 1000),
       createdAt: instant('created').notNull().default(now),
     }),
-    /** The tasks whose jobs go to an external queue; `*`: all others. */
+    /** The tasks whose jobs go to an external queue; `*` means all others. */
     taskQueue: table(name('task_queue'), {
       task: text('task', NAME_LIMIT).primaryKey(),
       queue: text('queue', QUEUE_LIMIT).notNull(),

@@ -22,7 +22,9 @@ export const STATES = [
   'skipped',
 ] as const satisfies readonly JobState[]
 
-/** The reasons of jobs that were skipped, cancelled or run manually, that failed, or whose end is never reported. */
+/**
+ * The reasons of jobs that were skipped, cancelled or run manually, that failed, or whose outcome is never reported.
+ */
 // biome-ignore format: by state
 export const REASONS = [
   'overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable',
@@ -40,7 +42,7 @@ export const IDLE = [
   'retired',
 ] as const satisfies readonly Idle[]
 
-/** Of attempts that did not succeed. */
+/** Outcomes of attempts that did not succeed. */
 export const OUTCOMES = [
   'failed',
   'timeout',
@@ -70,15 +72,15 @@ export function ifOpen(value: string): string {
 /** `ready` of a job: it can be claimed now. */
 export const READY = "`state` = 'waiting' and `run_at` is null and `frozen_until` is null"
 
-/** `claim_task` of a job. No task has such a name as those of queues here. */
+/** `claim_task` of a job. No task has a name like those of queues here. */
 export const CLAIM_TASK = {
   mysql: "coalesce(concat(' ', `queue`), `task`)",
   sqlite: "coalesce(' ' || `queue`, `task`)",
 } as const
 
 /**
- * `held_by` of a job that waits for something: empty: for the end of a freeze; with a blank before it: until when the
- * external queue must report its end.
+ * `held_by` of a held job: empty until a freeze ends, or a blank and the time by which the external queue must report
+ * the outcome.
  */
 export const heldBy = (reportBy: string) =>
   `case \`state\` when 'external' then ${reportBy} when 'waiting' then case when \`frozen_until\` is not null then '' end end`

@@ -1,6 +1,7 @@
 /**
- * The tables on SQLite, as drizzle tables: to read them in an application, and to join its own tables with them. Kalends
- * creates and migrates them; leave them out of the schema of drizzle-kit (see the guide "Beside migration tools").
+ * The tables on SQLite, as drizzle tables: to read them in an application, and to join its own tables with them.
+ * Kalends creates and migrates them; leave them out of the schema of drizzle-kit (see the guide "Beside migration
+ * tools").
  *
  * Instants are UTC text, `YYYY-MM-DD HH:MM:SS.mmm`. Manually written instants may have another form, so strftime
  * normalises them wherever they are compared: as plain text, `…T00:00:00Z` would sort after the rest of that day. The
@@ -66,7 +67,7 @@ const json = customType<{ data: unknown; driverData: string }>({
 const flag = customType<{ data: boolean; driverData: number }>({
   dataType: () => 'integer',
   toDriver: Number,
-  // A driver may be set to return bigints.
+  // A driver may be configured to return bigints.
   fromDriver: (value) => Number(value) === 1,
 })
 /** Without a zone, as Kalends writes them, instants are in UTC. */
@@ -92,7 +93,7 @@ const normalised = (column: string) => `strftime('%Y-%m-%d %H:%M:%f', \`${column
 const DEFINITION = DEFINITION_PARTS.join(" || '|' || ")
 /** `planned_from` if neither has changed since the last planning. */
 const PLANNED = `${DEFINITION} || '|' || coalesce(${normalised('nextrun')}, '')`
-/** SQLite accepts a BLOB as an id, but no statement would find it by a text. Such a row is never due or claimed. */
+/** SQLite accepts a BLOB as an id, but no statement would find it by text. Such a row is never due or claimed. */
 const FINDABLE = "typeof(`id`) = 'text'"
 const WAKE_AT = [
   `case when not ${FINDABLE} then null`,
@@ -162,7 +163,7 @@ function settingColumn(name: SettingName) {
 }
 
 const isText = (column: string) => `typeof(${column}) in ('text', 'null') and instr(${column}, char(0)) = 0`
-/** SQLite columns accept values of any type, and texts of any length, which drivers cut off at NUL. */
+/** SQLite columns accept values of any type, and strings of any length, which drivers cut at NUL. */
 const upTo =
   (most: number): Check =>
   (column) =>
@@ -177,9 +178,9 @@ const sortedTime: Check = (column) => timeCondition(column, true)
 
 /**
  * `YYYY-MM-DD HH:MM:SS`, with up to three digits after the dot, `T` instead of the space, and `Z` or `±HH:MM`; sorted
- * text has only the dot and its digits. SQLite's own functions also accept other forms, such as a Julian day, and
- * 30 February; the modifier makes all its versions turn 30 February into 2 March. Kalends' own form comes first, because
- * each function takes time.
+ * text has only the dot and its digits. SQLite's own functions also accept other forms, such as a Julian day, and 30
+ * February; the modifier makes all versions turn 30 February into 2 March. Kalends' own form comes first, because each
+ * function takes time.
  */
 function timeCondition(name: string, isSorted: boolean): string {
   const seconds = `substr(${name}, 1, 19)`
@@ -187,7 +188,7 @@ function timeCondition(name: string, isSorted: boolean): string {
     `replace(${seconds}, 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', ${seconds}, '+0 days')`,
     `strftime('%s', ${name}) is not null`,
     `substr(${name}, 20) not glob '*[^-+.:Z0-9]*'`,
-    // SQLite rounds further digits up into the next day, but only the date of it.
+    // SQLite rounds further digits up into the next day, but changes only the date.
     `${name} not glob '*.[0-9][0-9][0-9][0-9]*'`,
     ...(isSorted ? [`substr(${name}, 11) not glob '*[-+TZ]*'`] : []),
     `instr(${name}, char(0)) = 0`,
@@ -211,7 +212,7 @@ function checks(table: string, conditions: Readonly<Record<string, Check | null>
 
 const validJson: Check = () => 'json_valid(`args`)'
 const id = upTo(NAME_LIMIT)
-/** ASCII without a blank at the end, as on servers. */
+/** ASCII without a trailing blank, as on servers. */
 const jobId: Check = (column) =>
   `${id(column)} and length(cast(${column} as blob)) = length(${column}) and ${column} not like '% '`
 const workerId = upTo(255)
@@ -322,7 +323,8 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
       },
       (table) => [
         uniqueIndex(name('job_occurrence')).on(table.scheduleId, table.slot),
-        // One that runs or waits at a time, unless overlap is `allow`; and the open jobs of a schedule.
+        // At most one job that runs and one that waits, unless overlap is `allow`; also serves the open jobs of a
+        // schedule.
         uniqueIndex(name('job_open')).on(table.openKey, table.openTurn).where(sql`open_key is not null`),
         index(name('job_claim'))
           .on(table.ready, table.group, table.claimTask, table.claimRank, table.id)
@@ -340,7 +342,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         index(name('job_open_submitter')).on(table.openSubmitter).where(sql`open_submitter is not null`),
         ...checks(name('job'), {
           json: validJson,
-          // An empty one would be the turn of the job that runs.
+          // An empty id would be the turn of the running job.
           id: (column) => `${jobId(column)} and ${column} <> ''`,
           periodic_task_id: id,
           missed: between(0, INT),
@@ -412,7 +414,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
       },
       () => checks(name('worker'), { id: workerId, name: id }),
     ),
-    /** What must not run until some time: a schedule, a task, a group, or everything if none of them is set. */
+    /** What must not run until a given time: a schedule, a task, a group, or everything if none is set. */
     scheduleFreeze: sqliteTable(
       name('schedule_freeze'),
       {
@@ -435,7 +437,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
           created: sortedTime,
         }),
     ),
-    /** The tasks whose jobs go to an external queue; `*`: all others. */
+    /** The tasks whose jobs go to an external queue; `*` means all others. */
     taskQueue: sqliteTable(
       name('task_queue'),
       {

@@ -4,17 +4,17 @@ import type { LogLevel } from '../store/executing-store.ts'
 import type { JobLogger } from './handler.ts'
 import type { Journal } from './journal.ts'
 
-/** Longer lines are cut: 500 of them still fit into one statement. */
-const MOST_LINE_BYTES = 16_384
-/** The most that one attempt may log. While the database is unavailable, all of it is in memory. */
-const MOST_LINES = 10_000
-const MOST_BYTES = 4 * 1024 * 1024
+/** Longer lines are cut, so that 500 of them fit into one statement. */
+const MAX_LINE_BYTES = 16_384
+/** Maximum log of one attempt. While the database is unavailable, all of it is in memory. */
+const MAX_LINES = 10_000
+const MAX_BYTES = 4 * 1024 * 1024
 
 /** The log of one attempt: hides secrets, cuts long lines and limits how much a handler can log. */
 export class AttemptLog {
   readonly #job: ClaimedJob
   readonly #journal: Journal
-  /** Those of the args, and of the progress and the result so far. */
+  /** The secrets of the args, and of the progress and result so far. */
   readonly secrets: Secrets
   readonly #now: () => Date
   #lines = 0
@@ -48,7 +48,7 @@ export class AttemptLog {
    */
   write(level: LogLevel, message: string): number {
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log any value
-    const text = this.shown(String(message), MOST_LINE_BYTES)
+    const text = this.shown(String(message), MAX_LINE_BYTES)
     this.#logged?.add(text)
     this.#journal.log({ jobId: this.#job.id, at: this.#now(), level, message: text })
     return Buffer.byteLength(text)
@@ -59,7 +59,7 @@ export class AttemptLog {
     const { id: jobId } = this.#job
     this.#journal.replace(
       [...(this.#logged ?? [])].flatMap((message) => {
-        const replacement = this.shown(message, MOST_LINE_BYTES)
+        const replacement = this.shown(message, MAX_LINE_BYTES)
         return replacement === message ? [] : [{ jobId, message, replacement }]
       }),
     )
@@ -72,13 +72,10 @@ export class AttemptLog {
 
   #logOfHandler(level: LogLevel, message: string): void {
     if (this.#isFull) return
-    this.#isFull = this.#lines >= MOST_LINES || this.#bytes >= MOST_BYTES
+    this.#isFull = this.#lines >= MAX_LINES || this.#bytes >= MAX_BYTES
     if (this.#isFull) {
-      const limits = `${MOST_LINES} lines or ${MOST_BYTES / 1024 / 1024} MB`
-      this.write(
-        'warn',
-        `Further lines of attempt ${this.#job.attempt} are left out: it has logged ${limits}`,
-      )
+      const limits = `${MAX_LINES} lines or ${MAX_BYTES / 1024 / 1024} MB`
+      this.write('warn', `Further lines of attempt ${this.#job.attempt} are dropped: it has logged ${limits}`)
       return
     }
     this.#lines += 1

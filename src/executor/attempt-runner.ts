@@ -25,8 +25,8 @@ import type { AttemptOptions } from './options.ts'
 
 /** How long a handler may continue after its signal was aborted. Then its attempt ends without it. */
 export const ABANDON_MS = 5000
-/** After so many claims of a job that did not count, an attempt of a worker that is cut off counts. */
-const MOST_RELEASES = 10
+/** After this many claims of a job that did not count, an attempt of a cut-off worker counts. */
+const MAX_RELEASES = 10
 
 type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeoutError
 
@@ -40,16 +40,16 @@ export class AttemptRunner {
   readonly #journal: Journal
   readonly #options: AttemptOptions
   readonly #deadlines: Deadlines<AttemptRunner>
-  /** Made when the handler asks for its signal. */
+  /** Created when the handler asks for its signal. */
   #controller: AbortController | null = null
-  /** Why the signal was aborted; null: it was not. */
+  /** Why the signal was aborted, or null if it was not. */
   #reason: AbortReason | null = null
   #isReleased = false
   #isOver = false
-  /** How long the job waits if its handler has ended by `snooze`. */
+  /** How long the job waits if its handler called `snooze`. */
   #snoozedMs: number | null = null
   #lastProgress = 'null'
-  /** The secrets of all progress before the last. */
+  /** The secrets of all progress except the latest. */
   readonly #earlier: Secrets
 
   constructor(
@@ -94,20 +94,20 @@ export class AttemptRunner {
   /**
    * Ends the attempt.
    *
-   * @param own  how its handler has ended; null: it has not, and is abandoned
+   * @param own  how its handler ended, or null if it is still running and is abandoned
    * @returns null if the job no longer belongs to this worker, so that nothing may be written
    */
   end(own: AttemptEnd | null): AttemptEnd | null {
     this.#isOver = true
     this.#deadlines.delete(this)
-    // Once the signal is aborted, its reason is the outcome: a handler that returns early because of it has not done
+    // Once the signal is aborted, its reason is the outcome: a handler that returns early because of it did not finish
     // its work.
     if (this.#reason === null) return own
     if (this.#isReleased) return releasedEnd(this.job, this.#reason)
     return attemptEnd(this.#reason, own === null, this.#options.delayFactor())
   }
 
-  /** Resolves when the handler has ended. The handler starts after the caller has registered the attempt. */
+  /** Resolves when the handler has finished. The handler starts after the caller has registered the attempt. */
   async run(): Promise<AttemptEnd> {
     const { job } = this
     const { worker, middleware } = this.#options
@@ -120,16 +120,16 @@ export class AttemptRunner {
       // Args that do not match the schema now will not match in the next attempt either.
       return { kind: 'error', error: this.#errorText(error), permanent: isA(error, InvalidInputError) }
     }
-    // Another handler may have blocked this process for longer than the lease, or the response to the claim was late:
-    // another worker may run the job by now. If none does, the job is released, and the attempt does not count.
+    // Another handler may have blocked this process for longer than the lease, or the response to the claim was late,
+    // so that another worker may run the job now. If none does, the job is released, and the attempt does not count.
     if (this.#reason !== null || worker() !== job.worker) return { kind: 'released' }
     try {
       const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))
-      // Even if `middleware` has returned something.
+      // Even if `middleware` returned something.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
       return { kind: 'success', result: this.#storedResult(result), secrets: this.log.secrets }
     } catch (error) {
-      // Also if `middleware` has wrapped the error.
+      // Even if `middleware` wrapped the error.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
       const permanent = isA(error, PermanentError)
       return {
@@ -145,7 +145,7 @@ export class AttemptRunner {
 
   async #callWithin(middleware: Middleware, args: unknown): Promise<unknown> {
     let running: Promise<unknown> | undefined
-    // Checked here, too, so that `middleware` sees how the attempt ended.
+    // Checked here as well, so that `middleware` sees how the attempt ended.
     const run = () =>
       (running ??= this.#call(args).then((result) => {
         this.#resultText(result)
@@ -154,10 +154,10 @@ export class AttemptRunner {
     try {
       const result = await middleware(this.job, run)
       if (running === undefined)
-        throw new TypeError('The option `middleware` has not called the function that runs the handler')
+        throw new TypeError('The option `middleware` did not call the function that runs the handler')
       return result
     } finally {
-      // Even if `middleware` did not wait for the handler, the attempt ends when the handler has ended.
+      // Even if `middleware` did not wait for the handler, the attempt ends only with the handler.
       await running?.catch(() => undefined)
     }
   }
@@ -171,7 +171,7 @@ export class AttemptRunner {
       if (isA(error, SnoozedError)) this.#snoozedMs = error.delay
       throw error
     }
-    // Also without a result: `middleware` sees how the attempt ended.
+    // Even without a result, so that `middleware` sees how the attempt ended.
     if (this.#reason !== null) throw this.#reason
     if (task.resultSchema !== null) await this.#checkResult(result)
     return result
@@ -252,7 +252,7 @@ export class AttemptRunner {
     return stored
   }
 
-  /** Readers find the secrets of a job in its row, where those of earlier progress are not: these are not stored. */
+  /** Readers take a job's secrets from its row, which lacks those of earlier progress. So these are not stored. */
   #stored(root: 'result' | 'progress', json: string): string {
     const { redaction } = this.#options
     if (!redaction.hides('progress') || !this.#earlier.areKnown()) return json
@@ -277,15 +277,15 @@ function snooze(span: string | number): never {
   throw new SnoozedError(spanOption('snooze', span, 0, { least: 0, most: LONGEST_DELAY_MS }))
 }
 
-/** An attempt of a job that was released too often counts, because its handler may be what cuts its workers off. */
+/** An attempt of a job that was released too often counts, because its handler may be what cuts off workers. */
 function releasedEnd({ releases }: ClaimedJob, reason: AbortReason): AttemptEnd {
-  const isTooOften = reason instanceof LeaseLostError && releases >= MOST_RELEASES
+  const isTooOften = reason instanceof LeaseLostError && releases >= MAX_RELEASES
   return isTooOften ? { kind: 'lost', error: reason.message } : { kind: 'released' }
 }
 
 function attemptEnd(reason: AbortReason, isAbandoned: boolean, delayFactor: number): AttemptEnd | null {
   const note = isAbandoned
-    ? `; the handler did not end within ${ABANDON_MS} ms after its signal fired and was abandoned`
+    ? `; the handler did not finish within ${ABANDON_MS} ms after its signal fired, and was abandoned`
     : ''
   if (reason instanceof LeaseLostError) return null
   if (reason instanceof CancelledError) return { kind: 'cancelled', error: `${reason.message}${note}` }

@@ -19,7 +19,7 @@ interface CapacityOptions extends Pick<JobExecutorOptions, 'handlers' | 'concurr
 
 /** Capacity for a claim. */
 export interface ClaimReservation extends Reservation {
-  /** How many more jobs to claim, which start when there is capacity for them. */
+  /** How many more jobs to claim. They start when there is capacity for them. */
   readonly ahead: number
 }
 
@@ -42,7 +42,9 @@ export class Capacity {
     return this.#reserved > 0
   }
 
-  /** The tasks that this worker has capacity for. Reserved capacity counts as free: its jobs are not known yet. */
+  /**
+   * The tasks that this worker has capacity for. Reserved capacity counts as free, because its jobs are not known yet.
+   */
   claimableTasks(): readonly string[] {
     return this.#free(0) > 0 ? [...this.#claimable(this.#taskLimits(0)).keys()] : []
   }
@@ -58,14 +60,14 @@ export class Capacity {
   reserveForClaim(isAhead: boolean): ClaimReservation | null {
     this.#isClaimDeferred = this.#reserved > 0
     const { ahead } = this.#options
-    // The first ones start at once, because their capacity is reserved, and no other job waits while there is any.
+    // The first ones start at once: their capacity is reserved, and no other job waits while capacity is free.
     return this.#reserve(Infinity, isAhead ? ahead.wanted() : 0, (jobs) => {
       ahead.add(jobs)
       this.startAhead()
     })
   }
 
-  /** Starts jobs that were claimed ahead, as long as there is capacity. A worker that stops gives them back. */
+  /** Starts jobs that were claimed ahead while there is capacity. A stopping worker gives them back. */
   startAhead(): void {
     const { ahead, attempts, worker, isStopping } = this.#options
     if (isStopping()) ahead.giveBackAll()
@@ -116,7 +118,7 @@ export class Capacity {
     }
   }
 
-  /** Running attempts and unwritten ends count together up to `concurrency`, because a crash repeats both. */
+  /** Running attempts and unwritten outcomes count together up to `concurrency`, because a crash repeats both. */
   #free(reserved: number): number {
     const { concurrency, attempts, settler } = this.#options
     return concurrency - attempts.count() - settler.occupied() - reserved

@@ -9,7 +9,7 @@ import type { JobExecutorOptions } from './options.ts'
 import type { UnansweredStatements } from './unanswered-statements.ts'
 
 const PROMOTE_AT_ONCE = 500
-/** For so long, claims that find all that they ask for continue where the previous one has ended. */
+/** For this long, claims that find as many jobs as they ask for continue where the previous one ended. */
 const CONTINUE_MS = 50
 
 interface ClaimLoopOptions
@@ -30,7 +30,7 @@ export class ClaimLoop {
   #isStopping = false
   #lastGroup = ''
   readonly #cursor: ClaimCursor = { turns: [], hasLeftOut: false }
-  /** Until then, claims may continue where the last one has ended, by performance.now(). */
+  /** Until then, claims may continue where the last one ended, by performance.now(). */
   #continuesUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: ClaimLoopOptions) {
@@ -58,7 +58,7 @@ export class ClaimLoop {
    * Reserves capacity for jobs that this worker is about to submit, so that they start in the same transaction.
    *
    * @param worker  the id under which this worker submits
-   * @param most  how many jobs it submits at most
+   * @param most  the maximum number of jobs that it submits
    * @returns null if there is no capacity, or if other jobs wait in the queue: those start first
    */
   reserve(worker: string, most: number): Reservation | null {
@@ -79,8 +79,8 @@ export class ClaimLoop {
   }
 
   /**
-   * @param isLoop  false: does not wait for the current turn of the event loop to end; jobs that handlers submit during
-   *   it are left for the next call
+   * @param isLoop  false to not wait for the current turn of the event loop to end; jobs that handlers submit during it
+   *   are left for the next call
    */
   async #pass(isLoop: boolean): Promise<number> {
     const { capacity, unanswered, worker, handlers } = this.#options
@@ -95,11 +95,11 @@ export class ClaimLoop {
       if (!capacity.isReserved()) await unanswered.compare(id)
       const reservation = capacity.reserveForClaim(isLoop)
       if (reservation === null) return unanswered.untilNextComparison()
-      // Capacity that becomes free during the claim is not for submissions, because other jobs may wait.
+      // Submissions must not use capacity that becomes free during the claim, because other jobs may wait.
       this.#isQueueEmpty = false
       const isContinued = this.#continues()
       const found = await this.#claim(id, reservation)
-      // There may be others before those behind which it has continued.
+      // There may be jobs before the position at which it continued.
       if (found === 0 && isContinued) continue
       const isAll = reservation.limit > 0 && reservation.tasks.size === handlers.size
       this.#isQueueEmpty = isLoop && found === 0 && isAll
@@ -128,7 +128,7 @@ export class ClaimLoop {
     return false
   }
 
-  /** @returns how many jobs were claimed or refused; others may be behind those */
+  /** @returns how many jobs were claimed or refused; others may follow */
   async #claim(worker: string, reservation: ClaimReservation): Promise<number> {
     const { store, waiting, onUnstartable } = this.#options
     let refused = 0

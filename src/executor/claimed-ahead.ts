@@ -4,9 +4,9 @@ import { type ClaimedJob, type Fence, fenceOf, fenceText } from '../model/job.ts
 const SHORT_MS = 20
 /** A job that has not started after this time goes back to the queue: other workers may have capacity. */
 const LONGEST_WAIT_MS = 100
-/** After claims left out jobs without retries, none are made ahead for this long, so that those jobs have their turn. */
+/** After claims left out jobs without retries, none are made ahead for this long, so that those jobs get a turn. */
 const PAUSE_MS = 1000
-const MOST = 500
+const MAX = 500
 
 interface Waiting {
   readonly job: ClaimedJob
@@ -16,11 +16,11 @@ interface Waiting {
 
 /**
  * Jobs that were claimed while this worker had no capacity for them, so that the server works on the next claim while
- * handlers run and ends are written. There are at most as many as short runs have ended lately, and they have retries
+ * handlers run and outcomes are written. Their number is limited to that of recent short runs, and they have retries
  * left, because a worker that dies loses them. A job that has not started has had no attempt.
  */
 export class ClaimedAhead {
-  /** For a job that must not start here. */
+  /** Called for a job that must not start here. */
   readonly giveBack: (job: ClaimedJob) => void
   #waiting: Waiting[] = []
   /** How many of them have started. */
@@ -38,7 +38,7 @@ export class ClaimedAhead {
     return this.#waiting.length - this.#started
   }
 
-  /** A run has ended. */
+  /** A run ended. */
   ended(ranMs: number): void {
     if (ranMs >= SHORT_MS) return
     this.#turn()
@@ -49,12 +49,12 @@ export class ClaimedAhead {
   wanted(): number {
     if (performance.now() < this.#pausedUntil) return 0
     this.#turn()
-    const most = Math.min(MOST, Math.max(this.#ends.now, this.#ends.before))
-    // Half of them at least: each claim takes several statements.
+    const most = Math.min(MAX, Math.max(this.#ends.now, this.#ends.before))
+    // At least half of them, because each claim takes several statements.
     return this.size > most / 2 ? 0 : most - this.size
   }
 
-  /** A claim left out jobs that have no retries left: without this, those behind them would always be taken first. */
+  /** A claim left out jobs without retries. Without a pause, later jobs would always be claimed before them. */
   pause(): void {
     this.#pausedUntil = performance.now() + PAUSE_MS
   }
@@ -65,7 +65,7 @@ export class ClaimedAhead {
     this.#arm()
   }
 
-  /** The job that was claimed first; undefined: there is none. */
+  /** The job that was claimed first, or undefined if there is none. */
   next(): ClaimedJob | undefined {
     const first = this.#waiting[this.#started]
     this.#started += 1
@@ -81,13 +81,13 @@ export class ClaimedAhead {
     return this.#left().map(({ job }) => fenceOf(job))
   }
 
-  /** Forgets these: the worker no longer holds them. */
+  /** Forgets these jobs: the worker no longer holds them. */
   drop(fences: readonly Fence[]): void {
     const gone = new Set(fences.map(fenceText))
     if (gone.size > 0) this.#keep(this.#left().filter(({ job }) => !gone.has(fenceText(fenceOf(job)))))
   }
 
-  /** Gives back the jobs that have not started. @param before  only those that were claimed until then */
+  /** Gives back the jobs that have not started. @param before  only those that were claimed by then */
   giveBackAll(before = Infinity): void {
     const left = this.#left()
     this.#keep(left.filter(({ since }) => since > before))
@@ -106,7 +106,7 @@ export class ClaimedAhead {
     this.#timer = undefined
   }
 
-  /** The timer may fire for a job that has started: then it is set again for the one that waits longest. */
+  /** The timer may fire for a job that has started; then it is set again for the one that waits longest. */
   #arm(): void {
     const first = this.#waiting[this.#started]
     if (first === undefined || this.#timer !== undefined) return

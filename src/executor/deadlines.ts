@@ -7,21 +7,24 @@ export class Deadlines<Item> {
   /** By performance.now(). */
   readonly #deadlines = new Map<Item, number>()
   #timer: NodeJS.Timeout | undefined
-  /** When the timer fires: not after the earliest deadline. */
+  /** When the timer fires: no later than the earliest deadline. */
   #firesAt = Infinity
 
   constructor(onReached: (item: Item) => void) {
     this.#onReached = onReached
   }
 
-  /** The item has one deadline: the last one that was set. */
+  /** Sets the deadline of an item, which replaces an earlier one. */
   set(item: Item, ms: number): void {
     const deadline = performance.now() + ms
     this.#deadlines.set(item, deadline)
     if (deadline < this.#firesAt) this.#arm(deadline)
   }
 
-  /** The timer may fire for an item that is gone. Without items there is no timer, which would keep the process alive. */
+  /**
+   * The timer may still fire for a deleted item. Without items there is no timer, because it would keep the process
+   * alive.
+   */
   delete(item: Item): void {
     this.#deadlines.delete(item)
     if (this.#deadlines.size > 0) return

@@ -1,6 +1,6 @@
 /**
- * Hands jobs over to an external queue: it claims them as the executor does, and the application inserts them there in
- * the transaction of the claim.
+ * Hands jobs over to an external queue: it claims them as the executor does, and the application inserts them into that
+ * queue in the transaction of the claim.
  */
 import { errorText, isA, messageOf, StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
@@ -20,7 +20,8 @@ import { AllRefusedError } from '../store/refusal.ts'
 export interface HandOverContext<Connection = unknown> {
   /**
    * The connection of the open transaction: of mysql2 with promises, or on SQLite one with the methods of
-   * better-sqlite3. What is written with it is committed together with the hand-over. It works only until `submit` ends.
+   * better-sqlite3. What is written with it is committed together with the hand-over. It works only until `submit`
+   * returns.
    */
   readonly tx: Connection
   /** Aborted when `submit` takes too long. */
@@ -30,15 +31,15 @@ export interface HandOverContext<Connection = unknown> {
 /** Inserts jobs into an external queue. */
 export interface ExternalSubmit {
   /**
-   * Inserts all of the jobs, or throws or rejects. The same jobs, with the same ids, may come again after an error or a
-   * crash, so the queue must ignore an id that it already has.
+   * Inserts all of the jobs, or throws or rejects. After an error or a crash, it may receive the same jobs with the
+   * same ids again, so the queue must ignore an id that it already has.
    */
   submit(jobs: readonly Job[], context: HandOverContext): unknown
 }
 
 /** The external queue of this process. */
 export interface ExternalQueue extends ExternalSubmit, Omit<HandOverQueue, 'deadlineMs'> {
-  /** null: all tasks. */
+  /** Null means all tasks. */
   readonly tasks: readonly string[] | null
 }
 
@@ -49,11 +50,11 @@ export interface HandOverOptions {
   readonly worker: () => string | null
   readonly leaseMs: number
   readonly redaction: Redaction
-  /** The most bytes of an error text. */
+  /** Maximum size of an error text in bytes. */
   readonly argsLimit: number
   readonly onHandedOver: (job: ClaimedJob) => void
   readonly onSettled: (result: SettleResult) => void
-  /** The job cannot be handed over; it is tried again after its back-off. */
+  /** The job cannot be handed over; it is retried after its back-off. */
   readonly onRefused: (jobId: string, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
@@ -62,21 +63,21 @@ const PROMOTE_AT_ONCE = 500
 const AT_ONCE = 100
 /** A pass ends after this time even if more waits, so that the worker can stop. */
 const LONGEST_PASS_MS = 1000
-/** The deadline of `submit`, as a share of the lease: on SQLite, the heartbeat waits meanwhile. */
+/** The deadline of `submit`, as a share of the lease: on SQLite, the heartbeat waits in the meantime. */
 const DEADLINE = { share: 1 / 3, mostMs: 20_000 }
 
 export class HandOver {
   readonly loop: Loop
   readonly #options: HandOverOptions
   readonly #queue: HandOverQueue
-  /** After a callback that took too long: one, then more again, so that the job that is at fault is found. */
+  /** After a callback that took too long, one, then gradually more, to find the job at fault. */
   #most = AT_ONCE
   #promotes = false
   #isStopping = false
   #lastGroup = ''
-  /** What `submit` got since the hand-over began, by id. */
+  /** The jobs that `submit` received since the hand-over began, by id. */
   readonly #offered = new Map<string, ClaimedJob>()
-  /** What was refused since then, by id. */
+  /** The errors of jobs that were refused since then, by id. */
   readonly #refused = new Map<string, unknown>()
 
   constructor(options: HandOverOptions) {
@@ -98,7 +99,7 @@ export class HandOver {
     await this.loop.stop()
   }
 
-  /** Hands over what waits. @returns milliseconds until the next pass; Infinity: until woken */
+  /** Hands over what waits. @returns milliseconds until the next pass, or Infinity to sleep until woken */
   async pass(): Promise<number> {
     if (this.#promotes) await this.#promoteDue()
     const until = performance.now() + LONGEST_PASS_MS
@@ -106,7 +107,7 @@ export class HandOver {
       const worker = this.#options.worker()
       if (worker === null) break
       const refused = await this.#handOver(worker)
-      // Others may be behind refused ones.
+      // Other jobs may follow refused ones.
       if (this.#offered.size + refused === 0) break
       if (performance.now() >= until) return 0
     }
@@ -151,7 +152,7 @@ export class HandOver {
       if (!isTooSlow && !(error instanceof TransactionEndedError)) throw error
       if (isTooSlow) this.#most = 1
       onError(ofCallback(error), 'hand-over')
-      // A callback may have committed before that; so may other calls of this hand-over.
+      // A callback may have committed before that, and so may other calls of this hand-over.
       const offered = [...this.#offered.values()]
       const found = await store.handedOver(worker, offered.map(fenceOf))
       const fences = new Set(found.map(fenceText))
@@ -181,7 +182,7 @@ export class HandOver {
     return new Error(secrets.storable(messageOf(error), argsLimit), { cause })
   }
 
-  /** Without reports, the hand-over is the end. If that cannot be written, a sweep ends them. */
+  /** Without reports, the hand-over finishes a job. If that cannot be written, a sweep does it later. */
   async #handedOver(jobs: readonly ClaimedJob[]): Promise<void> {
     const { store, onHandedOver, onSettled, onError } = this.#options
     for (const job of jobs) onHandedOver(job)
@@ -226,7 +227,7 @@ function isOfCallback(error: unknown): boolean {
   )
 }
 
-/** Names the callback, because the error is the application's. */
+/** Names the callback, because the error comes from the application. */
 function ofCallback(error: unknown): Error {
-  return new Error(`The submit of the external queue failed: ${messageOf(error)}`, { cause: error })
+  return new Error(`submit of the external queue failed: ${messageOf(error)}`, { cause: error })
 }

@@ -18,7 +18,7 @@ export interface HandlerContext<Args = unknown> {
   readonly args: Args
   /** The scheduled time of the run; null for a job without a schedule. */
   readonly slot: Date | null
-  /** How many earlier slots were missed and are not made up. */
+  /** The number of earlier slots that were missed and are not made up. */
   readonly missed: number
   /** The number of the attempt, from 1. */
   readonly attempt: number

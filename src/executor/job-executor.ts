@@ -20,8 +20,8 @@ import { UnansweredStatements } from './unanswered-statements.ts'
 
 const SETTLE_TIMEOUT_MS = 10_000
 const JOURNAL_TIMEOUT_MS = 5000
-/** The most attempts in one call of `runDue`. */
-const MOST_BY_HAND = 10_000
+/** Maximum number of attempts in one call of `runDue`. */
+const MAX_BY_HAND = 10_000
 const TURNS_TO_END = 5
 
 export class JobExecutor {
@@ -91,7 +91,7 @@ export class JobExecutor {
 
   /**
    * Called when this worker is connected to another server. If that is a promoted asynchronous replica, it may lack the
-   * last commits, such as claims and ends of runs.
+   * last commits, such as claims and outcomes.
    */
   recheckRunning(): void {
     this.#unanswered.add()
@@ -111,12 +111,12 @@ export class JobExecutor {
       const woken = new Promise<void>((resolve) => {
         this.#onWake = resolve
       })
-      // Counted by starts, because a quick attempt ends before the claim does.
+      // Counts starts, because a quick attempt ends before the claim does.
       const before = this.attempts.startedCount()
-      if (attempts < MOST_BY_HAND) await this.#claims.claimDue()
+      if (attempts < MAX_BY_HAND) await this.#claims.claimDue()
       attempts += this.attempts.startedCount() - before
       await Promise.race([this.attempts.finished(), woken])
-      // Most handlers end right after their last submission.
+      // Most handlers finish right after their last submission.
       for (let turn = 0; turn < TURNS_TO_END && this.attempts.count() > 0; turn += 1) await nextTurn()
       await this.settler.settleAll()
     } while (this.attempts.count() > 0)
@@ -133,7 +133,7 @@ export class JobExecutor {
     await this.#capacity.released()
     await this.attempts.finishedWithin(graceMs)
     this.attempts.stop()
-    // Each attempt ends soon after its signal, without its handler if need be.
+    // Each attempt ends soon after its signal, if necessary without its handler.
     await this.attempts.finished()
     await this.attempts.loop.stop()
     await this.settler.drain(SETTLE_TIMEOUT_MS)
@@ -147,7 +147,7 @@ export class JobExecutor {
 
   #ended(end: EndedAttempt | null, ranMs: number): void {
     this.#ahead.ended(ranMs)
-    // An attempt occupies capacity until its end is written.
+    // An attempt occupies capacity until its outcome is written.
     if (end === null) this.#freed()
     else this.settler.add(end)
     this.#onWake?.()
@@ -157,7 +157,7 @@ export class JobExecutor {
     const settled = result.settled.filter(
       ({ outcome }) => outcome.state !== 'waiting' || outcome.why !== 'unstarted',
     )
-    // Nothing of a job that has not started is lost with it.
+    // Nothing is lost with a job that has not started.
     const lost = result.lost.filter((fence) => !this.#unstarted.has(fence))
     if (settled.length > 0 || lost.length > 0) this.#options.onSettled({ ...result, settled, lost })
     this.#freed()

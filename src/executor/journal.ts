@@ -8,15 +8,15 @@ import { Writer } from './writer.ts'
 
 const LINES_AT_ONCE = 500
 const PROGRESS_AT_ONCE = 100
-/** When the worker stops, a write that failed is repeated after this time. */
+/** When the worker stops, a failed write is repeated after this time. */
 const RETRY_MS = 200
 
 /** Lines and progress that are not in the database yet. */
 export interface UnwrittenLog {
   readonly lines: number
-  /** How many jobs have progress that waits. */
+  /** How many jobs have waiting progress. */
   readonly progress: number
-  /** How long the oldest of them has waited; 0: there are none. */
+  /** How long the oldest of them has waited, or 0 if there are none. */
   readonly ms: number
   /** Lines that were dropped because too many waited. */
   readonly dropped: number
@@ -103,7 +103,7 @@ export class Journal {
 
   /**
    * Writes the lines and the progress of a job, and waits for a short time until they are written. If they are not, the
-   * loops write them later. Does not wait for lines behind those of a long backlog.
+   * loops write them later. Does not wait for lines at the end of a long backlog.
    */
   async written(jobId: string): Promise<void> {
     const isNext = [...this.#lines.first(LINES_AT_ONCE), ...this.#replaced].some(
@@ -164,7 +164,7 @@ export class Journal {
   }
 
   async #appendLines(): Promise<void> {
-    // Lines that are added meanwhile are left for the next write, so that each one ends.
+    // Lines that are added in the meantime are left for the next write, so that each write ends.
     for (let count = this.#lines.length; count > 0; count -= LINES_AT_ONCE) {
       const lines = this.#lines.first(Math.min(count, LINES_AT_ONCE))
       const { left, refused } = await this.#store.appendLogs(lines)
@@ -176,7 +176,7 @@ export class Journal {
   }
 
   async #writeProgress(): Promise<void> {
-    // Of jobs that are added meanwhile, too, the progress is left for the next write.
+    // Progress that is added in the meantime is also left for the next write.
     const entries = [...this.#progress.values()]
     for (let from = 0; from < entries.length; from += PROGRESS_AT_ONCE) {
       const some = entries.slice(from, from + PROGRESS_AT_ONCE)
@@ -195,8 +195,8 @@ export class Journal {
     else if (last !== undefined) last.since = performance.now()
   }
 
-  /** What the database refuses is reported and dropped. */
+  /** Reports and drops what the database rejects. */
   #drop(what: string, cause: unknown): void {
-    this.#onDropped(new Error(`The database rejected ${what}, which is dropped`, { cause }))
+    this.#onDropped(new Error(`The database rejected ${what}; it is dropped`, { cause }))
   }
 }

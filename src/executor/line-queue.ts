@@ -1,10 +1,10 @@
 import type { NewLogLine } from '../store/executing-store.ts'
 
-/** The most memory of waiting lines, in bytes. */
-export const MOST_WAITING_BYTES = 64 * 1024 * 1024
-/** What a line takes beside its message. */
+/** Maximum memory of waiting lines, in bytes. */
+export const MAX_WAITING_BYTES = 64 * 1024 * 1024
+/** The memory of a line without its message. */
 const LINE_BYTES = 256
-/** A text with any character outside of Latin-1 takes this for each character. */
+/** The memory per character of a text with any character outside Latin-1. */
 const CHARACTER_BYTES = 2
 
 interface WaitingLine extends NewLogLine {
@@ -13,8 +13,8 @@ interface WaitingLine extends NewLogLine {
 }
 
 /**
- * Log lines that wait to be written, in order, and within a limited amount of memory: while it is full, further lines
- * are dropped, so that what is logged during a long outage is complete up to a time.
+ * Log lines that wait to be written, in order, within a limited amount of memory. While it is full, further lines are
+ * dropped, so that the log of a long outage is complete up to a point in time.
  */
 export class LineQueue {
   readonly #onDropped: (error: Error) => void
@@ -37,7 +37,7 @@ export class LineQueue {
     return this.#dropped
   }
 
-  /** When the first line was added, by performance.now(); Infinity: there is none. */
+  /** When the first line was added, by performance.now(), or Infinity if there is none. */
   get since(): number {
     return this.#lines[0]?.since ?? Infinity
   }
@@ -47,7 +47,7 @@ export class LineQueue {
   }
 
   add(line: NewLogLine): void {
-    if (this.#bytes >= MOST_WAITING_BYTES) {
+    if (this.#bytes >= MAX_WAITING_BYTES) {
       this.#dropped += 1
       if (this.#dropped === 1) this.#onDropped(tooManyLines(this.#lines.length))
       return
@@ -70,7 +70,7 @@ export class LineQueue {
     if (this.#lines.length > 0 || this.#dropped === 0) return
     const dropped = this.#dropped
     this.#dropped = 0
-    this.#onDropped(new Error(`The waiting log lines are written; ${dropped} further lines were dropped`))
+    this.#onDropped(new Error(`The waiting log lines were written; ${dropped} further lines were dropped`))
   }
 
   #count({ jobId, message }: NewLogLine, by: 1 | -1): void {
@@ -83,6 +83,6 @@ export class LineQueue {
 
 function tooManyLines(waiting: number): Error {
   return new Error(
-    `${waiting} log lines wait to be written, so further ones are dropped until these are written: the database does not respond, or another transaction has locked the table job_log`,
+    `${waiting} log lines wait to be written; further lines are dropped until then: the database does not respond, or another transaction has locked the table job_log`,
   )
 }

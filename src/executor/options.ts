@@ -14,7 +14,7 @@ export interface AttemptOptions {
   readonly redaction: Redaction
   /** The id of this worker; null while it may not take on work. */
   readonly worker: () => string | null
-  /** The most bytes of a result, of progress and of an error text. */
+  /** Maximum size of a result, of progress and of an error text, in bytes. */
   readonly argsLimit: number
 }
 
@@ -22,13 +22,13 @@ export interface AttemptOptions {
 export interface JobExecutorOptions extends AttemptOptions {
   readonly store: ExecutingStore
   readonly handlers: ReadonlyMap<string, HandledTask>
-  /** The most concurrent jobs. */
+  /** Maximum number of concurrent jobs. */
   readonly concurrency: number
   /** How often to check whether a running job was cancelled, in milliseconds. */
   readonly pollIntervalMs: number
   readonly onStarted: (job: ClaimedJob) => void
   readonly onSettled: (result: SettleResult) => void
-  /** The database rejects the end of this attempt permanently. */
+  /** The database rejects the outcome of this attempt permanently. */
   readonly onRejected: (attempt: EndedAttempt, error: unknown) => void
   /** The job cannot be started; it is retried after its back-off. */
   readonly onUnstartable: (jobId: string, error: unknown) => void

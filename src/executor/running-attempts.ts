@@ -12,7 +12,7 @@ import type { JobExecutorOptions } from './options.ts'
 interface RunningAttemptsOptions extends Omit<JobExecutorOptions, 'store'> {
   readonly store: Pick<ExecutingStore, 'stopRequests' | 'leaveOut'>
   readonly journal: Journal
-  /** An attempt ended. null: the job no longer belongs to this worker, and nothing may be written. */
+  /** An attempt ended. Null if the job no longer belongs to this worker, so that nothing may be written. */
   readonly onEnded: (end: EndedAttempt | null, ranMs: number) => void
 }
 
@@ -21,9 +21,9 @@ export class RunningAttempts {
   readonly loop: Loop
   readonly #options: RunningAttemptsOptions
   readonly #running = new Map<string, AttemptRunner>()
-  /** Of each attempt that runs: when its signal fires, and then when it ends without its handler. */
+  /** For each running attempt: when its signal fires, and then when it ends without its handler. */
   readonly #deadlines = new Deadlines<AttemptRunner>((attempt) => this.#expired(attempt))
-  /** Attempts that have ended although their handlers continue. */
+  /** Attempts that ended although their handlers continue. */
   readonly #abandoned = new Set<AttemptRunner>()
   #started = 0
   #ended = 0
@@ -87,12 +87,12 @@ export class RunningAttempts {
     for (const attempt of this.#running.values()) {
       if (attempt.job.worker === workerId)
         attempt.abort(
-          new LeaseLostError(`The worker ${workerId} was taken for dead; another worker runs the job`),
+          new LeaseLostError(`The worker ${workerId} was considered dead; another worker runs the job`),
         )
     }
   }
 
-  /** Releases all attempts: their jobs go back to the queue, unless another worker has taken them over by then. */
+  /** Releases all attempts: their jobs go back to the queue, unless another worker has already taken them over. */
   cutOff(): void {
     for (const attempt of this.#running.values())
       attempt.release(
@@ -128,7 +128,7 @@ export class RunningAttempts {
       throw new RangeError(
         `The job ${shownInput(job.id)} of the task ${shownInput(job.task)} was claimed, but this worker has no handler for the task; the job goes back to the queue`,
       )
-    // If an attempt of this job still runs here, the job was taken from this worker unnoticed.
+    // If an attempt of this job still runs here, this worker did not notice that it lost the job.
     this.#running
       .get(job.id)
       ?.abort(new LeaseLostError(`The job ${job.id} was taken from this worker and is in its next attempt`))
@@ -165,7 +165,7 @@ export class RunningAttempts {
     const { retries } = job.policy
     if (isRetryable && (retries === 'unlimited' || job.attempt <= retries))
       attempt.log.write('warn', `Attempt ${job.attempt} failed: ${end.error.split('\n', 1)[0] ?? ''}`)
-    // Unless they cannot be written, the log lines of a job are stored before it becomes final.
+    // The log lines of a job are stored before it becomes final, unless they cannot be written.
     if (journal.hasUnwritten(job.id)) await journal.written(job.id)
     if (this.#running.get(job.id) === attempt) this.#running.delete(job.id)
     this.#ended += 1
@@ -176,7 +176,7 @@ export class RunningAttempts {
 
   async #abortCancelled(): Promise<number> {
     const { pollIntervalMs, store } = this.#options
-    // With one check per job that starts, a busy worker spent a third as much time on these checks as on claims.
+    // With one check per starting job, a busy worker spent a third as much time on these checks as on claims.
     const leftMs = this.#lastCheck + pollIntervalMs - performance.now()
     if (leftMs > 0) return leftMs
     this.#isIdle = this.#running.size === 0
@@ -184,7 +184,7 @@ export class RunningAttempts {
     this.#lastCheck = performance.now()
     for (const fence of await store.stopRequests(this.all().map(({ job }) => fenceOf(job)))) {
       const attempt = this.#running.get(fence.id)
-      // The response may be about an earlier claim of the job, which has ended in the meantime.
+      // The response may be about an earlier claim of the job, which ended in the meantime.
       if (attempt?.job.claim === fence.claim) attempt.abort(new CancelledError('The job was cancelled'))
     }
     return pollIntervalMs

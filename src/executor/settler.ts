@@ -4,48 +4,48 @@ import { type Fence, fenceText } from '../model/job.ts'
 import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 
 const AT_ONCE = 200
-/** An end whose row is locked by another transaction is retried after this time. */
+/** An outcome whose row is locked by another transaction is retried after this time. */
 const LOCKED_RETRY_MS = 250
-/** An end that the database refuses is retried after this time: the cause may have been repaired. */
+/** An outcome that the database rejects is retried after this time: the cause may have been repaired. */
 const REJECTED_RETRY_MS = 300_000
 /**
- * Up to this many ends that cannot be written now, because their row is locked or the database rejects them, do not
- * count against capacity: one lock must not stop a worker. Further ones count, because a crash repeats the run of each.
+ * Up to this many outcomes that cannot be written now, because their row is locked or the database rejects them, do not
+ * count against capacity: one lock must not stop a worker. Further ones count, because a crash repeats their runs.
  */
-export const MOST_EXEMPT = 200
+export const MAX_EXEMPT = 200
 
 export interface SettlerOptions {
   readonly store: Pick<ExecutingStore, 'settle'>
-  /** Ends were written, lost, found to be locked, or set aside: capacity may have become free. */
+  /** Outcomes were written, lost, found locked, or set aside: capacity may have become free. */
   readonly onSettled: (result: SettleResult) => void
-  /** The database rejects this end permanently; it is set aside. */
+  /** The database rejects this outcome permanently; it is set aside. */
   readonly onRejected: (end: EndedAttempt, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** Ends of runs that are not in the database yet. */
+/** Outcomes that are not in the database yet. */
 export interface Unwritten {
-  /** Ends that are still being retried. */
+  /** Outcomes that are still being retried. */
   readonly waiting: number
   /** How many of these wait because another transaction has locked their row. */
   readonly locked: number
-  /** How long the oldest locked end has waited; 0: none is locked. */
+  /** How long the oldest locked outcome has waited, or 0 if none is locked. */
   readonly lockedMs: number
-  /** Ends that are set aside because the database rejects them. */
+  /** Outcomes that are set aside because the database rejects them. */
   readonly rejected: number
-  /** Whether the limit of exempt ends is reached, so that further ones count against capacity. */
+  /** Whether the limit of exempt outcomes is reached, so that further ones count against capacity. */
   readonly isLimitReached: boolean
 }
 
 /**
- * Writes the ends of runs in small batches: runs that end while one batch is being written form the next batch. If the
- * database is unavailable, ends are delayed, not lost.
+ * Writes outcomes in small batches: runs that end while one batch is being written form the next batch. If the database
+ * is unavailable, outcomes are delayed, not lost.
  */
 export class Settler {
   readonly loop: Loop
   readonly #options: SettlerOptions
   #queue: EndedAttempt[] = []
-  /** When each end was found locked, in the order of retries. Times are by performance.now(). */
+  /** When each outcome was found locked, in the order of retries. Times are by performance.now(). */
   readonly #locked = { since: new Map<EndedAttempt, number>(), retryAt: 0 }
   readonly #rejected = { ends: [] as EndedAttempt[], retryAt: Infinity }
   readonly #whenEmpty: (() => void)[] = []
@@ -65,14 +65,14 @@ export class Settler {
     this.loop.wake()
   }
 
-  /** The fences of ends that are not written yet. */
+  /** The fences of outcomes that are not written yet. */
   pending(): Fence[] {
     return [...this.#queue, ...this.#locked.since.keys(), ...this.#rejected.ends].map(({ fence }) => fence)
   }
 
-  /** How many ends count against capacity, because a crash repeats the run of each. */
+  /** How many outcomes count against capacity, because a crash repeats their runs. */
   occupied(): number {
-    return this.#queue.length + Math.max(0, this.#exempt() - MOST_EXEMPT)
+    return this.#queue.length + Math.max(0, this.#exempt() - MAX_EXEMPT)
   }
 
   unwritten(): Unwritten {
@@ -82,12 +82,12 @@ export class Settler {
       locked: this.#locked.since.size,
       lockedMs: since === undefined ? 0 : performance.now() - since,
       rejected: this.#rejected.ends.length,
-      isLimitReached: this.#exempt() >= MOST_EXEMPT,
+      isLimitReached: this.#exempt() >= MAX_EXEMPT,
     }
   }
 
   /**
-   * Waits until everything is written, or until the time limit. Ends that were set aside are retried once, because
+   * Waits until everything is written, or until the time limit. Outcomes that were set aside are retried once, because
    * their rows may have been repaired.
    */
   async drain(limitMs: number): Promise<void> {
@@ -124,7 +124,7 @@ export class Settler {
   async #write(): Promise<void> {
     const batch = this.#queue.slice(0, AT_ONCE)
     const result = await this.#settle(batch)
-    // Removed only now: if the write fails, the ends stay in the queue.
+    // Removed only now: if the write fails, the outcomes stay in the queue.
     this.#queue.splice(0, batch.length)
     if (this.#locked.since.size === 0) this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     for (const end of result.locked) this.#locked.since.set(end, performance.now())
@@ -133,7 +133,7 @@ export class Settler {
 
   async #retryLocked(): Promise<void> {
     const batch = [...this.#locked.since.keys()].slice(0, AT_ONCE)
-    // Also applies if this retry fails, so that other ends are written in between.
+    // Also applies if this retry fails, so that other outcomes are written in between.
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const result = await this.#settle(batch)
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS

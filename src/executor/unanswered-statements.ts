@@ -18,7 +18,7 @@ export class UnansweredStatements {
   readonly #attempts: RunningAttempts
   readonly #settler: Settler
   readonly #ahead: ClaimedAhead
-  /** The start of the uncertainty, by performance.now(); null: there is none. */
+  /** The start of the uncertainty, by performance.now(), or null if there is none. */
   #since: number | null = null
 
   constructor(
@@ -42,17 +42,17 @@ export class UnansweredStatements {
     return this.#since !== null
   }
 
-  /** @returns milliseconds until the next comparison; Infinity: none is needed */
+  /** @returns milliseconds until the next comparison, or Infinity if none is needed */
   untilNextComparison(): number {
     return this.#since === null ? Infinity : COMPARE_INTERVAL_MS
   }
 
   /**
    * Compares this worker's running jobs in the database with its handlers. A job without a handler is released: its
-   * claim was committed although no response came, or the end of its run was lost with the server. As long as this
-   * worker lives, no other worker takes that job over. A handler without a running job is stopped: its claim was lost
-   * with the server, and another worker may run the job. Comparisons continue until the database can no longer be
-   * executing a statement that got no response.
+   * claim was committed although no response came, or its outcome was lost with the server. While this worker lives, no
+   * other worker takes that job over. A handler without a running job is stopped: its claim was lost with the server,
+   * and another worker may run the job. Comparisons continue until the database can no longer be executing a statement
+   * that got no response.
    */
   async compare(workerId: string): Promise<void> {
     const since = this.#since

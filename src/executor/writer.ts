@@ -1,10 +1,10 @@
 import { Loop } from '../loop.ts'
 
-/** What is collected for this long is written together. */
+/** Entries of this time are written together. */
 const GATHER_MS = 200
 /**
- * The outcome of an attempt waits this long for what the attempt leaves behind. Once nothing could be written for as
- * long, no outcome waits until a write succeeds.
+ * The outcome of an attempt waits this long for the attempt's log and progress. If nothing could be written for this
+ * long, outcomes do not wait until a write succeeds.
  */
 export const OUTCOME_WAIT_MS = 1000
 
@@ -23,7 +23,7 @@ export class Writer {
   readonly #options: WriterOptions
   #last: Promise<void> = Promise.resolve()
   #next: Promise<void> | null = null
-  /** When the first write after the last success began, by performance.now(); null: there was none. */
+  /** When the first write after the last success began, by performance.now(), or null if there was none. */
   #since: number | null = null
   /** Called after each success. */
   readonly #onSuccess = new Set<() => void>()
@@ -45,13 +45,13 @@ export class Writer {
     return next
   }
 
-  /** A part of a write was done. */
+  /** A part of a write succeeded. */
   succeeded(): void {
     this.#since = performance.now()
     for (const check of this.#onSuccess) check()
   }
 
-  /** Writes, and waits until it is done, for a short time, and not at all while every write fails. */
+  /** Writes, and waits briefly until it is done; does not wait while every write fails. */
   async untilDone(isDone: () => boolean): Promise<void> {
     if (isDone() || (this.#since !== null && performance.now() - this.#since >= OUTCOME_WAIT_MS)) return
     // If the write fails, the loop repeats it and reports the error.

@@ -31,16 +31,16 @@ export interface Access {
   readonly user?: string | undefined
 }
 
-/** The names of the tasks that a caller may use; undefined: all. */
+/** The names of the tasks that a caller may use; undefined means all. */
 export function taskNames({ tasks }: Access): string[] | undefined {
   return tasks?.map((one) => (typeof one === 'string' ? one : one.name))
 }
 
 /** Where a request comes from. */
 export interface RequestContext {
-  /** Node's own request, with what the application's middleware has added, such as a session. */
+  /** Node's own request, including what the application's middleware added, such as a session. */
   readonly incoming?: IncomingMessage | undefined
-  /** Where the framework has mounted the handler, such as `/kalends`; `node` takes it from Express. */
+  /** Where the framework mounted the handler, such as `/kalends`; `node` takes it from Express. */
   readonly basePath?: string | undefined
   /**
    * The address of the connection, for servers without `incoming`. `authorize` gets the client's address here, if it is
@@ -52,7 +52,7 @@ export interface RequestContext {
 /** @returns null for an unknown caller. It must not read the body. */
 export type Authorize = (request: Request, context: RequestContext) => Access | null | Promise<Access | null>
 
-/** The user of a request that is answered without a sign-in. */
+/** The user of a request that needs no sign-in. */
 export const UNKNOWN_USER = '\0unknown'
 
 const owner = z.string().min(1).optional()
@@ -81,25 +81,27 @@ export function requirePermission({ role, submit = false }: Access, needed: Perm
 }
 
 /**
- * What `authorize` returned may be untyped. A scope of null or with a misspelt name must not mean access to everything.
+ * The result of `authorize` may be untyped. A scope that is null or has a misspelt name must not allow everything.
  *
  * @throws TypeError
  */
 export function checkAccess({ role, submit, scope, tasks }: Access): void {
   if (!isRole(role))
-    throw new TypeError(`authorize gave the role ${JSON.stringify(role)}: read, operate or admin is needed`)
+    throw new TypeError(
+      `authorize returned the role ${JSON.stringify(role)}; it must be read, operate or admin`,
+    )
   checkScope(scope)
   const mayWrite = role !== 'read' || submit === true
   if (scope !== undefined && mayWrite && tasks === undefined)
     throw new TypeError(
-      'authorize gave a scope that may write, and no tasks: name those that it may use, as in { role, scope, tasks }',
+      'authorize returned a scope that may write, but no tasks: name the tasks that it may use, as in { role, scope, tasks }',
     )
 }
 
 function checkScope(scope: unknown): void {
   if (scope === undefined || Scope.safeParse(scope).success) return
   throw new TypeError(
-    `authorize gave the scope ${shortened(JSON.stringify(scope) ?? typeof scope)}: { group, submitter } with a text for at least one of them is needed; omit it for access to everything`,
+    `authorize returned the scope ${shortened(JSON.stringify(scope) ?? typeof scope)}; it must be { group, submitter } with a text for at least one of them; omit it for access to everything`,
   )
 }
 
@@ -113,7 +115,7 @@ export function bearer(tokens: Readonly<Record<string, Access>>): Authorize {
     if (token.length < 16)
       throw new InvalidInputError(
         'tokens',
-        'a token needs at least 16 characters; make one with openssl rand -hex 32',
+        'a token needs at least 16 characters; create one with openssl rand -hex 32',
       )
     return { digest: digestOf(token), access }
   })
@@ -122,7 +124,7 @@ export function bearer(tokens: Readonly<Record<string, Access>>): Authorize {
     if (sent === undefined) return null
     const digest = digestOf(sent)
     let found: Access | null = null
-    // Compares all of them, so that the time reveals nothing.
+    // Compares all tokens, so that the time reveals nothing.
     for (const { digest: one, access } of known) if (timingSafeEqual(one, digest)) found = access
     return found
   }

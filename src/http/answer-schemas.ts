@@ -33,7 +33,7 @@ export const Schedule = z.strictObject({
   retryLimit: orNull(z.int()),
   markedBy: orNull(z.string()),
 })
-/** Used in rows of lists. */
+/** For rows of lists. */
 const truncated = z
   .partialRecord(z.enum(['args', 'result', 'progress', 'error', 'lastError']), z.int())
   .optional()
@@ -58,11 +58,11 @@ export const ListedSchedule = Schedule.extend({
 const paging = {
   total: orNull(z.int()).meta({
     description:
-      'On all pages; 1000: or more; null: unknown, because the search ended before it had found so many',
+      'On all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it had found so many',
   }),
   next: orNull(z.string()).meta({
     description:
-      '`after` for the next page; null at the end. A search may return fewer rows than the limit, even none, and a next page',
+      '`after` for the next page; null at the end. A search may return fewer rows than the limit, or none, and a next page',
   }),
 }
 export const SchedulePage = z.strictObject({ items: z.array(ListedSchedule), ...paging })
@@ -76,7 +76,7 @@ export const Job = z.strictObject({
   state,
   reason: orNull(z.string()),
   queue: orNull(z.string()).meta({
-    description: 'The external queue that it goes to; null: Kalends runs it',
+    description: 'The external queue that it goes to, or null if Kalends runs it',
   }),
   worker: orNull(z.string()),
   attempt: z.int(),
@@ -121,10 +121,10 @@ export const Attempts = list({
   }),
   worker: orNull(z.string()),
   startedAt: instant,
-  endedAt: orNull(instant).meta({ description: 'null: it is running' }),
+  endedAt: orNull(instant).meta({ description: 'null while it is running' }),
   outcome: orNull(z.enum(['success', 'failed', 'timeout', 'cancelled', 'released', 'snoozed', 'lost'])).meta({
     description:
-      'released: its worker stopped and gave the job back; snoozed: its handler asked to run again later; lost: its worker died; null: it is running',
+      'released: its worker stopped and gave the job back; snoozed: its handler asked to run again later; lost: its worker died; null while it is running',
   }),
   error: orNull(z.string()),
   truncated,
@@ -137,7 +137,7 @@ export const LogLines = list({
 })
 export const ScheduleCounts = z.strictObject({
   counts: z.partialRecord(status, z.int()),
-  isExact: z.boolean().meta({ description: 'False: some counts are larger' }),
+  isExact: z.boolean().meta({ description: 'False if some counts are larger' }),
 })
 export const JobCounts = z.strictObject({ counts: z.partialRecord(state, z.int()), isExact: z.boolean() })
 export const Failures = list({
@@ -146,7 +146,7 @@ export const Failures = list({
   tasks: names,
   lastJobId: z.string(),
   lastFinishedAt: orNull(instant),
-}).extend({ complete: z.boolean().meta({ description: 'False: there may be more' }) })
+}).extend({ complete: z.boolean().meta({ description: 'False if there may be more' }) })
 export const Tasks = list({
   name: z.string(),
   workers: z.int().meta({ description: 'Live workers that run it' }),
@@ -192,22 +192,24 @@ export const Load = z.strictObject({
   hours: z.array(z.strictObject({ hour: instant, planned: z.int(), ended: z.partialRecord(state, z.int()) })),
   schedules: z.int().meta({ description: 'Active schedules that were counted' }),
   plannedIsExact: z.boolean(),
-  endedIsComplete: z.boolean().meta({ description: 'False: the first hours are missing' }),
+  endedIsComplete: z.boolean().meta({ description: 'False if the first hours are missing' }),
 })
 export const Upcoming = list({ at: instant, scheduleId: z.string(), task: z.string() }).extend({
   from: instant,
   to: instant,
-  complete: z.boolean().meta({ description: 'False: there are more' }),
+  complete: z.boolean().meta({ description: 'False if there are more' }),
 })
 export const Me = z.strictObject({
   role: z.enum(['read', 'operate', 'admin']),
   submit: z
     .boolean()
     .meta({ description: 'Whether you may submit jobs, and run a schedule with other args' }),
-  tasks: orNull(names).meta({ description: 'The tasks that you may write; null: all but the built-in ones' }),
+  tasks: orNull(names).meta({
+    description: 'The tasks that you may write; null means all except the built-in ones',
+  }),
   user: orNull(z.string()),
   scope: z.strictObject({ group: orNull(z.string()), submitter: orNull(z.string()) }),
-  zone: z.string().meta({ description: 'Written into timers that name none' }),
+  zone: z.string().meta({ description: 'Added to timers that name no zone' }),
   now: instant,
 })
 const healthNotes = z.array(
@@ -215,11 +217,11 @@ const healthNotes = z.array(
 )
 export const Health = z.strictObject({
   ok: z.boolean().meta({ description: 'Whether it works' }),
-  live: z.boolean().meta({ description: 'False: it cannot recover without a restart' }),
+  live: z.boolean().meta({ description: 'False if it cannot recover without a restart' }),
   worker: orNull(z.string()).optional(),
   running: z.int().optional(),
   unwritten: z.int().optional().meta({ description: 'Finished runs whose result is not written yet' }),
-  locked: z.int().optional().meta({ description: 'Of those, how many wait for a locked row' }),
+  locked: z.int().optional().meta({ description: 'How many of these wait for a locked row' }),
   rejected: z.int().optional().meta({ description: 'Finished runs whose result the database rejects' }),
   clockAheadMs: orNull(z.number())
     .optional()
@@ -257,7 +259,7 @@ export const FreezePreview = z.strictObject({
     .array(z.strictObject({ at: instant, scheduleId: z.string(), task: z.string() }))
     .meta({ description: 'The first 1000; one-offs run when it ends' }),
   isComplete: z.boolean(),
-  jobs: orNull(z.int()).meta({ description: 'Jobs that wait now; 1000: or more; null: unknown' }),
+  jobs: orNull(z.int()).meta({ description: 'Jobs that wait now: 1000 means 1000 or more; null if unknown' }),
 })
 export const Findings = list({
   code: z.string(),

@@ -18,15 +18,15 @@ export const ScheduleInput = z.strictObject({
   firstRun: z
     .enum(['next', 'now', 'if-due'])
     .optional()
-    .meta({ description: 'When a new schedule runs first; default `next`' }),
+    .meta({ description: 'When a new schedule first runs; default `next`' }),
 })
-/** The fields that only GET has; nothing reads them. */
+/** The fields that only GET returns; PUT ignores them. */
 const state: object = Object.fromEntries(
   Object.keys(Schedule.shape)
     .filter((name) => !(name in ScheduleInput.shape))
     .map((name) => [
       name,
-      z.unknown().optional().meta({ description: 'Ignored: PUT takes what GET returns' }),
+      z.unknown().optional().meta({ description: 'Ignored: PUT accepts what GET returns' }),
     ]),
 )
 export const PutSchedule = z.strictObject({ ...ScheduleInput.shape, ...state })
@@ -48,7 +48,7 @@ export const FreezeTarget = z.strictObject({
   scheduleId: scheduleId.optional(),
   task: settings.task.unwrap().optional(),
   group: settings.group.unwrap().optional(),
-  all: z.boolean().optional().meta({ description: 'Everything; only without the others' }),
+  all: z.boolean().optional().meta({ description: 'Freeze everything; not together with the other fields' }),
   until: instantIn,
 })
 export const NewFreeze = FreezeTarget.extend({ reason })
@@ -59,7 +59,7 @@ export const NewJob = z.strictObject({
   ...settingsIn(JOB_SETTING_NAMES),
   task: settings.task.unwrap(),
   runAt: instantIn.optional(),
-  delay: span(0, LONGEST_DELAY_MS).optional().meta({ description: 'Instead of `runAt`: the time from now' }),
+  delay: span(0, LONGEST_DELAY_MS).optional().meta({ description: 'In place of `runAt`: the time from now' }),
 })
 
 export const JobsAction = z
@@ -67,9 +67,14 @@ export const JobsAction = z
     ids: z.array(jobId).min(1).max(1000).optional(),
     filter: z.strictObject(jobFilter).optional(),
     dryRun: z.boolean().optional().meta({ description: 'Only count the matching jobs' }),
-    limit: z.int().min(1).max(1000).optional().meta({ description: 'Most jobs of a filter; default 1000' }),
+    limit: z
+      .int()
+      .min(1)
+      .max(1000)
+      .optional()
+      .meta({ description: 'Maximum number of jobs of a filter; default 1000' }),
   })
   .refine(({ ids, filter }) => (ids === undefined) !== (filter === undefined), {
-    error: "either 'ids' or 'filter' is needed",
+    error: "must have either 'ids' or 'filter'",
     path: ['ids'],
   })

@@ -1,4 +1,4 @@
-/** Bodies are JSON with limits on size, depth and time, and all their numbers must be exact. */
+/** Bodies are JSON with limits on size, depth and time. All numbers must be exact. */
 import { Problem } from './problem.ts'
 
 export interface BodyLimits {
@@ -9,7 +9,7 @@ export interface BodyLimits {
 
 /**
  * @param turn  awaited before the complete body is decoded and parsed
- * @returns the parsed body; undefined when there is none
+ * @returns the parsed body, or undefined if there is none
  * @throws Problem 400, 408, 413, 415, 422
  */
 export async function readBody(
@@ -112,7 +112,7 @@ function checkTokens(text: string, most: number): void {
   }
 }
 
-/** Rejects whole numbers that a double would round, and infinite ones. JSON.parse rejects other invalid numbers. */
+/** Rejects integers that a double would round, and infinite ones. JSON.parse rejects other invalid numbers. */
 function checkNumber(token: string): void {
   const value = Number(token)
   const isWhole = !token.includes('.') && !token.includes('e') && !token.includes('E')
@@ -120,6 +120,6 @@ function checkNumber(token: string): void {
   throw new Problem(
     422,
     'INEXACT_NUMBER',
-    `The number ${token.slice(0, 40)} would not stay exact; send it as a string`,
+    `The number ${token.slice(0, 40)} would lose precision; send it as a string`,
   )
 }

@@ -1,12 +1,12 @@
 /**
- * Server-sent events: they say what to read again, not its content.
+ * Server-sent events: they name what to read again, without its content.
  *
- * Changes by this process are known at once. Changes by other processes and in SQL are found by one query a second,
- * which runs only while a client listens. A message only names topics: it is small, contains no secret, and missing one
- * does no harm. A client that reconnects (`Last-Event-ID`) may have missed any, so it gets all topics.
+ * Changes by this process are known at once. Changes by other processes and in SQL are found by one query per second,
+ * which runs only while a client listens. A message only names topics: it is small, contains no secrets, and can be
+ * missed without harm. A client that reconnects (`Last-Event-ID`) may have missed messages, so it gets all topics.
  *
- * Everything is limited: messages (two a second), connections (in total and of one user), the life of a connection (the
- * client reconnects and is authorized again), and what waits for a slow client (one message).
+ * Everything is limited: messages (two per second), connections (in total and per user), the life of a connection (the
+ * client reconnects and is authorized again), and waiting messages of a slow client (one).
  */
 import type { Kalends, ChangeTokens } from '../index.ts'
 import { checkKeys } from '../keys.ts'
@@ -17,9 +17,9 @@ const TOPICS: readonly Topic[] = ['schedules', 'jobs', 'workers']
 const SCOPED_TOPICS: readonly Topic[] = ['schedules', 'jobs']
 
 export interface ChangesOptions {
-  /** The most listeners at the same time; default 200. */
+  /** Maximum number of listeners at the same time; default 200. */
   readonly listeners?: number | undefined
-  /** The most listeners of one user, or of one address for users without a name; default 10. */
+  /** Maximum number of listeners of one user, or of one address for users without a name; default 10. */
   readonly perUser?: number | undefined
   /** How long a connection may last, in milliseconds; default 10 minutes. */
   readonly lifeMs?: number | undefined
@@ -51,7 +51,7 @@ export class Changes {
     this.#changed = watched(() => kalends.api.views.changeTokens())
   }
 
-  /** Called when this process has changed something. */
+  /** Called when this process changed something. */
   mark(topics: readonly Topic[]): void {
     for (const topic of topics) this.#marked.add(topic)
     if (this.#streams.size === 0 || this.#marked.size === 0 || this.#pause !== null) return
@@ -77,7 +77,7 @@ export class Changes {
     stream.send('retry: 2000\nid: 1\nevent: hello\ndata: {}')
     if (isReconnect) stream.notify(isScoped ? SCOPED_TOPICS : TOPICS)
     this.#stop ??= this.#start()
-    // Sends what was marked before anyone listened.
+    // Sends what was marked before the first listener.
     this.mark([])
     if (signal.aborted) stream.close()
     return stream.response
@@ -95,7 +95,7 @@ export class Changes {
     this.#stop = null
   }
 
-  /** @returns the function that stops it */
+  /** @returns a function that stops it */
   #start(): () => void {
     const on = (event: Parameters<Kalends['on']>[0], ...topics: Topic[]) =>
       this.#kalends.on(event, () => this.mark(topics))
@@ -152,14 +152,14 @@ function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topi
   return async () => {
     if (isReading) return []
     isReading = true
-    // The loops report an unavailable database, and the next call finds what has changed.
+    // The loops report an unavailable database, and the next call finds the changes.
     const now = await read().catch(() => null)
     isReading = false
     const before = known
     known = now ?? known
     if (before === null || now === null) return []
     const changed = TOPICS.filter((topic) => now[topic] !== before[topic])
-    // Databases store the time of a change in seconds, so a later change in the same second is found by the next call.
+    // Databases store the time of a change in seconds, so the next call finds a later change in the same second.
     const topics = [...changed, ...again]
     again = changed
     return topics

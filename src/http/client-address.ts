@@ -20,7 +20,7 @@ export class TrustedProxies {
       if (isIP(address) === 0 || rest.length > 0 || !(length <= bits))
         throw new InvalidInputError(
           'trustedProxies',
-          `an address or a CIDR range such as '10.0.0.0/8' is needed, not ${JSON.stringify(range)}`,
+          `must be an address or a CIDR range such as '10.0.0.0/8', got ${JSON.stringify(range)}`,
         )
       this.#proxies.addSubnet(address, length, familyOf(address))
     }
@@ -33,10 +33,10 @@ export class TrustedProxies {
   }
 
   /**
-   * The client's address: that of the connection, or if a trusted proxy has opened it, the right-most address of
+   * The client's address: that of the connection, or if a trusted proxy opened it, the right-most address of
    * `X-Forwarded-For` that is not a trusted proxy. The client itself may have written the addresses to the left of it.
    *
-   * @param connection  the address of the other end of the connection; null: unknown, for example a Unix socket
+   * @param connection  the address of the other end of the connection, or null if unknown, for example a Unix socket
    */
   clientOf(connection: string | null, headers: Headers): string | null {
     let client = connection === null ? null : plainAddress(connection)
@@ -51,7 +51,7 @@ export class TrustedProxies {
   }
 }
 
-/** Whether a proxy has forwarded this request. */
+/** Whether a proxy forwarded this request. */
 export function isForwarded(headers: Headers): boolean {
   return [...headers.keys()].some((name) => FORWARDING.test(name))
 }
@@ -75,7 +75,7 @@ export function clientKey(address: string): string {
 }
 
 /**
- * Removes brackets, port, zone, and the IPv6 form of an IPv4 address; null: not an address.
+ * Removes brackets, port, zone, and the IPv6 form of an IPv4 address. Null if it is not an address.
  *
  * @param text  as sockets and proxies write it: `::ffff:10.0.0.1`, `[::1]:4040`, `10.0.0.1:4040`, `fe80::1%eth0`
  */

@@ -12,12 +12,13 @@ const NAMED: Readonly<Record<string, z.ZodType>> = { ...bodies, ...answers }
 const PROBLEMS: Readonly<Record<string, string>> = {
   '400': 'The request cannot be parsed, or is not possible in this state',
   '401': 'Not signed in',
-  '403': 'The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page',
+  '403':
+    'The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page',
   '404': 'It does not exist, or belongs to another owner',
   '409': 'It conflicts with the current state, such as a job that has not finished',
   '413': 'The body is too large',
   '415': 'The body is not JSON',
-  '422': 'A field is wrong',
+  '422': 'A field is invalid',
   '429': 'Too many sign-ins from this address have failed',
   '503': 'The database is unavailable',
 }
@@ -37,7 +38,7 @@ export function openApiDocument(operations: readonly Operation[], base: string):
       title: 'Kalends',
       version: '1',
       description:
-        "Schedules and jobs of an application's own SQL database. Instants are RFC 3339 in UTC. Time spans are milliseconds. Unknown fields are refused. Every error is a problem (RFC 9457) that names the field and says what to do.",
+        "Schedules and jobs of an application's own SQL database. Instants are RFC 3339 in UTC. Time spans are milliseconds. Unknown fields are rejected. Every error is a problem (RFC 9457) that names the field and explains what to do.",
     },
     servers: [{ url: base === '/' ? '/' : base.replace(/\/$/, '') }],
     security: [{ bearer: [] }],
@@ -75,7 +76,7 @@ function operationObject(one: Operation): Json {
   }
 }
 
-/** Its own responses, and the problems that an operation of its kind may return. */
+/** The operation's own responses, and the problems that operations of its kind may return. */
 function responsesOf({ method, permission, params, body, answers }: Operation): Json {
   const fits = (status: string) =>
     permission === null

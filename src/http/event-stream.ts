@@ -2,13 +2,13 @@
 
 export type Topic = 'schedules' | 'jobs' | 'workers'
 
-/** The most messages that may wait in a connection. */
-const MOST_WAITING = 8
+/** Maximum number of messages that may wait in a connection. */
+const MAX_WAITING = 8
 /** A client that reads nothing for this long is disconnected. */
 const STUCK_MS = 30_000
 
 export interface Listener {
-  /** The user whose connections are counted together; null: unknown. */
+  /** The user whose connections are counted together, or null if unknown. */
   readonly user: string | null
   /** The caller sees only the rows of one owner. */
   readonly isScoped: boolean
@@ -24,7 +24,7 @@ export class EventStream {
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null
   #stuckSince: number | null = null
 
-  /** @param onEnd  called once the connection is closed, by either side */
+  /** @param onEnd  called once when either side closes the connection */
   constructor(listener: Listener, signal: AbortSignal, lifeMs: number, onEnd: (stream: EventStream) => void) {
     const close = () => this.close()
     const life = setTimeout(close, lifeMs).unref()
@@ -42,7 +42,7 @@ export class EventStream {
         },
         cancel: () => this.#end(),
       },
-      { highWaterMark: MOST_WAITING },
+      { highWaterMark: MAX_WAITING },
     )
     this.listener = listener
     this.response = new Response(body, {
@@ -50,7 +50,7 @@ export class EventStream {
     })
   }
 
-  /** Sends these topics, together with those that wait. */
+  /** Sends these topics together with the waiting ones. */
   notify(topics: readonly Topic[]): void {
     for (const topic of topics) this.#pending.add(topic)
     if (this.#pending.size === 0) return

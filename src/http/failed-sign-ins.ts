@@ -2,8 +2,8 @@
  * Slows down guesses of tokens and passwords. The response to a failed sign-in is delayed, longer with each failure
  * from the same address; other responses are never delayed. An attempt from an address with failures takes one of its
  * 50 tries, and an accepted one gives it back. Each address regains one try per second; while it has none, its attempts
- * are refused unchecked. So an address can guess once per second, and a user with the right token can sign in there
- * again within a second after the guesses end. Other addresses are not affected.
+ * are refused unchecked. So an address can guess once per second, and a user with the right token can sign in from
+ * there within a second after the guesses end. Other addresses are not affected.
  */
 import { clientKey } from './client-address.ts'
 import { Problem } from './problem.ts'
@@ -11,7 +11,7 @@ import { Problem } from './problem.ts'
 export const SIGN_IN_LIMITS = {
   firstDelayMs: 100,
   longestDelayMs: 10_000,
-  /** The most delayed responses of all addresses; beyond them, a failed sign-in is answered at once. */
+  /** Maximum number of delayed responses of all addresses; beyond that, a failed sign-in gets an immediate response. */
   delayed: 500,
   tries: 50,
   /** How long it takes to regain a try. */
@@ -53,7 +53,7 @@ export class FailedSignIns {
 
   /**
    * @param check  returns null if the sign-in is rejected
-   * @param waits  whether the result of a rejected one is delayed
+   * @param waits  whether the result of a rejected sign-in is delayed
    * @throws Problem 429 when it must not be checked now
    */
   async check<Found>(
@@ -62,7 +62,7 @@ export class FailedSignIns {
     waits: boolean,
   ): Promise<Found | null> {
     const key = clientKey(address)
-    // While an address has no failure, any number of its attempts is checked at the same time.
+    // While an address has no failures, any number of its attempts is checked at the same time.
     const { tries } = this.#limits
     const before = this.#known(key) ?? { count: 0, last: 0, tries, countedAt: performance.now() }
     if (before.tries < 1) throw tooMany()
@@ -85,7 +85,7 @@ export class FailedSignIns {
     for (const end of this.#delays) end()
   }
 
-  /** The failures of a client, with the tries that it has now. */
+  /** The failures of a client, with its current tries. */
   #known(key: string): Failures | null {
     const { forgetMs, tries, tryMs } = this.#limits
     const failures = this.#failures.get(key)

@@ -15,14 +15,14 @@ import {
 
 const DAY_ONE = 0
 const LAST_DAY = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
-const INSTANT = "an instant in UTC is needed, such as '2026-03-27T09:00:00Z'"
+const INSTANT = "must be an instant in UTC, such as '2026-03-27T09:00:00Z'"
 
 /** An instant in a request. */
 export const instantIn = z.iso
   .datetime({ error: INSTANT })
   .transform((text) => new Date(text))
   .refine((date) => date.getTime() >= DAY_ONE && date.getTime() <= LAST_DAY, {
-    error: 'an instant from 1970 to 9999 is needed',
+    error: 'must be an instant from 1970 to 9999',
   })
 /** An instant in a response: a `Date` becomes text. */
 export const instant = z.iso.datetime().meta({ description: 'RFC 3339, in UTC' })
@@ -31,22 +31,22 @@ export const instant = z.iso.datetime().meta({ description: 'RFC 3339, in UTC' }
 export const text = (most: number, least = 0) =>
   z
     .string()
-    .min(least, { error: least === 1 ? 'a text is needed, not an empty one' : undefined })
-    // Not max, which counts an emoji as two.
-    .refine((value) => isUpTo(value, most), { error: `at most ${most} characters can be stored` })
+    .min(least, { error: least === 1 ? 'must not be empty' : undefined })
+    // Not `max`, which counts an emoji as two characters.
+    .refine((value) => isUpTo(value, most), { error: `must have at most ${most} characters` })
     .refine((value) => !value.includes('\0') && value.isWellFormed(), {
-      error: 'a text without NUL and without lone surrogates is needed',
+      error: 'must be a string without NUL and without lone surrogates',
     })
     .meta({ maxLength: most })
 
 /** A URL cannot contain these ids, because they have a special meaning in a path. */
 const addressable = (most: number) =>
   text(most, 1).refine((id) => id !== '.' && id !== '..', {
-    error: 'an id that a URL can contain is needed, neither . nor ..',
+    error: 'must be an id that a URL can contain, not . or ..',
   })
 
 export const scheduleId = addressable(NAME_LIMIT).meta({
-  description: `Of your choosing, 1 to ${NAME_LIMIT} characters`,
+  description: `An id of your choice, 1 to ${NAME_LIMIT} characters`,
 })
 export const jobId = addressable(NAME_LIMIT).meta({ description: `1 to ${NAME_LIMIT} ASCII characters` })
 export const status = z.enum(STATUSES)
@@ -62,7 +62,7 @@ export const state = z.enum([
 ])
 export const anyJson = z.unknown().meta({ description: 'Any JSON' })
 
-/** The settings that a caller sends. The types of task and args are not known here. */
+/** The settings that a caller sends. The types of task and args are unknown here. */
 type Given = Omit<SettingOptions, 'timer'> & {
   readonly timer?: string
   readonly task?: string
@@ -95,7 +95,7 @@ export function settingsOut(names: readonly SettingName[]): Readonly<Record<stri
 /** @param least  milliseconds, as `most` */
 export const span = (least: number, most: number) =>
   z.union([z.int().min(least).max(most), text(100, 1)], {
-    error: "milliseconds, or a time span such as '10min', are needed",
+    error: "must be milliseconds, or a time span such as '10min'",
   })
 
 function valueIn(setting: Setting): z.ZodType {

@@ -1,4 +1,4 @@
-/** Freezes: stops of schedules, tasks and groups until a given time. They reach across owners. */
+/** Freezes: stops of schedules, tasks and groups until a given time. They affect all owners. */
 import { z } from 'zod'
 import * as answers from './answer-schemas.ts'
 import * as bodies from './body-schemas.ts'
@@ -12,7 +12,7 @@ const one = { description: 'The freeze', schema: answers.Freeze }
 
 export const freezeOperations: readonly Operation[] = [
   operation('listFreezes', 'GET', PATH, 'read', {
-    summary: 'List the freezes that are in force',
+    summary: 'List the freezes in force',
     unscoped: true,
     answers: { 200: { description: 'Freezes', schema: answers.Freezes } },
     run: async ({ kalends }) => ok({ items: await kalends.api.freezes.list() }),
@@ -20,7 +20,7 @@ export const freezeOperations: readonly Operation[] = [
   operation('freeze', 'POST', PATH, 'admin', {
     summary: 'Stop a schedule, a task, a group or everything until a given time',
     description:
-      'It applies to what matches everything that it names. Jobs and retries wait; slots are skipped with the reason `frozen`.',
+      'It applies to everything that matches all fields. Jobs and retries wait; slots are skipped with the reason `frozen`.',
     unscoped: true,
     body: bodies.NewFreeze,
     answers: { 201: one },

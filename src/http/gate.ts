@@ -17,28 +17,25 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 export class Gate {
   readonly #authorize: Authorize | null
   readonly #open: Role | null
-  /** Null: any. */
+  /** Null means any. */
   readonly #hosts: ReadonlySet<string> | null
   readonly #origins: ReadonlySet<string>
   readonly #proxies: TrustedProxies
   readonly #failedSignIns = new FailedSignIns()
   readonly #logger: Logger
-  /** The warnings that were already logged: once is enough. */
+  /** The warnings that were already logged; each is logged once. */
   readonly #warned = new Set<string>()
 
   /** @throws InvalidInputError */
   constructor({ authorize, open, hosts, origins = [], trustedProxies = [] }: HttpOptions, logger: Logger) {
     if (authorize !== undefined && typeof authorize !== 'function')
-      throw new InvalidInputError('authorize', 'a function (request) => ({ role }) | null is needed')
+      throw new InvalidInputError('authorize', 'must be a function (request) => ({ role }) | null')
     if (open !== undefined && !isRole(open))
-      throw new InvalidInputError(
-        'open',
-        `'read', 'operate' or 'admin' is needed, not ${JSON.stringify(open)}`,
-      )
+      throw new InvalidInputError('open', `must be 'read', 'operate' or 'admin', got ${JSON.stringify(open)}`)
     if (authorize === undefined && open !== undefined && trustedProxies.length > 0)
       throw new InvalidInputError(
         'trustedProxies',
-        "an API that is 'open' never answers through a proxy; use 'authorize' instead of 'open'",
+        "an 'open' API never responds through a proxy; use 'authorize' instead of 'open'",
       )
     this.#proxies = new TrustedProxies(trustedProxies)
     this.#logger = logger
@@ -83,10 +80,10 @@ export class Gate {
       throw new Problem(
         421,
         'UNKNOWN_HOST',
-        `This server does not answer for the host '${shortened(host)}'; name it in the option 'hosts'`,
+        `This server does not respond to the host '${shortened(host)}'; name it in the option 'hosts'`,
       )
     if (this.#open === null || this.#authorize !== null) return
-    // Proxies that add no header, such as nginx with its defaults, speak HTTP/1.0.
+    // Proxies that add no header, such as nginx with its defaults, use HTTP/1.0.
     if (!isForwarded(request.headers) && incoming?.httpVersion !== '1.0') return
     throw new Problem(
       403,
@@ -95,7 +92,7 @@ export class Gate {
     )
   }
 
-  /** Refuses writes that a page of another site has made a browser send. @throws Problem 403 */
+  /** Rejects writes that a page of another site made a browser send. @throws Problem 403 */
   checkOrigin(request: Request): void {
     const origin = request.headers.get('origin')
     if (origin !== null) {
@@ -174,6 +171,6 @@ function originOf(origin: string): string {
   if (URL.canParse(origin) && new URL(origin).origin === origin) return origin
   throw new InvalidInputError(
     'origins',
-    `an origin such as 'https://app.example' is needed, not ${JSON.stringify(origin)}`,
+    `must be an origin such as 'https://app.example', got ${JSON.stringify(origin)}`,
   )
 }

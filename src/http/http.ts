@@ -80,10 +80,7 @@ export function http(kalends: Kalends, options: HttpOptions = {}): HttpHandler {
 function serviceOf(kalends: Kalends, options: HttpOptions): Service {
   const { bodyLimit = DEFAULT_BODY_LIMIT } = options
   if (!Number.isInteger(bodyLimit) || bodyLimit < 1000)
-    throw new InvalidInputError(
-      'bodyLimit',
-      `a whole number of bytes from 1000 on is needed, not ${bodyLimit}`,
-    )
+    throw new InvalidInputError('bodyLimit', `must be an integer of at least 1000 bytes, got ${bodyLimit}`)
   const logger = options.logger === undefined ? kalends.logger : harmless(options.logger)
   return {
     kalends,
@@ -100,10 +97,10 @@ function serviceOf(kalends: Kalends, options: HttpOptions): Service {
 
 /**
  * Spreads the long synchronous work of many requests over turns of the event loop. If a hundred requests were parsed in
- * one turn, every timer and every response of the database would wait for all of them. A schedule needs about twelve
- * responses for one submission.
+ * one turn, every timer and every response of the database would wait for all of them. One submission of a schedule
+ * needs about twelve responses.
  *
- * @returns a function that resolves in a turn in which it resolves for no other caller, in the order of the calls
+ * @returns a function that resolves for one caller per turn, in the order of the calls
  */
 function onePerTurn(): () => Promise<void> {
   let last: Promise<void> = Promise.resolve()
@@ -138,7 +135,7 @@ function unknownPath(path = '', method = ''): Problem {
   )
   const allow = [...new Set(existing.map((one) => one.method))].join(', ')
   if (allow === '') return new Problem(404, 'UNKNOWN_PATH', 'Unknown path; see /api/v1/openapi.json')
-  return new Problem(405, 'METHOD_NOT_ALLOWED', `${shortened(method)} is not possible here; ${allow} is`, {
+  return new Problem(405, 'METHOD_NOT_ALLOWED', `${shortened(method)} is not allowed here; use ${allow}`, {
     headers: { allow },
   })
 }

@@ -13,7 +13,7 @@ import * as queries from './query-schemas.ts'
 const { JobParams } = queries
 const PATH = '/api/v1/jobs'
 const ONE = `${PATH}/{id}`
-const MOST_AT_ONCE = 1000
+const MAX_AT_ONCE = 1000
 
 const ACTIONS = {
   cancel: {
@@ -45,7 +45,7 @@ export const jobOperations: readonly Operation[] = [
   }),
   operation('submitJob', 'POST', PATH, 'submit', {
     summary: 'Submit a job without a schedule',
-    description: 'A request with an id of your choosing can be repeated: the job is submitted once.',
+    description: 'A request with an id of your choice can be repeated: the job is submitted once.',
     body: bodies.NewJob,
     answers: {
       200: { description: 'The same job already exists', schema: answers.SubmittedJob },
@@ -82,7 +82,7 @@ export const jobOperations: readonly Operation[] = [
     },
   }),
   operation('jobLogs', 'GET', `${ONE}/logs`, 'read', {
-    summary: 'List what its attempts have logged, in order',
+    summary: 'List the log lines of its attempts, in order',
     description: 'To follow the log, repeat the request with the id of the last line in `after`.',
     params: JobParams,
     query: queries.LogsQuery,
@@ -98,7 +98,7 @@ export const jobOperations: readonly Operation[] = [
       params: JobParams,
       answers: {
         200: {
-          description: 'The job as it is now; still `running` if its worker was asked to stop it',
+          description: 'The job after the request; still `running` if its worker was asked to stop it',
           schema: answers.Job,
         },
       },
@@ -132,7 +132,7 @@ async function submitted({
     return { job: await existing(reach.jobs, made), isNew: true }
   } catch (error) {
     if (!(error instanceof ConflictError) || id === undefined) throw error
-    // The same request was sent twice at the same time.
+    // The same request was sent twice concurrently.
     const there = await reach.jobs.get(id)
     if (there === null || !isSame(there)) throw error
     return { job: there, isNew: false }
@@ -155,7 +155,7 @@ async function actOnMany(
   call: Call<unknown, unknown, typeof bodies.JobsAction._output>,
   action: Action,
 ): Promise<typeof answers.JobsActionAnswer._output> {
-  const { ids, filter = {}, dryRun, limit = MOST_AT_ONCE } = call.body
+  const { ids, filter = {}, dryRun, limit = MAX_AT_ONCE } = call.body
   if (ids === undefined) checkSearch(filter, call, 'filter.')
   const which = ids === undefined ? { filter } : { ids }
   const { refused, ...result } = await call.reach.jobs[`${action}Many`](which, {

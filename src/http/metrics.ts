@@ -3,7 +3,7 @@ import type { Kalends } from '../index.ts'
 import { collectMetrics } from '../telemetry/metrics.ts'
 import { Problem } from './problem.ts'
 
-/** What serves metrics: a registry of prom-client. */
+/** The source of metrics: a registry of prom-client. */
 export interface MetricsRegistry {
   readonly contentType: string
   metrics(): Promise<string>
@@ -18,7 +18,7 @@ export function metricsOf(kalends: Kalends, given: MetricsRegistry | undefined):
       throw new Problem(
         501,
         'NO_METRICS',
-        'Metrics need the package prom-client beside kalends: npm install prom-client',
+        'Metrics need the package prom-client in addition to kalends: npm install prom-client',
       )
     return new Response(await found.metrics(), { headers: { 'content-type': found.contentType } })
   }

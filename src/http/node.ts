@@ -33,7 +33,7 @@ export function node(handler: HttpHandler): (request: IncomingMessage, response:
   }
 }
 
-/** @returns undefined if no framework has removed anything from the URL */
+/** @returns undefined if no framework removed anything from the URL */
 function mountPointOf({ baseUrl, originalUrl, url }: Incoming): string | undefined {
   // Express reports the mount point, even one with parameters. Connect only removes it.
   if (baseUrl !== undefined) return baseUrl

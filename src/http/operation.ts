@@ -9,7 +9,7 @@ import type { WriteLog } from './write-log.ts'
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export type Redaction = Kalends['redaction']
-/** A row, whose values may be secret. */
+/** A row whose values may be secret. */
 export type Payload = Parameters<Redaction['secretsOf']>[0]
 
 /** The input and the environment of an operation. */
@@ -35,7 +35,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
 
 export interface Answer {
   readonly status: number
-  /** The JSON body; undefined: none. */
+  /** The JSON body, or undefined if there is none. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -68,11 +68,11 @@ export interface Operation extends Description {
   readonly method: Method
   /** `/api/v1/schedules/{id}` */
   readonly path: string
-  /** Null: any caller, even without a sign-in. */
+  /** Null means any caller, even without a sign-in. */
   readonly permission: Permission | null
   readonly params: z.ZodObject
   readonly query: z.ZodObject
-  /** Null: no body. */
+  /** Null means no body. */
   readonly body: z.ZodType | null
   readonly run: (call: Call) => Promise<Answer | Response>
 }
@@ -99,7 +99,7 @@ export function operation<
   },
 ): Operation {
   const { params = Nothing, query = Nothing, body = null, run, ...rest } = definition
-  // The input was parsed by these very schemas.
+  // These schemas parsed the input.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { ...rest, id, method, path, permission, params, query, body, run: run as Operation['run'] }
 }

@@ -27,7 +27,7 @@ export const operations: readonly Operation[] = [
   operation('getLiveness', 'GET', '/health/live', null, {
     summary: 'Whether this process can recover without a restart',
     description:
-      'For liveness probes: an unavailable database is no reason to restart the process, a loop that hangs is.',
+      'For liveness probes: an unavailable database is not a reason to restart the process, but a stuck loop is.',
     answers: {
       200: { description: 'It can', schema: answers.Health },
       503: { description: 'It needs a restart' },

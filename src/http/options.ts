@@ -6,8 +6,8 @@ import type { MetricsRegistry } from './metrics.ts'
 
 export interface HttpOptions {
   /**
-   * Returns who the caller is and what they may do; null: unknown. Without it every request is refused, unless `open`
-   * is set. It must not read the body.
+   * Returns who the caller is and what they may do, or null if unknown. Without it, every request is rejected, unless
+   * `open` is set. It must not read the body.
    */
   readonly authorize?: Authorize | undefined
   /**
@@ -32,7 +32,7 @@ export interface HttpOptions {
    */
   readonly trustedProxies?: readonly string[] | undefined
   /**
-   * The mount point, such as `/kalends`. Other paths are not found. Default: where Express has mounted `node(handler)`,
+   * The mount point, such as `/kalends`. Other paths are not found. Default: where Express mounted `node(handler)`,
    * otherwise the root.
    */
   readonly basePath?: string | undefined
@@ -47,7 +47,7 @@ export interface HttpOptions {
   readonly page?: boolean | undefined
 }
 
-/** What is about to be written. Ids are those that the caller knows. */
+/** What is about to be written. Ids are the ones that the caller uses. */
 export interface Subject {
   readonly task: string
   readonly scheduleId?: string | null

@@ -36,7 +36,7 @@ interface File {
 }
 
 export class WebPage {
-  /** null: the sources run without a build of the page. */
+  /** Null if the sources run without a build of the page. */
   readonly #html = PAGE['index.html'] ?? null
   readonly #files = new Map<string, File>()
 
@@ -79,7 +79,7 @@ export class WebPage {
     })
   }
 
-  /** For curl and other programs that do not ask for HTML. */
+  /** For curl and other programs that do not request HTML. */
   #hint(base: string): Response {
     const text = `This is Kalends. Open this address in a browser for its web page.\nThe REST API: ${base}/api/v1/schedules; its description: ${base}/api/v1/openapi.json\n`
     return new Response(text, { headers: { 'content-type': 'text/plain; charset=utf-8' } })

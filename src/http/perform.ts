@@ -27,7 +27,7 @@ export interface Service {
   readonly turn: () => Promise<void>
 }
 
-/** A request, with what is known about it so far. */
+/** A request and what is known about it so far. */
 export interface Entry {
   readonly request: Request
   readonly url: URL
@@ -87,7 +87,8 @@ async function callerOf(one: Operation, entry: Entry, { gate, logger }: Service)
     return await gate.access(entry.request, entry.context, needsSignIn)
   } catch (error) {
     if (needsSignIn) throw error
-    // A probe is answered at once, but its credentials count like any others, so it cannot be used to guess them.
+    // A probe gets an immediate response, but its credentials count like any others, so it cannot be used to guess
+    // them.
     if (error instanceof Problem && error.status === 401) logRefused(error, entry, logger)
     return { role: 'read', user: UNKNOWN_USER }
   }
@@ -97,7 +98,7 @@ async function bodyOf({ body }: Operation, request: Request, { limits, turn }: S
   if (body === null) return undefined
   const given = await readBody(request, limits, turn)
   if (given === undefined && !(body instanceof z.ZodOptional))
-    throw new Problem(400, 'NO_BODY', 'A JSON object is needed as the body')
+    throw new Problem(400, 'NO_BODY', 'The body must be a JSON object')
   return parsed(body, given)
 }
 
@@ -121,7 +122,7 @@ function parsed(schema: z.ZodType, value: unknown): unknown {
   return result.data
 }
 
-/** The response to a failed request. The log gives the cause if it is internal or a caller was refused. */
+/** The response to a failed request. The log contains the cause if it is internal or a caller was rejected. */
 export function refusal(error: unknown, entry: Entry, logger: Logger): Response {
   const problem = problemOf(error)
   if (problem === null) {

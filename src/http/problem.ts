@@ -28,7 +28,7 @@ const STATUSES: Readonly<Record<string, number>> = {
 }
 
 /** The response to a body must not be larger than the body. */
-const MOST_ERRORS = 20
+const MAX_ERRORS = 20
 const LONGEST_FIELD = 200
 const LONGEST_DETAIL = 1000
 
@@ -65,7 +65,7 @@ export class Problem extends Error {
   }
 }
 
-/** One field is wrong. */
+/** One field is invalid. */
 export function invalidField(field: string, detail: string): Problem {
   return new Problem(422, 'INVALID_INPUT', `${field}: ${detail}`, { errors: [{ field, detail }] })
 }
@@ -73,7 +73,7 @@ export function invalidField(field: string, detail: string): Problem {
 /** What the schemas reject in a body or a query. */
 export function invalidInput(error: z.ZodError): Problem {
   const all = error.issues.flatMap(errorsOf)
-  const errors = all.slice(0, MOST_ERRORS)
+  const errors = all.slice(0, MAX_ERRORS)
   const details = errors.map(({ field, detail }) => `${field === '' ? 'body' : field}: ${detail}`)
   const more = all.length - errors.length
   const detail = `${shortened(details.join('; '), LONGEST_DETAIL)}${more === 0 ? '' : `; and ${more} more errors`}`
@@ -92,13 +92,13 @@ function errorsOf(issue: z.core.$ZodIssue): FieldError[] {
   ]
 }
 
-/** The API leaves out the prefix that tells the errors of Kalends from those of other packages. */
+/** The API omits the prefix that distinguishes the errors of Kalends from those of other packages. */
 export function codeOf<Code extends string>({ code }: { readonly code: `KALENDS_${Code}` }): Code {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is left of the type
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rest of the type
   return code.slice('KALENDS_'.length) as Code
 }
 
-/** The problem for anything that was thrown; null: an internal error. */
+/** The problem for anything that was thrown, or null for an internal error. */
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error
   if (error instanceof InvalidInputError) {

@@ -15,15 +15,15 @@ export const jobFilter = {
   scheduleId: scheduleId.optional(),
   worker: text(255, 1).optional().meta({ description: 'The worker that runs it now' }),
   id: jobId.optional().meta({ description: 'The start of the id' }),
-  error: text(500, 1).optional().meta({ description: 'Part of the error, in any case' }),
-  args: text(500, 1).optional().meta({ description: 'Part of the stored args, in any case' }),
+  error: text(500, 1).optional().meta({ description: 'Part of the error; case-insensitive' }),
+  args: text(500, 1).optional().meta({ description: 'Part of the stored args; case-insensitive' }),
   finishedFrom: instantIn.optional(),
   finishedTo: instantIn.optional(),
 }
 
 /** Values in a query are text. */
 const whole = (least: number, most: number) => {
-  const error = `a whole number from ${least} to ${most} is needed`
+  const error = `must be an integer between ${least} and ${most}`
   return z.coerce.number({ error }).int({ error }).min(least).max(most).optional()
 }
 const limit = whole(1, 1000)
@@ -44,16 +44,16 @@ const scheduleFilter = {
   declaredBy: text(NAME_LIMIT, 1).optional(),
   text: text(NAME_LIMIT, 1)
     .optional()
-    .meta({ description: 'Part of the id, summary, subject or task, in any case' }),
+    .meta({ description: 'Part of the id, summary, subject or task; case-insensitive' }),
 }
 export const SchedulesQuery = z.strictObject({
   ...scheduleFilter,
   order: z
     .enum(['id', 'nextRunAt'])
     .optional()
-    .meta({ description: '`nextRunAt`: earliest next run first, and last schedules that have none' }),
+    .meta({ description: '`nextRunAt`: earliest next run first; schedules without a next run come last' }),
   runs: whole(1, 50).meta({
-    description: 'Include this many recent runs of each schedule; limit is at most 200 then',
+    description: 'Include this many recent runs of each schedule; limit is then at most 200',
   }),
   ...paging,
 })
@@ -68,7 +68,7 @@ export const CheckQuery = z.strictObject({
   timer: z.string().max(2000),
   zone: text(100, 1)
     .optional()
-    .meta({ description: "Written into a timer that names none; default: the server's" }),
+    .meta({ description: "Added to a timer that names no zone; default: the server's zone" }),
   after: instantIn.optional(),
   anchor: instantIn
     .optional()

@@ -4,7 +4,7 @@ import { invalidField, Problem, shortened } from './problem.ts'
 
 const LONGEST_PATH = 8192
 const LONGEST_QUERY = 16_384
-const MOST_PARAMETERS = 100
+const MAX_PARAMETERS = 100
 const LONGEST_HEADER = 8192
 /** The headers that the API reads. The server limits those that `authorize` reads, such as cookies. */
 const READ_HEADERS = [
@@ -32,7 +32,7 @@ export function checkSize({ pathname, search }: URL, headers: Headers): void {
     throw new Problem(
       414,
       'URL_TOO_LONG',
-      `A path may have ${LONGEST_PATH} characters and a query ${LONGEST_QUERY}, not ${pathname.length} and ${query}`,
+      `A path may have ${LONGEST_PATH} characters and a query ${LONGEST_QUERY}, got ${pathname.length} and ${query}`,
     )
   for (const name of READ_HEADERS) {
     const { length } = headers.get(name) ?? ''
@@ -40,7 +40,7 @@ export function checkSize({ pathname, search }: URL, headers: Headers): void {
       throw new Problem(
         431,
         'HEADER_TOO_LONG',
-        `The header ${name} may have ${LONGEST_HEADER} characters, not ${length}`,
+        `The header ${name} may have ${LONGEST_HEADER} characters, got ${length}`,
       )
   }
 }
@@ -49,8 +49,8 @@ export function checkSize({ pathname, search }: URL, headers: Headers): void {
 const DOT_STEP = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i
 
 /**
- * The path below the mount point, empty or starting with a slash; null: not below it. A path with the steps `.` or `..`
- * is below none: `URL` resolves them, but a proxy that decides by the start of a path may not.
+ * The path below the mount point, empty or starting with a slash, or null if the URL is not below it. A path with the
+ * steps `.` or `..` is never below it: `URL` resolves them, but a proxy that checks the start of a path may not.
  *
  * @param sent  the URL as the client sent it, if that is known
  */
@@ -69,12 +69,12 @@ export function withoutSlashes(path: string): string {
   return end === 0 ? '/' : path.slice(0, end)
 }
 
-/** @returns without a trailing slash @throws InvalidInputError */
+/** @returns the path without a trailing slash @throws InvalidInputError */
 export function checkedBasePath(basePath: string): string {
   if (typeof basePath !== 'string' || !basePath.isWellFormed() || /[?#\\]/.test(basePath))
     throw new InvalidInputError(
       'basePath',
-      `a path such as '/kalends' is needed, not ${JSON.stringify(basePath)}`,
+      `must be a path such as '/kalends', got ${JSON.stringify(basePath)}`,
     )
   const steps = basePath.split('/').filter((step) => step !== '')
   // In the same form as the paths of requests.
@@ -86,9 +86,13 @@ export function checkedBasePath(basePath: string): string {
 export function queryOf({ searchParams }: URL): Record<string, string> {
   const query = new Map<string, string>()
   for (const [name, value] of searchParams) {
-    if (query.has(name)) throw invalidField(shortened(name), 'it is given twice')
-    if (query.size === MOST_PARAMETERS)
-      throw new Problem(422, 'INVALID_INPUT', `A query may have ${MOST_PARAMETERS} parameters; this has more`)
+    if (query.has(name)) throw invalidField(shortened(name), 'must be given only once')
+    if (query.size === MAX_PARAMETERS)
+      throw new Problem(
+        422,
+        'INVALID_INPUT',
+        `A query may have at most ${MAX_PARAMETERS} parameters; this one has more`,
+      )
     query.set(name, value)
   }
   return Object.fromEntries(query)

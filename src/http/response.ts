@@ -1,4 +1,4 @@
-/** Responses: JSON, compressed if it is large, with headers that stop browsers from doing anything else with them. */
+/** Responses: JSON, compressed if large, with headers that stop browsers from any other use of them. */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { parseAccept } from 'hono/utils/accept'
@@ -13,7 +13,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 }
-/** A shorter response fits into one packet anyway. */
+/** Shorter responses fit into one packet anyway. */
 const SHORTEST_COMPRESSED = 1024
 const gzipped = promisify(gzip)
 

@@ -6,14 +6,15 @@ import { invalidField } from './problem.ts'
 import { shownSchedule } from './shown.ts'
 
 /** How often a change is retried after a concurrent edit. */
-const MOST_TRIES = 3
+const MAX_TRIES = 3
 
 type Edit<Result, Before = Schedule> = (before: Before, options: IfVersion) => Promise<Result>
 type ScheduleCall = Call<{ readonly id: string }>
 
 /**
- * Changes a schedule based on the version that was read: `If-Match` and the hook refer to this version, and the restored
- * secrets belong to it. Versions for `If-Match` leave out secrets, so the write requires the whole row as it was read.
+ * Changes a schedule based on the version that was read: `If-Match` and the hook refer to this version, and the
+ * restored secrets belong to it. Versions for `If-Match` exclude secrets, so the write requires the whole row as it was
+ * read.
  *
  * @throws VersionError when the caller's `If-Match` names another version
  * @throws ConflictError after repeated concurrent edits
@@ -32,7 +33,7 @@ export async function onBasis<Before extends Schedule | null, Result>(
       return await change(before, { ifVersion: before })
     } catch (error) {
       if (!(error instanceof VersionError)) throw error
-      if (attempt === MOST_TRIES) throw new ConflictError(error.message)
+      if (attempt === MAX_TRIES) throw new ConflictError(error.message)
     }
   }
 }
@@ -78,7 +79,7 @@ export function scheduleAnswer(
 }
 
 /**
- * The version that the header `If-Match` requires (RFC 9110, section 13.1.1); null: any.
+ * The version that the header `If-Match` requires (RFC 9110, section 13.1.1); null means any.
  *
  * @throws Problem 422 unless it is one strong entity tag
  */
@@ -87,7 +88,7 @@ function ifMatch(request: Request): string | null {
   if (wanted === null) return null
   const tag = /^ *"([\w-]{22})" *$/.exec(wanted)?.[1]
   if (tag === undefined)
-    throw invalidField('if-match', 'one entity tag is needed, as in the header etag of the schedule')
+    throw invalidField('if-match', 'must be one entity tag, as in the ETag header of the schedule')
   return tag
 }
 

@@ -15,11 +15,11 @@ import * as queries from './query-schemas.ts'
 const { ScheduleParams } = queries
 const PATH = '/api/v1/schedules'
 const ONE = `${PATH}/{id}`
-const MOST_WITH_RUNS = 200
+const MAX_WITH_RUNS = 200
 const NO_CONTENT: Answer = { status: 204 }
 
 const created = { description: 'The new schedule', schema: answers.Schedule }
-const current = { description: 'The schedule as it is now', schema: answers.Schedule }
+const current = { description: 'The current schedule', schema: answers.Schedule }
 
 const ACTIONS = {
   resume: 'Continue, planned from now',
@@ -37,8 +37,8 @@ export const scheduleOperations: readonly Operation[] = [
     answers: { 200: { description: 'One page', schema: answers.SchedulePage } },
     run: async (call) => {
       const { runs, ...query } = call.query
-      if (runs !== undefined && (query.limit ?? 100) > MOST_WITH_RUNS)
-        throw invalidField('limit', `with runs, a page has at most ${MOST_WITH_RUNS} schedules`)
+      if (runs !== undefined && (query.limit ?? 100) > MAX_WITH_RUNS)
+        throw invalidField('limit', `with runs, must be at most ${MAX_WITH_RUNS}`)
       const { items, ...page } = await call.reach.schedules.list(query)
       const ids = items.map(({ id }) => id)
       const recent = runs === undefined ? null : await call.reach.views.recentRuns(ids, runs)
@@ -52,7 +52,7 @@ export const scheduleOperations: readonly Operation[] = [
   }),
   operation('createSchedule', 'POST', PATH, 'admin', {
     summary: 'Create a schedule',
-    description: 'A request with an id of your choosing can be repeated: the schedule is created once.',
+    description: 'A request with an id of your choice can be repeated: the schedule is created once.',
     body: bodies.NewSchedule,
     answers: {
       200: { description: 'It already exists with these settings', schema: answers.Schedule },
@@ -81,7 +81,7 @@ export const scheduleOperations: readonly Operation[] = [
     answers: { 204: { description: 'Deleted' } },
     run: async (call) => {
       if (call.request.headers.has('if-match'))
-        throw invalidField('if-match', 'it names one version; delete schedules one by one to use it')
+        throw invalidField('if-match', 'names a single version; delete schedules one at a time to use it')
       for (const id of new Set(call.body.ids))
         await removed({ ...call, params: { id } }).catch((error: unknown) => {
           if (!(error instanceof NotFoundError)) throw error
@@ -98,7 +98,7 @@ export const scheduleOperations: readonly Operation[] = [
   operation('putSchedule', 'PUT', ONE, 'admin', {
     summary: 'Create or replace a schedule',
     description:
-      'Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only: a paused schedule stays paused. What GET returns can be changed and put: its state is ignored.',
+      'Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only: a paused schedule stays paused. What GET returns can be changed and sent back: its state is ignored.',
     params: ScheduleParams,
     body: bodies.PutSchedule,
     answers: { 200: current, 201: created },
@@ -119,7 +119,7 @@ export const scheduleOperations: readonly Operation[] = [
   operation('changeSchedule', 'PATCH', ONE, 'admin', {
     summary: 'Change some settings',
     description:
-      'Omitted settings stay as they are. A new timer is planned from now. With another task, the args that stay must match it.',
+      'Omitted settings stay unchanged. A new timer is planned from now. With another task, unchanged args must match it.',
     params: ScheduleParams,
     body: bodies.ScheduleChanges,
     answers: { 200: current },
@@ -164,7 +164,8 @@ export const scheduleOperations: readonly Operation[] = [
   ),
   operation('runSchedule', 'POST', `${ONE}/run`, 'operate', {
     summary: 'Run it now, in addition to its timer',
-    description: 'Also while it is paused. While a job is waiting or running, it is refused with its id.',
+    description:
+      'This also works while the schedule is paused. While a job is waiting or running, the request is rejected with its id.',
     params: ScheduleParams,
     body: bodies.RunInput.optional(),
     answers: { 200: { description: 'The submitted job', schema: answers.JobReference } },

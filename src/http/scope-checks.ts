@@ -5,8 +5,8 @@ import type { Call } from './operation.ts'
 import { invalidField, Problem } from './problem.ts'
 
 /**
- * The scope supplies the owner. Another owner in the body is refused instead of silently replaced. So is a field that
- * the scope leaves open: it would create a row of another owner.
+ * The scope supplies the owner. Another owner in the body is rejected instead of silently replaced, and so is a field
+ * that the scope leaves open: it would create a row of another owner.
  *
  * @throws Problem 403
  */
@@ -23,7 +23,7 @@ export function checkOwner(
 }
 
 /**
- * A search reveals the searched text letter by letter, so what is hidden from a caller cannot be searched.
+ * A search can reveal text letter by letter, so what is hidden from a caller cannot be searched.
  *
  * @param path  of the conditions, in a body
  */

@@ -11,9 +11,9 @@ import * as answers from './answer-schemas.ts'
 import * as queries from './query-schemas.ts'
 
 const HOUR_MS = 3_600_000
-const MOST_FAILURES = 100
-/** The most time that upcoming runs may be in the past or in the future, in milliseconds. */
-const MOST_DISTANCE_MS = 31 * 24 * HOUR_MS
+const MAX_FAILURES = 100
+/** Maximum time that upcoming runs may be in the past or in the future, in milliseconds. */
+const MAX_DISTANCE_MS = 31 * 24 * HOUR_MS
 
 export const serverOperations: readonly Operation[] = [
   operation('countSchedules', 'GET', '/api/v1/counts/schedules', 'read', {
@@ -42,7 +42,7 @@ export const serverOperations: readonly Operation[] = [
       checkSearch(query, call)
       const found = await reach.views.failures(query)
       const items: FailureGroup[] = []
-      for (const group of found.items.slice(0, MOST_FAILURES)) {
+      for (const group of found.items.slice(0, MAX_FAILURES)) {
         // Errors from before `redact` was set, or written with SQL, still contain the secrets of their args.
         const job = redaction.hides() ? await reach.jobs.get(group.lastJobId) : null
         items.push({ ...group, error: shownFailure(group.error, job, call) })
@@ -106,11 +106,11 @@ export const serverOperations: readonly Operation[] = [
     run: async ({ query, reach }) => {
       const { from = new Date() } = query
       const { to = new Date(from.getTime() + HOUR_MS) } = query
-      if (to < from) throw invalidField('to', 'it is before from')
-      if (to.getTime() - from.getTime() > MOST_DISTANCE_MS)
-        throw invalidField('to', 'it is more than 31 days after from; ask for less at a time')
-      if (from.getTime() < Date.now() - MOST_DISTANCE_MS)
-        throw invalidField('from', 'it is more than 31 days ago; past runs are in /api/v1/jobs')
+      if (to < from) throw invalidField('to', 'must not be before from')
+      if (to.getTime() - from.getTime() > MAX_DISTANCE_MS)
+        throw invalidField('to', 'must be at most 31 days after from; request less at a time')
+      if (from.getTime() < Date.now() - MAX_DISTANCE_MS)
+        throw invalidField('from', 'must be at most 31 days ago; past runs are in /api/v1/jobs')
       return ok({ from, to, ...(await reach.views.upcoming({ ...query, from, to })) })
     },
   }),
@@ -131,7 +131,7 @@ export const serverOperations: readonly Operation[] = [
   operation('followChanges', 'GET', '/api/v1/events', 'read', {
     summary: 'Follow changes as server-sent events',
     description:
-      'Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, say what to read again: at most two a second, for every change, including changes made in SQL. With `Last-Event-ID` the first event has all topics, because any may have changed. With a scope, an event comes every five seconds, whether or not anything changed, so that it does not reveal what others do.',
+      'Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, name what to read again: at most two per second, for every change, including changes in SQL. With `Last-Event-ID`, the first event has all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything changed, so that it does not reveal what others do.',
     answers: {
       200: { description: 'An endless stream', type: 'text/event-stream' },
       429: { description: 'This user or address has too many streams open' },

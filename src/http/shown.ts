@@ -29,7 +29,7 @@ export function shownJob(job: Listed<Job>, { access, redaction }: Reader): Job {
   }
 }
 
-/** @param job  the job of the attempts; null where nothing is hidden */
+/** @param job  the job of the attempts; null if nothing is hidden */
 export function shownAttempts(
   attempts: readonly Listed<Attempt>[],
   job: Job | null,
@@ -42,15 +42,15 @@ export function shownAttempts(
   })
 }
 
-/** Text that a handler has logged, without secrets. */
+/** Text that a handler logged, without secrets. */
 export function shownText(text: string, { access }: Reader): string {
   return isOwner(access) ? logTextForOwner(text) : text
 }
 
-/** The payload of a job that was deleted, or has a different error by now. */
+/** The payload of a job that was deleted or now has a different error. */
 const UNKNOWN: Payload = { truncated: { args: 0, result: 0, progress: 0 } }
-/** The most characters of a failure, after its secrets are replaced. */
-const MOST_FAILURE_CHARACTERS = 500
+/** Maximum number of characters of a failure, after its secrets are replaced. */
+const MAX_FAILURE_CHARACTERS = 500
 
 /**
  * The error of a group of failures: its first line, or the start of it.
@@ -63,7 +63,7 @@ export function shownFailure(start: string, newest: Job | null, { access, redact
   const isSame = error.startsWith(start)
   const secrets = redaction.secretsOf(newest !== null && isSame ? newest : UNKNOWN)
   const [line = ''] = secrets.hiddenInText(isSame ? error : start).split(/\r?\n/, 1)
-  return textFor(access, line).slice(0, MOST_FAILURE_CHARACTERS)
+  return textFor(access, line).slice(0, MAX_FAILURE_CHARACTERS)
 }
 
 function textFor(access: Reader['access'], text: string): string {

@@ -1,4 +1,4 @@
-/** What one call has written: each write becomes an audit event in the log and a message of the event stream. */
+/** The writes of one call: each becomes an audit event in the log and a message of the event stream. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Freeze, Job, Kalends, Logger, Schedule } from '../index.ts'
 import type { Access } from './access.ts'
@@ -35,7 +35,7 @@ export function writeLog(
   const shown = ({ task, state, attempt, stopRequestedAt, args }: Job, isNew: boolean) =>
     hidden({ task, state, attempt, stopRequestedAt, ...(isNew && { args }) }, args)
   return {
-    /** What differs between two states of a schedule; of a new or deleted one, everything. */
+    /** The difference between two states of a schedule, or everything for a new or deleted one. */
     schedule(scheduleId: string, before: Schedule | null, after: Schedule | null): void {
       write({
         scheduleId,
@@ -55,7 +55,7 @@ export function writeLog(
       mark(['schedules', 'jobs'])
     },
 
-    /** A manual run of a schedule. @param args  undefined: the schedule's own */
+    /** A manual run of a schedule. @param args  undefined means the schedule's own */
     run(scheduleId: string, jobId: string, args: unknown): void {
       write({ scheduleId, jobId, before: null, after: args === undefined ? {} : hidden({ args }, args) })
       mark(['schedules', 'jobs'])

@@ -12,7 +12,7 @@ import type { FinishedRun, JobStore } from '../store/job-store.ts'
 /** How a run in an external queue ended. */
 export interface FinishOptions {
   readonly state: 'success' | 'failed' | 'cancelled'
-  /** Of a run that did not succeed: an error, or a text. */
+  /** Why the run did not succeed: an error or a text. */
   readonly error?: unknown
   /** What it returned, as JSON. */
   readonly result?: unknown
@@ -48,12 +48,12 @@ export class ExternalJobs {
   }
 
   /**
-   * Reports the end of a job that was handed over to an external queue. Only the first report counts: a job that is
-   * final already stays as it is.
+   * Reports the outcome of a job that was handed over to an external queue. Only the first report counts: a final job
+   * stays unchanged.
    *
-   * @returns the job as it is now
+   * @returns the job afterwards
    * @throws InvalidInputError naming the option, NotFoundError
-   * @throws ConflictError when the job does not belong to an external queue, or waits for another one
+   * @throws ConflictError when the job does not belong to an external queue, or waits for another hand-over
    */
   async finish(id: string, options: FinishOptions): Promise<Job> {
     checkKeys(options, OPTIONS)
@@ -62,12 +62,12 @@ export class ExternalJobs {
     const error = options.error ?? undefined
     const result = options.result ?? undefined
     if (typeof id !== 'string')
-      throw new InvalidInputError('id', `the id of a job is needed, not ${shownInput(id)}`)
+      throw new InvalidInputError('id', `must be the id of a job, got ${shownInput(id)}`)
     if (!STATES.includes(state))
-      throw new InvalidInputError('state', `one of ${STATES.join(', ')} is needed, not ${shownInput(state)}`)
+      throw new InvalidInputError('state', `must be one of ${STATES.join(', ')}, got ${shownInput(state)}`)
     for (const [name, value] of Object.entries({ error, result }))
       if (value !== undefined && (name === 'result') !== (state === 'success'))
-        throw new InvalidInputError(name, `a run that is ${state} has none; leave it out`)
+        throw new InvalidInputError(name, `a ${state} run has none; leave it out`)
     const times = {
       startedAt: checkedInstant('startedAt', options.startedAt) ?? null,
       finishedAt: checkedInstant('finishedAt', options.finishedAt) ?? null,
@@ -94,7 +94,8 @@ export class ExternalJobs {
 
 /** A job may be reported while it waits: the queue may be faster than the COMMIT of the hand-over. */
 function mayBeFinished(id: string, { state, queue }: Pick<Job, 'state' | 'queue'>): void {
-  if (queue === null) throw new ConflictError(`The job ${id} belongs to no external queue: Kalends runs it`)
+  if (queue === null)
+    throw new ConflictError(`The job ${id} does not belong to an external queue: Kalends runs it`)
   if (state !== 'external' && state !== 'waiting')
     throw new ConflictError(`The job ${id} was not handed over: it is ${state}`)
 }

@@ -41,17 +41,17 @@ import { untilFinal, type WaitOptions } from './wait.ts'
 export interface JobsContext {
   /** Returns the task with a name, if this process knows it. */
   readonly taskNamed: (name: string) => Task | null
-  /** Whether no worker is known to handle a task; null: one is. */
+  /** Whether no worker is known to handle a task, or null if one is. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
   /** What the caller may do. Its owner overrides the input. */
   readonly authority: Authority
-  /** Runs work that counts against a limit of this owner, one call after the other. */
+  /** Runs work that counts against a limit of this owner, one call at a time. */
   readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
   readonly argsLimit: number
   readonly redaction: Redaction
   /** Called after a write, so that the executor of this process can act at once. */
   readonly onWrite: () => void
-  /** Subscribes to the ends of attempts in this process. @returns a function that ends the subscription */
+  /** Subscribes to finished attempts in this process. @returns a function that ends the subscription */
   readonly onSettled: (listener: (jobId: string) => void) => () => void
   /** How often to check for changes by others, in milliseconds. */
   readonly pollIntervalMs: number
@@ -72,8 +72,8 @@ const JOB_CONDITIONS = {
   finishedTo: 'instant',
 } as const satisfies Record<keyof JobConditions, 'text' | 'instant'>
 
-const MOST_LINES = 1000
-const MOST_ATTEMPTS = 100
+const MAX_LINES = 1000
+const MAX_ATTEMPTS = 100
 
 const JOB_OPTIONS = [
   ...JOB_OPTION_NAMES,
@@ -94,13 +94,13 @@ export class Jobs {
   }
 
   /**
-   * Submits a job without a schedule: `submit(task, args, options)`, or all of it in one object, as for `submitMany`.
+   * Submits a job without a schedule: `submit(task, args, options)`, or everything in one object, as for `submitMany`.
    * The args must match the task's schema; they are stored as JSON. If no worker is known to handle the task, the job
    * waits, and the logger gets a warning; see `taskWarning`.
    *
    * @returns the job's id
    * @throws InvalidInputError naming the field
-   * @throws ConflictError when there is a job with this id
+   * @throws ConflictError when a job with this id exists
    * @throws ForbiddenError when the scope does not include the task
    * @throws LimitError when the owner has reached its limit of open jobs
    */
@@ -119,15 +119,15 @@ export class Jobs {
     checkKeys(options, SUBMIT_OPTIONS)
     const inObject = typeof given === 'object' && given !== null && 'task' in given
     if (inObject && (args !== undefined || Object.keys(options).length > 0))
-      throw new InvalidInputError('options', 'the first object already says everything; leave out the others')
+      throw new InvalidInputError('options', 'the first object contains everything; leave out the others')
     const { tx, ...job } = inObject ? given : { ...options, task: given, args }
     const [id = ''] = await this.#submit([await this.#newJob(job)], tx)
     return id
   }
 
   /**
-   * Submits many jobs in one transaction: all of them or none. On SQLite, nothing else can write to the file until all
-   * are written.
+   * Submits many jobs in one transaction: all of them or none. On SQLite, nothing else can write to the file in the
+   * meantime.
    *
    * @returns their ids, in order
    * @throws as `submit` does
@@ -215,12 +215,12 @@ export class Jobs {
    * Cancels a waiting job, or asks the worker of a running job to stop it: its handler's signal is aborted within the
    * poll interval. A final job stays unchanged.
    *
-   * @returns the job as it is now: still `running` if it was asked to stop
+   * @returns the job afterwards: still `running` if it was asked to stop
    * @throws NotFoundError
    */
   cancel(id: string): Promise<Job>
   async cancel(id: string, ...others: unknown[]): Promise<Job> {
-    // Such as a transaction, which would be ignored.
+    // Rejects options such as a transaction, which would be ignored.
     for (const options of others) checkKeys(options, [])
     return this.#cancel(id, () => undefined)
   }
@@ -241,13 +241,13 @@ export class Jobs {
   /**
    * Runs a failed or cancelled job again, from its first attempt.
    *
-   * @returns the job as it is now
+   * @returns the job afterwards
    * @throws NotFoundError
-   * @throws ConflictError when it is neither, or another job of its schedule is not final
+   * @throws ConflictError when it is neither failed nor cancelled, or another job of its schedule is not final
    */
   retry(id: string): Promise<Job>
   async retry(id: string, ...others: unknown[]): Promise<Job> {
-    // Such as a transaction, which would be ignored.
+    // Rejects options such as a transaction, which would be ignored.
     for (const options of others) checkKeys(options, [])
     const { authority, inTurn, onWrite } = this.#context
     const job = await inTurn(async () => {
@@ -305,7 +305,7 @@ export class Jobs {
     const lines = await this.#lists.logs(
       id,
       after,
-      checkedWhole('limit', query.limit, 1, MOST_LINES) ?? MOST_LINES,
+      checkedWhole('limit', query.limit, 1, MAX_LINES) ?? MAX_LINES,
     )
     const { redaction } = this.#context
     if (lines === null || !redaction.hides()) return lines ?? missing('job', id)
@@ -320,7 +320,7 @@ export class Jobs {
    * @throws NotFoundError
    */
   async attempts(id: string): Promise<Listed<Attempt>[]> {
-    return (await this.#lists.attempts(id, MOST_ATTEMPTS)) ?? missing('job', id)
+    return (await this.#lists.attempts(id, MAX_ATTEMPTS)) ?? missing('job', id)
   }
 
   /** @throws LimitError when the owner may not have this many more open jobs */
@@ -330,7 +330,7 @@ export class Jobs {
   }
 
   /**
-   * Rejects ids that existing rows of this owner without a prefix use: the new job would hide them.
+   * Rejects ids of this owner's existing rows without a prefix: the new job would hide them.
    *
    * @throws ConflictError
    */
@@ -354,11 +354,11 @@ export class Jobs {
       await this.#checkOpen(jobs.length, store)
       await store.submit(jobs)
     }
-    // In a transaction of the caller without a turn, which could wait for a lock of this very transaction.
+    // In a transaction of the caller there is no turn, because it could wait for a lock of this transaction.
     await (tx === undefined ? inTurn(submit) : submit())
     onWrite()
     const warned = warnings()
-    // The look-up uses another connection, and the caller's transaction stays open meanwhile.
+    // The look-up uses another connection, and would keep the caller's transaction open.
     if (tx === undefined) await warned
     return jobs.map(({ id }) => shownId(authority.owner, id))
   }
@@ -375,10 +375,10 @@ export class Jobs {
     if (isOccurrenceId(options.id ?? ''))
       throw new InvalidInputError(
         'id',
-        `'${options.id}' has the form of the ids that occurrences of schedules get (UUIDv8); choose another`,
+        `'${options.id}' has the form of the ids of schedules' occurrences (UUIDv8); choose another`,
       )
     const text = await storedArgs(known, args, argsLimit)
-    // Not a literal with spreads, which takes several times as long.
+    // A literal with spreads takes several times as long.
     const job = Object.assign(
       defaultsOf(JOB_OPTION_NAMES),
       checkedSettings(JOB_OPTION_NAMES, options),
@@ -395,7 +395,7 @@ export class Jobs {
 function startOf({ runAt, delay }: JobOptions): Pick<NewJob, 'runAt' | 'delayMs'> {
   if (delay === undefined) return { runAt: checkedInstant('runAt', runAt) ?? null, delayMs: null }
   if (runAt !== undefined)
-    throw new InvalidInputError('delay', 'it says the same as runAt; leave one of them out')
+    throw new InvalidInputError('delay', 'it has the same meaning as runAt; leave one of them out')
   const ms = spanOption('delay', delay, 0, { least: 0, most: LONGEST_DELAY_MS })
   return { runAt: null, delayMs: ms }
 }

@@ -10,7 +10,7 @@ const OPTIONS = namesOf<ManyOptions>({ dryRun: true, limit: true, each: true, is
 export type JobAction = 'cancel' | 'retry'
 
 /**
- * The states of jobs that an action can change. Blocked jobs are cancelled first, because the end of a waiting job
+ * The states of jobs that an action can change. Blocked jobs are cancelled first, because cancelling a waiting job
  * would make one of them claimable.
  */
 const ACTION_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
@@ -30,11 +30,14 @@ export type ManyJobs = { readonly ids: readonly string[] } | { readonly filter: 
 export interface ManyOptions {
   /** Only counts the jobs that match. */
   readonly dryRun?: boolean | undefined
-  /** The most jobs to change; the search is then bounded as in a list. Default: all, after a search of all rows. */
+  /**
+   * Maximum number of jobs to change; the search is then bounded as in a list. Default: all, after a search of all
+   * rows.
+   */
   readonly limit?: number | undefined
   /**
-   * Called for each job instead of only the change; `change` changes the job and returns it as it is then. If
-   * `isRefusal` accepts an error, only this job is refused.
+   * Called for each job; it must call `change`, which changes the job and returns the result. If `isRefusal` accepts an
+   * error, only this job is refused.
    */
   readonly each?: (id: string, change: () => Promise<Job>) => Promise<void>
   /** Default: NotFoundError, ConflictError, ForbiddenError and LimitError. Other errors end the call. */
@@ -45,7 +48,7 @@ export interface ManyOptions {
 export interface ManyResult {
   /** How many jobs match. */
   readonly matched: number
-  /** False: there are, or may be, more. */
+  /** False if there are, or may be, more. */
   readonly matchedIsExact: boolean
   readonly changed: readonly string[]
   readonly refused: readonly { readonly id: string; readonly error: unknown }[]
@@ -55,7 +58,7 @@ export interface ManyResult {
 
 /** What the change of many jobs needs. */
 export interface ManyActions {
-  /** @param limit  Infinity: all, after a search of all rows */
+  /** @param limit  Infinity means all, after a search of all rows */
   readonly ids: (conditions: JobConditions, limit: number) => Promise<MatchingIds>
   readonly count: (conditions: JobConditions) => Promise<Counts<JobState>>
   /** @returns the job afterwards. @throws ConflictError when it cannot be changed */
@@ -67,7 +70,7 @@ interface Found extends Pick<ManyResult, 'matched' | 'matchedIsExact' | 'more'> 
 }
 
 /**
- * Changes one job after the other. The jobs are selected before the first change.
+ * Changes the jobs one at a time. The jobs are selected before the first change.
  *
  * @throws InvalidInputError for a state that the action cannot change, or an invalid limit
  */
@@ -132,7 +135,7 @@ function statesOf(action: JobAction, { state }: JobConditions): readonly JobStat
   if (ACTION_STATES[action].includes(state)) return [state]
   throw new InvalidInputError(
     'filter.state',
-    `one of ${ACTION_STATES[action].join(', ')} is needed to ${action}, not ${state}`,
+    `must be one of ${ACTION_STATES[action].join(', ')} to ${action}, got ${state}`,
   )
 }
 

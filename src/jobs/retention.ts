@@ -16,7 +16,7 @@ export interface RetentionOptions {
 export const HOUSEKEEPING = 'kalends'
 const DEFAULT: Retention = { ageMs: 30 * 86_400_000, perSchedule: 10_000 }
 const LIMITS = { least: 1000, most: Number.MAX_SAFE_INTEGER }
-/** The most jobs in one transaction: few, so that other transactions wait only briefly for their locks. */
+/** Maximum number of jobs in one transaction: few, so that other transactions wait only briefly for their locks. */
 const BATCH = 500
 
 export const pruneTask = task<Retention>('kalends.prune', {
@@ -25,9 +25,11 @@ export const pruneTask = task<Retention>('kalends.prune', {
   retries: 0,
 })
 
-/** Hand-written, because the library does not load zod. The message does not repeat the input, which may contain SQL. */
+/**
+ * Hand-written, because the library does not load zod. The message does not repeat the input, which may contain SQL.
+ */
 function pruneArgs(): StandardSchema<Retention> {
-  const message = `ageMs and perSchedule are needed and nothing else, as whole numbers from ${LIMITS.least} and from 1 on`
+  const message = `must be ageMs, an integer of at least ${LIMITS.least}, and perSchedule, an integer of at least 1, and nothing else`
   return {
     '~standard': {
       version: 1,
@@ -83,7 +85,7 @@ export async function prune(
   }
 }
 
-/** Not on the full hour, when most other schedules are due. */
+/** Avoids the full hour, when most other schedules are due. */
 export function housekeepingDeclarations(retention: Retention) {
   return [
     {

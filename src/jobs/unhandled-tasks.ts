@@ -12,7 +12,7 @@ export interface TaskStores {
 }
 
 export interface UnhandledTask {
-  /** The known task whose name is the most similar. */
+  /** The known task with the most similar name. */
   readonly nearest: string | undefined
 }
 
@@ -22,10 +22,10 @@ interface Found {
   readonly found: Promise<UnhandledTask | null>
 }
 
-/** How long a task that is not handled is not looked up again, in milliseconds. */
+/** How long an unhandled task is remembered before it is looked up again, in milliseconds. */
 const KEPT_MS = 60_000
-/** The most such tasks, because users may choose their names. */
-const MOST_KEPT = 1000
+/** Maximum number of remembered tasks, because users may choose their names. */
+const MAX_KEPT = 1000
 
 export class UnhandledTasks {
   readonly #handlers: { keys(): Iterable<string>; has(task: string): boolean }
@@ -48,9 +48,9 @@ export class UnhandledTasks {
     if (this.#handlers.has(task) || this.#handled.has(task)) return null
     const kept = this.#others.get(task)
     if (kept !== undefined && performance.now() < kept.until) return await kept.found
-    if (this.#others.size >= MOST_KEPT) this.#others.clear()
+    if (this.#others.size >= MAX_KEPT) this.#others.clear()
     const found = this.#lookUp(task, stores).catch(() => {
-      // What was submitted stays submitted, and the next submission looks again.
+      // The job stays submitted, and the next submission looks again.
       this.#others.delete(task)
       return null
     })
@@ -76,5 +76,5 @@ export class UnhandledTasks {
 export function unhandledText(task: string, { nearest: meant }: UnhandledTask): string {
   const hint =
     meant === undefined ? 'Its jobs wait until a worker has a handler for it' : `Did you mean '${meant}'?`
-  return `No worker is known that handles the task '${task}'. ${hint}`
+  return `No known worker handles the task '${task}'. ${hint}`
 }

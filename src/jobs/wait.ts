@@ -6,7 +6,7 @@ import { isFinal, type Job } from '../model/job.ts'
 
 /** Options of `wait`. */
 export interface WaitOptions {
-  /** The longest time to wait: milliseconds or a time span; default: no limit. */
+  /** Maximum time to wait: milliseconds or a time span; default: no limit. */
   readonly timeout?: number | string | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -36,7 +36,7 @@ export async function untilFinal(
   signal?.addEventListener('abort', wake)
   try {
     for (;;) {
-      // Created before the read, so that an end between the read and the sleep ends the sleep.
+      // Created before the read, so that an outcome between the read and the sleep ends the sleep.
       awake = new AbortController()
       const job = await read()
       if (isFinal(job.state)) return job

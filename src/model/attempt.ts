@@ -12,7 +12,10 @@ export type StoredOutcome = Exclude<AttemptOutcome, 'success'>
 
 /** One attempt of a job. */
 export interface Attempt {
-  /** Starts at 1. Two attempts have the same number if the first was released or snoozed, or the job was retried manually. */
+  /**
+   * Starts at 1. Two attempts have the same number if the first was released or snoozed, or the job was retried
+   * manually.
+   */
   readonly attempt: number
   readonly worker: string | null
   readonly startedAt: Date
@@ -24,8 +27,8 @@ export interface Attempt {
 }
 
 /**
- * What is stored about the end of an attempt; null for a success, and if it has not started. The last attempt of a cancelled job is cancelled, even
- * if it failed: no counter and no `last_error` includes it.
+ * What is stored about the outcome of an attempt, or null for a success or an unstarted one. The last attempt of a
+ * cancelled job is cancelled, even if it failed: no counter and no `last_error` includes it.
  */
 export function storedEnd(
   end: AttemptEnd,

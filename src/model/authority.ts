@@ -10,19 +10,19 @@ import { isBuiltInTask, type Task } from './task.ts'
 
 /** The limits of one owner. Omitted limits have their defaults. */
 export interface OwnerLimits {
-  /** The most schedules; default 100. */
+  /** Maximum number of schedules; default 100. */
   readonly schedules?: number | undefined
-  /** The shortest time between two runs of a schedule: milliseconds or a time span; default `1min`. */
+  /** Minimum time between two runs of a schedule: milliseconds or a time span; default `1min`. */
   readonly shortestPeriod?: number | string | undefined
-  /** The most non-final jobs, checked on each submission, run and retry; default 1000. */
+  /** Maximum number of non-final jobs, checked on each submission, run and retry; default 1000. */
   readonly openJobs?: number | undefined
-  /** The most bytes of the args of one schedule or job, as JSON in UTF-8; default 65,536. */
+  /** Maximum size of the args of one schedule or job in bytes, as JSON in UTF-8; default 65,536. */
   readonly argsBytes?: number | undefined
   /** The lowest and highest priority; default -100 and 0, so that no owner overtakes jobs of the default priority. */
   readonly priority?: readonly [lowest: number, highest: number] | undefined
-  /** The longest timeout: milliseconds or a time span; default `1h`. */
+  /** Maximum timeout: milliseconds or a time span; default `1h`. */
   readonly timeout?: number | string | undefined
-  /** The most retries; default 10. */
+  /** Maximum number of retries; default 10. */
   readonly retries?: number | undefined
 }
 
@@ -42,11 +42,11 @@ export type GrantedTasks = readonly (Pick<Task, 'name'> | string)[]
 
 export interface Authority {
   readonly owner: Owner
-  /** The tasks whose schedules and jobs it may write; null: all except the built-in ones. */
+  /** The tasks whose schedules and jobs it may write; null means all except the built-in ones. */
   readonly tasks: ReadonlySet<string> | null
   /** Whether it may also use `kalends.*` and `command`. */
   readonly builtInTasks: boolean
-  /** null: no limits. */
+  /** Null means no limits. */
   readonly limits: CheckedLimits | null
 }
 
@@ -58,7 +58,7 @@ export const FULL_AUTHORITY: Authority = {
   limits: null,
 }
 
-const MOST = Number.MAX_SAFE_INTEGER
+const LARGEST = Number.MAX_SAFE_INTEGER
 const ANY_SPAN = { least: 1, most: 2 ** 31 - 1 }
 
 const LIMITS = namesOf<OwnerLimits>({
@@ -76,10 +76,10 @@ export function checkedLimits(limits: OwnerLimits = {}): CheckedLimits {
   checkKeys(limits, LIMITS, 'limits.')
   const { priority: [lowest, highest] = [-100, 0] } = limits
   return {
-    schedules: checkedWhole('limits.schedules', limits.schedules, 0, MOST) ?? 100,
+    schedules: checkedWhole('limits.schedules', limits.schedules, 0, LARGEST) ?? 100,
     shortestPeriodMs: spanOption('limits.shortestPeriod', limits.shortestPeriod, 60_000, ANY_SPAN),
-    openJobs: checkedWhole('limits.openJobs', limits.openJobs, 0, MOST) ?? 1000,
-    argsBytes: checkedWhole('limits.argsBytes', limits.argsBytes, 2, MOST) ?? 65_536,
+    openJobs: checkedWhole('limits.openJobs', limits.openJobs, 0, LARGEST) ?? 1000,
+    argsBytes: checkedWhole('limits.argsBytes', limits.argsBytes, 2, LARGEST) ?? 65_536,
     priority: [
       checkedWhole('limits.priority', lowest, SETTINGS.priority.least, SETTINGS.priority.most),
       checkedWhole('limits.priority', highest, lowest, SETTINGS.priority.most),
@@ -98,7 +98,7 @@ export function checkedLimits(limits: OwnerLimits = {}): CheckedLimits {
 export function checkedTasks(tasks: GrantedTasks = []): ReadonlySet<string> {
   const names: unknown = Array.isArray(tasks) ? tasks.map((one) => one?.name ?? one) : tasks
   if (!Array.isArray(names))
-    throw new InvalidInputError('tasks', `a list of tasks or their names is needed, not ${shownInput(tasks)}`)
+    throw new InvalidInputError('tasks', `must be a list of tasks or their names, got ${shownInput(tasks)}`)
   for (const name of names) checkedName('tasks', name, SETTINGS.task.most)
   const builtIn = names.find(isBuiltInTask)
   if (builtIn !== undefined)
@@ -123,7 +123,7 @@ export function requireTask({ tasks, builtInTasks }: Authority, name: string): v
         : `This scope may not use the task '${name}'; it may use ${[...tasks].join(', ')}`,
     )
   if (!builtInTasks && isBuiltInTask(name))
-    throw new ForbiddenError(`The task '${name}' is built in: it is not for callers of the API`)
+    throw new ForbiddenError(`The task '${name}' is built in; callers of the API cannot use it`)
 }
 
 /** The limited settings of a schedule or a job. Omitted ones come from its task. */
@@ -131,8 +131,10 @@ export type LimitedSettings = Partial<
   Pick<ScheduleSettings, 'priority' | 'timeout' | 'retries' | 'args' | 'overlap' | 'catchUp'>
 >
 
-/** The most runs that one pass makes up for a schedule of a limited owner, because all are open at once. */
-const MOST_CATCH_UP = 10
+/**
+ * Maximum number of runs that one pass makes up for a schedule of a limited owner, because they are all open at once.
+ */
+const MAX_CATCH_UP = 10
 
 /** @throws InvalidInputError naming the field and the limit */
 export function checkWithin(limits: CheckedLimits | null, settings: LimitedSettings): void {
@@ -140,25 +142,22 @@ export function checkWithin(limits: CheckedLimits | null, settings: LimitedSetti
   const { priority, timeout, retries, args = '', overlap, catchUp = 0 } = settings
   // Otherwise, the number of open jobs of a schedule would be unlimited.
   if (overlap === 'allow')
-    throw new InvalidInputError(
-      'overlap',
-      "'allow' is not possible for an owner with limits; use 'queue-one'",
-    )
-  if (catchUp > MOST_CATCH_UP)
+    throw new InvalidInputError('overlap', "must not be 'allow' for an owner with limits; use 'queue-one'")
+  if (catchUp > MAX_CATCH_UP)
     throw new InvalidInputError(
       'catchUp',
-      `at most ${MOST_CATCH_UP} is possible for an owner with limits, not ${catchUp}`,
+      `must be at most ${MAX_CATCH_UP} for an owner with limits, got ${catchUp}`,
     )
   const [lowest, highest] = limits.priority
   if (priority !== undefined && (priority < lowest || priority > highest))
-    throw beyond('priority', 'priority', `from ${lowest} to ${highest}`, String(priority))
+    throw beyond('priority', 'priority', `be from ${lowest} to ${highest}`, String(priority))
   if ((timeout ?? 0) > limits.timeoutMs)
-    throw beyond('timeout', 'timeout', `at most ${limits.timeoutMs} ms`, `${timeout} ms`)
+    throw beyond('timeout', 'timeout', `be at most ${limits.timeoutMs} ms`, `${timeout} ms`)
   if (retries === 'unlimited' || (retries ?? 0) > limits.retries)
-    throw beyond('retries', 'retries', `at most ${limits.retries}`, String(retries))
+    throw beyond('retries', 'retries', `be at most ${limits.retries}`, String(retries))
   const bytes = Buffer.byteLength(args)
   if (bytes > limits.argsBytes)
-    throw beyond('args', 'argsBytes', `at most ${limits.argsBytes} bytes of JSON`, `${bytes} bytes`)
+    throw beyond('args', 'argsBytes', `have at most ${limits.argsBytes} bytes of JSON`, `${bytes} bytes`)
 }
 
 /**
@@ -169,12 +168,12 @@ export function checkOpenJobs({ openJobs }: CheckedLimits, open: number, more: n
   if (open + more > openJobs)
     throw new LimitError(
       'openJobs',
-      `at most ${openJobs} open jobs are allowed, and there are already ${open}; wait until some have ended, or cancel them`,
+      `at most ${openJobs} open jobs are allowed, and ${open} are open already; wait until some finish, or cancel them`,
     )
 }
 
 /** How many elapses are checked: about two days of a timer that elapses as often as allowed, weeks of slower ones. */
-const MOST_ELAPSES = 20_000
+const MAX_ELAPSES = 20_000
 const LEAST_ELAPSES = 400
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
@@ -189,13 +188,18 @@ export function checkPeriod(limits: CheckedLimits | null, text: string, now: Dat
   if (limits === null) return
   const { shortestPeriodMs } = limits
   const tooShort = (periodMs: number) =>
-    beyond('timer', 'shortestPeriod', `at least ${shortestPeriodMs} ms between two runs`, `${periodMs} ms`)
+    beyond(
+      'timer',
+      'shortestPeriod',
+      `have at least ${shortestPeriodMs} ms between two runs`,
+      `${periodMs} ms`,
+    )
   const event = timer(text)
   if (event.spanMs !== null) {
     if (event.spanMs < shortestPeriodMs) throw tooShort(event.spanMs)
     return
   }
-  let left = Math.min(MOST_ELAPSES, Math.max(LEAST_ELAPSES, Math.ceil((2 * DAY_MS) / shortestPeriodMs)))
+  let left = Math.min(MAX_ELAPSES, Math.max(LEAST_ELAPSES, Math.ceil((2 * DAY_MS) / shortestPeriodMs)))
   // The night when clocks go forward is an hour shorter.
   const leastMs = shortestPeriodMs - (shortestPeriodMs >= DAY_MS / 2 ? HOUR_MS : 0)
   for (let at = event.next(now); at !== null && left > 0; left -= 1) {
@@ -207,5 +211,5 @@ export function checkPeriod(limits: CheckedLimits | null, text: string, now: Dat
 }
 
 function beyond(field: string, limit: keyof OwnerLimits, allowed: string, given: string): InvalidInputError {
-  return new InvalidInputError(field, `${allowed} is allowed here (limits.${limit}), not ${given}`)
+  return new InvalidInputError(field, `must ${allowed} (limits.${limit}), got ${given}`)
 }

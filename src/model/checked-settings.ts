@@ -43,7 +43,7 @@ export function checkedSettings(
 /**
  * The stored form of the value of one setting. The caller handles null.
  *
- * @param otherwise  what null means, where it is a value
+ * @param otherwise  what null means, if it is allowed
  * @throws InvalidInputError
  */
 export function checkedSetting(name: OptionName, value: unknown, otherwise?: string): unknown {
@@ -66,7 +66,7 @@ export function checkedSetting(name: OptionName, value: unknown, otherwise?: str
   }
 }
 
-/** The reason of a pause or a freeze; null: none. @throws InvalidInputError */
+/** The reason of a pause or a freeze, or null if there is none. @throws InvalidInputError */
 export function checkedReason(reason: unknown): string | null {
   return reason === undefined || reason === null
     ? null
@@ -83,7 +83,7 @@ function checkedText(
   if (typeof value !== 'string' || !isUpTo(value, most) || !isStorable(value)) {
     throw new InvalidInputError(
       field,
-      `a text of at most ${most} characters without NUL or lone surrogates is needed, not ${shownInput(value)}`,
+      `must be a string of at most ${most} characters without NUL or lone surrogates, got ${shownInput(value)}`,
     )
   }
   return value
@@ -91,5 +91,5 @@ function checkedText(
 
 function checkedFlag(field: string, value: unknown): unknown {
   if (typeof value === 'boolean') return value
-  throw new InvalidInputError(field, `true or false is needed, not ${JSON.stringify(value)}`)
+  throw new InvalidInputError(field, `must be true or false, got ${JSON.stringify(value)}`)
 }

@@ -1,6 +1,6 @@
-/** How far ahead of the database's clock an instant may be that this clock has written. */
+/** How far ahead of the database's clock an instant that it wrote may be. */
 
-/** Clocks are set back by seconds when they are synchronized. */
+/** Synchronization sets clocks back by seconds. */
 const TOLERANCE_MS = 60_000
 
 /** Whether the database's clock was ahead when it wrote this instant. @param now  by the database's clock */

@@ -22,17 +22,17 @@ export interface DoctorInput {
   }[]
   /** Schedules that a worker is submitting. */
   readonly marks: readonly { readonly id: string; readonly worker: string; readonly ends: Date | null }[]
-  /** Schedules that are neither paused nor idle, those that could not be planned or have failed permanently or retry. */
+  /** Schedules that are neither paused nor idle, and those with an invalid timer, a permanent failure or a retry. */
   readonly schedules: readonly DoctorSchedule[]
-  /** Schedules whose next run or last slot is in the future, the latest of them. */
+  /** The schedules whose next run or last slot is furthest in the future. */
   readonly furthest: readonly Plannable[]
   /** Claimable jobs; `since` is when the first of them was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
-  /** Schedules of which several of the last few slots were missed, although they are submitted all the time. */
+  /** Schedules that are submitted continuously and still missed several of their last few slots. */
   readonly behind: readonly { readonly id: string }[]
   /** Blocked jobs that no other job blocks. */
   readonly blocked: readonly { readonly id: string; readonly schedule: string }[]
-  /** Schedules that wait for the end of a run whose job was deleted. */
+  /** Schedules that wait for a run to finish whose job was deleted. */
   readonly endless: readonly { readonly id: string }[]
   /** Jobs in an external queue for longer than an hour. */
   readonly unreported: readonly { readonly id: string }[]
@@ -63,7 +63,7 @@ export interface SchemaDrift {
   readonly missing: readonly string[]
   /** Tables without transactions; the engine of a view is VIEW. */
   readonly engines: readonly { readonly table: string; readonly engine: string }[]
-  /** Why this version cannot use the tables; null: it can. */
+  /** Why this version cannot use the tables, or null if it can. */
   readonly version: string | null
 }
 
@@ -88,7 +88,7 @@ export interface Finding {
     | 'orphaned-job'
     | 'blocked-job'
     | 'endless-schedule'
-  /** What it concerns: ids, the earliest or worst first; at most ten. */
+  /** What it concerns: at most ten ids, earliest or worst first. */
   readonly subjects: readonly string[]
   /** The total number of subjects. */
   readonly count: number
@@ -96,13 +96,13 @@ export interface Finding {
   readonly fix: string
 }
 
-/** Kalends goes by the database's clock; handlers and logs show this machine's. */
+/** Kalends uses the database's clock; handlers and logs show this machine's. */
 const CLOCK_SKEW_MS = 2000
 /** A running scheduler submits within a fraction of this time, and an idle executor claims within it. */
 const LATE_MS = 10_000
 const FREQUENT_MS = 60_000
-const MOST_SUBJECTS = 10
-/** Stands for the engine of a view. */
+const MAX_SUBJECTS = 10
+/** The engine that stands for a view. */
 export const VIEW = 'VIEW'
 
 export function schemaFindings({ pending, missing, engines, version }: SchemaDrift): Finding[] {
@@ -110,14 +110,14 @@ export function schemaFindings({ pending, missing, engines, version }: SchemaDri
   return [
     ...findings('schema', outdated, {
       problem: version ?? '',
-      fix: 'upgrade this process and every worker that is older; until then, older workers take on no work',
+      fix: 'upgrade this process and every older worker; until then, older workers take on no work',
     }),
     ...findings('schema', pending, {
-      problem: `the tables are older than this version: not applied ${pending.join(', ')}`,
+      problem: `the tables are older than this version; migrations not applied: ${pending.join(', ')}`,
       fix: 'run `kalends migrate`',
     }),
     ...findings('schema', pending.length > 0 ? [] : missing, {
-      problem: `the tables were changed outside of Kalends: missing are ${missing.slice(0, MOST_SUBJECTS).join(', ')}`,
+      problem: `the tables were changed outside of Kalends; missing: ${missing.slice(0, MAX_SUBJECTS).join(', ')}`,
       fix: 'restore them from drizzle/ of this package, or from a backup; migrations do not run twice',
     }),
     ...engines.flatMap(({ table, engine }) =>
@@ -135,7 +135,7 @@ function ofView(table: string): Advice {
 
 function ofEngine(table: string, engine: string): Advice {
   return {
-    problem: `the table ${table} is of the engine ${engine}, which has no transactions: jobs are lost and started twice`,
+    problem: `the table ${table} uses the engine ${engine}, which has no transactions: jobs are lost and started twice`,
     fix: `stop all workers, and run \`ALTER TABLE ${table} ENGINE=InnoDB\``,
   }
 }
@@ -215,15 +215,15 @@ function deadWorkers({ now }: DoctorInput, dead: DoctorInput['workers'], alive: 
 function staleMarks({ marks, now }: DoctorInput, alive: ReadonlySet<string>): Finding[] {
   const stale = marks.filter(({ worker, ends }) => !alive.has(worker) || ends === null || ends < now)
   return findings('stale-mark', idsOf(stale), {
-    problem: `${counted(stale.length, 'schedule is', 'schedules are')} marked by a worker that is gone or late`,
-    fix: 'nothing to do: a mark ends by itself within the lease once a worker is running',
+    problem: `${counted(stale.length, 'schedule is', 'schedules are')} marked by a dead or late worker`,
+    fix: 'nothing to do: a mark expires within the lease once a worker is running',
   })
 }
 
 function farMarks({ marks, now }: DoctorInput, leaseMs: number): Finding[] {
   const far = marks.filter(({ ends }) => ends !== null && ends.getTime() > now.getTime() + 2 * leaseMs)
   return findings('far-mark', idsOf(far), {
-    problem: `${counted(far.length, 'schedule is', 'schedules are')} marked for longer than two leases: manually, or by a clock that was ahead`,
+    problem: `${counted(far.length, 'schedule is', 'schedules are')} marked for more than two leases: they were marked manually, or the clock was ahead`,
     fix: 'nothing to do if a worker is running: it ends such marks once per lease; if your workers use a longer lease than this check, pass it with `--lease`',
   })
 }
@@ -243,7 +243,7 @@ function deadSchedules({ schedules }: DoctorInput): Finding[] {
   return schedules.flatMap(({ id, idle, lastError }) =>
     findings('dead-schedule', idle === 'dead' ? [id] : [], {
       problem: `the schedule '${id}' is dead after a run that failed permanently: ${firstLine(lastError ?? 'no error was recorded')}`,
-      fix: `when the cause is gone: \`kalends schedules reset ${quoted(id)}\``,
+      fix: `when the cause is fixed: \`kalends schedules reset ${quoted(id)}\``,
     }),
   )
 }
@@ -277,12 +277,12 @@ function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
 
 function schedulesBehind({ behind }: DoctorInput): Finding[] {
   return findings('cannot-keep-up', idsOf(behind), {
-    problem: `the slots of ${counted(behind.length, 'schedule', 'schedules')} come faster than they can be submitted, and some are missed each time`,
+    problem: `the slots of ${counted(behind.length, 'schedule', 'schedules')} come faster than they can be submitted, so some are missed each time`,
     fix: "give them timers with longer intervals: `kalends schedules edit … --timer '…'`",
   })
 }
 
-/** Whether two slots of a timer that come next are so close to each other that workers may fail to submit each of them. */
+/** Whether the next two slots of a timer are so close together that workers may miss some. */
 export function isFrequent(
   { timer: text, createdAt: created }: Pick<DoctorSchedule, 'timer' | 'createdAt'>,
   now: Date,
@@ -320,7 +320,7 @@ function unhandledTasks({ waiting, now }: DoctorInput, handled: ReadonlySet<stri
     return findings('unhandled-task', handled.has(task) ? [] : [isQueue ? name : task], {
       problem: `${counted(count, 'job', 'jobs')} of ${name} ${count === 1 ? 'has' : 'have'} been waiting for ${durationText(now.getTime() - since.getTime())}, and no live worker ${isQueue ? 'hands jobs over to it' : 'handles it'}`,
       fix: isQueue
-        ? 'start a worker with this `externalQueue`; if there is none any more, see "Back to Kalends" in docs/guides/other-queues.md'
+        ? 'start a worker with this `externalQueue`; if you no longer use it, see "Back to Kalends" in docs/guides/other-queues.md'
         : `start a worker whose module handles '${task}', or cancel: \`kalends jobs cancel --task ${quoted(task)} --state waiting\``,
     })
   })
@@ -337,8 +337,8 @@ function nameOf(claimed: string): string {
 
 function unreportedJobs({ unreported }: DoctorInput): Finding[] {
   return findings('unreported-job', idsOf(unreported), {
-    problem: `${counted(unreported.length, 'job has', 'jobs have')} been in an external queue for more than an hour, and ${unreported.length === 1 ? 'its end has' : 'their ends have'} not been reported`,
-    fix: 'look for them in that queue; report each end with `kalends.external.finish`, or cancel those that are lost: `kalends jobs cancel ID`. At its time limit, a job has failed',
+    problem: `${counted(unreported.length, 'job has', 'jobs have')} been in an external queue for more than an hour, and ${unreported.length === 1 ? 'its outcome has' : 'their outcomes have'} not been reported`,
+    fix: 'look for them in that queue; report each outcome with `kalends.external.finish`, or cancel lost jobs: `kalends jobs cancel ID`. At its time limit, a job fails',
   })
 }
 
@@ -367,24 +367,24 @@ function orphanedJobs({ orphans }: DoctorInput, alive: number): Finding[] {
 
 function blockedJobs({ blocked }: DoctorInput): Finding[] {
   return findings('blocked-job', idsOf(blocked), {
-    problem: `${counted(blocked.length, 'job is', 'jobs are')} blocked although no other job blocks ${blocked.length === 1 ? 'it' : 'them'}: the earlier job was ended or deleted manually`,
+    problem: `${counted(blocked.length, 'job is', 'jobs are')} blocked although no other job blocks ${blocked.length === 1 ? 'it' : 'them'}: the earlier job was changed or deleted manually`,
     fix: 'nothing to do if a worker is running: its sweep unblocks them within the lease, or within five leases if the tables are large',
   })
 }
 
 function endlessSchedules({ endless }: DoctorInput): Finding[] {
   return findings('endless-schedule', idsOf(endless), {
-    problem: `${counted(endless.length, 'schedule waits', 'schedules wait')} for the end of a run whose job was deleted`,
+    problem: `${counted(endless.length, 'schedule waits', 'schedules wait')} for a run whose job was deleted`,
     fix: 'nothing to do if a worker is running: its sweep plans them within the lease, or within five leases if the tables are large',
   })
 }
 
 type Advice = Pick<Finding, 'problem' | 'fix'>
 
-/** One finding about all of these subjects, or none if there are none. */
+/** One finding about all of these subjects, or none without subjects. */
 function findings(code: Finding['code'], subjects: readonly string[], advice: Advice): Finding[] {
   if (subjects.length === 0) return []
-  return [{ code, subjects: subjects.slice(0, MOST_SUBJECTS), count: subjects.length, ...advice }]
+  return [{ code, subjects: subjects.slice(0, MAX_SUBJECTS), count: subjects.length, ...advice }]
 }
 
 function idsOf(rows: readonly { readonly id: string }[]): string[] {

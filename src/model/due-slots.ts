@@ -6,19 +6,20 @@ import type { Elapses } from '../timer/index.ts'
 
 /** The slots of a schedule that became due. */
 export interface DueSlots {
-  /** The newest ones, as many as `catchUp` says, oldest first. */
+  /** The newest `catchUp` slots, oldest first. */
   readonly kept: readonly Date[]
-  /** How many slots before these there are. */
+  /** How many due slots come before these. */
   readonly dropped: number
   readonly newestDropped: Date | null
-  /** The oldest of all. */
+  /** The oldest due slot. */
   readonly since: Date
 }
 
 /**
  * All slots from `first` to now.
  *
- * @param catchUp  the most slots to keep; 0: the newest one, if it is due for at most `missedAfterMs`
+ * @param catchUp  maximum number of slots to keep; 0 keeps only the newest one, if it is due for at most
+ *   `missedAfterMs`
  */
 export function dueSlots(
   event: Elapses,
@@ -36,7 +37,9 @@ export function dueSlots(
   return { kept, dropped, newestDropped, since: first, last }
 }
 
-/** The newest slots from `first` to `last`, oldest first, found backwards, so that a long absence costs nothing. */
+/**
+ * The newest slots from `first` to `last`, oldest first, found backwards, so that a long absence costs nothing extra.
+ */
 function newestSlots(event: Elapses, first: Date, last: Date, limit: number): Date[] {
   const newestFirst: Date[] = []
   for (let slot: Date | null = last; slot !== null && slot > first && newestFirst.length < limit; ) {
@@ -44,7 +47,7 @@ function newestSlots(event: Elapses, first: Date, last: Date, limit: number): Da
     slot = lastElapse(event, justBefore(slot))
   }
   if (newestFirst.length < limit) {
-    // Mostly just `first`, which may have been set manually, or may lie in a repeated hour.
+    // Usually just `first`, which may have been set manually, or may lie in a repeated hour.
     const oldest = newestFirst.at(-1)
     newestFirst.push(...chain(event, first, oldest === undefined ? last : justBefore(oldest)).toReversed())
   }
@@ -52,12 +55,12 @@ function newestSlots(event: Elapses, first: Date, last: Date, limit: number): Da
 }
 
 /** Missed slots beyond this number are not counted. */
-export const MOST_COUNTED = 10_000
+export const MAX_COUNTED = 10_000
 
-/** The slots from `first` to `end`, both included, up to MOST_COUNTED. */
+/** The slots from `first` to `end`, both included, up to MAX_COUNTED. */
 function chain(event: Elapses, first: Date, end: Date): Date[] {
   const slots: Date[] = []
-  for (let slot: Date | null = first; slot !== null && slot <= end && slots.length < MOST_COUNTED; ) {
+  for (let slot: Date | null = first; slot !== null && slot <= end && slots.length < MAX_COUNTED; ) {
     slots.push(slot)
     slot = event.next(slot)
   }
@@ -65,7 +68,7 @@ function chain(event: Elapses, first: Date, end: Date): Date[] {
 }
 
 /**
- * The last elapse, at or before an instant, that repeated calls of next() reach. When the clock repeats an hour, a
+ * The last elapse at or before an instant that repeated calls of next() reach. When the clock repeats an hour, a
  * timer's own previous() may return the instant itself, which would cause a second run.
  */
 export function lastElapse(event: Elapses, at: Date): Date | null {

@@ -1,4 +1,4 @@
-/** The rules that the store calls, while it holds the locks, when attempts of jobs have ended. Pure. */
+/** The rules that the store calls while it holds the locks, after attempts have ended. Pure. */
 import { finish, spanOfTimer } from './finish.ts'
 import { type AttemptEnd, settle, type JobOutcome } from './settle.ts'
 import type { RunPolicy } from './task.ts'
@@ -9,7 +9,7 @@ export interface LockedJob {
   readonly attempt: number
   /** Whether someone asked to cancel the job. */
   readonly stopRequested: boolean
-  /** The timer of its schedule; null: no schedule. */
+  /** The timer of its schedule, or null without a schedule. */
   readonly timer: string | null
   /** Whether a retry gives way to another job, which it blocks. */
   readonly yields: boolean
@@ -21,7 +21,7 @@ export interface EndRules {
     end: { readonly end: AttemptEnd; readonly policy: RunPolicy },
     job: LockedJob,
   ) => JobOutcome
-  /** Decides what happens to its schedule; null: no change. */
+  /** Decides what happens to its schedule, or null for no change. */
   readonly ofSchedule: typeof finish
 }
 

@@ -1,4 +1,4 @@
-/** What the end of runs means for their schedule. Pure; the result is written in the transaction that ends the jobs. */
+/** How finished runs change their schedule. Pure; the result is written in the transaction that ends the jobs. */
 import { timer } from '../timer/index.ts'
 import { elapsesOf, type Plannable } from './plan.ts'
 import type { StoredSchedule } from './schedule.ts'
@@ -11,7 +11,7 @@ export interface Finishing extends Plannable, Pick<SettingValues, 'onExhausted'>
  * @param failed  whether one of the runs has failed permanently
  * @param open  how many of its jobs are not final after these runs
  * @param now  by the database's clock
- * @returns the changes to the schedule; null: none
+ * @returns the changes to the schedule, or null if there is none
  */
 export function finish(
   schedule: Finishing,

@@ -2,12 +2,12 @@ import { elapsesOf } from './plan.ts'
 import type { ScheduleSettings } from './schedule.ts'
 
 /**
- * When a new schedule runs first: at the next time of its timer (`next`), now (`now`), or now if its timer has elapsed in
- * the current minute, otherwise at the next time (`if-due`).
+ * When a new schedule first runs: at the next time of its timer (`next`), now (`now`), or now if its timer has elapsed
+ * in the current minute, otherwise at the next time (`if-due`).
  */
 export type FirstRun = 'next' | 'now' | 'if-due'
 
-/** Decides by the database's clock whether a new schedule, under the id as it is stored, is due at once. */
+/** Decides by the database's clock whether a new schedule, with its stored id, is due at once. */
 export type IsDue = (id: string, now: Date) => boolean
 
 /** @returns null when the schedule is planned by its timer, whatever the current time is */

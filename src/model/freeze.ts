@@ -1,4 +1,4 @@
-/** Freezes: what must not run until some time. */
+/** Freezes: what must not run until a given time. */
 
 /** A temporary stop: of a schedule, a task or a group, or of everything if it names none of them. */
 export interface Freeze {
@@ -6,7 +6,7 @@ export interface Freeze {
   readonly scheduleId: string | null
   readonly task: string | null
   readonly group: string | null
-  /** It ends by itself then. */
+  /** It ends automatically then. */
   readonly until: Date
   readonly reason: string | null
   readonly createdAt: Date
@@ -14,7 +14,7 @@ export interface Freeze {
 
 export type NewFreeze = Omit<Freeze, 'id' | 'createdAt'>
 
-/** Whether a freeze applies to a schedule or job: everything that it names must be the same. */
+/** Whether a freeze applies to a schedule or job: all fields that it names must match. */
 export function isFrozenBy(
   { scheduleId, task, group }: Pick<Freeze, 'scheduleId' | 'task' | 'group'>,
   of: { readonly scheduleId: string | null; readonly task: string; readonly group: string },

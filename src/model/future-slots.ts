@@ -13,9 +13,9 @@ export type SlottedSchedule = TimedSchedule & Pick<Plannable, 'nextRunAt' | 'las
 /**
  * The `nextrun` or `last_slot` that is further ahead than the timer explains.
  *
- * @param schedule  its `nextRunAt` as planned by its timer: null if it was set by hand, which may be any time
+ * @param schedule  with `nextRunAt` as planned by its timer; null if it was set manually, which may be any time
  * @param now  by the database's clock
- * @returns null: none, or the timer is invalid
+ * @returns null if there is none, or the timer is invalid
  */
 export function slotInFuture(schedule: SlottedSchedule, now: Date): Date | null {
   const { nextRunAt, lastSlot } = schedule
@@ -24,7 +24,9 @@ export function slotInFuture(schedule: SlottedSchedule, now: Date): Date | null 
   return lastSlot !== null && isAhead(lastSlot, now) ? lastSlot : null
 }
 
-/** The same for a stored schedule, which knows who set `nextrun`. Also for one that is done only because of such a slot. */
+/**
+ * The same for a stored schedule, which records who set `nextrun`. Also for one that is done only due to such a slot.
+ */
 export function plannedInFuture(schedule: Plannable, now: Date): Date | null {
   const { nextRunAt, plannedRun, isByHand, idle, lastSlot } = schedule
   if (idle === 'done')

@@ -4,10 +4,10 @@ import { checkKeys } from '../keys.ts'
 import { timeSpan } from '../timer/index.ts'
 import { isUpTo, wholeNeeded } from './settings.ts'
 
-/** The limit of the columns, and of a four-digit year. */
+/** The limit of the columns, and of four-digit years. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const DEFAULT_LIMIT = 100
-const MOST_AT_ONCE = 1000
+const MAX_AT_ONCE = 1000
 
 /** Rejected input as error messages quote it: escaped, and at most one or two lines long. */
 export function shownInput(value: unknown): string {
@@ -17,7 +17,7 @@ export function shownInput(value: unknown): string {
 }
 
 /**
- * Whether every database stores the text unchanged. SQLite's driver ends a text at NUL. UTF-8 cannot express half a
+ * Whether every database stores the text unchanged. SQLite's driver cuts a text at NUL. UTF-8 cannot express half a
  * surrogate pair: the drivers would silently store U+FFFD instead.
  */
 export function isStorable(text: string): boolean {
@@ -50,11 +50,11 @@ export function checkedName(field: string, value: unknown, limit: number): strin
   if (invisible !== undefined)
     throw new InvalidInputError(
       field,
-      `a name without invisible characters is needed, not ${shownInput(value)} with ${codePoint(invisible)}; leave it out`,
+      `must be a name without invisible characters, got ${shownInput(value)} with ${codePoint(invisible)}; leave it out`,
     )
   throw new InvalidInputError(
     field,
-    `a name of 1 to ${limit} characters without blanks around it, control characters or lone surrogates is needed, not ${shownInput(value)}`,
+    `must be a name of 1 to ${limit} characters without blanks around it, control characters or lone surrogates, got ${shownInput(value)}`,
   )
 }
 
@@ -64,9 +64,9 @@ function codePoint(character: string): string {
 }
 
 /**
- * @param otherwise  what null means, where it is a value
- * @param unlimited  whether `unlimited` is a value
- * @throws InvalidInputError when it is not a whole number or is out of range
+ * @param otherwise  what null means, if it is allowed
+ * @param unlimited  whether `unlimited` is allowed
+ * @throws InvalidInputError when it is not an integer or is out of range
  */
 export function checkedWhole<Value>(
   field: string,
@@ -80,7 +80,7 @@ export function checkedWhole<Value>(
   if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
     throw new InvalidInputError(
       field,
-      `${wholeNeeded(least, most, otherwise, unlimited)}, not ${JSON.stringify(value)}`,
+      `${wholeNeeded(least, most, otherwise, unlimited)}, got ${JSON.stringify(value)}`,
     )
   }
   return value
@@ -102,7 +102,7 @@ export function spanOption(
   if (typeof value !== 'number' && typeof value !== 'string')
     throw new InvalidInputError(
       field,
-      `milliseconds, or a time span such as '10min', are needed, not ${shownInput(value)}`,
+      `must be milliseconds, or a time span such as '10min', got ${shownInput(value)}`,
     )
   try {
     const milliseconds = timeSpan(value)
@@ -119,7 +119,7 @@ export function spanOption(
 /** @throws InvalidInputError when it is not a function */
 export function checkedFunction<Value>(field: string, value: Value): Value {
   if (typeof value === 'function') return value
-  throw new InvalidInputError(field, `a function is needed, not ${shownInput(value)}`)
+  throw new InvalidInputError(field, `must be a function, got ${shownInput(value)}`)
 }
 
 /** @throws InvalidInputError when it is not one of the values */
@@ -133,7 +133,7 @@ export function oneOf<Value extends string>(
   if (found !== undefined) return found
   throw new InvalidInputError(
     field,
-    `one of ${values.map((one) => `'${one}'`).join(', ')} is needed, not ${JSON.stringify(value)}`,
+    `must be one of ${values.map((one) => `'${one}'`).join(', ')}, got ${JSON.stringify(value)}`,
   )
 }
 
@@ -141,9 +141,9 @@ export function oneOf<Value extends string>(
 export function checkedInstant<Value>(field: string, value: Value): Value {
   if (value === undefined || value === null) return value
   if (!(value instanceof Date) || Number.isNaN(value.getTime()))
-    throw new InvalidInputError(field, `a valid Date is needed, not ${String(value)}`)
+    throw new InvalidInputError(field, `must be a valid Date, got ${String(value)}`)
   if (value.getTime() < 0 || value.getTime() > LATEST)
-    throw new InvalidInputError(field, `an instant from 1970 to 9999 is needed, not ${value.toISOString()}`)
+    throw new InvalidInputError(field, `must be an instant from 1970 to 9999, got ${value.toISOString()}`)
   return value
 }
 
@@ -164,13 +164,13 @@ export function checkedConditions(
     const field = `${path}${name}`
     const kind = known[name]
     if (kind === 'text' && typeof value !== 'string')
-      throw new InvalidInputError(field, `a text is needed, not ${shownInput(value)}`)
+      throw new InvalidInputError(field, `must be a string, got ${shownInput(value)}`)
     if (kind === 'instant' && checkedInstant(field, value) === null)
-      throw new InvalidInputError(field, 'a valid Date is needed, not null')
+      throw new InvalidInputError(field, 'must be a valid Date, got null')
   }
 }
 
-/** @throws InvalidInputError when a list cannot return so many rows at once */
+/** @throws InvalidInputError when a list cannot return that many rows at once */
 export function checkedLimit(limit: number | undefined, otherwise = DEFAULT_LIMIT): number {
-  return checkedWhole('limit', limit, 1, MOST_AT_ONCE) ?? otherwise
+  return checkedWhole('limit', limit, 1, MAX_AT_ONCE) ?? otherwise
 }

@@ -1,14 +1,14 @@
 import type { JobSettingValues } from './settings.ts'
 import type { RunPolicy } from './task.ts'
 
-/** The most characters of the name of an external queue. */
+/** Maximum number of characters of the name of an external queue. */
 export const QUEUE_LIMIT = 190
-/** When a job of an external queue without a `timeout` has failed, unless its end is reported before. */
+/** When a job of an external queue without a `timeout` fails, unless its outcome is reported before. */
 export const DEFAULT_REPORT_MS = 86_400_000
 
 /**
- * waiting, blocked, running and external are not final. A retry is waiting with attempt > 0; external: it was handed
- * over to an external queue, whose report ends it.
+ * waiting, blocked, running and external are not final. A retry is waiting with attempt > 0. external: it was handed
+ * over to an external queue, whose report finishes it.
  */
 export type JobState = 'waiting' | 'blocked' | 'running' | 'external' | FinalState
 /** How a job ended. skipped: the slot did not become a run. */
@@ -55,22 +55,22 @@ export interface Job<Result = unknown> extends JobSettingValues {
   readonly scheduleId: string | null
   /** The elapse that the run is for. */
   readonly slot: Date | null
-  /** Missed slots before this one that are not made up. For a skip: how many slots it stands for. */
+  /** The number of missed slots before this one that are not made up. For a skip, how many slots it stands for. */
   readonly missed: number
-  /** The number of the run within its schedule, from 1. It only increases, and cancelled runs count too. */
+  /** The number of the run within its schedule, from 1. It only increases; cancelled runs count too. */
   readonly run: number | null
   readonly args: unknown
   readonly state: JobState
   readonly reason: string | null
-  /** The external queue that it is handed over to; null: Kalends runs it. */
+  /** The external queue that it is handed over to, or null if Kalends runs it. */
   readonly queue: string | null
   readonly worker: string | null
   /** The number of the attempt, from 1; 0 before the first. */
   readonly attempt: number
   readonly submittedAt: Date
-  /** The job does not start before this time; null: it starts as soon as possible. */
+  /** The job does not start before this time, or null if it starts as soon as possible. */
   readonly runAt: Date | null
-  /** A freeze holds it until then, since a worker could have started it. null: none does. */
+  /** A freeze holds it until then, although a worker could start it. Null if none does. */
   readonly frozenUntil: Date | null
   readonly startedAt: Date | null
   readonly finishedAt: Date | null
@@ -85,9 +85,9 @@ export interface Job<Result = unknown> extends JobSettingValues {
 export interface ClaimedJob extends Job {
   readonly worker: string
   readonly startedAt: Date
-  /** The number of the claim. It only increases; attempts that do not count have one too. */
+  /** The number of the claim. It only increases, including for attempts that do not count. */
   readonly claim: number
-  /** How many times in a row workers have given it back. */
+  /** How many times in a row workers gave it back. */
   readonly releases: number
   /** JSON text, as stored. */
   readonly argsText: string

@@ -1,4 +1,4 @@
-/** Running a schedule now, retrying and cancelling jobs. Pure; the store calls these while it holds the locks. */
+/** Runs a schedule now, retries and cancels jobs. Pure; the store calls these while it holds the locks. */
 import { ConflictError } from '../errors.ts'
 import { isAhead } from './clock-ahead.ts'
 import { isFinal, type Job, type JobState } from './job.ts'
@@ -7,7 +7,7 @@ import type { Overlap } from './settings.ts'
 
 /** The first job of a schedule that is not final. */
 export interface OpenJob {
-  /** The id that the caller sees; null: the job belongs to another owner. */
+  /** The id that the caller sees, or null if the job belongs to another owner. */
   readonly id: string | null
   readonly state: JobState
   /** How many jobs of the schedule are not final. */
@@ -17,7 +17,7 @@ export interface OpenJob {
 /** A locked schedule that should run now. */
 export interface ScheduleToRun extends Pick<Schedule, 'id' | 'task' | 'overlap' | 'lastSlot' | 'runCount'> {
   readonly open: OpenJob | null
-  /** The number of its newest run; 0: none yet. */
+  /** The number of its newest run, or 0 if there is none yet. */
   readonly latestRun: number
 }
 
@@ -41,7 +41,7 @@ export function runNow(schedule: ScheduleToRun, now: Date): ManualRun {
   }
 }
 
-/** Slots only increase, so that each run has its own. A slot of a clock that was ahead does not count. */
+/** Slots only increase, so that each run has a different one. A slot from a clock that was ahead does not count. */
 function slotOfNow(lastSlot: Date | null, now: Date): Date {
   if (lastSlot === null || lastSlot < now || isAhead(lastSlot, now)) return now
   return new Date(lastSlot.getTime() + 1)
@@ -54,9 +54,9 @@ export function nextRunNumber(number: number): number {
 
 /** A locked job that should run again. */
 export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'queue' | 'scheduleId'> {
-  /** The overlap policy of its schedule; null: no schedule, or it was deleted. */
+  /** The overlap policy of its schedule, or null if there is no schedule or it was deleted. */
   readonly overlap: Overlap | null
-  /** Another job of its schedule; null also where runs may overlap. */
+  /** Another job of its schedule; also null if runs may overlap. */
   readonly open: OpenJob | null
 }
 
@@ -68,10 +68,10 @@ export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'queue' 
 export function retry(job: JobToRetry): { readonly exclusive: boolean } {
   const { id, state, queue, scheduleId, overlap, open } = job
   if (state !== 'failed' && state !== 'cancelled')
-    throw new ConflictError(`The job ${id} is ${state}; only one that failed or was cancelled can be retried`)
+    throw new ConflictError(`The job ${id} is ${state}; only a failed or cancelled job can be retried`)
   if (queue !== null)
     throw new ConflictError(
-      `The job ${id} belongs to the external queue '${queue}', which knows its id already: submit it again there, or ${scheduleId === null ? 'submit another job' : `run the schedule '${scheduleId}' now`}`,
+      `The job ${id} belongs to the external queue '${queue}', which already knows its id: submit it again there, or ${scheduleId === null ? 'submit another job' : `run the schedule '${scheduleId}' now`}`,
     )
   const exclusive = overlap !== 'allow'
   if (exclusive && open !== null)
@@ -79,7 +79,7 @@ export function retry(job: JobToRetry): { readonly exclusive: boolean } {
   return { exclusive }
 }
 
-/** What a cancel request does to a job; null: nothing, because it is final. */
+/** What a cancel request does to a job, or null if the job is already final. */
 export function cancel({ state }: Pick<Job, 'state'>): 'cancel' | 'request stop' | null {
   if (isFinal(state)) return null
   return state === 'running' ? 'request stop' : 'cancel'
@@ -89,10 +89,10 @@ export function cancel({ state }: Pick<Job, 'state'>): 'cancel' | 'request stop'
 function openJobConflict(refusal: string, { id, state }: OpenJob): ConflictError {
   if (id === null)
     return new ConflictError(
-      `${refusal}: a job of this schedule that you cannot see is ${state}; wait for its end`,
+      `${refusal}: a job of this schedule that you cannot see is ${state}; wait until it finishes`,
     )
   return new ConflictError(
-    `${refusal}: the job ${id} of this schedule is ${state}; wait for its end or cancel it`,
+    `${refusal}: the job ${id} of this schedule is ${state}; wait until it finishes, or cancel it`,
     { jobId: id },
   )
 }

@@ -2,8 +2,8 @@
  * Which rows a call can access, and the namespace of the ids that this owner chooses.
  *
  * A scope stores an id that its owner chose as `<owner>/<id>` and shows it without the prefix. So no owner can take, or
- * find out about, an id of another owner or of the application. Ids from the application's code contain no slash. Ids of
- * jobs are ASCII, so the name of an owner is percent-encoded.
+ * find out about, an id of another owner or of the application. Ids from the application's code contain no slash. Ids
+ * of jobs are ASCII, so the name of an owner is percent-encoded.
  */
 import { createHash } from 'node:crypto'
 import { ForbiddenError, InvalidInputError } from '../errors.ts'
@@ -12,9 +12,9 @@ import { isUpTo, NAME_LIMIT } from './settings.ts'
 
 /** Restricts a call to the schedules and jobs with this group and this submitter. */
 export interface Owner {
-  /** null: any. */
+  /** Null means any. */
   readonly group: string | null
-  /** null: any. */
+  /** Null means any. */
   readonly submitter: string | null
 }
 
@@ -57,7 +57,7 @@ export function requireOwnFields(
   for (const field of ['group', 'submitter'] as const)
     if (owner[field] === null && (given[field] ?? '') !== '')
       throw new ForbiddenError(
-        `${field}: this scope has no ${field}, so it cannot write one; leave it out, or make the scope with it`,
+        `${field}: this scope has no ${field}, so it cannot write one; leave it out, or create the scope with it`,
       )
 }
 
@@ -92,12 +92,11 @@ export function storedIds(owner: Owner, shown: string): readonly string[] {
 export function newId(owner: Owner, id: string): string {
   const prefix = prefixOf(owner)
   checkedName('id', id, NAME_LIMIT)
-  if (id.includes('/'))
-    throw new InvalidInputError('id', `an id without '/' is needed, not ${shownInput(id)}`)
+  if (id.includes('/')) throw new InvalidInputError('id', `must be an id without '/', got ${shownInput(id)}`)
   if (!isUpTo(id, NAME_LIMIT - prefix.length))
     throw new InvalidInputError(
       'id',
-      `an id of 1 to ${NAME_LIMIT - prefix.length} characters is needed, because the prefix of this scope takes ${prefix.length} of the ${NAME_LIMIT}, not ${shownInput(id)}`,
+      `must be an id of 1 to ${NAME_LIMIT - prefix.length} characters (the prefix of this scope takes ${prefix.length} of ${NAME_LIMIT}), got ${shownInput(id)}`,
     )
   return `${prefix}${id}`
 }
@@ -117,7 +116,7 @@ export function chosenJobId(owner: Owner, id: string): string {
   if (!isJobId(id))
     throw new InvalidInputError(
       'id',
-      `a job id of 1 to ${NAME_LIMIT} ASCII characters is needed, not ${shownInput(id)}`,
+      `must be a job id of 1 to ${NAME_LIMIT} ASCII characters, got ${shownInput(id)}`,
     )
   return stored
 }

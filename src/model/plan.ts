@@ -1,6 +1,6 @@
 /**
  * The planner: decides what happens to a schedule now. A pure function of the row, the clock and the schedule's open
- * jobs. It knows no database, and all policies are here.
+ * jobs. It does not access the database, and contains all policies.
  */
 import { type Elapses, elapsesWithin, timer } from '../timer/index.ts'
 import { isAhead } from './clock-ahead.ts'
@@ -41,16 +41,16 @@ export interface Plannable
   readonly plannedDefinition: string | null
   /** The nextRunAt that the last planning set. */
   readonly plannedRun: Date | null
-  /** Whether plannedRun was set by hand and kept, instead of computed from the timer. */
+  /** Whether plannedRun was set manually and kept, instead of computed from the timer. */
   readonly isByHand: boolean
-  /** Slots before this time came during a freeze. */
+  /** Slots before this time became due during a freeze. */
   readonly frozenUntil: Date | null
 }
 
 /** What determines the elapses of a schedule. */
 export interface TimedSchedule
   extends Pick<Plannable, 'id' | 'timer' | 'createdAt' | 'jitter' | 'starts' | 'ends'> {
-  /** Left out: not planned yet. */
+  /** Omitted if not planned yet. */
   readonly nextRunAt?: Date | null | undefined
 }
 
@@ -58,7 +58,7 @@ export interface TimedSchedule
 export interface OpenJobs {
   readonly waiting: number
   readonly blocked: number
-  /** Also those in an external queue. */
+  /** Includes those in an external queue. */
   readonly running: number
   /** How many of the waiting ones wait for a retry. */
   readonly retrying: number
@@ -71,7 +71,7 @@ export interface PlannedRun {
   readonly slot: Date
   /** How many slots were dropped before this one. */
   readonly missed: number
-  /** blocked: it waits for the end of the previous run. */
+  /** blocked: it waits until the previous run finishes. */
   readonly state: 'waiting' | 'blocked'
 }
 
@@ -80,7 +80,7 @@ export interface PlannedSkip {
   /** The newest of these slots. */
   readonly slot: Date
   readonly reason: SkipReason
-  /** How many slots there are. */
+  /** The number of slots. */
   readonly count: number
   readonly error: string | null
   /** For missed slots: the oldest was no longer on time, so no scheduler was running. */
@@ -93,13 +93,13 @@ export interface Plan {
   readonly skips: readonly PlannedSkip[]
   /** Waiting jobs are replaced by the new one, and running jobs are asked to stop. */
   readonly replaces: boolean
-  /** The jobs that wait for a retry have failed, because a new one takes their place. */
+  /** Jobs that wait for a retry fail, because a new one takes their place. */
   readonly yields: boolean
   readonly nextRunAt: Date | null
-  /** Whether nextRunAt was set by hand. */
+  /** Whether nextRunAt was set manually. */
   readonly isByHand: boolean
   readonly idle: Idle | null
-  /** Lower than before only if the clock was ahead, and the schedule is planned again by hand. */
+  /** Lower than before only if the clock was ahead and the schedule is planned again manually. */
   readonly lastSlot: Date | null
   readonly lastError: string | null
   /** Nothing is decided before this time, because a freeze is in force. */
@@ -151,7 +151,7 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
 /**
  * Plans a schedule within the write that edits it.
  *
- * @returns null when there is nothing to write, or when it is due by hand: then a scheduler submits it
+ * @returns null when there is nothing to write, or when it is manually set to due: then a scheduler submits it
  */
 export function planEdit(schedule: Plannable, now: Date, open: OpenJobs): Plan | null {
   const { enabled, nextRunAt } = schedule
@@ -243,7 +243,7 @@ function isSetByHand({ nextRunAt, plannedRun }: Plannable): boolean {
   return nextRunAt?.getTime() !== plannedRun?.getTime()
 }
 
-/** A slot that was decided while the clock was ahead holds nothing back once the schedule is planned again by hand. */
+/** A slot that was decided while the clock was ahead no longer counts after the schedule is planned again manually. */
 function decidedUntil(lastSlot: Date | null, event: Elapses, now: Date): Date | null {
   return lastSlot === null || !isAhead(lastSlot, now) ? lastSlot : (lastElapse(event, now) ?? now)
 }
@@ -280,7 +280,7 @@ function planFromNow({ schedule, event, afterFinish }: Readable, { now, open }: 
   return withNextRun(schedule, event.next(laterOf(now, schedule.lastSlot)) ?? passedUnseen(schedule, event))
 }
 
-/** A one-off that passed before any worker planned it, or while it was due, runs late rather than never. */
+/** A one-off that passed before a worker planned it, or while it was due, runs late. */
 function passedUnseen(
   { plannedDefinition, nextRunAt, lastSlot, createdAt: created }: Plannable,
   event: Elapses,
@@ -297,8 +297,8 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
   const frozenUntil = endOfFreeze(circumstances)
   if (schedule.nextRunAt === null) return planFromNow(readable, circumstances)
   if (frozenUntil !== null) return { ...unchanged(schedule), isByHand, frozenUntil }
-  // A run by hand may have passed this slot. One of a clock that was ahead does not count: it would hold back all slots
-  // until then.
+  // A manual run may have passed this slot. One from a clock that was ahead does not count: it would hold back all
+  // slots until then.
   const decided = lastSlot !== null && schedule.nextRunAt <= lastSlot && !isAhead(lastSlot, now)
   const isOver = decided && !isByHand && wereFrozen(readable, lastSlot, circumstances)
   const given = decided ? nowAfter(now, lastSlot) : slotOf(readable, schedule.nextRunAt)
@@ -310,13 +310,13 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
     : planSlots(readable, first, circumstances)
 }
 
-/** Whether all slots that a run by hand has passed came during freezes, so that it stands for none. */
+/** Whether all slots that a manual run has passed became due during freezes, so that it stands for none. */
 function wereFrozen(
   { schedule: { nextRunAt, frozenUntil }, event, afterFinish }: Readable,
   lastSlot: Date,
   circumstances: Circumstances,
 ): boolean {
-  // A one-off, too, is not skipped.
+  // A one-off is not skipped either.
   if (nextRunAt === null || afterFinish || event.next(lastSlot) === null) return false
   const parts = partsOf(nextRunAt, frozenUntil, circumstances)
   let before = justBefore(nextRunAt)
@@ -329,7 +329,7 @@ function wereFrozen(
   return parts.some(({ isFrozen }) => isFrozen)
 }
 
-/** When the freeze that is in force ends; null: none is. */
+/** When the freeze that is in force ends, or null if there is none. */
 function endOfFreeze({ now, freezes = [] }: Circumstances): Date | null {
   const ends = freezes.flatMap(({ from, until }) => (from <= now && until > now ? [until.getTime()] : []))
   return ends.length === 0 ? null : new Date(Math.max(...ends))
@@ -342,7 +342,7 @@ interface Part {
   readonly isFrozen: boolean
 }
 
-/** @param heldUntil  of a freeze that was deleted since, only the end of what it held is known */
+/** @param heldUntil  the end of what a deleted freeze held, which is all that is known about it */
 function partsOf(first: Date, heldUntil: Date | null, { now, freezes = [] }: Circumstances): Part[] {
   const held = heldUntil === null ? [] : [{ from: first, until: heldUntil }]
   const known = freezes.some(({ from, until }) => heldUntil !== null && from <= heldUntil && until > first)
@@ -359,7 +359,7 @@ function partsOf(first: Date, heldUntil: Date | null, { now, freezes = [] }: Cir
 }
 
 /**
- * Slots in a freeze are skipped, except for a one-off and a run by hand. Those before and after it are decided as after
+ * Slots in a freeze are skipped, except for a one-off and a manual run. Those before and after it are decided as after
  * a downtime.
  */
 function planThawed(
@@ -386,7 +386,7 @@ function planThawed(
     slot = afterFinish ? null : event.next(due.last)
   }
   const last = found.at(-1)?.last ?? first
-  // The newest slots, wherever they are.
+  // The newest slots of all parts.
   const kept = found.flatMap((due) => (due.isFrozen ? [] : due.kept)).slice(-Math.max(1, schedule.catchUp))
   const skips = found.flatMap((due) => {
     const left = due.isFrozen ? due.kept : due.kept.filter((at) => !kept.includes(at))
@@ -426,9 +426,9 @@ function planSlots(readable: Readable, first: Date, circumstances: Circumstances
 }
 
 /**
- * The slot that is due at nextRunAt. If the zone data has changed since it was planned, as with another version of Node.js,
- * nextRunAt is no elapse. Then it stands for the nearest one that is not decided: otherwise, a run would come an hour early
- * and once more on time, or not at all. @returns null when there is none
+ * The slot that is due at nextRunAt. If the zone data has changed since it was planned, as with another version of
+ * Node.js, nextRunAt is no elapse. Then it stands for the nearest one that is not decided: otherwise, a run would come
+ * an hour early and once more on time, or not at all. @returns null when there is none
  */
 function slotOf({ schedule, event, afterFinish }: Readable, nextRunAt: Date): Date | null {
   const isElapse = event.next(justBefore(nextRunAt))?.getTime() === nextRunAt.getTime()
@@ -476,13 +476,13 @@ function decide(
   }
 }
 
-/** Whether all that is in the way of a new job waits for a retry and gives way. */
+/** Whether every job that blocks a new one waits for a retry and gives way. */
 function mayYield({ yields, overlap }: Plannable, open: OpenJobs): boolean {
   const isExclusive = overlap === 'skip' || overlap === 'queue-one'
   return yields && isExclusive && open.retrying > 0 && open.retrying === open.waiting && open.running === 0
 }
 
-/** The first job behind them takes their place. */
+/** The first blocked job takes their place. */
 function afterYield({ blocked }: OpenJobs): OpenJobs {
   return { ...NO_OPEN_JOBS, waiting: Math.min(1, blocked), blocked: Math.max(0, blocked - 1) }
 }
@@ -517,7 +517,7 @@ function choose(
   }
 }
 
-/** The skip row for some slots, if any. It is stored at the newest slot. */
+/** The skip row for some slots, if there are any. It is stored at the newest slot. */
 function skipOf(reason: SkipReason, slots: readonly Date[]): PlannedSkip[] {
   const newest = slots.at(-1)
   return newest === undefined ? [] : [{ slot: newest, reason, count: slots.length, error: null }]

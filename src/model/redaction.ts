@@ -11,7 +11,7 @@ const REDACTED = '[redacted]'
 export type RedactRoot = 'args' | 'result' | 'progress'
 const ROOTS: readonly RedactRoot[] = ['args', 'result', 'progress']
 
-/** The JSON values of a job, or the args of a schedule. `truncated` names those that a list leaves out. */
+/** The JSON values of a job, or the args of a schedule. `truncated` names the values that a list leaves out. */
 export type Payload = { readonly [Root in RedactRoot]?: unknown } & {
   readonly truncated?: { readonly [Root in RedactRoot]?: number }
 }
@@ -30,14 +30,14 @@ export class Redaction {
       if (typeof path !== 'string' || !isPath(path))
         throw new InvalidInputError(
           'redact',
-          `paths begin with ${ROOTS.join(', ')}, such as 'args.password', not ${shownInput(path)}`,
+          `paths must begin with ${ROOTS.join(', ')}, such as 'args.password', got ${shownInput(path)}`,
         )
     }
     this.#paths = paths.map((path) => path.split('.'))
   }
 
   /**
-   * Whether anything is hidden; with a root, anything below it. Hidden values must not be searchable, because a search
+   * Whether anything is hidden, below the root if one is given. Hidden values must not be searchable, because a search
    * could reveal a secret letter by letter.
    */
   hides(root?: RedactRoot): boolean {
@@ -57,7 +57,7 @@ export class Redaction {
     return secrets
   }
 
-  /** Adds those of further values of the same job. @param secrets  from `secretsOf` */
+  /** Adds the secrets of more values of the same job. @param secrets  from `secretsOf` */
   addSecrets(secrets: Secrets, payload: Payload): void {
     for (const root of ROOTS)
       for (const path of this.#pathsOf(root)) changedAt(payload[root], path, (value) => secrets.add(value))
@@ -92,7 +92,7 @@ function isPath(path: string): boolean {
 }
 
 /**
- * The value with everything that a path names changed. A path applies to each item of an array, too.
+ * The value with everything that a path names changed. A path also applies to each item of an array.
  *
  * @param change  gets the value that the path names, and its whole path
  */
@@ -159,10 +159,10 @@ function ownProperty(value: unknown, name: string): unknown {
 
 /** Shorter values are not secrets: hiding `1` or `yes` would make texts unreadable. */
 const SHORTEST_SECRET = 4
-/** The most characters in all secrets of one job. If there are more, its texts are hidden completely. */
-const MOST_SECRET_CHARACTERS = 65_536
+/** Maximum number of characters in all secrets of one job. If there are more, its texts are hidden completely. */
+const MAX_SECRET_CHARACTERS = 65_536
 /** More secrets than this do not wait for a text. */
-const MOST_WAITING = 1000
+const MAX_WAITING = 1000
 /** From this length on, the start of a secret is hidden too: drivers, for example, quote only the beginning. */
 const LONG_PREFIX = 64
 
@@ -177,13 +177,15 @@ interface Step {
  * `replaceAll` is quadratic for texts such as `aaaa…`.
  */
 export class Secrets {
-  /** Those that are not in the trie yet: most jobs have no text to search. null: unknown, or too many to search for. */
+  /**
+   * Secrets that are not in the trie yet: most jobs have no text to search. Null if unknown, or too many to search for.
+   */
   #waiting: string[] | null
   readonly #start: Step = { next: new Map(), isEnd: false }
   /** The characters in the trie; a common beginning counts once. */
   #characters = 0
 
-  /** @param waiting  null: unknown */
+  /** @param waiting  null if unknown */
   constructor(waiting: [] | null) {
     this.#waiting = waiting
   }
@@ -192,10 +194,10 @@ export class Secrets {
   add(value: unknown): void {
     for (const leaf of leaves(value)) this.#waiting?.push(leaf)
     // A handler may store progress very often.
-    if ((this.#waiting?.length ?? 0) > MOST_WAITING) this.#trie()
+    if ((this.#waiting?.length ?? 0) > MAX_WAITING) this.#trie()
   }
 
-  /** Whether these are all: not too many to search for, and no value was left out. */
+  /** Whether the secrets are complete: not too many to search for, and no value left out. */
   areKnown(): boolean {
     return this.#trie() !== null
   }
@@ -256,14 +258,14 @@ export class Secrets {
     for (let secret = this.#waiting?.pop(); secret !== undefined; secret = this.#waiting?.pop())
       for (const form of formsOf(secret)) {
         this.#insert(form)
-        if (this.#characters > MOST_SECRET_CHARACTERS) this.#waiting = null
+        if (this.#characters > MAX_SECRET_CHARACTERS) this.#waiting = null
       }
     return this.#waiting === null ? null : this.#start
   }
 
   #insert(form: string): void {
     let step = this.#start
-    for (let at = 0; at < form.length && this.#characters <= MOST_SECRET_CHARACTERS; at += 1) {
+    for (let at = 0; at < form.length && this.#characters <= MAX_SECRET_CHARACTERS; at += 1) {
       const code = form.charCodeAt(at)
       let next = step.next.get(code)
       if (next === undefined) {
@@ -299,7 +301,7 @@ function formsOf(secret: string): string[] {
   return [plain, JSON.stringify(plain).slice(1, -1), encoded, encoded.replaceAll('%20', '+')]
 }
 
-/** The length of the longest secret, or long start of a secret, at this position; 0: none. */
+/** The length of the longest secret, or long start of a secret, at this position; 0 if there is none. */
 function secretAt(text: string, at: number, start: Step): number {
   let found = 0
   let length = 0

@@ -18,9 +18,9 @@ export interface Schedule extends SettingValues {
   readonly id: string
   readonly args: unknown
   readonly status: ScheduleStatus
-  /** The next slot; null while paused, or when there is none. */
+  /** The next slot; null while paused, or if there is none. */
   readonly nextRunAt: Date | null
-  /** `finish`: it is active without a next slot, because that counts from the end of the current run. */
+  /** `finish`: it is active without a next slot, because the next slot counts from the end of the current run. */
   readonly waitingFor: 'finish' | null
   /** The declared set that the schedule belongs to; null for schedules that are not declared in code. */
   readonly declaredBy: string | null
@@ -37,13 +37,13 @@ export interface Schedule extends SettingValues {
   readonly lastFinishedAt: Date | null
   /** Its newest job. */
   readonly lastJobId: string | null
-  /** The error of the last attempt, also while its job is being retried, or why the timer is invalid. */
+  /** The error of the last attempt, including one that is being retried, or why the timer is invalid. */
   readonly lastError: string | null
-  /** Why it is paused, if that was given. */
+  /** Why it is paused, if a reason was given. */
   readonly pauseReason: string | null
-  /** A freeze holds it until then, since a slot has come. null: none does, or no slot has come. */
+  /** A freeze holds it until then. Null if none does, or if no slot has become due during it. */
   readonly frozenUntil: Date | null
-  /** When its failed job is retried, or was: until the retry ends. null: no job is being retried. */
+  /** When its failed job is retried, or was: until the retry ends. Null if no job is being retried. */
   readonly retryAt: Date | null
   /** The number of this retry, from 1. */
   readonly retry: number | null
@@ -102,7 +102,7 @@ export function stateOf({
   }
 }
 
-/** Whether slots are submitted, or are held or skipped only for a time. */
+/** Whether slots are submitted, or are held or skipped only temporarily. */
 export function isGoingOn(status: ScheduleStatus): boolean {
   return status === 'active' || status === 'retrying' || status === 'frozen'
 }

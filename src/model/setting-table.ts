@@ -9,18 +9,18 @@
 interface Common {
   readonly column: string
   readonly description: string
-  /** What null means, or an empty field of a form. */
+  /** What null or an empty form field means. */
   readonly otherwise?: string
   /** Jobs have it too: a schedule's jobs get a copy. */
   readonly isOfJobs?: true
-  /** It decides the next run: an edit plans the schedule again, from now. */
+  /** It affects the next run: an edit plans the schedule again, from now. */
   readonly replans?: true
 }
 
 /** Without a default, the setting is required. */
 export interface TextSetting extends Common {
   readonly kind: 'text'
-  /** Most characters. */
+  /** Maximum number of characters. */
   readonly most: number
   /** A name decides who runs what: no blanks around it, no invisible characters. */
   readonly isName?: true
@@ -31,10 +31,10 @@ interface WholeSetting extends Common {
   readonly kind: 'whole'
   readonly least: number
   readonly most: number
-  /** `unlimited` is a value, too: -1 in the column. */
+  /** Whether `unlimited` is a value: -1 in the column. */
   readonly unlimited?: true
   readonly default: number | null
-  /** What holds where neither the task nor the schedule says otherwise. */
+  /** The default if neither the task nor the schedule sets a value. */
   readonly taskDefault?: number | null
 }
 
@@ -51,7 +51,7 @@ interface SpanSetting extends Common {
 
 interface ChoiceSetting extends Common {
   readonly kind: 'choice'
-  /** The values, each with what it means. */
+  /** The values and their meanings. */
   readonly values: Readonly<Record<string, string>>
   readonly default: string | null
   readonly taskDefault?: string | null
@@ -83,12 +83,12 @@ export type Setting =
   | JsonSetting
 
 /**
- * Most characters of an id, and of the name of a task, a submitter, a group or a declared set. Characters are code
- * points, as databases count them. Two such columns and some numbers fit into an index of InnoDB.
+ * Maximum number of characters of an id, and of the name of a task, a submitter, a group or a declared set. Characters
+ * are code points, as databases count them. Two such columns and some numbers fit into an index of InnoDB.
  */
 export const NAME_LIMIT = 254
 
-/** The largest whole number of an INT column, which is also the longest delay of setTimeout: 24.8 days. */
+/** The largest integer of an INT column, which is also the longest delay of setTimeout: 24.8 days. */
 const INT = 2 ** 31 - 1
 
 /** By the name that code, the REST API and, in kebab case, the command line use. */
@@ -152,8 +152,8 @@ export const SETTINGS = {
     description: 'What happens to a slot while an earlier job of the schedule is unfinished',
   },
   /**
-   * Maximum number of runs for slots that are due at the same time, as after a downtime: for the newest ones. 0: only
-   * one that is on time; default 1.
+   * Maximum number of runs for slots that are due at the same time, such as after a downtime: the newest slots run.
+   * With 0, only a slot that is on time runs; default 1.
    */
   catchUp: {
     kind: 'whole',
@@ -162,7 +162,7 @@ export const SETTINGS = {
     most: 1000,
     default: 1,
     description:
-      'Maximum number of runs for slots that are due at the same time, as after a downtime: for the newest ones. 0: only one that is on time',
+      'Maximum number of runs for slots that are due at the same time, such as after a downtime: the newest slots run. With 0, only a slot that is on time runs',
   },
   /** Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0. */
   jitter: {
@@ -257,15 +257,15 @@ export const SETTINGS = {
     description: 'How the delay grows with each retry',
   },
   /**
-   * Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it
-   * then has failed. A running handler is not stopped; default false.
+   * Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`;
+   * it then fails. A running handler is not stopped; default false.
    */
   yields: {
     kind: 'flag',
     column: 'yields',
     default: false,
     description:
-      'Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then has failed. A running handler is not stopped',
+      'Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then fails. A running handler is not stopped',
   },
   /** What happens after a run has failed permanently; default `continue`. */
   onExhausted: {
@@ -293,7 +293,7 @@ export const SETTINGS = {
   priority: {
     kind: 'whole',
     column: 'priority',
-    // Without the smallest number of the column, which has no negative: the queue orders by that.
+    // Excludes the smallest number of the column, which cannot be negated: the queue orders by the negated number.
     least: -INT,
     most: INT,
     default: 0,

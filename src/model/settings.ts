@@ -10,7 +10,7 @@ type Marked<Mark> = { [Name in SettingName]: Definitions[Name] extends Mark ? Na
 /** How long a run may take and what happens when it fails. A task, a schedule and a job may each set these. */
 export type PolicyName = Marked<{ taskDefault: unknown }>
 export type JobSettingName = Marked<{ isOfJobs: true }>
-/** The settings as people write them, without those that are checked elsewhere. */
+/** The settings as people write them, except those that are checked elsewhere. */
 export type OptionName = Exclude<SettingName, 'task' | 'args' | 'timer'>
 
 interface Values {
@@ -50,7 +50,7 @@ export type Overlap = Value<Definitions['overlap']>
  */
 export type OnExhausted = Value<Definitions['onExhausted']>
 /**
- * exponential: the delay doubles with each retry, up to ten times the first; fixed: it stays the same.
+ * exponential: the delay doubles with each retry, up to ten times the first. fixed: the delay stays the same.
  *
  * @useDeclaredType
  */
@@ -115,16 +115,16 @@ type ColumnValue<Name extends SettingName> =
 export type SettingRow = { [Name in SettingName as Definitions[Name]['column']]: ColumnValue<Name> }
 export type JobSettingRow = { [Name in JobSettingName as Definitions[Name]['column']]: ColumnValue<Name> }
 
-/** What to write: `a whole number from 1 to 9 is needed, or null: no limit`. */
+/** The start of an error message: `must be an integer between 1 and 9, or null (no limit)`. */
 export function wholeNeeded(least: number, most: number, otherwise?: string, unlimited?: true): string {
   const others = unlimited === true ? " or 'unlimited'" : ''
-  return `a whole number from ${least} to ${most}${others} is needed${otherwise === undefined ? '' : `, or null: ${otherwise}`}`
+  return `must be an integer between ${least} and ${most}${others}${otherwise === undefined ? '' : `, or null (${otherwise})`}`
 }
 
 /** `unlimited` in the column of a number. */
 export const UNLIMITED = -1
 
-/** Ten years: the longest `delay` of a job. */
+/** Maximum `delay` of a job: ten years. */
 export const LONGEST_DELAY_MS = 3650 * 86_400_000
 
 /** All settings in the order of the table. */
@@ -196,8 +196,8 @@ export function taskDefaultText(setting: Setting): string {
 }
 
 /**
- * The status of a schedule for people. paused: not enabled, whatever else holds. retrying: the last attempt of a job
- * failed, and it is retried; the schedule is planned as usual. frozen: a slot has come during a freeze.
+ * The status of a schedule for people. paused: not enabled, whatever else applies. retrying: the last attempt of a job
+ * failed, and it is retried; the schedule is planned as usual. frozen: a slot became due during a freeze.
  */
 export type ScheduleStatus =
   | 'active'
@@ -220,8 +220,8 @@ export const STATUSES: readonly ScheduleStatus[] = [
   'retired',
 ]
 
-/** Whether a text has at most so many characters: code points, as databases count them. */
+/** Whether a text has at most this many characters, in code points, as databases count them. */
 export function isUpTo(text: string, most: number): boolean {
-  // A code point has one or two units. Only a text of medium length is counted.
+  // A code point has one or two units, so only a text of medium length needs counting.
   return text.length <= most || (text.length <= 2 * most && Array.from(text).length <= most)
 }

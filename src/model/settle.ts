@@ -22,7 +22,7 @@ export type AttemptEnd =
   | {
       readonly kind: 'success'
       readonly result: string | null
-      /** Of the attempt: hidden in events. */
+      /** The attempt's secrets, which are hidden in events. */
       readonly secrets?: Secrets | undefined
     }
   /** The handler threw. */
@@ -31,18 +31,18 @@ export type AttemptEnd =
   /** Another worker took over the job: a failed attempt that is retried at once. */
   | { readonly kind: 'lost'; readonly error: string }
   | { readonly kind: 'cancelled'; readonly error: string | null }
-  /** The external queue did not report the end of the job in time. */
+  /** The external queue did not report the job's outcome in time. */
   | { readonly kind: 'unreported'; readonly error: string }
   /** Given back by a stopping worker; the attempt does not count. */
   | { readonly kind: 'released' }
-  /** Claimed ahead and given back before it has started: there was no attempt. */
+  /** Claimed ahead and given back before it started: there was no attempt. */
   | { readonly kind: 'unstarted' }
   /** The handler asked to run again later; the attempt does not count. */
   | { readonly kind: 'snoozed'; readonly delayMs: number }
 
 /** What happens to a job after an attempt: it is final, or waits for its next attempt. */
 export type JobOutcome = {
-  /** Of the attempt, if they are known. */
+  /** The attempt's secrets, if they are known. */
   readonly secrets?: Secrets | undefined
 } & (
   | {
@@ -130,10 +130,10 @@ function settleFailure(
 }
 
 const DEFAULT_DELAY_MS = 60_000
-/** The longest delay, as a multiple of the first. */
+/** Maximum delay, as a multiple of the first. */
 const LARGEST_FACTOR = 10
 
-/** The time before the n-th retry. exponential: delay × 2^(n−1), at most ten times the delay; fixed: the delay. */
+/** The time before the n-th retry. exponential: delay × 2^(n−1), at most ten times the delay. fixed: the delay. */
 export function retryDelayOf(
   retry: number,
   policy: Pick<RunPolicy, 'retryDelay' | 'retryBackoff'>,

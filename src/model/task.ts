@@ -28,7 +28,7 @@ export interface Task<Input = unknown, Args = Input, Result = unknown> {
   /** Checks what its handler returns. */
   readonly resultSchema: StandardSchema<Result, unknown> | null
   readonly policy: RunPolicy
-  /** The most concurrent runs in one worker; null: limited only by the worker's concurrency. */
+  /** Maximum number of concurrent runs in one worker; null means limited only by the worker's concurrency. */
   readonly concurrency: number | null
 }
 
@@ -38,7 +38,7 @@ export interface TaskOptions<Input, Args, Result = unknown> extends PolicyOption
   readonly args?: StandardSchema<Input, Args>
   /** Checks what the handler returns, and types it for callers that wait. The original value is stored as JSON. */
   readonly result?: StandardSchema<Result, unknown>
-  /** The most concurrent runs in one worker; default: limited only by the worker's concurrency. */
+  /** Maximum number of concurrent runs in one worker; default: limited only by the worker's concurrency. */
   readonly concurrency?: number
 }
 
@@ -89,7 +89,7 @@ export function checkedTask(given: unknown): Task {
   if (typeof given === 'object' && given !== null && 'name' in given && 'schema' in given)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `task` makes such objects
     return given as Task
-  throw new InvalidInputError('task', `a task or its name is needed, not ${shownInput(given)}`)
+  throw new InvalidInputError('task', `must be a task or its name, got ${shownInput(given)}`)
 }
 
 /** @throws InvalidInputError */
@@ -115,7 +115,7 @@ export const DEFAULT_ARGS_LIMIT = 262_144
 /**
  * Checks arguments against the task's schema before they are stored.
  *
- * @param limit  the most bytes of the JSON text
+ * @param limit  maximum size of the JSON text in bytes
  * @returns the JSON text to store: the input itself, not the schema's output
  * @throws InvalidInputError with the schema's issues, or when the value is not JSON or is too large
  */
@@ -143,7 +143,7 @@ export async function readArgs<Args>(
   if (result.issues !== undefined) {
     throw new InvalidInputError(
       'args',
-      `not what the task '${task.name}' takes: ${issuesText(result.issues)}`,
+      `does not match the args of the task '${task.name}': ${issuesText(result.issues)}`,
     )
   }
   return result.value
@@ -155,16 +155,16 @@ export async function checkResult(task: Pick<Task, 'name' | 'resultSchema'>, res
   if (checked?.issues !== undefined) {
     throw new InvalidInputError(
       'result',
-      `not what the task '${task.name}' returns: ${issuesText(checked.issues)}`,
+      `does not match the result of the task '${task.name}': ${issuesText(checked.issues)}`,
     )
   }
 }
 
 /** MariaDB rejects JSON that is nested 32 levels deep, MySQL more than 100 levels, SQLite more than 1000. */
-const MOST_JSON_LEVELS = 31
+const MAX_JSON_LEVELS = 31
 
 export interface JsonTextOptions {
-  /** The most bytes of the text. */
+  /** Maximum size of the text in bytes. */
   readonly limit?: number
   /** 'replace': they become U+FFFD, so that completed work does not fail because of its text. */
   readonly loneSurrogates?: 'reject' | 'replace'
@@ -190,14 +190,14 @@ export function jsonText(
   if (bytes > limit) {
     throw new InvalidInputError(
       field,
-      `${bytes} bytes of JSON are more than the limit of ${limit}; store the data elsewhere and pass a reference, or raise argsLimit of Kalends.open`,
+      `${bytes} bytes of JSON exceed the limit of ${limit}; store the data elsewhere and pass a reference, or raise argsLimit of Kalends.open`,
     )
   }
-  const levels = text.length > 2 * MOST_JSON_LEVELS ? levelsOf(text) : 0
-  if (levels > MOST_JSON_LEVELS)
+  const levels = text.length > 2 * MAX_JSON_LEVELS ? levelsOf(text) : 0
+  if (levels > MAX_JSON_LEVELS)
     throw new InvalidInputError(
       field,
-      `at most ${MOST_JSON_LEVELS} levels of nesting can be stored, not ${levels}; flatten it`,
+      `must have at most ${MAX_JSON_LEVELS} levels of nesting, got ${levels}; flatten it`,
     )
   if (!text.includes(SURROGATE)) return text
   if (loneSurrogates === 'replace') return text.replaceAll(LONE_SURROGATES, '$1\ufffd')
@@ -214,7 +214,7 @@ const BACKSLASH = 0x5c
 const isOpening = (code: number) => code === 0x5b || code === 0x7b
 const isClosing = (code: number) => code === 0x5d || code === 0x7d
 const SURROGATE = String.raw`\ud`
-/** JSON.stringify escapes lone surrogates; an escaped backslash may stand before one. */
+/** JSON.stringify escapes lone surrogates; one may follow an escaped backslash. */
 const LONE_SURROGATES = /(?<!\\)((?:\\\\)*)(\\ud[\da-f]{3})/g
 
 /** How deep a JSON text is nested. */

@@ -2,13 +2,13 @@
 
 import { VERSION } from '../generated/version.ts'
 
-/** Why this version cannot use the tables, and what to do; null: it can. */
+/** Why this version cannot use the tables and what to do, or null if it can. */
 export function versionProblem(needed: string | null, own: string = VERSION): string | null {
   if (needed === null || !isOlder(own, needed)) return null
   return `The tables need Kalends ${needed} or later, and this is ${own}: upgrade this process`
 }
 
-/** The newest of some versions; null: the list is empty. */
+/** The newest of some versions, or null if the list is empty. */
 export function newest(versions: readonly string[]): string | null {
   return versions.reduce<string | null>(
     (found, version) => (found === null || isOlder(found, version) ? version : found),

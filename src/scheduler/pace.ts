@@ -1,13 +1,13 @@
 import type { Submission } from '../store/scheduling-store.ts'
 
-/** So many submissions in a row with missed slots mean that slots come faster than they can be submitted. */
+/** After this many consecutive submissions with missed slots, slots come faster than they can be submitted. */
 const TOO_MANY = 5
-/** Longer ago, it may have been changed, or another worker submits it. */
+/** After this time, it may have been changed, or another worker submits it. */
 const RECENT_MS = 60_000
-/** The most schedules to remember: after an outage, each may have missed slots once. */
-const MOST = 1000
+/** Maximum number of schedules to remember: after an outage, each may have missed slots once. */
+const MAX = 1000
 
-/** Which schedules cannot keep up: they miss slots in one submission after the other. */
+/** Which schedules cannot keep up: they miss slots in consecutive submissions. */
 export class Pace {
   readonly #behind = new Map<string, { readonly times: number; readonly at: number }>()
 
@@ -18,7 +18,7 @@ export class Pace {
     if (!plan.skips.some(({ reason }) => reason === 'missed')) return
     this.#behind.set(id, { times, at: performance.now() })
     for (const [oldest] of this.#behind) {
-      if (this.#behind.size <= MOST) break
+      if (this.#behind.size <= MAX) break
       this.#behind.delete(oldest)
     }
   }

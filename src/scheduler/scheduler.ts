@@ -1,5 +1,5 @@
 /**
- * The scheduler: mark → plan → submit, as long as something is due.
+ * The scheduler: mark → plan → submit, while anything is due.
  *
  * Every worker runs one; there is no leader. A pass marks the earliest due schedules with this worker's id. A mark is a
  * lease: no other worker plans the schedule. Then one transaction locks the marked rows again, plans each in its
@@ -24,9 +24,12 @@ export interface SchedulerOptions {
   readonly leaseMs: number
   /** Older slots are missed, even if no later slot is due. */
   readonly missedAfterMs: number
-  /** The most schedules in one transaction. */
+  /** Maximum number of schedules in one transaction. */
   readonly batch: () => number
-  /** Reserves capacity of this worker, so that jobs start in the transaction that submits them; null: there is none. */
+  /**
+   * Reserves capacity of this worker, so that jobs start in the transaction that submits them. Null without an
+   * executor.
+   */
   readonly reserve: (worker: string, most: number) => Reservation | null
   readonly onSubmitted: (submissions: readonly Submission[]) => void
   /** The pass has changed something. @param queued  whether jobs wait to be claimed */
@@ -41,7 +44,7 @@ export interface SchedulerOptions {
  * only one core of the database server; see docs/contributing/benchmarks.md.
  */
 const LANES = 2
-/** A pass ends after this time even if more is due, so that the worker can stop, and deferred marks have their turn. */
+/** A pass ends after this time even if more is due, so that the worker can stop, and deferred marks get a turn. */
 const LONGEST_PASS_MS = 1000
 /** Rows that another transaction has locked are retried after this time. */
 const LOCKED_RETRY_MS = 250
@@ -52,7 +55,7 @@ interface Batch {
   readonly marks: readonly Mark[]
   /** More may be due. */
   readonly isFull: boolean
-  /** The next marks may continue behind these. */
+  /** The next marks may continue after these. */
   readonly behind: readonly Mark[]
 }
 
@@ -78,7 +81,7 @@ export class Scheduler {
   /**
    * Submits everything that is due now, batch by batch.
    *
-   * @returns milliseconds until the next pass; Infinity: until woken
+   * @returns milliseconds until the next pass, or Infinity to sleep until woken
    */
   async pass(): Promise<number> {
     const marked = await this.#mark(NOTHING)
@@ -109,7 +112,7 @@ export class Scheduler {
     }
   }
 
-  /** Marks the next due schedules, behind those of a batch. */
+  /** Marks the next due schedules, after those of a batch. */
   async #mark({ behind }: Batch): Promise<Batch> {
     const { store, worker, leaseMs, batch, onUnsubmittable } = this.#options
     const id = worker()
@@ -122,7 +125,7 @@ export class Scheduler {
       onUnsubmittable(schedule, error)
     })
     const isFull = marks.length === most
-    // Others may be due behind refused ones, and before those behind which it has continued.
+    // Others may be due after refused ones, and before those after which it has continued.
     return {
       worker: id,
       marks,

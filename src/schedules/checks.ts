@@ -1,4 +1,4 @@
-/** Checks writes about a schedule, against its row and the limits of its owner. */
+/** Checks writes to a schedule against its row and the limits of its owner. */
 import { LimitError, VersionError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { type CheckedLimits, checkWithin, requireTask } from '../model/authority.ts'
@@ -15,7 +15,7 @@ export function versionOf(schedule: Schedule, { redaction }: SchedulesContext): 
 /**
  * For a locked row: checks that the caller may write it, and that it is the version that the caller read.
  *
- * @param known  more options that the call has
+ * @param known  further options of the call
  */
 export function checkOf(
   id: string,

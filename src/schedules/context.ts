@@ -26,7 +26,7 @@ export interface HistoryQuery {
 
 /** Makes a change only if the schedule is still the given version. */
 export interface IfVersion {
-  /** A version from `versionOf`, or the schedule as it was read, null if it did not exist; default: any version. */
+  /** A version from `versionOf`, or the schedule as it was read, or null if it did not exist; default: any version. */
   readonly ifVersion?: string | Schedule | null | undefined
 }
 
@@ -46,6 +46,6 @@ export interface SchedulesContext extends SettingsContext {
   readonly redaction: Redaction
   /** Called after a write, so that the scheduler of this process can act at once. */
   readonly onWrite: () => void
-  /** Runs work that counts against a limit of this owner, one call after the other. */
+  /** Runs work that counts against a limit of this owner, one call at a time. */
   readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
 }

@@ -30,7 +30,7 @@ export type Declaration<Input> = ScheduleInput<Input> & { readonly id?: string }
 
 export type AnyDeclaration = AnyScheduleInput & { readonly task: Task; readonly id?: string }
 
-/** What happens to schedules of a set that no live worker declares any more. */
+/** What happens to schedules of a set that no live worker declares any longer. */
 export type OnRemoved = 'retire' | 'delete' | 'keep'
 
 /** A declaration whose settings were checked. */
@@ -61,7 +61,7 @@ export interface SyncReport {
   readonly unchanged: readonly string[]
   /** Schedules of this set in the database that no live worker declares. */
   readonly removed: readonly string[]
-  /** Ids that a schedule outside this set uses; it is left unchanged. */
+  /** Ids that are used by schedules outside this set; these are left unchanged. */
   readonly conflicts: readonly string[]
 }
 
@@ -76,7 +76,7 @@ export class DeclaredSets {
     if (!Object.hasOwn(REMOVED, onRemoved))
       throw new InvalidInputError(
         'onRemoved',
-        `'retire', 'delete' or 'keep' is needed, not ${JSON.stringify(onRemoved)}`,
+        `must be 'retire', 'delete' or 'keep', got ${JSON.stringify(onRemoved)}`,
       )
     this.#declared.push({ name, declarations, onRemoved })
   }
@@ -136,7 +136,7 @@ function hashOf(declared: object): string {
 /**
  * Writes a set to the database, in one transaction.
  *
- * @param isStart  false for later passes, which repair: they log only what they changed, and re-create deleted
+ * @param isStart  false for later passes, which only repair: they log what they changed, and re-create deleted
  *   schedules without a first run
  */
 export async function syncSet(
@@ -215,7 +215,7 @@ function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boo
     if (isStart)
       logger.warn(
         { set: set.name },
-        `Another live worker has a newer version of the set '${set.name}': this one only reads`,
+        `Another live worker has a newer version of the set '${set.name}': this worker only reads it`,
       )
     return
   }
@@ -230,7 +230,7 @@ function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boo
     logger.info(about(id), `Declared schedule '${id}' is declared again: it continues`)
   if (isStart || set.onRemoved !== 'keep') {
     for (const id of report.removed)
-      logger.warn(about(id), `Schedule '${id}' is not declared any more: it is ${REMOVED[set.onRemoved]}`)
+      logger.warn(about(id), `Schedule '${id}' is no longer declared: it is ${REMOVED[set.onRemoved]}`)
   }
   if (!isStart) return
   for (const id of report.conflicts) {

@@ -8,12 +8,12 @@ import type { Listed } from '../store/list-store.ts'
 import type { SchedulesContext, ScheduleStores } from './context.ts'
 import { type Evidence, startOfMinute } from './explain.ts'
 
-/** The most jobs in each state that an explanation mentions. */
-const MOST_OPEN = 5
-/** The most rows to read from the minute in question on: those of the minute, and the next one. */
+/** Maximum number of jobs in each state that an explanation mentions. */
+const MAX_OPEN = 5
+/** Maximum number of rows to read, starting with the minute in question: those of the minute, and the next one. */
 const AROUND = 100
 
-/** Reads the data for an explanation, without secrets. @param at  the time in question; null: now */
+/** Reads the data for an explanation, without secrets. @param at  the time in question; null means now */
 export async function evidenceOf(
   schedule: Schedule,
   at: Date | null,
@@ -29,7 +29,7 @@ export async function evidenceOf(
     return namesWorkers ? text : errorTextForOwner(text)
   }
   const shown = (job: Listed<Job>): Job => ({ ...job, error: errorOf(job.error, job) })
-  const openIn = (state: JobState) => lists.jobs({ scheduleId: id, state, limit: MOST_OPEN })
+  const openIn = (state: JobState) => lists.jobs({ scheduleId: id, state, limit: MAX_OPEN })
   const pages = await Promise.all((['running', 'external', 'waiting', 'blocked'] as const).map(openIn))
   const { workers } = await stores.workers.list()
   // The stored id of a scope's schedule has a prefix.

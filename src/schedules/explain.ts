@@ -31,7 +31,7 @@ export interface Evidence {
   /** The freezes that apply to it now. */
   readonly freezes: readonly Freeze[]
   readonly now: Date
-  /** The time in question; null: now. */
+  /** The time in question; null means now. */
   readonly at: Date | null
 }
 
@@ -70,7 +70,7 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
   switch (status) {
     case 'paused':
       return [
-        'It is paused (enabled = 0): nothing is submitted until it is resumed. Then it is planned from that moment.',
+        'It is paused (enabled = 0): nothing is submitted until it is resumed. Then it is planned from that time on.',
         ...(pauseReason === null ? [] : [sentence(`The reason: ${pauseReason}`)]),
       ]
     case 'invalid':
@@ -85,7 +85,7 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
       ]
     case 'retired':
       return [
-        `It is retired: no live worker declares it any more in the set '${declaredBy ?? ''}'. It continues when it is declared again.`,
+        `It is retired: no live worker declares it any longer in the set '${declaredBy ?? ''}'. It continues when it is declared again.`,
       ]
     case 'done':
       if (maxRuns !== null && schedule.runCount - schedule.errorCount >= maxRuns) {
@@ -99,15 +99,13 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
         return [
           `It is done, although its timer '${schedule.timer}' elapses again, because the database's clock was ahead. Reset it to plan it from now.`,
         ]
-      return [
-        `It is done: its timer '${schedule.timer}' does not elapse any more. Another timer reactivates it.`,
-      ]
+      return [`It is done: its timer '${schedule.timer}' does not elapse again. A new timer reactivates it.`]
     case 'frozen':
       return []
     case 'retrying':
     case 'active':
       if (schedule.waitingFor === 'finish')
-        return ['Its next run is counted from the end of the current one, which has not ended.']
+        return ['Its next run counts from the end of the current one, which is unfinished.']
       // A one-off whose run is being retried.
       if (status === 'retrying' && nextRunAt === null) return ['No further run follows.']
       if (nextRunAt === null || nextRunAt <= now) {
@@ -139,7 +137,7 @@ function aboutFutureSlot(schedule: Schedule, nextRunAt: Date, now: Date): string
   return [
     slot < nextRunAt
       ? `Its last slot, ${shown(slot, schedule)}, is in the future, because the database's clock was ahead. ${repair}`
-      : `Its timer elapses earlier: nextrun was set by hand, or planned while the database's clock was ahead. ${repair}`,
+      : `Its timer elapses earlier: nextrun was set manually, or planned while the database's clock was ahead. ${repair}`,
   ]
 }
 
@@ -147,11 +145,11 @@ function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evid
   return open.map((job): string => {
     const asked = job.stopRequestedAt === null ? '' : '; it was asked to stop'
     if (job.state === 'external')
-      return `The job ${job.id} has been in the external queue '${job.queue}' since ${shown(job.startedAt ?? now, schedule)}, and its end has not been reported${asked}.`
+      return `The job ${job.id} has been in the external queue '${job.queue}' since ${shown(job.startedAt ?? now, schedule)}, and its outcome has not been reported${asked}.`
     if (job.state === 'running') {
       return `The job ${job.id} has been running since ${shown(job.startedAt ?? now, schedule)} on ${(namesWorkers ? job.worker : null) ?? 'a worker'}, in its ${ordinal(job.attempt)} attempt${asked}.`
     }
-    if (job.state === 'blocked') return `The job ${job.id} waits for the end of the previous job.`
+    if (job.state === 'blocked') return `The job ${job.id} waits until the previous job finishes.`
     if (job.runAt !== null && job.attempt > 0) {
       const most = typeof job.retries === 'number' ? ` of ${job.retries + 1}` : ''
       return sentence(
@@ -174,7 +172,7 @@ function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evid
   })
 }
 
-/** Warns before a waiting job reveals it. Workers without any task have another queue. */
+/** Warns before any job waits for it. Workers without any task have another queue. */
 function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
   if (schedule.status !== 'active' || open.length > 0) return []
   if (handledTasks.size === 0 || handledTasks.has(schedule.task) || handledTasks.has(EVERY_TASK)) return []
@@ -199,23 +197,23 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
   const runs = around.filter(
     (job) => job.state !== 'skipped' && job.slot !== null && job.slot.getTime() < endOfMinute,
   )
-  // If the question names the exact second of an elapse, only that elapse matters; otherwise the first run of the
-  // minute.
+  // If the question names the exact second of an elapse, only that elapse matters. Otherwise, the first run of the
+  // minute does.
   const isExact = elapse?.getTime() === at.getTime()
   const run = isExact ? runs.find((job) => job.slot?.getTime() === at.getTime()) : runs[0]
   if (run !== undefined) return [aboutRun(run, schedule)]
   if (elapse === null) return [aboutNoElapse(schedule, at)]
   const when = shown(elapse, schedule)
-  if (elapse > now) return [`${when} is still to come.`]
+  if (elapse > now) return [`${when} is in the future.`]
   if (elapse < schedule.createdAt)
-    return [`It did not run at ${when}: it was only created at ${shown(schedule.createdAt, schedule)}.`]
+    return [`It did not run at ${when}: it was created later, at ${shown(schedule.createdAt, schedule)}.`]
   const next = around.find((job) => job.slot !== null && job.slot >= elapse)
   // A skip is stored at the newest of its consecutive slots, and a run may stand for slots before it.
   if (next?.slot && standsFor(next, next.slot, elapse, schedule)) {
     if (next.state === 'skipped')
       return [sentence(`It did not run for ${when}: ${skipWords(next, schedule)}`)]
     return [
-      `It did not run for ${when}: no scheduler was running then. The job ${next.id} for ${shown(next.slot, schedule)} stands for all ${next.missed} that were missed.`,
+      `It did not run for ${when}: no scheduler was running then. The job ${next.id} for ${shown(next.slot, schedule)} stands for all ${next.missed} missed slots.`,
     ]
   }
   if (next === undefined && schedule.nextRunAt !== null && schedule.nextRunAt <= elapse)
@@ -260,11 +258,11 @@ function aboutNoElapse(schedule: Schedule, at: Date): string {
 function skipWords(skip: Job, schedule: Schedule): string {
   const many =
     skip.missed > 1 && skip.slot !== null
-      ? ` This holds for ${skip.missed} slots in a row, up to ${shown(skip.slot, schedule)}`
+      ? ` This applies to ${skip.missed} consecutive slots, up to ${shown(skip.slot, schedule)}`
       : ''
   switch (skip.reason) {
     case 'overlap':
-      return `the previous run had not ended (overlap = '${schedule.overlap}').${many}`
+      return `the previous run had not finished (overlap = '${schedule.overlap}').${many}`
     case 'missed':
       return `later slots came before a scheduler submitted it, or it was late, and catch_up limits how many of them run (${schedule.catchUp}).${many}`
     case 'frozen':

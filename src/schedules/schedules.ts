@@ -43,7 +43,7 @@ const SCHEDULE_CONDITIONS = {
 
 const DEFAULT_ELAPSES = 5
 const CREATE = [...DECLARATION, 'ifExists']
-/** What `put` takes: also what `get` returns, whose state it ignores. */
+/** What `put` accepts, including what `get` returns; it ignores the state. */
 const WITH_STATE = [
   ...DECLARATION,
   ...namesOf<Omit<Schedule, keyof SettingValues | 'args' | 'id'>>({
@@ -110,7 +110,7 @@ export class Schedules {
     const isSameFine = oneOf('ifExists', ifExists, IF_EXISTS) === 'same'
     const { id } = input
     if (isSameFine && id === undefined)
-      throw new InvalidInputError('ifExists', 'an id is needed to find the same schedule again')
+      throw new InvalidInputError('ifExists', 'requires an id, to find the same schedule again')
     const { authority, onWrite } = this.#context
     const { schedules, inTurn } = this.#in(options)
     const stored = id === undefined ? newJobId(new Date()) : newId(authority.owner, id)
@@ -142,9 +142,10 @@ export class Schedules {
 
   /**
    * Creates the schedule with this id, or changes the settings that differ. `enabled` only applies to a new one, so
-   * that a paused schedule stays paused. What `get` returns can be changed and put: its state is ignored.
+   * that a paused schedule stays paused. What `get` returns can be changed and passed to `put`, which ignores the
+   * state.
    *
-   * @throws as `create` does, but never because the id is in use
+   * @throws as `create` does, except that the id may be in use
    */
   put<Input>(
     id: string,
@@ -177,7 +178,7 @@ export class Schedules {
       return await schedules.put(
         id,
         () => {
-          // Deleted in the meantime: a schedule that was not counted is not created.
+          // It was deleted in the meantime, and a schedule that was not counted is not created.
           if ((options.ifVersion ?? null) !== null || !isNew) throw new VersionError(id)
           return created
         },
@@ -194,13 +195,13 @@ export class Schedules {
 
   /**
    * The version of a schedule's settings, for `ifVersion`. It is different after each edit, and runs do not change it.
-   * It leaves out what `redact` hides; otherwise callers could use versions to guess hidden values.
+   * It excludes what `redact` hides; otherwise callers could use versions to guess hidden values.
    */
   versionOf(schedule: Schedule): string {
     return versionOf(schedule, this.#context)
   }
 
-  /** @returns null when there is no such schedule */
+  /** @returns null when the schedule does not exist */
   get(id: string): Promise<Schedule | null> {
     return this.#stores.schedules.get(id)
   }
@@ -247,7 +248,8 @@ export class Schedules {
         settings,
         (current) => {
           check(current)
-          // The args were checked for this task; if only the task is replaced, the stored ones for the new one.
+          // The args were checked for this task; if only the task is replaced, the stored args were checked for the new
+          // one.
           const stay = settings.task !== undefined && settings.args === undefined
           if (current.task !== read.task || (stay && !isDeepStrictEqual(current.args, read.args)))
             throw new VersionError(id)
@@ -266,10 +268,10 @@ export class Schedules {
   }
 
   /**
-   * Submits nothing until `resume`. A running job goes on.
+   * Submits nothing until `resume`. A running job continues.
    *
    * @throws NotFoundError
-   * @throws ConflictError when it is paused already, or has no further runs
+   * @throws ConflictError when it is already paused, or has no further runs
    */
   async pause(id: string, options: PauseOptions = {}): Promise<Schedule> {
     const check = checkOf(id, options, this.#context, ['jobs', 'reason'])
@@ -280,7 +282,7 @@ export class Schedules {
       { jobs, reason },
       (current) => {
         check(current)
-        requireStatus(current, isGoingOn(current.status), 'only one that is active can be paused')
+        requireStatus(current, isGoingOn(current.status), 'only an active schedule can be paused')
       },
       planEdit,
     )
@@ -299,7 +301,7 @@ export class Schedules {
       { enabled: true },
       (current) => {
         check(current)
-        requireStatus(current, current.status === 'paused', 'only one that is paused can be resumed')
+        requireStatus(current, current.status === 'paused', 'only a paused schedule can be resumed')
       },
       planEdit,
     )
@@ -310,7 +312,7 @@ export class Schedules {
    * Reactivates a schedule that is done or dead: its counters are cleared, and it is planned from now.
    *
    * @throws NotFoundError
-   * @throws ConflictError when it is neither
+   * @throws ConflictError when it is neither done nor dead
    */
   async reset(id: string, options: WriteOptions = {}): Promise<Schedule> {
     const check = checkOf(id, options, this.#context)
@@ -321,7 +323,7 @@ export class Schedules {
         (current) => {
           check(current)
           const isOver = current.status === 'done' || current.status === 'dead'
-          requireStatus(current, isOver, 'only one that is done or dead can be reset')
+          requireStatus(current, isOver, 'only a schedule that is done or dead can be reset')
         },
         planEdit,
       ),
@@ -404,7 +406,7 @@ export class Schedules {
     return explain(await evidenceOf(await this.#existing(id), at, this.#stores, this.#context))
   }
 
-  /** Where a call writes. A turn could wait for a lock of the caller's own transaction. */
+  /** Where a call writes. In a transaction of the caller there is no turn, which could wait for its own locks. */
   #in({ tx }: TransactionOption): Pick<SchedulesContext, 'inTurn'> & Pick<ScheduleStores, 'schedules'> {
     const { schedules } = this.#stores
     if (tx === undefined) return { schedules, inTurn: this.#context.inTurn }

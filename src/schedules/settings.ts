@@ -13,7 +13,7 @@ import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
 import type { NewSchedule, ScheduleStore } from '../store/schedule-store.ts'
 import { checkedZone, timer, withZone } from '../timer/index.ts'
 
-/** The policy of a schedule's runs; null, or left out of a new one: as set for the task. */
+/** The policy of a schedule's runs. Null, or omitted in a new schedule, means as set for the task. */
 export interface SchedulePolicy extends Pick<SettingOptions, PolicyName> {}
 
 /** When and how a schedule runs. Times are milliseconds or time spans such as `10min`; instants are UTC. */
@@ -24,7 +24,7 @@ export interface ScheduleOptions extends SettingOptions {
 
 /** Options that only apply to a new schedule. */
 export interface NewScheduleOptions {
-  /** When it runs first; default `next`. A one-off in the past is rejected unless `firstRun` is `now`. */
+  /** When it first runs; default `next`. A one-off in the past is rejected unless `firstRun` is `now`. */
   readonly firstRun?: FirstRun | undefined
 }
 
@@ -52,15 +52,15 @@ export type ScheduleInput<Input> = ScheduleOptions &
 export type AnyScheduleInput = ScheduleOptions &
   NewScheduleOptions & { readonly task: Task | string; readonly args?: unknown }
 
-/** The settings to change; omitted ones stay. */
+/** The settings to change; omitted ones stay unchanged. */
 export type ScheduleChanges = Partial<Omit<ScheduleOptions, 'timer'>> & {
   readonly timer?: string | undefined
-  /** Another task; the args that stay must match it. */
+  /** Another task; unchanged args must match it. */
   readonly task?: Task | string | undefined
   readonly args?: unknown
 }
 
-/** What a call may set of an existing schedule. */
+/** What a call may set in an existing schedule. */
 const CHANGES = [...OPTION_NAMES, 'timer', 'zone', 'args', 'task']
 /** What a new schedule may have. */
 const INPUT = [...CHANGES, 'firstRun']
@@ -69,15 +69,15 @@ export const DECLARATION: readonly string[] = [...INPUT, 'id']
 const FIRST_RUNS: readonly FirstRun[] = ['next', 'now', 'if-due']
 export const IF_EXISTS: readonly IfExists[] = ['error', 'same']
 
-/** What is needed to check settings. */
+/** What checking settings requires. */
 export interface SettingsContext {
-  /** Added to timers that name no zone; null: these are in UTC. */
+  /** Added to timers that name no zone; null means that these are in UTC. */
   readonly zone: string | null
   /** Returns the task with a name, if this process knows it. */
   readonly taskNamed: (name: string) => Task | null
   /** What the caller may do. Its owner overrides the input. */
   readonly authority: Authority
-  /** The most bytes of args. */
+  /** Maximum size of args in bytes. */
   readonly argsLimit: number
 }
 
@@ -134,7 +134,7 @@ export async function newSchedule(
   if (mustElapse && elapsesOf({ id, ...settings, createdAt: now }, now).next(now) === null)
     throw new InvalidInputError(
       'timer',
-      `'${settings.timer}' does not elapse any more; with firstRun: 'now' it runs at once`,
+      `'${settings.timer}' does not elapse again; with firstRun: 'now' it runs at once`,
     )
   return { id, settings, isDue: dueAtOnce(firstRun, settings) }
 }
@@ -162,8 +162,8 @@ export async function settingsProblems(input: AnyScheduleInput, context: Setting
 /**
  * The checked changes to a schedule. Throws like newSettings.
  *
- * @param current  the schedule as it was read. The write must fail if its task has changed since, or its args if only
- *   the task is replaced
+ * @param current  the schedule as it was read. The write must fail if its task has changed since, or, if only the task
+ *   is replaced, its args
  */
 export async function settingsChanges(
   current: Pick<Schedule, 'task' | 'args'>,
@@ -200,7 +200,7 @@ function changedColumns(
   context: SettingsContext,
 ): Partial<ScheduleSettings> {
   if (text === undefined && zone !== undefined)
-    throw new InvalidInputError('zone', 'it belongs to the timer of the same call; give both')
+    throw new InvalidInputError('zone', 'it belongs to a timer; pass both in the same call')
   return {
     ...checkedSettings(OPTION_NAMES, options),
     ...(text !== undefined && { timer: checkedTimer({ timer: text, zone }, context) }),
@@ -212,14 +212,14 @@ export function checkedFirstRun(value: FirstRun | undefined): FirstRun {
   return oneOf('firstRun', value, FIRST_RUNS) ?? 'next'
 }
 
-/** @param current  the timer of the schedule, which has the zone that it was given; default: it is a new one */
+/** @param current  the timer of the schedule, which has the zone that it was given; none for a new schedule */
 function checkedTimer(
   { timer: value, zone: own }: Pick<ScheduleOptions, 'timer' | 'zone'>,
   context: SettingsContext,
   current?: string,
 ): string {
   if (typeof value !== 'string')
-    throw new InvalidInputError('timer', `a calendar event is needed, not ${JSON.stringify(value)}`)
+    throw new InvalidInputError('timer', `must be a calendar event, got ${JSON.stringify(value)}`)
   const zone = own ?? (value === current ? null : context.zone)
   const zoned = zone === null ? value : withZone(value, zone)
   const parsed = timer(zoned)

@@ -6,11 +6,11 @@ import { OverloadedError } from '../errors.ts'
 import type { Database } from './database.ts'
 
 export interface AdmissionLimits {
-  /** The most statements and transactions that run at the same time. */
+  /** Maximum number of statements and transactions that run at the same time. */
   readonly atOnce: number
-  /** The most that may wait. */
+  /** Maximum number that may wait. */
   readonly waiting: number
-  /** The longest time that one may wait. */
+  /** Maximum time that one may wait. */
   readonly waitMs: number
 }
 
@@ -18,7 +18,7 @@ export interface AdmissionLimits {
 export const API_STATEMENT_MS = 5000
 const WAITING = { waiting: 64, waitMs: 5000 }
 
-/** @param atOnce  the most statements and transactions that run at the same time */
+/** @param atOnce  maximum number of statements and transactions that run at the same time */
 export const admittedForApi = (database: Database, atOnce: number): Database =>
   admitted(database, { atOnce, ...WAITING })
 

@@ -5,18 +5,18 @@ import type { Transaction } from './job-store.ts'
 /** Runs a statement in the transaction. @returns what the driver returns */
 type Execute = (statement: string, reads: boolean) => unknown
 
-/** The one text that a row of `select` consists of: a JSON object, see `Dialect.encoded`. */
+/** The only text in a row of `select`: a JSON object, see `Dialect.encoded`. */
 const ROW = /^7B22[\dA-F]*$/i
 /** Drivers return `[{ '': { text } }]` with some options. */
 const DEEPEST_TEXT = 3
 const NEEDED =
-  'a drizzle transaction, a connection of mysql2 or SQLite, or a function (sql, params) => Promise is needed'
+  'must be a drizzle transaction, a connection of mysql2 or SQLite, or a function (sql, params) => Promise'
 
 /**
  * Runs statements in a transaction that the application has started and will commit or roll back.
  *
- * Drivers return rows in different forms, and convert dates, numbers and characters as their options say. So each row
- * is one text of ASCII characters, wherever it is in the result.
+ * Drivers return rows in different forms, and convert dates, numbers and characters according to their options. So each
+ * row is one ASCII text, wherever it is in the result.
  *
  * @throws InvalidInputError when `transaction` cannot run statements, or when its session would store different values
  */
@@ -35,7 +35,7 @@ export function callerTransaction(
       // Uses literals, because drivers pass parameters in different ways.
       return await execute(dialect.withLiterals(text, params), reads)
     } catch (error) {
-      // Query builders wrap the errors of their driver, some of them twice.
+      // Query builders wrap the errors of their driver, some twice.
       throw withCauses(error).find((cause) => dialect.isDuplicate(cause)) ?? error
     }
   }
@@ -55,8 +55,8 @@ export function callerTransaction(
 const turns = new WeakMap<object, Promise<unknown>>()
 
 /**
- * Runs the writes of one transaction one after the other. Of calls that are not awaited, one would otherwise undo what
- * others have written since its savepoint.
+ * Runs the writes of one transaction one at a time. Otherwise, a call that is not awaited could undo what others wrote
+ * since its savepoint.
  */
 export function inTurn<Result>(transaction: Transaction, write: () => Promise<Result>): Promise<Result> {
   const turn = (turns.get(transaction) ?? Promise.resolve()).then(write)
@@ -77,7 +77,7 @@ export async function wholly<Result>(
   try {
     result = await work()
   } catch (error) {
-    // After a deadlock, the transaction is gone, and its savepoint too.
+    // A deadlock ends the transaction and its savepoint.
     await run('ROLLBACK TO SAVEPOINT kalends').catch(() => undefined)
     await run('RELEASE SAVEPOINT kalends').catch(() => undefined)
     throw error
@@ -114,7 +114,7 @@ function executorOf(transaction: Transaction): Execute {
   throw new InvalidInputError('tx', `${NEEDED}; a pool is not a transaction`)
 }
 
-/** @throws InvalidInputError when the result contains no rows, such as that of a function that returns nothing */
+/** @throws InvalidInputError when the result contains no rows, such as from a function that returns nothing */
 function rowsIn(result: unknown): readonly unknown[] {
   if (!Array.isArray(result)) {
     if (typeof result === 'object' && result !== null && 'rows' in result) return rowsIn(result.rows)
@@ -145,7 +145,7 @@ function textIn(row: unknown, depth = DEEPEST_TEXT): string {
   return textIn(Object.values(row)[0], depth - 1)
 }
 
-/** An error, what caused it, and so on. */
+/** An error and its chain of causes. */
 function withCauses(error: unknown, most = 10): unknown[] {
   if (error === undefined || most === 0) return []
   return [error, ...withCauses(error instanceof Error ? error.cause : undefined, most - 1)]
@@ -155,13 +155,13 @@ function withCauses(error: unknown, most = 10): unknown[] {
 export function noTransaction(): InvalidInputError {
   return new InvalidInputError(
     'tx',
-    'the connection has no open transaction, so the change would be stored at once: begin one and await the call before it ends, or leave out tx',
+    'the connection has no open transaction, so the change would be stored at once: begin one and await the call before it ends, or omit tx',
   )
 }
 
 /**
- * Whether a connection of better-sqlite3, libsql (`inTransaction`) or node:sqlite (`isTransaction`), or that of a
- * drizzle database on one, reports none.
+ * Whether a connection of better-sqlite3, libsql (`inTransaction`) or node:sqlite (`isTransaction`), or of a drizzle
+ * database on one, reports no transaction.
  */
 function isIdle(given: Transaction): boolean {
   if (typeof given !== 'object' || given === null) return false
@@ -177,7 +177,7 @@ function isIdle(given: Transaction): boolean {
   )
 }
 
-/** A pool, or a drizzle database on one, may run each statement on another connection, so it is not a transaction. */
+/** A pool, or a drizzle database on one, may run each statement on a different connection: it is not a transaction. */
 function isPool(given: object): boolean {
   const client = '$client' in given ? given.$client : given
   return typeof client === 'object' && client !== null && 'getConnection' in client

@@ -11,7 +11,7 @@ export interface MysqlPool {
 
 /** A connection of better-sqlite3 or libsql to a file. */
 export interface SqliteConnection {
-  /** Never called: it tells SQLite's connections from others. */
+  /** Never called: it distinguishes SQLite's connections from others. */
   readonly pragma: (...args: never[]) => unknown
   /** Called with statements that read the path of the file. */
   readonly prepare: (statement: string) => { all(): unknown }
@@ -60,7 +60,7 @@ export interface Sql {
 /**
  * Lends the connection of an open transaction to code of the application.
  *
- * @param use  gets the connection of the driver, and a signal that is aborted when the time is over
+ * @param use  gets the connection of the driver, and a signal that is aborted when the time is up
  * @throws CallbackError, CallbackTooSlowError, TransactionEndedError
  */
 export type Lend = <Result>(
@@ -79,9 +79,9 @@ export interface Database extends Sql {
   transaction<Result>(work: (sql: Sql, lend: Lend) => Promise<Result>): Promise<Result>
   /** Runs the work while no other process runs work under the same name. */
   exclusively<Result>(name: string, work: (sql: Sql) => Promise<Result>): Promise<Result>
-  /** The most rows that one transaction should write; Infinity: no limit. */
+  /** Maximum number of rows that one transaction should write; Infinity means no limit. */
   mostAtOnce(): number
-  /** How long the longest-waiting piece of work has waited for a connection; 0: nothing waits. */
+  /** How long the longest-waiting piece of work has waited for a connection, or 0 if nothing waits. */
   longestWaitMs(): number
   /** See `Store.serverChanges`. */
   serverChanges(): number
@@ -100,7 +100,7 @@ export interface Databases extends Readonly<Record<Use, Database>> {
 export interface OpenOptions {
   /** Milliseconds after which a connection that is still busy with one piece of work is destroyed. */
   readonly longestUseMs?: number | undefined
-  /** The most connections to a server. */
+  /** Maximum number of connections to a server. */
   readonly connections?: number | undefined
   /** The database on the server that has the tables; default: the one of the target. */
   readonly schema?: string | undefined
@@ -147,11 +147,11 @@ export interface Dialect {
   readonly table: (name: string) => string
 
   /**
-   * The placeholder of an id of a job that is compared with one. Its column may have its own character set, and a value
-   * in another one could not use its index.
+   * The placeholder of a job id in a comparison. The column may have its own character set, and a value in another one
+   * could not use its index.
    */
   readonly jobId: string
-  /** The placeholder of a value that is stored in a column, and not compared. */
+  /** The placeholder of a value that is only stored, not compared. */
   readonly storedValue: string
   /** Expression: the database's clock. */
   readonly now: string
@@ -175,13 +175,13 @@ export interface Dialect {
   readonly batch: (columns: Readonly<Record<string, BatchColumn>>) => string
   readonly updateFromBatch: (update: BatchUpdate) => string
   /**
-   * Whether a CASE with some hundred keys is cheaper than a batch with one value for each. [An end on MariaDB: 6 µs less of
-   * 90; on SQLite 3 µs more.]
+   * Whether a CASE with several hundred keys is cheaper than a batch with one value for each. [An outcome on MariaDB
+   * takes 6 µs less of 90; on SQLite 3 µs more.]
    */
   readonly prefersCase: boolean
   /**
-   * Splits updates into statements, for when one row takes over a unique key from another. A row of a later stage may
-   * take a key that a row of an earlier stage gives up.
+   * Splits updates into statements for the case that one row takes over a unique key from another. A row of a later
+   * stage may take a key that a row of an earlier stage gives up.
    */
   readonly updateStages: <Row extends { readonly stage: number }>(rows: readonly Row[]) => Row[][]
   /**
@@ -194,13 +194,13 @@ export interface Dialect {
   /** Replaces parameters with literals that mean the same in every session. */
   readonly withLiterals: (text: string, params: readonly SqlValue[]) => string
 
-  /** Whether two transactions may write different rows at the same time. If not, one waits for the other to end. */
+  /** Whether two transactions can write different rows at the same time. If not, one waits for the other to end. */
   readonly writesInParallel: boolean
-  /** Whether the error says that a row with that key exists. */
+  /** Whether the error means that a row with that key exists. */
   readonly isDuplicate: (error: unknown) => boolean
   /**
-   * Whether the statement failed because of rows that others have locked, not because the database is unavailable.
-   * Fewer rows may succeed.
+   * Whether the statement failed because others have locked rows, not because the database is unavailable. Fewer rows
+   * may succeed.
    */
   readonly isContended: (error: unknown) => boolean
   /** Whether a statement waited for a lock until its timeout. */
@@ -209,7 +209,7 @@ export interface Dialect {
    * Checks that the application has started a transaction in the database that Kalends uses, and that its session
    * stores values unchanged.
    *
-   * @throws InvalidInputError saying what to do
+   * @throws InvalidInputError that explains what to do
    */
   readonly checkTransaction?: (execute: (statement: string) => unknown) => Promise<void>
   /**
@@ -232,7 +232,7 @@ export interface SchemaDialect {
     sql: Sql,
     names: readonly string[],
   ) => Promise<{ readonly name: string; readonly engine: string }[]>
-  /** What these tables consist of, such as `column job.state`, `index job_claim` and `check job_state`. */
+  /** The parts of these tables, such as `column job.state`, `index job_claim` and `check job_state`. */
   readonly parts: (sql: Sql, names: readonly string[]) => Promise<string[]>
   /** Whether the error of a migration statement means that it has already been applied. */
   readonly isAlreadyApplied: (error: unknown) => boolean

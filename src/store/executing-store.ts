@@ -4,29 +4,29 @@ import type { RunPolicy } from '../model/task.ts'
 import type { AttemptEnd, JobOutcome } from '../model/settle.ts'
 import type { OnRefused, Refusal } from './refusal.ts'
 
-/** A callback of the application threw; what it wrote with the connection that it got was undone. */
+/** A callback of the application threw; what it wrote with its connection was undone. */
 export class CallbackError extends Error {
   override readonly name = 'CallbackError'
 }
 
-/** A callback took too long. Whatever it still does with the connection that it got fails. */
+/** A callback took too long. Everything that it still does with its connection fails. */
 export class CallbackTooSlowError extends StoreUnavailableError {}
 
 /**
- * A callback has ended the transaction of the connection that it got: by a COMMIT, a ROLLBACK, a statement that commits,
- * such as DDL, or by ignoring a deadlock. What was written before may be committed.
+ * A callback ended the transaction of its connection: by a COMMIT, a ROLLBACK, a statement that commits, such as DDL,
+ * or by ignoring a deadlock. What was written before may be committed.
  */
 export class TransactionEndedError extends StoreUnavailableError {}
 
-/** What a write has not written. */
+/** What a write did not write. */
 export interface PartialWrite<Item> {
-  /** Because others have locked it, or after an error: write these again. */
+  /** Locked by others, or not written after an error: write these again. */
   readonly left: readonly Item[]
-  /** Because the database refuses it. */
+  /** Rejected by the database. */
   readonly refused: readonly Refusal<Item>[]
 }
 
-/** A line that a handler has logged. */
+/** A line that a handler logged. */
 export interface NewLogLine {
   readonly jobId: string
   readonly at: Date
@@ -51,7 +51,7 @@ export interface JobProgress {
   readonly json: string
 }
 
-/** The end of an attempt. It is written only if the worker still holds the job. */
+/** The outcome of an attempt. It is written only if the worker still holds the job. */
 export interface EndedAttempt {
   readonly fence: Fence
   /** The job as it was claimed, if this process knows it. */
@@ -60,28 +60,28 @@ export interface EndedAttempt {
   readonly policy: RunPolicy
 }
 
-/** Instead of the name of a task: all tasks that are not named, except for the built-in ones. */
+/** In place of a task name: all tasks that are not named, except for the built-in ones. */
 export const EVERY_TASK = '*'
 
 /** The name under which jobs of an external queue are claimed, in `claim_task`. No task has such a name. */
 export const claimedAs = (queue: string): string => ` ${queue}`
 
-/** Whether it is the name of a task, among what a worker has registered. */
+/** Whether a name that a worker registered is the name of a task. */
 export const isTask = (registered: string): boolean =>
   registered !== EVERY_TASK && !registered.startsWith(' ')
 
-/** An external queue, as far as the store knows it. */
+/** What the store knows about an external queue. */
 export interface HandOverQueue {
   readonly name: string
-  /** Whether it reports the end of a job; otherwise, the hand-over is the end. */
+  /** Whether it reports the outcome of a job; otherwise, the hand-over finishes it. */
   readonly reports: boolean
-  /** Within this time after the hand-over, it reports the end of a job that does not set its own `timeout`. */
+  /** It reports the outcome within this time after the hand-over, unless the job sets its own `timeout`. */
   readonly timeoutMs: number
   /** How long `submit` may take. */
   readonly deadlineMs: number
 }
 
-/** An attempt that has ended, and what became of its job. */
+/** An attempt that ended, and the outcome of its job. */
 export interface SettledAttempt {
   readonly id: string
   readonly task: string
@@ -91,7 +91,7 @@ export interface SettledAttempt {
   /** When the attempt started and ended, by the database's clock. */
   readonly startedAt: Date
   readonly endedAt: Date
-  /** The blocked job that became waiting; null: none. */
+  /** The blocked job that became waiting, or null if there is none. */
   readonly promoted: string | null
 }
 
@@ -101,20 +101,20 @@ export interface SettleResult {
   readonly lost: readonly Fence[]
   /** The row of the job or its schedule is locked by another transaction: settle these again. */
   readonly locked: readonly EndedAttempt[]
-  /** The database refuses these, even without their results and error texts. */
+  /** The database rejects these, even without their results and error texts. */
   readonly refused: readonly Refusal<EndedAttempt>[]
 }
 
 export interface ClaimOptions {
-  /** For some tasks, the most of their jobs to claim. */
+  /** For some tasks, the maximum number of their jobs to claim. */
   readonly taskLimits?: ReadonlyMap<string, number>
   readonly onRefused?: OnRefused
   /**
-   * How many more jobs to claim that start later, if they start at all: only jobs with retries left, because a worker
-   * that dies loses them.
+   * How many more jobs to claim that may start later: only jobs with retries left, because a worker that dies loses
+   * them.
    */
   readonly ahead?: number
-  /** Where to continue; the claim writes where the next one may. */
+  /** Where to continue. The claim sets where the next claim may continue. */
   readonly cursor?: ClaimCursor
 }
 
@@ -126,11 +126,12 @@ export interface PlacedTurn {
   readonly behind: string
 }
 
-/** What one claim tells the next. */
+/** What one claim passes to the next. */
 export interface ClaimCursor {
   /**
-   * Continues each of these turns behind its last job. What has been added before it since then, and freezes, are seen by
-   * the next claim without turns. Empty: the last claim has not found all that it asked for, or others wait for a turn.
+   * Continues each of these turns after its last job. The next claim without turns sees freezes and jobs that were
+   * added before that position. Empty if the last claim did not find all that it asked for, or if others wait for a
+   * turn.
    */
   turns: readonly PlacedTurn[]
   /** Whether the last claim left out jobs because they have no retries left. */
@@ -151,7 +152,7 @@ export interface ExecutingStore {
    * then older jobs. Each claim is a new attempt and increments the claim number.
    *
    * @param tasks  the tasks that this worker handles, each with the policy for jobs that do not set their own
-   * @param limit  how many jobs may start now: the first ones
+   * @param limit  how many of the first jobs may start now
    * @param afterGroup  the group that had the previous turn
    */
   claim(
@@ -162,15 +163,15 @@ export interface ExecutingStore {
     options?: ClaimOptions,
   ): Promise<ClaimedJob[]>
 
-  /** Claims leave out a job that this worker cannot start, until its back-off ends. */
+  /** Excludes a job that this worker cannot start from claims, until its back-off ends. */
   leaveOut(job: ClaimedJob): void
 
-  /** How many jobs are left out because the database refused to write them, or this worker cannot start them. */
+  /** How many jobs are left out because the database rejected them, or this worker cannot start them. */
   leftOut(): number
 
   /**
-   * Claims jobs of an external queue, for `submit` to insert them there: all of it is committed together. If `submit`
-   * throws, the jobs are tried in halves, and those that are refused are left out until their back-off ends.
+   * Claims jobs of an external queue, which `submit` inserts there, all in one transaction. If `submit` throws, the
+   * jobs are tried in halves, and refused ones are left out until their back-off ends.
    *
    * @param submit  gets the connection of the open transaction, and a signal that is aborted at the deadline. It may be
    *   called again with the same jobs
@@ -187,8 +188,8 @@ export interface ExecutingStore {
   ): Promise<ClaimedJob[]>
 
   /**
-   * Sends the jobs of these tasks to this external queue from now on, and those that wait without a queue. Tasks that no
-   * registered worker of the queue names any more go back to Kalends.
+   * Sends the jobs of these tasks to this external queue from now on, including jobs that wait without a queue. Tasks
+   * that no registered worker of the queue names any longer go back to Kalends.
    *
    * @param worker  the id of this worker
    * @param tasks  their names, or `EVERY_TASK`
@@ -200,18 +201,18 @@ export interface ExecutingStore {
     tasks: readonly string[],
   ): Promise<readonly { readonly task: string; readonly queue: string }[]>
 
-  /** Lets jobs that were refused wait for their next hand-over, longer each time. Their rows say why and until when. */
+  /** Delays the next hand-over of refused jobs, longer each time. Their rows contain the reason and the time. */
   postpone(refused: readonly { readonly id: string; readonly error: string }[]): Promise<void>
 
   /** Which of these claims of a worker are committed, and in the external queue. */
   handedOver(worker: string, claims: readonly Fence[]): Promise<Fence[]>
 
   /**
-   * Writes the ends of attempts whose jobs are still held by their worker. If the database refuses a result or an error
-   * text, the end is written without it.
+   * Writes the outcomes of attempts whose jobs are still held by their worker. If the database rejects a result or an
+   * error text, the outcome is written without it.
    *
-   * @param areOrphans  `orphans` leaves out those that are refused, until their back-off ends
-   * @throws AllRefusedError when every end that was tried is refused
+   * @param areOrphans  `orphans` leaves out refused ones until their back-off ends
+   * @throws AllRefusedError when every outcome that was tried is refused
    */
   settle(attempts: readonly EndedAttempt[], areOrphans?: boolean): Promise<SettleResult>
 
@@ -221,7 +222,7 @@ export interface ExecutingStore {
   /** Stores the progress of different jobs. */
   saveProgress(progress: readonly JobProgress[]): Promise<PartialWrite<JobProgress>>
 
-  /** Stores lines in their order: those that are left are the last ones. */
+  /** Stores lines in order; those that are left are the last ones. */
   appendLogs(lines: readonly NewLogLine[]): Promise<PartialWrite<NewLogLine>>
 
   /** Replaces the messages of lines that a job has logged, wherever its log has them. */
@@ -231,7 +232,8 @@ export interface ExecutingStore {
   held(worker: string): Promise<EndedAttempt[]>
 
   /**
-   * Running jobs whose worker is no longer registered, and jobs whose external queue should have reported their end.
+   * Running jobs whose worker is no longer registered, and jobs whose external queue should have reported their
+   * outcome.
    */
   orphans(limit: number): Promise<EndedAttempt[]>
 }

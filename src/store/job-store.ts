@@ -10,7 +10,7 @@ export interface NewJob extends JobSettingValues {
   /** JSON text. */
   readonly args: string
   readonly runAt: Date | null
-  /** Instead of `runAt`: the time from now by the database's clock. */
+  /** In place of `runAt`: the time from now by the database's clock. */
   readonly delayMs: number | null
 }
 
@@ -30,9 +30,9 @@ export type Transaction =
 /** Writes in the application's own transaction. */
 export interface TransactionOption {
   /**
-   * The application's own transaction: what the call writes is there if it commits. A drizzle transaction, a connection
-   * of mysql2 or of a SQLite driver on which it was started, or a function that runs a statement in it and returns what
-   * the driver returns.
+   * The application's own transaction: what the call writes is stored if it commits. A drizzle transaction, a
+   * connection of mysql2 or of a SQLite driver on which it was started, or a function that runs a statement in it and
+   * returns what the driver returns.
    */
   readonly tx?: Transaction | undefined
 }
@@ -59,13 +59,13 @@ export interface JobStore {
    */
   submit(jobs: readonly NewJob[]): Promise<void>
   get(id: string): Promise<Job | null>
-  /** @returns those of the ids for which this owner has a job */
+  /** @returns the ids for which this owner has a job */
   existing(ids: readonly string[]): Promise<string[]>
   /**
    * Cancels a job, or asks its worker to stop it.
    *
    * @param decide  receives the locked job; null leaves it unchanged. If it throws, nothing is written.
-   * @returns the job afterwards; null when there is no such job
+   * @returns the job afterwards; null when the job does not exist
    */
   cancel(
     id: string,
@@ -73,11 +73,11 @@ export interface JobStore {
     ofSchedule: EndRules['ofSchedule'],
   ): Promise<Job | null>
   /**
-   * Ends a job of an external queue.
+   * Finishes a job of an external queue.
    *
    * @param decide  receives the locked job; null leaves it unchanged. If it throws, nothing is written.
-   * @param times  of the run, as the queue knows them; null: the hand-over, and now
-   * @returns the job afterwards, and its end if this call has written it; null when there is no such job
+   * @param times  of the run, as the queue knows them; null means the hand-over and now
+   * @returns the job afterwards, and its outcome if this call wrote it; null when the job does not exist
    */
   finish(
     id: string,

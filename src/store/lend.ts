@@ -5,15 +5,15 @@ import type { Lend, Sql } from './database.ts'
 import { CallbackError, CallbackTooSlowError, TransactionEndedError } from './executing-store.ts'
 
 export interface LenderOptions {
-  /** Of the driver. */
+  /** The connection of the driver. */
   readonly connection: object
-  /** Whether the error says that there is no such savepoint. */
+  /** Whether the error means that the savepoint does not exist. */
   readonly isNoSavepoint: (error: unknown) => boolean
   /** The connection may still be busy with a statement of the callback. */
   readonly abandon: () => void
 }
 
-/** Methods of drivers that end it. */
+/** Methods of drivers that end a transaction. */
 const ENDS_THE_TRANSACTION: ReadonlySet<unknown> = new Set([
   'beginTransaction',
   'changeUser',
@@ -25,7 +25,7 @@ const ENDS_THE_TRANSACTION: ReadonlySet<unknown> = new Set([
   'rollback',
 ])
 
-/** Statements that end it, such as those of query builders for a transaction of their own. */
+/** Statements that end a transaction, such as those that query builders use for their own transactions. */
 const ENDS = /^\s*(begin|start\s+transaction|commit|rollback(?!\s+(work\s+)?to\b)|end(?=\s*;?\s*$))/i
 
 function endsTheTransaction(name: unknown, [first]: readonly unknown[]): boolean {
@@ -40,14 +40,15 @@ export function lender(
   { connection, isNoSavepoint, abandon }: LenderOptions,
 ): Lend {
   return async (use, timeoutMs) => {
-    // A name that the application does not use: with the same name, it would hide that the transaction has ended.
+    // A name that the application does not use: its own savepoint of that name would hide that the transaction has
+    // ended.
     const savepoint = `kalends_${randomBytes(8).toString('hex')}`
     await run(`SAVEPOINT ${savepoint}`)
     const used = await whileOpen(connection, use, timeoutMs)
     if (used === 'too slow') {
       abandon()
       throw new CallbackTooSlowError(
-        `it took longer than ${timeoutMs} ms; a call of Kalends in it must get the tx that it was given`,
+        `it took longer than ${timeoutMs} ms; calls of Kalends in it must use the tx that it was given`,
       )
     }
     try {
@@ -78,7 +79,7 @@ async function whileOpen<Result>(
   const tooSlow = new Promise<'too slow'>((resolve) => {
     timer = setTimeout(resolve, timeoutMs, 'too slow')
   })
-  // Also if it throws before its first await.
+  // Also handles an error before its first await.
   const used = (async (): Promise<Used<Result>> => {
     try {
       return {
@@ -107,7 +108,7 @@ function guarded<Guarded extends object>(target: Guarded, isOpen: () => boolean)
       return (...given: unknown[]): unknown => {
         if (!isOpen())
           throw new ConflictError(
-            'This transaction has ended: await all that uses it, and use it only in the callback',
+            'This transaction has ended: use it only in the callback, and await every use',
           )
         if (endsTheTransaction(name, given))
           throw new ConflictError(

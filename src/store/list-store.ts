@@ -9,7 +9,7 @@ import type { ScheduleStatus } from '../model/settings.ts'
 export interface ListBounds {
   /** Rows with one value are not counted beyond this number. */
   readonly countUpTo: number
-  /** The most rows, in order, that are searched for conditions that no index serves. */
+  /** Maximum number of rows, in order, that are searched for conditions that no index serves. */
   readonly searchWithin: number
   /** Milliseconds after which a search stops and returns what it has found. */
   readonly searchMs: number
@@ -63,7 +63,7 @@ export interface PageQuery {
 
 /** Which schedules to list, and in which order. */
 export interface ScheduleQuery extends ScheduleConditions, PageQuery {
-  /** `id` (default) or `nextRunAt`: earliest next run first, and last, by id, schedules that have none. */
+  /** `id` (default), or `nextRunAt`: earliest next run first; schedules without a next run come last, by id. */
   readonly order?: 'id' | 'nextRunAt' | undefined
 }
 
@@ -80,15 +80,15 @@ export type LargeColumn = 'args' | 'result' | 'progress' | 'error' | 'lastError'
  * returns the full row.
  */
 export type Listed<Row> = Row & {
-  /** The sizes in bytes of values that were left out or shortened; missing when there are none. */
+  /** The sizes in bytes of values that were left out or shortened; omitted if there are none. */
   readonly truncated?: Readonly<Partial<Record<LargeColumn, number>>>
 }
 
 /** Part of a list. */
 export interface ListPage<Item> {
-  /** May be fewer than `limit`, even none, although there are more: a search reads a limited number of rows. */
+  /** May be fewer than `limit`, or none, although there are more: a search reads a limited number of rows. */
   readonly items: Item[]
-  /** On all pages; 1000: or more; null: unknown, because the search ended before it had found so many. */
+  /** On all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it had found so many. */
   readonly total: number | null
   /** `after` for the next page; null at the end. */
   readonly next: string | null
@@ -98,14 +98,14 @@ export interface ListPage<Item> {
 export interface Counts<Name extends string> {
   /** Only names that occur. */
   readonly counts: Readonly<Partial<Record<Name, number>>>
-  /** False: some counts may be too low. */
+  /** False if some counts may be too low. */
   readonly isExact: boolean
 }
 
 /** The ids of rows that match some conditions. */
 export interface MatchingIds {
   readonly ids: readonly string[]
-  /** False: there are, or may be, more. */
+  /** False if there are, or may be, more. */
   readonly isComplete: boolean
 }
 
@@ -118,7 +118,7 @@ export interface RecentRun {
   readonly finishedAt: Date | null
 }
 
-/** The end of a job that failed. */
+/** A failed job. */
 export interface Failure {
   readonly id: string
   readonly task: string
@@ -136,7 +136,7 @@ export interface TimerRow {
   readonly starts: Date | null
   readonly ends: Date | null
   readonly createdAt: Date
-  /** null: it has not been planned since it was created or edited, or it waits for the end of a run. */
+  /** Null if it was not planned since it was created or edited, or if it waits until a run finishes. */
   readonly nextRunAt: Date | null
 }
 
@@ -153,7 +153,7 @@ export interface HourCount {
   readonly jobs: number
 }
 
-/** A line that a job has logged. */
+/** A line that a job logged. */
 export interface LogLine {
   /** Increases from line to line. */
   readonly id: number
@@ -162,7 +162,7 @@ export interface LogLine {
   readonly message: string
 }
 
-/** Tokens that differ after a table has changed. Equal tokens mean that nothing changed. */
+/** Tokens that differ after a table changed. Equal tokens mean that nothing changed. */
 export interface ChangeTokens {
   readonly schedules: string
   readonly jobs: string
@@ -176,8 +176,8 @@ export interface ListStore {
   /** @throws InvalidInputError when `after` does not fit the order */
   schedules(query: Limited<ScheduleQuery>, bounds?: ListBounds): Promise<ListPage<Listed<Schedule>>>
   /**
-   * Newest first. Jobs of one schedule are ordered by slot; jobs of a final state or that ended in some time are ordered
-   * by when they ended, except for an owner.
+   * Newest first. Jobs of one schedule are ordered by slot. With a final state or a range of finish times, jobs
+   * are ordered by finish time, except for an owner.
    *
    * @throws InvalidInputError when `after` does not fit the order
    */
@@ -194,9 +194,9 @@ export interface ListStore {
     slots: { readonly from: Date } | { readonly before: Date | null },
     limit: number,
   ): Promise<Listed<Job>[]>
-  /** The lines that a job logged after a given line, in order; null when there is no such job. */
+  /** The lines that a job logged after a given line, in order; null when the job does not exist. */
   logs(job: string, after: number, limit: number): Promise<LogLine[] | null>
-  /** The newest attempts of a job, oldest first; null when there is no such job. */
+  /** The newest attempts of a job, oldest first; null when the job does not exist. */
   attempts(job: string, limit: number): Promise<Listed<Attempt>[] | null>
   /** The newest failed jobs. `complete` is false if there are, or may be, more. */
   failures(
@@ -211,11 +211,11 @@ export interface ListStore {
     conditions: ScheduleConditions,
     bounds?: ListBounds,
   ): Promise<{ readonly groups: TimerGroup[]; readonly complete: boolean }>
-  /** Whether one of the first jobs of this task was ever claimed. */
+  /** Whether any of the first jobs of this task was ever claimed. */
   hasRun(task: string): Promise<boolean>
   /**
    * Schedules with further runs, in parts. Without conditions, those whose next run is at `until` or later may be left
-   * out, which is asked for after each part. If the last part is not `isLast`, there may be more.
+   * out; `until` is read after each part. If the last part is not `isLast`, there may be more.
    */
   timers(
     conditions: ScheduleConditions,
@@ -223,8 +223,8 @@ export interface ListStore {
     bounds?: ListBounds,
   ): AsyncGenerator<{ readonly rows: TimerRow[]; readonly isLast: boolean }, void>
   /**
-   * Ended jobs, by state and by hour, which begins at the minute of `finishedFrom`. `complete` is false if jobs are missing: those that ended first, or for an owner,
-   * those that were submitted first.
+   * Ended jobs, by state and by hour, which begins at the minute of `finishedFrom`. `complete` is false if jobs are
+   * missing: those that ended first, or for an owner, those that were submitted first.
    */
   finishedPerHour(
     conditions: Pick<JobConditions, 'task' | 'group' | 'submitter'> & {

@@ -1,6 +1,6 @@
 import type { SqlValue } from './database.ts'
 
-/** What marks the placeholder of an id of a job on servers, and of a value that is stored and not compared. */
+/** Placeholders on servers: of a job id, and of a value that is only stored, not compared. */
 export const JOB_ID = '{job id}?'
 export const STORED_VALUE = '{value}?'
 
@@ -29,14 +29,14 @@ function literal(value: SqlValue, textLiteral: (value: string) => string): strin
 
 /**
  * A number for places that take no parameter in some dialect, such as LIMIT. Despite its type, it may come from a
- * request or from the args of a job, so only a whole number becomes SQL text.
+ * request or from the args of a job, so only an integer becomes SQL text.
  *
- * @throws RangeError that never repeats a text, which may be SQL
+ * @throws RangeError that never repeats a text, because it may be SQL
  */
 export function integerLiteral(value: number): string {
   if (!Number.isSafeInteger(value) || value < 0) {
     throw new RangeError(
-      `SQL takes a whole number from 0 to ${Number.MAX_SAFE_INTEGER} here, not ${shown(value)}`,
+      `SQL takes an integer between 0 and ${Number.MAX_SAFE_INTEGER} here, got ${shown(value)}`,
     )
   }
   return String(value)

@@ -20,7 +20,7 @@ export interface Migration {
   readonly tag: string
   /** Names of tables, indexes and constraints start with `{prefix}`. */
   readonly statements: readonly string[]
-  /** The lowest version of Kalends that can use the tables; null: unchanged. */
+  /** The lowest version of Kalends that can use the tables; null means unchanged. */
   readonly lowestVersion: string | null
 }
 
@@ -28,12 +28,12 @@ interface Step {
   /** `0000_first/3`: the migration and the number of its statement. */
   readonly name: string
   readonly statement: string
-  /** The lowest version of Kalends that can use the tables from here on; null: unchanged. */
+  /** The lowest version of Kalends that can use the tables from here on; null means unchanged. */
   readonly lowest: string | null
 }
 
 /**
- * @param onStep  called before each statement; on large tables, one may take long
+ * @param onStep  called before each statement; on large tables, a statement may take long
  * @param migrations  in order; default: those in drizzle/
  * @returns the migrations that were applied; empty when the tables were up to date
  * @throws SchemaError when the application has a table with one of our names
@@ -65,7 +65,7 @@ export async function migrate(
 /**
  * The statements that `migrate` would run, each complete, for a deployment that runs them itself.
  *
- * @param isNew  whether the place of the tables does not exist yet, so that nothing is read from `database`
+ * @param isNew  whether the schema or file of the tables does not exist yet, so that nothing is read from `database`
  * @returns none when the tables are up to date
  * @throws SchemaError when the application has a table with one of our names
  */
@@ -106,7 +106,7 @@ function recorded(name: string, lowest: string | null): [string, string, string 
   return [name, new Date().toISOString(), lowest]
 }
 
-/** @returns the steps that another process has applied in the meantime */
+/** @returns the steps that another process applied in the meantime */
 async function begin(sql: Sql, dialect: Dialect, prefix: string): Promise<ReadonlySet<string>> {
   try {
     await refuseForeignTables(sql, dialect, prefix)
@@ -149,7 +149,7 @@ async function tablesVersionProblem(database: Database, prefix: string): Promise
   return isMigrated ? versionProblem(await lowestVersion(database, tables(prefix, database.dialect))) : null
 }
 
-/** @throws SchemaError when the tables are not what this version needs */
+/** @throws SchemaError when the tables do not fit this version */
 export async function checkMigrated(database: Database, prefix: string): Promise<void> {
   const applied = await appliedSteps(database, database.dialect, prefix)
   const steps = stepsOf(migrationsFor(database), prefix)
@@ -161,7 +161,7 @@ export async function checkMigrated(database: Database, prefix: string): Promise
 }
 
 /**
- * An engine without transactions guarantees nothing: jobs start twice, without an error.
+ * An engine without transactions guarantees nothing: jobs start twice without an error.
  *
  * @throws SchemaError when a table has such an engine, or is a view
  */
@@ -184,7 +184,7 @@ async function wrongEngines(database: Database, prefix: string): Promise<SchemaD
   return found.map(({ name, engine }) => ({ table: name, engine }))
 }
 
-/** How the tables differ from what the migrations make: which of them are pending, and what is missing. */
+/** How the tables differ from what the migrations create: pending migrations and missing parts. */
 export async function schemaDrift(database: Database, prefix: string): Promise<SchemaDrift> {
   const { name, schema } = database.dialect
   const steps = stepsOf(migrationsFor(database), prefix)

@@ -23,29 +23,29 @@ export interface StoreOptions {
   /** Prefix for the names of all tables; default: none. */
   readonly tablePrefix?: string | undefined
   /**
-   * The database on the same server that has the tables, such as `kalends`, so that migration tools of the application do
-   * not see them; default: the application's own. It is created if it does not exist, unless `migrate` is false. Not for
-   * SQLite.
+   * The database on the same server that has the tables, such as `kalends`, so that migration tools of the application
+   * do not see them; default: the application's own. It is created if it does not exist, unless `migrate` is false. Not
+   * for SQLite.
    */
   readonly schema?: string | undefined
   /** Whether to bring the tables up to date (default), or to fail when they are not. */
   readonly migrate?: boolean | undefined
   /**
-   * The most connections that this process opens to a database server, at least 3: about a tenth is for the REST API,
-   * and of the others one half for the worker and one for calls. Default: 22, or 5 if you pass a pool; they are opened
-   * on demand, next to those of the pool. SQLite has one.
+   * Maximum number of connections that this process opens to a database server, at least 3: about a tenth is for the
+   * REST API, and the others are shared equally by the worker and by calls. Default: 22, or 5 if you pass a pool; they
+   * are opened on demand, next to those of the pool. SQLite has one.
    */
   readonly connections?: number | undefined
   /** The database's clock, for tests that control time; SQLite only. See `kalends/testing`. */
   readonly clock?: (() => Date) | undefined
 }
 
-/** Where the tables are. */
+/** The location of the tables. */
 export type Place = Pick<StoreOptions, 'tablePrefix' | 'schema'>
 
-/** One for each use. */
+/** One connection for each use. */
 const LEAST_CONNECTIONS = 3
-const MOST_CONNECTIONS = 1000
+const MAX_CONNECTIONS = 1000
 const PREFIX = /^[a-z0-9_]{0,32}$/i
 const SCHEMA = /^[a-z0-9_$-]{1,64}$/i
 const PLACE = namesOf<Place>({ tablePrefix: true, schema: true })
@@ -71,7 +71,7 @@ export async function openStores(
   options: StoreOptions & Pick<OpenOptions, 'longestUseMs'> = {},
 ): Promise<Stores> {
   const prefix = checkedPrefix(options)
-  checkedWhole('connections', options.connections, LEAST_CONNECTIONS, MOST_CONNECTIONS)
+  checkedWhole('connections', options.connections, LEAST_CONNECTIONS, MAX_CONNECTIONS)
   const uses = await openDatabase(target, { ...options, createsSchema: options.migrate !== false })
   const { loops, calls, api, close } = uses
   try {
@@ -120,7 +120,7 @@ export async function openToInspect(target: DatabaseTarget, options: Place): Pro
 
 /** Options of `Kalends.migrate`. */
 export interface MigrateOptions extends Place {
-  /** Called before each statement; on large tables, one may take long. */
+  /** Called before each statement; on large tables, a statement may take long. */
   readonly onStep?: ((done: number, of: number) => void) | undefined
 }
 
@@ -156,7 +156,7 @@ export async function printMigrations(target: DatabaseTarget, options: Place = {
   }
 }
 
-/** If there is no such schema or file yet, another database, which is not written to either. */
+/** If the schema or file does not exist yet, another database. Neither is written to. */
 async function openToPrint(
   target: DatabaseTarget,
   schema: string | undefined,
@@ -175,7 +175,7 @@ function checkedPrefix({ tablePrefix = '' }: StoreOptions): string {
   if (typeof tablePrefix === 'string' && PREFIX.test(tablePrefix)) return tablePrefix
   throw new InvalidInputError(
     'tablePrefix',
-    `up to 32 letters, digits and underscores are needed, not '${tablePrefix}'`,
+    `must be up to 32 letters, digits and underscores, got '${tablePrefix}'`,
   )
 }
 
@@ -184,20 +184,20 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
   if (target === null || !['string', 'object', 'function'].includes(typeof target))
     throw new InvalidInputError(
       'database',
-      `the URL of a database is needed, such as mysql://user@host/name or sqlite:./file.db, not ${target === null ? 'null' : typeof target}`,
+      `must be the URL of a database, such as mysql://user@host/name or sqlite:./file.db, got ${target === null ? 'null' : typeof target}`,
     )
   const { schema } = options
   if (schema !== undefined && (typeof schema !== 'string' || !SCHEMA.test(schema)))
     throw new InvalidInputError(
       'schema',
-      `up to 64 letters, digits, '_', '$' and '-' are needed, not '${schema}'`,
+      `must be up to 64 letters, digits, '_', '$' and '-', got '${schema}'`,
     )
   const file = typeof target === 'string' ? pathIn(target) : isSqlite(target) ? await fileOf(target) : null
   if (file !== null) {
     if (schema !== undefined)
       throw new InvalidInputError(
         'schema',
-        'an SQLite file has only one; to keep the tables apart, open a file of their own, such as sqlite:./kalends.db',
+        'an SQLite file has only one; to keep the tables apart, open a separate file, such as sqlite:./kalends.db',
       )
     const { openSqlite } = await import('./sqlite/open.ts').catch((error: unknown) => {
       throw isMissing(error, 'libsql')
@@ -214,7 +214,7 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
   if (options.clock)
     throw new InvalidInputError('clock', 'only SQLite accepts a clock: a server uses its own')
   const { openMysql } = await import('./mysql/open.ts')
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is no database of SQLite; openMysql checks it
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- everything that is not a database of SQLite; openMysql checks it
   return openMysql(target as string | MysqlTarget, options)
 }
 
@@ -223,7 +223,7 @@ function pathIn(url: string): string | null {
   return url.startsWith('sqlite:') ? url.slice('sqlite:'.length).replace(/^\/\//, '') : null
 }
 
-const NO_SQLITE = 'SQLite needs its driver, the package libsql, beside kalends: npm install libsql'
+const NO_SQLITE = 'SQLite needs its driver, the package libsql, in addition to kalends: npm install libsql'
 
 /** Whether the error says that a package is not installed. */
 function isMissing(error: unknown, name: string): boolean {

@@ -1,15 +1,15 @@
-/** Rows that the database refuses to write. */
+/** Rows that the database rejects. */
 
-/** A row that the database refused to write. */
+/** A row that the database rejected. */
 export interface Refusal<Item> {
   readonly item: Item
   readonly error: unknown
 }
 
-/** Every row that was tried was refused for the same reason, so the server may be at fault. No row is left out. */
+/** Every row that was tried was rejected for the same reason, so the server may be at fault. No row is left out. */
 export class AllRefusedError extends Error {
   override readonly name = 'AllRefusedError'
 }
 
-/** Called with the id of each row that the database refuses to write. The store leaves it out until its back-off ends. */
+/** Called with the id of each row that the database rejects. The store leaves it out until its back-off ends. */
 export type OnRefused = (id: string, error: unknown) => void

@@ -9,7 +9,7 @@ export interface RetentionStore {
   /**
    * Removes one batch of final jobs with their logs and attempts, and the done schedules that are to be deleted.
    *
-   * @param limit  the most jobs to remove
+   * @param limit  maximum number of jobs to remove
    * @returns how many jobs were removed; fewer than `limit` when nothing is left to remove
    */
   prune(retention: Retention, limit: number): Promise<number>

@@ -10,7 +10,7 @@ export interface NewSchedule {
   /** The stored id. */
   readonly id: string
   readonly settings: ScheduleSettings
-  /** Whether the first run is due at once; null: planned by its timer, whatever the current time is. */
+  /** Whether the first run is due at once, or null if the timer plans it, whatever the current time is. */
   readonly isDue: IsDue | null
 }
 
@@ -21,13 +21,16 @@ export interface Pause {
   readonly jobs: 'leave' | 'cancel'
 }
 
-/** Plans a row that was just written; null: it stays as it is, and a scheduler plans it. */
+/** Plans a row that was just written, or null to leave it for a scheduler. */
 export type PlanEdit = (schedule: Plannable, now: Date, open: OpenJobs) => Plan | null
 
 /** Receives the locked row before it is written. If it throws, the row is not written. */
 export type Check<Row> = (current: Row) => void
 
-/** The operations on schedules that users and application code can run. Writes without `plan` are planned by a scheduler. */
+/**
+ * The operations on schedules that users and application code can run. Writes without `plan` are planned by a
+ * scheduler.
+ */
 export interface ScheduleStore {
   /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
   ownedBy(owner: Owner): ScheduleStore
@@ -38,7 +41,7 @@ export interface ScheduleStore {
   /**
    * Creates the schedule, or changes the existing one. If a callback throws, nothing is written.
    *
-   * @param create  returns what to create when there is no such schedule
+   * @param create  returns what to create when the schedule does not exist
    * @param change  receives the locked schedule and returns its changes
    */
   put(
@@ -48,7 +51,7 @@ export interface ScheduleStore {
     plan?: PlanEdit,
   ): Promise<{ readonly result: 'created' | 'changed' | 'unchanged'; readonly schedule: Schedule }>
   get(id: string): Promise<Schedule | null>
-  /** @returns the schedule afterwards; null when there is no such schedule */
+  /** @returns the schedule afterwards; null when the schedule does not exist */
   update(
     id: string,
     changes: Partial<ScheduleSettings>,
@@ -57,7 +60,7 @@ export interface ScheduleStore {
   ): Promise<Schedule | null>
   /** Sets `enabled`. @returns as `update` */
   pause(id: string, pause: Pause, check?: Check<Schedule>, plan?: PlanEdit): Promise<Schedule | null>
-  /** @returns the deleted schedule; null when there is no such schedule */
+  /** @returns the deleted schedule; null when the schedule does not exist */
   delete(id: string, check?: Check<Schedule>): Promise<Schedule | null>
   /** Plans a schedule from now and clears its counters. @returns as `update` */
   reset(id: string, check?: Check<Schedule>, plan?: PlanEdit): Promise<Schedule | null>
@@ -66,9 +69,9 @@ export interface ScheduleStore {
   /**
    * Submits a run now, in addition to the timer.
    *
-   * @param args  JSON text for this run only; null: the schedule's own
+   * @param args  JSON text for this run only; null means the schedule's own
    * @param decide  receives the locked schedule and the database's clock. If it throws, nothing is written.
-   * @returns the job's id; null when there is no such schedule
+   * @returns the job's id; null when the schedule does not exist
    */
   runNow(
     id: string,

@@ -7,13 +7,13 @@ import type { OnRefused, Refusal } from './refusal.ts'
 export interface Look {
   /** The database's clock. */
   readonly now: Date
-  /** When the earliest schedule is due; null: never. */
+  /** When the earliest schedule is due, or null if never. */
   readonly wakeAt: Date | null
-  /** When the earliest waiting job becomes claimable; null: no job waits for a time. */
+  /** When the earliest waiting job becomes claimable, or null if no job waits for a time. */
   readonly dueAt: Date | null
   /** Whether a job of one of the given tasks can be claimed. */
   readonly claimable: boolean
-  /** Differs after freezes were added or deleted; most changes show, too. */
+  /** Differs after freezes were added or deleted, and after most changes to freezes. */
   readonly freezes: string
 }
 
@@ -37,11 +37,11 @@ export interface Submission {
 
 /** Which jobs a worker may start. */
 export interface StartLimits {
-  /** The most jobs. */
+  /** Maximum number of jobs. */
   readonly limit: number
   /** The tasks that the worker handles, each with the policy for jobs that do not set their own. */
   readonly tasks: ReadonlyMap<string, RunPolicy>
-  /** For tasks with their own concurrency limit, the most jobs of that task. */
+  /** For tasks with their own concurrency limit, the maximum number of jobs of that task. */
   readonly taskLimits: ReadonlyMap<string, number>
 }
 
@@ -56,7 +56,7 @@ export interface Reservation extends StartLimits {
 export interface SubmitOptions {
   /**
    * Jobs within these limits start in the same transaction, without a claim. If there are more, none starts, because
-   * the queue decides the order. Default: no job starts.
+   * the queue decides the order. By default, no job starts.
    */
   readonly startLimits?: StartLimits | null
 }
@@ -67,14 +67,14 @@ export interface SubmitResult {
   readonly started: readonly ClaimedJob[]
   /** Still marked, because another transaction has locked the row: submit again. */
   readonly locked: readonly Mark[]
-  /** Not planned yet, because the others were enough for one transaction: submit them next. */
+  /** Not planned yet, because the others filled one transaction: submit them next. */
   readonly left: readonly Mark[]
-  /** Schedules that cannot be planned, or that the database refuses. They keep their mark as back-off. */
+  /** Schedules that cannot be planned, or that the database rejects. They keep their mark as back-off. */
   readonly refused: readonly Refusal<Mark>[]
 }
 
 /**
- * The pure planner's decision about a locked row. Null: not due.
+ * The pure planner's decision about a locked row. Null if it is not due.
  *
  * @param freezes  those that apply to it and have not ended before its next run
  */
@@ -89,9 +89,11 @@ export type Decide = (
 export type SweepExtent = 'left by workers' | 'everything'
 
 export interface Swept {
-  /** What was repaired, as texts to log. */
+  /** Descriptions of the repairs, for the log. */
   readonly healed: readonly string[]
-  /** Whether jobs run under the id of a worker that is not registered, or an external queue has not reported an end. */
+  /**
+   * Whether jobs run under the id of a worker that is not registered, or an external queue has not reported an outcome.
+   */
   readonly orphans: boolean
 }
 
@@ -105,8 +107,8 @@ export interface FurthestSchedules {
 /** The database operations of the scheduler. */
 export interface SchedulingStore {
   /**
-   * The most schedules per transaction; lower on clusters, where servers commit at the same time. On SQLite it depends
-   * on how long the last ones took, because they keep the event loop.
+   * Maximum number of schedules per transaction; lower on clusters, where servers commit at the same time. On SQLite,
+   * it depends on how long the last ones took, because they block the event loop.
    */
   mostAtOnce(): number
   /** Whether two transactions can submit different schedules without waiting for each other. */
@@ -116,11 +118,11 @@ export interface SchedulingStore {
   look(tasks: readonly string[]): Promise<Look>
 
   /**
-   * Marks the earliest due schedules for this worker, so that no other worker plans them meanwhile. The mark is a
+   * Marks the earliest due schedules for this worker, so that no other worker plans them in the meantime. The mark is a
    * lease: when it ends, the schedule is due again for every worker.
    *
-   * @param limit  the most schedules to mark, earliest first
-   * @param behind  the marks of an earlier call: continues behind them
+   * @param limit  maximum number of schedules to mark, earliest first
+   * @param behind  the marks of an earlier call: continues after them
    * @returns empty when nothing is due, or when other workers have marked what is due
    */
   markDue(
@@ -131,7 +133,7 @@ export interface SchedulingStore {
     onRefused?: OnRefused,
   ): Promise<Mark[]>
 
-  /** How many schedules are left out because the database refused to mark them. */
+  /** How many schedules are left out because the database rejected their marks. */
   leftOut(): number
 
   /**

@@ -24,7 +24,7 @@ export interface Store {
   readonly freezes: FreezeStore
   readonly lists: ListStore
   readonly inspection: InspectionStore
-  /** How long the longest-waiting piece of work has waited for a connection; 0: nothing waits. */
+  /** How long the longest-waiting piece of work has waited for a connection, or 0 if nothing waits. */
   longestWaitMs(): number
   /**
    * How many times the connections moved to another server (a failover, a promotion) or the server was restarted. The
@@ -41,7 +41,7 @@ export interface Stores {
   readonly loops: Store
   /** For the application's calls. */
   readonly calls: Store
-  /** For the API: few statements at a time, a bounded queue and time limits. Connects at the first use. */
+  /** For the API: few statements at a time, a bounded queue and time limits. Connects on first use. */
   readonly api: Store
   close(): Promise<void>
 }

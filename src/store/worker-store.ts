@@ -14,21 +14,21 @@ export interface WorkerRecord {
 
 export interface WorkerList {
   readonly workers: readonly WorkerRecord[]
-  /** The lowest version of Kalends that may use the tables; null: any, or there are no workers. */
+  /** The lowest version of Kalends that may use the tables; null means any, or that there are no workers. */
   readonly lowestVersion: string | null
 }
 
 export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tasks'> &
   Partial<Pick<WorkerRecord, 'sets'>>
 
-/** `kept`: its heartbeat has changed, or it is gone; `locked`: another transaction has locked its row. */
+/** `kept`: its heartbeat changed, or it no longer exists; `locked`: another transaction has locked its row. */
 export type Eviction = 'evicted' | 'kept' | 'locked'
 
 /** `gone`: another worker considered this one dead; `locked`: another transaction has locked the row. */
 export type Heartbeat = 'written' | 'gone' | 'locked'
 
 export interface WorkerStore {
-  /** Whether one worker can lose the database while others keep it: not if it is a file of this machine. */
+  /** Whether one worker can lose the database while others keep it: false for a file on this machine. */
   readonly canBeCutOff: boolean
   register(worker: NewWorker): Promise<void>
   heartbeat(id: string): Promise<Heartbeat>

@@ -1,4 +1,4 @@
-/** The metrics of one Kalends, made with the prom-client that the caller has loaded: it is an optional package. */
+/** The metrics of one Kalends. The caller passes prom-client, because it is an optional package. */
 import type * as PromClient from 'prom-client'
 import type { Kalends } from '../index.ts'
 
@@ -12,7 +12,7 @@ export interface PrometheusOptions {
 
 const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600]
 
-/** @returns a function that ends this and removes the metrics */
+/** @returns a function that stops collecting and removes the metrics */
 export function collectMetrics(
   { Counter, Gauge, Histogram, register }: typeof PromClient,
   kalends: Kalends,
@@ -29,14 +29,14 @@ export function collectMetrics(
   const histogram = (name: string, help: string) =>
     new Histogram({ name: named(name), help, labelNames: ['task'], buckets: SECONDS, registers })
 
-  const submitted = counter('jobs_submitted_total', 'Jobs that schedules have submitted', ['task'])
+  const submitted = counter('jobs_submitted_total', 'Jobs that schedules submitted', ['task'])
   const skipped = counter('slots_skipped_total', 'Slots that did not become runs', ['task', 'reason'])
   const settled = counter('attempts_total', 'Attempts that ended, by the resulting state of the job', [
     'task',
     'state',
   ])
   const errors = counter('errors_total', 'Errors of loops and schedules that will be retried', ['where'])
-  const lost = counter('workers_lost_total', 'Workers that this one found dead', [])
+  const lost = counter('workers_lost_total', 'Workers that this worker found dead', [])
   const lateness = histogram('start_lateness_seconds', 'Time from the slot to the start of the first attempt')
   const duration = histogram('attempt_seconds', 'Duration of attempts')
   const running: PromClient.Gauge = new Gauge({
@@ -64,7 +64,7 @@ export function collectMetrics(
       }
     }),
     kalends.on('settled', ({ task, state, released, snoozed, startedAt, endedAt }) => {
-      // An attempt that a stopping worker returns to the queue, or that snoozes, has not failed.
+      // An attempt that a stopping worker returns to the queue, or that snoozes, did not fail.
       const waits = released ? 'released' : snoozed ? 'snoozed' : 'retry'
       const label = state === 'waiting' ? waits : state
       settled.inc({ task, state: label })

@@ -12,7 +12,7 @@ export type { PrometheusOptions } from './metrics.ts'
 /**
  * Collects metrics of this process from now on.
  *
- * @returns a function that ends this and removes the metrics
+ * @returns a function that stops collecting and removes the metrics
  */
 export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): () => void {
   return collectMetrics(client, kalends, options)

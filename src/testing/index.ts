@@ -1,8 +1,8 @@
 /**
  * `kalends/testing`: runs an application's schedules and handlers in memory, on a clock that the test controls. A year
- * in the life of a schedule takes milliseconds.
+ * of a schedule takes milliseconds.
  *
- * Nothing runs by itself. `advance` goes from one due time to the next, and does what a worker would have done at each.
+ * Nothing runs automatically. `advance` goes from one due time to the next, and does what a worker would do at each.
  * Handlers really run, and their retries wait for the test's clock.
  *
  * @module
@@ -26,7 +26,7 @@ export interface TestOptions
   readonly now?: Date | string | undefined
   /**
    * A SQLite file, `sqlite:./file.db`, instead of memory. A second test application can open the same file at a later
-   * time, as after a restart, an outage or an upgrade.
+   * time, like after a restart, an outage or an upgrade.
    */
   readonly database?: string | undefined
 }
@@ -50,7 +50,7 @@ const OPTIONS = namesOf<TestOptions>({
 })
 
 /** How many rounds of work may be due at the same instant before the test fails. */
-const MOST_ROUNDS = 10_000
+const MAX_ROUNDS = 10_000
 
 /**
  * Opens Kalends and sets it up, on a new database in memory unless `database` names a file.
@@ -61,8 +61,7 @@ export async function open(setup: Setup, options: TestOptions = {}): Promise<Tes
   checkKeys(options, OPTIONS)
   const { now = '2026-01-01T00:00:00Z', database = 'sqlite::memory:', ...rest } = options
   const clock = { now: new Date(now) }
-  if (Number.isNaN(clock.now.getTime()))
-    throw new RangeError(`now: a valid date is needed, not ${String(now)}`)
+  if (Number.isNaN(clock.now.getTime())) throw new RangeError(`now: must be a valid date, got ${String(now)}`)
   const kalends = await Kalends.open(database, { retention: false, ...rest, clock: () => clock.now })
   try {
     await setup(kalends)
@@ -98,8 +97,8 @@ export class TestKalends {
   /** Does everything that is due now, until nothing is left. */
   async drain(): Promise<void> {
     for (let round = 0; (await this.#step()).acted; round += 1) {
-      if (round === MOST_ROUNDS)
-        throw new RangeError(`Something is due at ${this.#clock.now.toISOString()} without end`)
+      if (round === MAX_ROUNDS)
+        throw new RangeError(`Work is due at ${this.#clock.now.toISOString()} endlessly`)
       await tick()
     }
   }
@@ -111,7 +110,7 @@ export class TestKalends {
    */
   async advance(by: string | number | Date): Promise<void> {
     const end = by instanceof Date ? new Date(by) : new Date(this.#clock.now.getTime() + timeSpan(by))
-    if (Number.isNaN(end.getTime())) throw new RangeError('by: a valid date is needed, not Invalid Date')
+    if (Number.isNaN(end.getTime())) throw new RangeError('by: must be a valid date, got Invalid Date')
     if (end < this.#clock.now)
       throw new RangeError(
         `The clock is at ${this.#clock.now.toISOString()}; it cannot go back to ${end.toISOString()}`,
@@ -125,7 +124,7 @@ export class TestKalends {
   /**
    * Moves the clock forward until a job has a state; default: until it is final.
    *
-   * @param options.within  how far to go at most; default `1d`
+   * @param options.within  maximum time to advance; default `1d`
    * @throws NotFoundError, WaitTimeoutError
    */
   async waitFor(
@@ -155,7 +154,7 @@ export class TestKalends {
     if (next === null || next > end) return acted
     if (next > this.#clock.now) this.#clock.now = next
     else if (!acted)
-      throw new RangeError(`Something is due at ${this.#clock.now.toISOString()} and cannot be done`)
+      throw new RangeError(`Work is due at ${this.#clock.now.toISOString()}, but cannot be done`)
     return true
   }
 

@@ -6,11 +6,11 @@ import { checkedZone, timer } from './timer.ts'
 
 /** The zone of the built timer. */
 export interface BuilderOptions {
-  /** An IANA name, or 'local'. Default: the timer names no zone, so the zone of the application applies, or UTC. */
+  /** An IANA name, or 'local'. By default, the timer names no zone, so the zone of the application applies, or UTC. */
   readonly zone?: string | undefined
 }
 
-/** Shorter spans must name their unit, because a bare number was probably meant in seconds or minutes. */
+/** Shorter spans must have a unit, because a bare number was probably meant as seconds or minutes. */
 const SHORTEST_BARE_MS = 1000
 
 /** A day for `weekly`. */
@@ -31,11 +31,11 @@ export function every(
 ): string {
   const { after } = options
   if (after !== undefined && after !== 'finish')
-    throw new InvalidInputError('after', `'finish' is needed, or nothing, not ${JSON.stringify(after)}`)
+    throw new InvalidInputError('after', `must be 'finish' or left out, got ${JSON.stringify(after)}`)
   if (typeof span === 'number' && span > 0 && span < SHORTEST_BARE_MS)
     throw new InvalidInputError(
       'span',
-      `${span} would be milliseconds; write '${span}ms' if you mean it, or another unit, such as '${span}min'`,
+      `${span} would be milliseconds; write '${span}ms' if you mean that, or another unit, such as '${span}min'`,
     )
   return checked('span', () => {
     const text = typeof span === 'number' ? spanText(timeSpan(span)) : span
@@ -55,16 +55,13 @@ export function daily(time: string, options: BuilderOptions = {}): string {
   return zoned(`*-*-* ${clock(time)}`, options)
 }
 
-/** On some days of the week, at a time. @throws InvalidInputError */
+/** On given days of the week, at a time. @throws InvalidInputError */
 export function weekly(days: readonly Weekday[], time: string, options: BuilderOptions = {}): string {
   if (!Array.isArray(days) || days.length === 0)
-    throw new InvalidInputError('days', 'at least one day is needed')
+    throw new InvalidInputError('days', 'must have at least one day')
   for (const day of days)
     if (!WEEKDAYS.includes(day))
-      throw new InvalidInputError(
-        'days',
-        `one of ${WEEKDAYS.join(', ')} is needed, not ${JSON.stringify(day)}`,
-      )
+      throw new InvalidInputError('days', `must be one of ${WEEKDAYS.join(', ')}, got ${JSON.stringify(day)}`)
   return zoned(`${days.join(',')} *-*-* ${clock(time)}`, options)
 }
 
@@ -76,7 +73,7 @@ export function monthly(day: number, time: string, options: BuilderOptions = {})
 /** Once, at an instant in the years 1970 to 2199. @throws InvalidInputError */
 export function at(instant: Date): string {
   if (!(instant instanceof Date) || Number.isNaN(instant.getTime()))
-    throw new InvalidInputError('instant', `a valid Date is needed, not ${String(instant)}`)
+    throw new InvalidInputError('instant', `must be a valid Date, got ${String(instant)}`)
   return checked('instant', () => instant.toISOString().replace('T', ' ').replace('Z', ' UTC'))
 }
 
@@ -90,16 +87,13 @@ function clock(time: string): string {
   if (typeof time === 'string' && TIME.test(time)) return time
   throw new InvalidInputError(
     'time',
-    `a time from 00:00 to 23:59 is needed, such as '09:30', not ${JSON.stringify(time)}`,
+    `must be a time from 00:00 to 23:59, such as '09:30', got ${JSON.stringify(time)}`,
   )
 }
 
 function whole(field: string, value: number, low: number, high: number): number {
   if (!Number.isInteger(value) || value < low || value > high) {
-    throw new InvalidInputError(
-      field,
-      `a whole number from ${low} to ${high} is needed, not ${String(value)}`,
-    )
+    throw new InvalidInputError(field, `must be an integer between ${low} and ${high}, got ${String(value)}`)
   }
   return value
 }

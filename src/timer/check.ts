@@ -96,10 +96,10 @@ function eventsOf(cron: Timer): string[] {
 
 function checkOptions(after: Date, limit: number, anchor: Date): void {
   if (!Number.isInteger(limit) || limit < 0 || limit > 1000)
-    throw new InvalidInputError('limit', `a whole number from 0 to 1000 is needed, not ${limit}`)
+    throw new InvalidInputError('limit', `must be an integer between 0 and 1000, got ${limit}`)
   for (const [field, date] of Object.entries({ after, anchor })) {
     if (Number.isNaN(date.getTime()))
-      throw new InvalidInputError(field, 'a valid Date is needed, not Invalid Date')
+      throw new InvalidInputError(field, 'must be a valid Date, got Invalid Date')
   }
 }
 

@@ -17,8 +17,8 @@ export interface ClockChange {
 
 /** How far ahead clock changes are searched. */
 const HORIZON_MS = 400 * 86_400_000
-/** The most skipped or repeated times that are counted. */
-const MOST_COUNTED = 100
+/** Maximum number of skipped or repeated times that are counted. */
+const MAX_COUNTED = 100
 
 /** The clock changes of a zone in the 400 days after an instant. */
 export function clockChanges(zone: string, after: Date): ClockChange[] {
@@ -40,7 +40,7 @@ export function clockChanges(zone: string, after: Date): ClockChange[] {
 }
 
 /**
- * Describes the effect of a clock change on a timer; null when there is no noticeable effect.
+ * Describes the effect of a clock change on a timer, or null if it has no noticeable effect.
  *
  * It compares the timer with the same timer on a clock that never changes: this shows which of its times are skipped or
  * repeated.
@@ -56,7 +56,7 @@ export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, afte
   const [first] = affected
   const last = affected.at(-1)
   if (first === undefined || last === undefined) return null
-  // When the clock goes back over midnight, the day that it goes back into ends at 24:00.
+  // When the clock goes back past midnight, the previous day ends at 24:00.
   const shown =
     shiftMs < 0 && wall.getUTCHours() + wall.getUTCMinutes() === 0 ? '24:00' : clockText(wall, from)
   const change = `from ${shown} to ${clockText(new Date(wall.getTime() + shiftMs), from)}`
@@ -98,7 +98,7 @@ function unchangedTimes(of: Timer): Elapses {
 function between(times: Elapses, from: Date, to: Date): Date[] {
   const found: Date[] = []
   let time = times.next(new Date(from.getTime() - 1))
-  while (time !== null && time < to && found.length < MOST_COUNTED) {
+  while (time !== null && time < to && found.length < MAX_COUNTED) {
     found.push(time)
     time = times.next(time)
   }
@@ -113,7 +113,7 @@ function named(times: readonly Date[]): string {
   const text = (time: Date) => clockText(time, first)
   if (times.length === 1) return text(first)
   if (times.length === 2 && second !== undefined) return `${text(first)} and ${text(second)}`
-  if (times.length >= MOST_COUNTED) return `its many times from ${text(first)} on`
+  if (times.length >= MAX_COUNTED) return `its many times from ${text(first)} on`
   return `its ${times.length} times from ${text(first)} to ${text(last)}`
 }
 
@@ -138,10 +138,10 @@ export function localText(at: Date, zone: string): string {
   return `${dayText(local)} ${local.toISOString().slice(11, 19)} ${shown}`
 }
 
-/** @throws RangeError when there is no such zone */
+/** @throws RangeError when the zone is unknown */
 function zoneOf(name: string): Zone {
   const zone = findZone(name)
-  if (zone === undefined) throw new RangeError(`There is no time zone ${JSON.stringify(name)}`)
+  if (zone === undefined) throw new RangeError(`Unknown time zone ${JSON.stringify(name)}`)
   return zone
 }
 

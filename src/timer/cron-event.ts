@@ -3,7 +3,7 @@ import { calendar } from '../calendar/index.ts'
 import { SHORT_WEEKDAYS } from '../calendar/spec.ts'
 import { ranges } from './words-values.ts'
 
-/** The five fields of each macro, and the calendar event that is named like it. */
+/** The five fields of each macro, and the calendar event with the same name. */
 export const MACROS: ReadonlyMap<string, readonly [fields: string, event: string]> = new Map([
   ['@yearly', ['0 0 1 1 *', 'yearly']],
   ['@annually', ['0 0 1 1 *', 'yearly']],
@@ -41,7 +41,7 @@ interface Fields {
   readonly years: string
 }
 
-/** At most one of the two: a single calendar event, otherwise five POSIX fields. */
+/** At most one of the two: a single calendar event, else five POSIX fields. */
 interface Instead {
   readonly calendarEvent: string | null
   readonly fields: string | null
@@ -58,7 +58,7 @@ export function insteadOf(words: readonly string[], suffix: string): Instead {
   }
   const fields = fieldsOf(words)
   if (fields === null) return NOTHING
-  // In Quartz and similar dialects, which write ? or seven fields, 1 is Sunday; in all others it is Monday. No
+  // In Quartz and similar dialects, which write ? or seven fields, 1 is Sunday; in all others it is Monday. A missing
   // suggestion is better than a wrong one.
   if ((words.includes('?') || words.length === 7) && /\d/u.test(fields.weekday.replace(/[#/].*$/u, '')))
     return NOTHING
@@ -203,7 +203,7 @@ function readRange(item: string, { low, high, names }: Limits): Range | null {
   const first = from === '*' ? low : value(from)
   const last = from === '*' ? high : to !== undefined ? value(to) : by === undefined ? first : high
   const inside = [first, last].every((number) => Number.isInteger(number) && number >= low && number <= high)
-  // A longer step would be misleading: */90 is every hour.
+  // A longer step would be misleading: */90 means every hour.
   return inside && step >= 1 && step <= high - low + 1 ? { first, last, step } : null
 }
 

@@ -29,7 +29,7 @@ interface CronField {
   readonly low: number
   readonly high: number
   readonly names?: readonly string[]
-  /** Of a time span. */
+  /** The unit of a time span. */
   readonly unit?: string
 }
 
@@ -122,7 +122,7 @@ export function expression(text: string, dialect: Dialect): Expression {
       fields: `${either.join(' ')}${suffix}`,
     })
   }
-  // If both are restricted, either is enough: the only rule of cron that no single calendar event can express.
+  // If both are restricted, either is enough. This is the only rule of cron that no single calendar event can express.
   const single = star || day === '*' || weekday === '*'
   const events = (single ? [fields] : [onWeekday, onDate]).map(eventOf).filter((event) => event !== null)
   if (events.every((event) => elapsing(event) === null)) {
@@ -132,7 +132,7 @@ export function expression(text: string, dialect: Dialect): Expression {
     refuse(
       'day of the month',
       words[2] ?? NO_WORD,
-      `it never fires, for ${lacking} such a day; the last day is ${lastDay}`,
+      `it never fires, because ${lacking} such a day; the last day is ${lastDay}`,
     )
   }
   return { fields: fields.join(' '), zone, events }
@@ -143,7 +143,7 @@ function refuseCount(words: readonly Word[], text: string, strict: boolean, refu
   const whole: Word = { text: text.trim(), at: first.at }
   if (first.text.startsWith('@')) refuse('expression', first, macroProblem(first.text, second?.text, strict))
   const last = words.at(-1)
-  // No dialect has four letters in a row, so this must be meant as a zone.
+  // No dialect has four letters in a row, so this is meant as a zone.
   if (words.length >= 6 && last !== undefined && /[a-z]{4}/iu.test(last.text))
     refuse('zone', last, noSuchZone(last.text))
   const syntax = syntaxName(strict)
@@ -152,7 +152,7 @@ function refuseCount(words: readonly Word[], text: string, strict: boolean, refu
   if (words.length === 6) refuse('expression', whole, `there are six fields, and ${syntax} has no seconds`)
   if (words.length === 7)
     refuse('expression', whole, `there are seven fields, and ${syntax} has neither seconds nor years`)
-  refuse('expression', whole, `five fields are needed, not ${words.length}`)
+  refuse('expression', whole, `must have five fields, got ${words.length}`)
 }
 
 function syntaxName(strict: boolean): string {
@@ -161,11 +161,11 @@ function syntaxName(strict: boolean): string {
 
 function macroProblem(macro: string, span: string | undefined, strict: boolean): string {
   const problem = strict ? 'macros are not POSIX' : 'only the macros from @hourly to @yearly are supported'
-  if (macro.toLowerCase() === '@reboot') return `${problem}, and this one is no time of the clock`
+  if (macro.toLowerCase() === '@reboot') return `${problem}, and this one is not a time of day`
   if (macro.toLowerCase() !== '@every' || span === undefined) return problem
   try {
     timeSpan(span)
-    return `${problem}; the timer that says it: every ${span}`
+    return `${problem}; write the timer every ${span}`
   } catch (error) {
     if (error instanceof InvalidTimeSpanError) return `${problem}; write a timer such as every 5min`
     throw error
@@ -221,7 +221,7 @@ function problemOf(item: string, { name, low, high, names, unit }: CronField, st
   const [, step] = /\/(\d{1,9})$/u.exec(item) ?? []
   if (step !== undefined && Number(step) > high - low + 1)
     return `${strict ? 'steps are not POSIX, and this one' : 'the step'} is longer than the field${
-      unit === undefined ? '' : `; a timer such as every ${step}${unit} may be meant`
+      unit === undefined ? '' : `; consider a timer such as every ${step}${unit}`
     }`
   if (item.includes('/'))
     return strict ? 'steps are not POSIX' : `a step follows * or a range, as in */2 or ${low}-${high}/2`
@@ -229,25 +229,24 @@ function problemOf(item: string, { name, low, high, names, unit }: CronField, st
     const quartz = name === 'day of the week' || name === 'day of the month'
     return `'?' is not ${syntax}; write *${quartz ? ' (where ? is known, weekdays are often 1 to 7 from Sunday; here 0 to 6)' : ''}`
   }
-  if (item === '*') return "'*' cannot stand in a list"
+  if (item === '*') return "'*' is not allowed in a list"
   if (/^(?:\d{1,2}|l)w$/iu.test(item))
-    return `'W' is not ${syntax}, and no calendar event says the nearest workday`
+    return `'W' is not ${syntax}, and no calendar event can express the nearest workday`
   if (/^(?:\d{0,2}|[a-z]{3})l(?:-\d{1,2})?$/iu.test(item)) return `'L' is not ${syntax}`
   if (item.includes('#')) return `'#' is not ${syntax}`
   if (strict && /^[a-z]{3}/iu.test(item)) return `names are not POSIX; write ${low} to ${high}`
   const named = strict || names === undefined ? '' : `, a name from ${names[0]} to ${names.at(-1)}`
-  return `a number from ${low} to ${high}${named}, a range or * is needed`
+  return `must be a number from ${low} to ${high}${named}, a range or *`
 }
 
-/** The normalised name of a zone; undefined when there is none. */
+/** The normalised name of a zone, or undefined if there is none. */
 function zoneNamed(word: string): string | undefined {
   return /^utc$/iu.test(word) ? 'UTC' : findZone(word)?.name
 }
 
 function noSuchZone(word: string): string {
-  if (word === 'local') return "here it needs its name; 'local' is for options only"
+  if (word === 'local') return "use its name here; 'local' is only for options"
   const meant = nearest(word, zoneNames())
-  const hint =
-    meant === undefined ? "an IANA name such as 'Europe/Berlin' is needed" : `did you mean ${meant}?`
-  return `there is no such zone; ${hint}`
+  const hint = meant === undefined ? "must be an IANA name such as 'Europe/Berlin'" : `did you mean ${meant}?`
+  return `unknown zone; ${hint}`
 }

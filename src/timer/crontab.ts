@@ -5,7 +5,7 @@ import { timer, withZone } from './timer.ts'
 
 /**
  * The timer with the same meaning as five crontab fields or a macro such as `@daily`: a calendar event, because daemons
- * do not repeat runs when clocks are set back; or `cron …` where no single event is enough.
+ * do not repeat runs when clocks are set back; or `cron …` if no single event is enough.
  *
  * @param zone  the zone whose clock the daemon follows; default UTC
  * @throws CronSyntaxError when the daemons would reject it too, when they read it differently, or when it never elapses
@@ -14,7 +14,7 @@ export function fromCrontab(text: string, zone = 'UTC'): string {
   const { fields, zone: own = zone, events } = expression(text, 'crontab')
   const [event = '', another] = events
   const normal = another === undefined ? String(calendar(event)) : `cron ${fields}`
-  // The same in each hour: the daemon goes by elapsed time, so it also runs when clocks are set back.
+  // The same in each hour: the daemon uses elapsed time, so it also runs when clocks are set back.
   return fields.endsWith(' * * * *') && hasWholeHours(own) ? normal : withZone(normal, own)
 }
 

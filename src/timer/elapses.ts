@@ -6,7 +6,7 @@ export interface Elapses {
   previous(at: Date): Date | null
 }
 
-/** On its own, its slots are anchored to 1970; see `elapsesWithin` for those of a schedule. */
+/** Without a schedule, its slots are anchored to 1970; see `elapsesWithin` for those of a schedule. */
 export interface Timer extends Elapses {
   readonly kind: 'calendar' | 'cron' | 'every' | 'after-finish'
   /** The normal form. */

@@ -29,9 +29,9 @@ export interface CronProblem {
   /** Zero-based offset of the token in the expression. */
   readonly at: number
   readonly problem: string
-  /** The calendar event with the same meaning; null: none. */
+  /** The calendar event with the same meaning, or null if there is none. */
   readonly calendarEvent: string | null
-  /** Five fields to write instead: if no single calendar event can express it, or if either of two days is enough. */
+  /** Five fields to write instead, if no single calendar event can express it, or if either of two days is enough. */
   readonly fields: string | null
 }
 
@@ -55,8 +55,10 @@ export class CronSyntaxError extends Error {
     const cron = fields === null ? null : `${strict ? 'cron!' : 'cron'} ${fields}`
     const where = field === 'expression' ? '' : `, ${field} ${quote(token)}`
     const either =
-      calendarEvent === null ? 'no single calendar event says it, but this does' : 'if either is enough'
-    const event = cron === null ? 'the calendar event that says it' : 'if both must match'
+      calendarEvent === null
+        ? 'no single calendar event can express it, but this does'
+        : 'if either is enough'
+    const event = cron === null ? 'the equivalent calendar event' : 'if both must match'
     const instead = [
       calendarEvent === null ? '' : `; ${event}: ${calendarEvent}`,
       cron === null ? '' : `; ${either}: ${cron}`,

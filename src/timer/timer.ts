@@ -1,12 +1,12 @@
 /**
- * Timers: the text in `periodic_task.timer`, ready to be asked when it goes off.
+ * Timers: the text in `periodic_task.timer`, parsed, so that its elapses can be computed.
  *
- * - a calendar event of systemd.time(7): `Mon..Fri 09:00 Europe/Berlin`; without a zone it is in UTC, for
- *   everyone who reads the row. A full date is a one-off
+ * - a calendar event of systemd.time(7): `Mon..Fri 09:00 Europe/Berlin`; without a zone it is in UTC for every reader
+ *   of the row. A full date is a one-off
  * - `cron 0 9 * * mon-fri Europe/Berlin`: crontab syntax, a union of calendar events; `cron!` accepts only POSIX
  * - `every 5min`: on slots that are anchored to the schedule's creation, so that it neither drifts nor changes its
  *   phase when a process restarts
- * - `every 5min after finish`: counted from the end of the run before
+ * - `every 5min after finish`: counted from the end of the previous run
  */
 import { calendar } from '../calendar/index.ts'
 import { InvalidInputError } from '../errors.ts'
@@ -14,9 +14,9 @@ import { cron } from './cron.ts'
 import type { Elapses, Timer, TimerSpec } from './elapses.ts'
 import { afterFinish, every } from './every.ts'
 
-/** Parsed timers by their text, because each pass needs the same few again. */
+/** Parsed timers by their text, because each pass needs the same ones. */
 const parsed = new Map<string, Timer>()
-const MOST_PARSED = 2000
+const MAX_PARSED = 2000
 
 /**
  * @throws CalendarSyntaxError with column, token and hint
@@ -27,7 +27,7 @@ export function timer(text: string): Timer {
   const known = parsed.get(text)
   if (known !== undefined) return known
   const made = withElapses(parse(text))
-  if (parsed.size >= MOST_PARSED) parsed.clear()
+  if (parsed.size >= MAX_PARSED) parsed.clear()
   parsed.set(text, made)
   return made
 }
@@ -47,8 +47,8 @@ export interface Bounds {
 /**
  * The elapses of a timer for one schedule: none before `starts`, none after `ends`, all shifted by the same time.
  *
- * `after finish` is not shifted, because the ends of runs are spread already. An elapse that would be before `starts`
- * is at `starts`.
+ * `after finish` is not shifted, because runs already finish at different times. An elapse that would be before
+ * `starts` is at `starts`.
  */
 export function elapsesWithin(of: Timer, { anchor, shiftMs, starts, ends }: Bounds): Elapses {
   const base = of.elapses(anchor)
@@ -78,10 +78,10 @@ export function elapsesWithin(of: Timer, { anchor, shiftMs, starts, ends }: Boun
 }
 
 /**
- * Adds a zone to a timer that names none, so that the text means the same to everyone who reads it.
+ * Adds a zone to a timer that names none, so that the text has the same meaning for every reader.
  *
  * @param zone  an IANA zone name, or 'local' for the zone of this process
- * @throws InvalidInputError when there is no such zone; and as `timer` does
+ * @throws InvalidInputError when unknown zone; and as `timer` does
  */
 export function withZone(text: string, zone: string): string {
   const name = checkedZone(zone)
@@ -99,7 +99,7 @@ export function withZone(text: string, zone: string): string {
 /**
  * @param zone  an IANA zone name, or 'local' for the zone of this process
  * @returns the name of the zone
- * @throws InvalidInputError when there is no such zone
+ * @throws InvalidInputError when the zone is unknown
  */
 export function checkedZone(zone: string): string {
   if (zone === 'local') return Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -109,7 +109,7 @@ export function checkedZone(zone: string): string {
   } catch (error) {
     throw new InvalidInputError(
       'zone',
-      `an IANA name such as 'Europe/Berlin' is needed, or 'local', not ${JSON.stringify(zone)}`,
+      `must be an IANA name such as 'Europe/Berlin', or 'local', got ${JSON.stringify(zone)}`,
       { cause: error },
     )
   }

@@ -1,11 +1,11 @@
-/** Puts the days of a calendar event into words. */
+/** Describes the days of a calendar event in words. */
 import { WEEKDAYS } from '../calendar/spec.ts'
 import { enumeration, joinedRuns, listed, numbers, single, type Values } from './words-values.ts'
 
 const MONTHS = 'January February March April May June July August September October November December'.split(
   ' ',
 )
-/** February as in most years. */
+/** February has its length in most years. */
 const MONTH_LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 export interface DateSets {
@@ -32,7 +32,7 @@ function weekdayNumber(name: string): number {
   return WEEKDAYS.findIndex((weekday) => weekday.startsWith(name))
 }
 
-/** Empty: every day. */
+/** Empty means every day. */
 export function dateWords({ years, months, days, fromEnd }: DateSets): string {
   const inYears = years === null ? '' : ` ${inYearsWords(years)}`
   const month = single(months)
@@ -95,7 +95,9 @@ function inMonths(months: readonly number[]): string {
   return rangeOfMonths(months) ?? `in ${monthNames(months)}`
 }
 
-/** @param day  if some of the months may not have this day, the text says so; 32: no month is sure to have it */
+/**
+ * @param day  if some of the months may not have this day, the text says so; 32 means that any month may not have it
+ */
 function ofMonths(months: Values, day: number): string {
   const isMissing = (months ?? [2]).some((month) => day > (MONTH_LENGTHS[month - 1] ?? 0))
   const range = months === null ? '' : rangeOfMonths(months)

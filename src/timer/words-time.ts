@@ -1,8 +1,8 @@
-/** Puts the time of day of a calendar event into words. */
+/** Describes the time of day of a calendar event in words. */
 import { enumeration, items, numbers, single, type Values, values } from './words-values.ts'
 
-/** The most times per day that are listed. */
-const MOST_LISTED = 8
+/** Maximum number of times per day that are listed. */
+const MAX_LISTED = 8
 
 export function timeWords(hours: Values, minutes: Values, secondField: string): string {
   if (secondField === '00') return hours === null ? ofEveryHour(minutes) : ofHours(hours, minutes)
@@ -23,7 +23,7 @@ export function timeWords(hours: Values, minutes: Values, secondField: string): 
     const shown = /^\d\d(?:\.\d+)?$/u.test(secondField)
       ? [secondField.replace(/(\.\d*?)0+$/u, '$1')]
       : seconds?.map(two)
-    if (shown !== undefined && hours.length * minutes.length * shown.length <= MOST_LISTED)
+    if (shown !== undefined && hours.length * minutes.length * shown.length <= MAX_LISTED)
       return `at ${enumeration(clockTimes(hours, minutes).flatMap((time) => shown.map((second) => `${time}:${second}`)))}`
   }
   const several = /[^\d.]|\.\./u.test(secondField) ? 's' : ''
@@ -80,7 +80,7 @@ function ofHours(hours: readonly number[], minutes: Values): string {
     const step = evenSteps(hours, 24)
     if (step !== null && hours.length > 3) return `every ${step} hours from ${first}`
   }
-  if (minutes !== null && hours.length * minutes.length <= MOST_LISTED)
+  if (minutes !== null && hours.length * minutes.length <= MAX_LISTED)
     return `at ${enumeration(clockTimes(hours, minutes))}`
   const step = minutes === null ? 1 : evenSteps(minutes, 60)
   if (step !== null && minute === null) {

@@ -1,9 +1,9 @@
-/** Parses the fields of a normalised calendar event into their allowed values, and puts such values into words. */
+/** Parses the fields of a normalised calendar event into their allowed values, and describes such values in words. */
 
-/** The allowed values in ascending order; null: any. */
+/** The allowed values in ascending order; null means any. */
 export type Values = readonly number[] | null
 
-/** Also null if all values are listed. */
+/** Null, too, if all values are listed. */
 export function restricted(of: Values, all: number): Values {
   return of?.length === all ? null : of
 }
@@ -56,7 +56,7 @@ export function joinedRuns(of: readonly number[], name: (value: number) => strin
   return enumeration(ranges(of, name, ' to '))
 }
 
-/** Ascending values, where more than two consecutive ones are a range. */
+/** Ascending values; more than two consecutive ones become a range. */
 export function ranges(of: readonly number[], name: (value: number) => string, separator: string): string[] {
   return runsOf(of).flatMap((run) =>
     run.length > 2 ? [`${name(run[0] ?? 0)}${separator}${name(run.at(-1) ?? 0)}`] : run.map(name),

@@ -22,9 +22,9 @@ export function inWords(timer: Timer): string {
     case 'cron': {
       const [first, second] = cronEvents(timer).map((text) => eventWords(String(calendar(text))))
       if (first === undefined) return timer.text
-      // Two events have the same time: one by day of the week, one by day of the month.
+      // Two events have the same time: one for the day of the week, one for the day of the month.
       const on = [first.on, ...(second === undefined ? [] : [second.on])]
-      // One that is every day includes the other.
+      // If one is every day, it includes the other.
       return sentence({ ...first, on: on.includes('') ? '' : on.join(', and ') }, timer.zone)
     }
     case 'calendar':
@@ -40,7 +40,7 @@ function everyWords(spanMs: number): string {
 /** The time of day, and the days. */
 interface EventWords {
   readonly time: string
-  /** Empty: every day. */
+  /** Empty means every day. */
   readonly on: string
   /** Whether the time is the same in each hour, and so in nearly every zone. */
   readonly hourly: boolean

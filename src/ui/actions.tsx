@@ -16,12 +16,12 @@ const DONE: Readonly<Record<ScheduleAction, string>> = {
   reset: 'reset, counters set to zero',
 }
 
-/** Requests at a time, so that a bulk action does not block other users. */
+/** Maximum number of concurrent requests, so that a bulk action does not block other users. */
 const CONCURRENCY = 4
 const NAMES_SHOWN = 8
 
 /**
- * Asks, if there is a question; shows the error of the action, if it has one; then refreshes the page.
+ * Asks the question, if there is one, shows an error of the action, and refreshes the page.
  * @returns whether it was done
  */
 export async function perform(action: () => Promise<unknown>, question?: Question): Promise<boolean> {
@@ -95,7 +95,7 @@ export function removeSchedules(ids: readonly string[], declaredBy: string | nul
 
 const BODIES: Readonly<Partial<Record<Job['state'], string>>> = {
   running: 'Its handler is asked to stop. Work already done is kept.',
-  external: 'It is over for its schedule. The external queue may still run it.',
+  external: 'It is finished for its schedule. The external queue may still run it.',
 }
 
 export function cancelJob({ id, state }: Job): Promise<boolean> {
@@ -146,7 +146,7 @@ export function actOnJobs(ids: readonly string[], action: BulkJobAction): Promis
   )
 }
 
-/** Retries or cancels all jobs that match a filter, after asking with their number. */
+/** Retries or cancels all jobs that match a filter, after a confirmation that shows their number. */
 export function actOnMatching(
   filter: NonNullable<JobsAction['filter']>,
   action: BulkJobAction,

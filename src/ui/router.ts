@@ -1,5 +1,5 @@
 /**
- * Where the page is: the path below the base, and the query. The base is the document's, so that the page works
+ * The location of the page: the path below the base, and the query. The base is the document's, so that the page works
  * under any prefix; links in the markup are relative to it (`schedules/nightly?tab=history`).
  */
 import { computed, signal } from '@preact/signals'
@@ -25,7 +25,7 @@ export const query = computed<Query>(() =>
   Object.fromEntries([...url.value.searchParams].filter(([, value]) => value !== '')),
 )
 
-/** A relative link to a page. Entries of the query that are empty are left out. */
+/** A relative link to a page. Empty entries of the query are omitted. */
 export function link(
   path: readonly string[],
   values: Readonly<Record<string, string | number | undefined>> = {},
@@ -37,7 +37,7 @@ export function link(
   return `${path.length === 0 ? './' : path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`
 }
 
-/** @param mode  `replace` leaves no entry in the history, for what changes while typing */
+/** @param mode  `replace` adds no entry to the history, for changes while typing */
 export function go(to: string, mode: 'push' | 'replace' = 'push'): void {
   const target = new URL(to, base)
   if (target.href === address.value) return

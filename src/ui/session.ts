@@ -20,7 +20,7 @@ export const mayEdit = computed(() => session.value?.role === 'admin')
 /** Run a schedule with other args. */
 export const maySubmit = computed(() => session.value?.submit === true)
 
-/** Loads the session and the server's time, and again whenever a connection is made. */
+/** Loads the session and the server's time, again after each new connection. */
 export function startSession(): void {
   void loadSession()
   connections.subscribe((number) => {
@@ -34,6 +34,6 @@ async function loadSession(): Promise<void> {
     setServerTime(new Date(me.now))
     session.value = me
   } catch {
-    // Each page shows by itself that the server cannot be reached; the next connection tries again.
+    // Each page itself shows that the server cannot be reached; the next connection tries again.
   }
 }

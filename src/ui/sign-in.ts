@@ -4,7 +4,7 @@ import { load, save } from './storage.ts'
 
 const TOKEN = 'kalends.token'
 
-/** The server asks for a token, or has rejected the one it got. */
+/** The server requires a token, or rejected the one it got. */
 export const signInNeeded = signal(false)
 
 let token = load(TOKEN, 'sessionStorage')
@@ -29,8 +29,8 @@ export function startSignInLinks(): void {
 }
 
 /**
- * A sign-in link carries the token behind #, which browsers send to no server. It leaves the address bar and the
- * history at once, so that it is not passed on with the address.
+ * A sign-in link carries the token after #, which browsers never send to a server. It is removed from the address bar
+ * and the history at once, so that it is not shared with the address.
  */
 function signInByLink(): boolean {
   const [, value] = /^#token=([!-~]+)$/.exec(location.hash) ?? []

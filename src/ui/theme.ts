@@ -3,7 +3,7 @@ import { save } from './storage.ts'
 
 const CHOICES = ['system', 'light', 'dark'] as const
 
-// theme.js has applied a stored choice before the first paint.
+// theme.js applied a stored choice before the first paint.
 const chosen = document.documentElement.dataset['theme']
 export const theme = signal(CHOICES.find((choice) => choice === chosen) ?? 'system')
 

@@ -3,13 +3,13 @@ import type { HourCount, TimerGroup } from '../store/list-store.ts'
 import { elapsesWithin, timer } from '../timer/index.ts'
 
 const HOUR_MS = 3_600_000
-/** The most elapses to calculate for one group of schedules; the rest is extrapolated. */
-const MOST_OF_ONE = 20_000
-/** The most elapses in total. */
-const MOST = 300_000
+/** Maximum number of elapses to calculate for one group of schedules; the rest is extrapolated. */
+const MAX_OF_ONE = 20_000
+/** Maximum number of elapses in total. */
+const MAX = 300_000
 const STEPS_PER_PAUSE = 200
 
-/** Planned and ended runs of one hour. */
+/** Planned and finished runs of one hour. */
 export interface HourLoad {
   /** The start of the hour. */
   readonly hour: Date
@@ -19,7 +19,7 @@ export interface HourLoad {
   readonly ended: Readonly<Record<string, number>>
 }
 
-/** Planned and ended runs of some hours. */
+/** Planned and finished runs of some hours. */
 export interface Load {
   readonly from: Date
   readonly to: Date
@@ -41,7 +41,7 @@ export interface Planned {
 /**
  * Calculates the elapses of each group.
  *
- * @param pause  called regularly, so that other work can run. @returns false to leave out the rest
+ * @param pause  called regularly, so that other work can run. @returns false to skip the rest
  */
 export async function planned(
   groups: readonly TimerGroup[],
@@ -51,14 +51,14 @@ export async function planned(
 ): Promise<Planned> {
   const counts = Array.from({ length: hours }, () => 0)
   const end = from.getTime() + hours * HOUR_MS
-  let left = MOST
+  let left = MAX
   let isExact = true
   for (const group of groups) {
     if (!(await pause())) {
       isExact = false
       break
     }
-    const walk = await walked(group, from, end, Math.min(MOST_OF_ONE, left), pause)
+    const walk = await walked(group, from, end, Math.min(MAX_OF_ONE, left), pause)
     if (walk === null) continue
     left -= walk.elapses.length
     isExact &&= walk.until === end

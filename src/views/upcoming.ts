@@ -10,7 +10,7 @@ export interface Upcoming {
   readonly task: string
 }
 
-/** The range to search: `from` inclusive, `to` exclusive, and the most run times to return. */
+/** The range to search: `from` inclusive, `to` exclusive, and the maximum number of run times to return. */
 export interface UpcomingRange {
   readonly from: Date
   readonly to: Date
@@ -23,7 +23,7 @@ export class UpcomingRuns {
   readonly #limit: number
   #until: Date
   #items: Upcoming[] = []
-  // A schedule that is planned while all are read moves, and is read again.
+  // A schedule that is planned during the search moves, and is read again.
   readonly #seen = new Set<string>()
   #isAll = true
 
@@ -34,8 +34,8 @@ export class UpcomingRuns {
   }
 
   /**
-   * Run times from then on are not among the first `limit`, and are not calculated: 20,000 hourly timers have half a
-   * million run times per day.
+   * Later run times are not among the first `limit`, and are not calculated: 20,000 hourly timers have half a million
+   * run times per day.
    */
   get until(): Date {
     return this.#until
@@ -51,7 +51,7 @@ export class UpcomingRuns {
     this.#cut()
   }
 
-  /** @returns `isAll` false: there are more run times than `limit` */
+  /** @returns `isAll` is false if there are more run times than `limit` */
   found(): { readonly items: readonly Upcoming[]; readonly isAll: boolean } {
     return { items: this.#items, isAll: this.#isAll }
   }

@@ -1,4 +1,4 @@
-/** Overviews of large tables at a bounded cost: counts and searches stop at a limit, and the result says so. */
+/** Overviews of large tables at a bounded cost: counts and searches stop at a limit, and the result shows this. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { betweenParts } from '../event-loop.ts'
 import { checkedInstant, checkedLimit, checkedWhole } from '../model/input.ts'
@@ -27,7 +27,7 @@ export interface FailureGroup {
 
 /** The hours to show, and filters for the runs. */
 export interface LoadQuery extends Pick<JobConditions, 'task' | 'group' | 'submitter'> {
-  /** Rounded down to the minute, at which each hour begins. */
+  /** The start of the first hour, rounded down to the minute. */
   readonly from: Date
   /** 1 to 744. */
   readonly hours: number
@@ -43,19 +43,19 @@ export interface UpcomingQuery extends Pick<ScheduleConditions, 'task' | 'group'
   readonly limit?: number | undefined
 }
 
-/** How long a view may compute, in addition to the time of the database. */
+/** Maximum computing time of a view, in addition to the time of the database. */
 const COMPUTE_MS = 2000
-/** The longest time before the event loop can run other work. */
+/** Maximum time before the event loop can run other work. */
 const TURN_MS = 10
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-const MOST_HOURS = 744
-/** The most schedules whose run times are calculated. */
-const MOST_TIMERS = 20_000
-/** The most timers to process without a break. */
+const MAX_HOURS = 744
+/** Maximum number of schedules whose run times are calculated. */
+const MAX_TIMERS = 20_000
+/** Maximum number of timers to process without a break. */
 const TIMERS_PER_TURN = 50
-const MOST_FAILURES = 10_000
-const MOST_TASKS = 1000
+const MAX_FAILURES = 10_000
+const MAX_TASKS = 1000
 
 /** Overviews in `kalends.views`: recent runs, failures, load and upcoming runs. */
 export class Views {
@@ -81,7 +81,7 @@ export class Views {
   async failures(
     conditions: JobConditions = {},
   ): Promise<{ readonly items: readonly FailureGroup[]; readonly complete: boolean }> {
-    const { items: failures, complete } = await this.#store.failures(conditions, MOST_FAILURES)
+    const { items: failures, complete } = await this.#store.failures(conditions, MAX_FAILURES)
     const groups = new Map<string, FailureGroup>()
     for (const { id, task, error, finishedAt: finished } of failures) {
       const line = error.split(/\r?\n/, 1)[0] ?? ''
@@ -99,7 +99,7 @@ export class Views {
 
   /** The distinct tasks of schedules, in order; at most a thousand. */
   tasks(): Promise<string[]> {
-    return this.#store.tasks(MOST_TASKS)
+    return this.#store.tasks(MAX_TASKS)
   }
 
   /** Planned and past runs of each hour. */
@@ -107,7 +107,7 @@ export class Views {
     const from = new Date(
       Math.floor((checkedInstant('from', query.from)?.getTime() ?? 0) / MINUTE_MS) * MINUTE_MS,
     )
-    const hours = checkedWhole('hours', query.hours, 1, MOST_HOURS)
+    const hours = checkedWhole('hours', query.hours, 1, MAX_HOURS)
     const to = new Date(from.getTime() + hours * HOUR_MS)
     const { task, group, submitter } = query
     const conditions = { task, group, submitter }
@@ -145,10 +145,10 @@ export class Views {
     let isComplete = true
     for await (const { rows, isLast } of this.#store.timers(conditions, () => upcoming.until)) {
       const relevant = rows.filter(({ nextRunAt }) => nextRunAt === null || nextRunAt < upcoming.until)
-      await addInTurns(upcoming, relevant.slice(0, MOST_TIMERS - seen))
+      await addInTurns(upcoming, relevant.slice(0, MAX_TIMERS - seen))
       seen += relevant.length
-      isComplete = isLast && seen <= MOST_TIMERS
-      if (seen >= MOST_TIMERS) break
+      isComplete = isLast && seen <= MAX_TIMERS
+      if (seen >= MAX_TIMERS) break
     }
     const { items, isAll } = upcoming.found()
     return { items, complete: isAll && isComplete }

@@ -15,15 +15,15 @@ interface CutOffOptions {
 }
 
 /**
- * Notices that this worker is cut off from the database: from now on, others may evict it, and it would not learn of it.
- * A timer, because the heartbeat may be waiting for a response.
+ * Notices that this worker is cut off from the database: from now on, others may evict it without its knowledge. It is
+ * a timer, because the heartbeat may be waiting for a response.
  */
 export class CutOff {
   readonly #options: CutOffOptions
   #timer: NodeJS.Timeout | undefined
   /** When the last written heartbeat was sent. */
   #writtenAt = 0
-  /** When the first heartbeat since the last response was sent; null: none was. */
+  /** When the first heartbeat since the last response was sent, or null if there was none. */
   #sentAt: number | null = null
 
   constructor(options: CutOffOptions) {
@@ -40,7 +40,7 @@ export class CutOff {
     this.#answered(0)
   }
 
-  /** A heartbeat waited for the lock of another transaction. No other worker can evict this one before that transaction ends. */
+  /** A heartbeat waited for another transaction's lock. No worker can evict this one before that transaction ends. */
   locked(): void {
     this.#answered(NEXT_RESPONSE_MS)
   }
@@ -50,8 +50,8 @@ export class CutOff {
   }
 
   /**
-   * If this process stalled, no heartbeat was sent in time. The one that is sent now tells whether others evicted this
-   * worker. Otherwise a handler that stalls the only worker would be released, and run again without end.
+   * If this process stalled, no heartbeat was sent in time. The one that is sent now shows whether others evicted this
+   * worker. Otherwise, a handler that stalls the only worker would be released and run again endlessly.
    */
   #due(): void {
     const { monotonicNow, onCutOff } = this.#options

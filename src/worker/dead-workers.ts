@@ -2,11 +2,11 @@ import type { WorkerRecord, WorkerStore } from '../store/worker-store.ts'
 
 const BEATS_UNTIL_DEAD = 3
 /** After a longer break between two checks, earlier observations are discarded. */
-const MOST_BEATS_BETWEEN_CHECKS = 2
+const MAX_BEATS_BETWEEN_CHECKS = 2
 /** Checks may be early by this factor. */
 const TOLERANCE = 0.99
 
-/** No worker is evicted sooner than this after it sent its last successful heartbeat. */
+/** Minimum time from the last successful heartbeat of a worker to its eviction. */
 export const deadAfterMs = (beatMs: number): number => beatMs * BEATS_UNTIL_DEAD * TOLERANCE
 
 interface DeadWorkersOptions {
@@ -30,7 +30,7 @@ interface Observation {
 export class DeadWorkers {
   readonly #options: DeadWorkersOptions
   readonly #observed = new Map<string, Observation>()
-  /** In how many checks in a row a dead worker could not be evicted because its row was locked, by its id. */
+  /** The number of consecutive checks in which a dead worker's row was locked, by its id. */
   #locked: ReadonlyMap<string, number> = new Map()
   #lastCheck = 0
 
@@ -43,9 +43,9 @@ export class DeadWorkers {
     this.#locked = new Map()
   }
 
-  /** The dead workers that keep what they held because another transaction has locked their rows. */
+  /** The dead workers that keep their work because another transaction has locked their rows. */
   locked(): string[] {
-    // In a single check, it may be another worker that evicts it.
+    // In a single check, another worker may hold the lock to evict it.
     return [...this.#locked].flatMap(([id, checks]) => (checks > 1 ? [id] : []))
   }
 
@@ -57,8 +57,8 @@ export class DeadWorkers {
   async evict(list: readonly WorkerRecord[], asked: number, ownId: string | null): Promise<number> {
     const { workers, beatMs, monotonicNow, onDead } = this.#options
     const now = monotonicNow()
-    // This process or the database stalled. The other workers may have stalled too, and be about to continue.
-    if (now - this.#lastCheck > beatMs * MOST_BEATS_BETWEEN_CHECKS) this.forget()
+    // This process or the database stalled. The other workers may have stalled too, and may be about to continue.
+    if (now - this.#lastCheck > beatMs * MAX_BEATS_BETWEEN_CHECKS) this.forget()
     this.#lastCheck = now
     const listed = new Set(list.map((worker) => worker.id))
     for (const id of this.#observed.keys()) if (!listed.has(id)) this.#observed.delete(id)

@@ -1,7 +1,7 @@
 /**
  * Notices when the event loop of this process stalled: a handler that computes without a break, a suspended machine, a
- * debugger, SIGSTOP. The process cannot report a stall while it lasts, so it reports it afterwards, because there was
- * no heartbeat during the stall.
+ * debugger, SIGSTOP. The process can report a stall only afterwards. It matters because there was no heartbeat during
+ * the stall.
  */
 
 const TICK_MS = 250

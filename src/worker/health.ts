@@ -14,16 +14,16 @@ export interface Health {
   readonly ok: boolean
   /** Whether it can recover without a restart. Suitable for liveness checks. */
   readonly live: boolean
-  /** The id of this worker; null while it may take on no work. */
+  /** The id of this worker; null while it may not take on work. */
   readonly worker: string | null
   readonly running: number
-  /** Runs that have ended, but whose end is not written yet. */
+  /** Runs that have ended, but whose outcome is not written yet. */
   readonly unwritten: number
   /** How many of these wait because another transaction has locked their row. */
   readonly locked: number
-  /** Runs that have ended, but whose end the database rejects. Their jobs stay `running` until the end is written. */
+  /** Runs whose outcome the database rejects. Their jobs stay `running` until the outcome is written. */
   readonly rejected: number
-  /** How far this machine's clock is ahead of the database's clock, in ms; null: unknown. */
+  /** How far this machine's clock is ahead of the database's clock, in ms, or null if unknown. */
   readonly clockAheadMs: number | null
   /** Why `ok` is false. */
   readonly reasons: readonly HealthNote[]
@@ -54,7 +54,7 @@ export interface HealthNote {
     | 'stall'
     | 'clock'
     | 'handlers-left'
-  /** The name of the loop or task, or the id of the schedule or other worker, that it concerns; null: this worker. */
+  /** The loop, task, schedule or other worker that it concerns, by name or id; null means this worker itself. */
   readonly subject: string | null
   readonly text: string
 }
@@ -70,14 +70,14 @@ export interface ClockDifference {
 export interface Vitals {
   readonly leaseMs: number
   readonly worker: string | null
-  /** Time since the last successful heartbeat; null: there was none. */
+  /** Time since the last successful heartbeat, or null if there was none. */
   readonly sinceHeartbeatMs: number | null
-  /** Time since this worker last found that it had been evicted; null: never. */
+  /** Time since this worker last found that it had been evicted, or null if never. */
   readonly sinceLeaseLostMs: number | null
   readonly running: number
   readonly unwritten: number
   readonly locked: number
-  /** How long the oldest locked end has waited. */
+  /** How long the oldest locked outcome has waited. */
   readonly lockedMs: number
   readonly rejected: number
   readonly log: UnwrittenLog
@@ -85,7 +85,7 @@ export interface Vitals {
   readonly leftOut: number
   /** Schedules whose slots come faster than they can be submitted. */
   readonly behind: readonly string[]
-  /** Schedules of which this worker has seen an attempt fail, and whose retry is still to come. */
+  /** Schedules with a future retry after an attempt that failed in this worker. */
   readonly retries: readonly Retry[]
   /** Whether another transaction has locked the row of this worker. */
   readonly isRowLocked: boolean
@@ -93,9 +93,9 @@ export interface Vitals {
   readonly lockedWorkers: readonly string[]
   /** Schedules whose slots are further in the future than their timers explain. */
   readonly slotsInFuture: readonly string[]
-  /** Whether further ends that cannot be written count against capacity. */
+  /** Whether further outcomes that cannot be written count against capacity. */
   readonly isLimitReached: boolean
-  /** How long the longest-waiting loop has waited for a connection; 0: none waits. */
+  /** How long the longest-waiting loop has waited for a connection, or 0 if none waits. */
   readonly connectionWaitMs: number
   readonly clock: ClockDifference | null
   readonly stall: Stall | null
@@ -117,8 +117,8 @@ const STUCK_FOR_GOOD_MS = 180_000
 const CLOCK_MS = 2000
 const JOURNAL = 'journal'
 /** A longer list would not help. */
-const MOST_NAMED = 10
-/** Runs go on without these loops, so what they cannot write is only a warning. */
+const MAX_NAMED = 10
+/** Runs continue without these loops, so their failures are only warnings. */
 const UNNEEDED = new Set([JOURNAL, 'progress'])
 /** Longer than Kalends' own sessions wait for a lock. */
 const SLOW_WRITE_MS = 5000
@@ -215,8 +215,8 @@ function leaseReasons({ worker, sinceHeartbeatMs, isRowLocked }: Vitals): Health
       code: 'no-lease',
       subject: null,
       text: isRowLocked
-        ? `${last}, because another transaction has locked its row of the table worker: it takes on no work, and what it runs goes on; end that transaction`
-        : `${last}: it takes on no work until a heartbeat succeeds, and other workers take over what it runs`,
+        ? `${last}, because another transaction has locked its row of the table worker: it takes on no work, and its running jobs continue; end that transaction`
+        : `${last}: it takes on no work until a heartbeat succeeds, and other workers take over its running jobs`,
     },
   ]
 }
@@ -228,7 +228,7 @@ function recent({ leaseMs, sinceLeaseLostMs, stall, worker }: Vitals): HealthNot
     notes.push({
       code: 'lease-lost',
       subject: null,
-      text: `other workers took it for dead and took over what it ran; ${worker === null ? 'it registers again with its next heartbeat' : `it continues as ${worker}`}`,
+      text: `other workers considered it dead and took over its jobs; ${worker === null ? 'it registers again with its next heartbeat' : `it continues as ${worker}`}`,
     })
   }
   if (stall !== null && stall.agoMs <= leaseMs) {
@@ -241,7 +241,7 @@ function recent({ leaseMs, sinceLeaseLostMs, stall, worker }: Vitals): HealthNot
   return notes
 }
 
-/** Warnings about runs that have ended. */
+/** Warnings about finished runs. */
 function endWarnings({ unwritten, locked, lockedMs, rejected, isLimitReached, loops }: Vitals): HealthNote[] {
   const notes: HealthNote[] = []
   const settler = loops.find(({ name }) => name === 'settler')
@@ -253,24 +253,24 @@ function endWarnings({ unwritten, locked, lockedMs, rejected, isLimitReached, lo
     notes.push({
       code: 'unwritten',
       subject: 'settler',
-      text: `${unwritten === 1 ? 'the end of 1 run waits' : `the ends of ${unwritten} runs wait`} to be written; if this process ends now, these runs are repeated`,
+      text: `${unwritten === 1 ? 'the outcome of 1 run waits' : `the outcomes of ${unwritten} runs wait`} to be written; if this process ends now, these runs are repeated`,
     })
   }
   const full = isLimitReached
-    ? '; there are so many that each further one counts against capacity, and this worker runs fewer jobs'
+    ? '; there are so many that each further outcome counts against capacity, and this worker runs fewer jobs'
     : ''
   if (locked > 0 && (lockedMs > SLOW_WRITE_MS || isLimitReached)) {
     notes.push({
       code: 'locked-ends',
       subject: 'settler',
-      text: `${locked === 1 ? 'the end of 1 run waits' : `the ends of ${locked} runs wait`}, the first for ${durationText(lockedMs)}, because another transaction has locked the row of the job or its schedule: end that transaction${full}`,
+      text: `${locked === 1 ? 'the outcome of 1 run waits' : `the outcomes of ${locked} runs wait`}, the first for ${durationText(lockedMs)}, because another transaction has locked the row of the job or its schedule: end that transaction${full}`,
     })
   }
   if (rejected > 0) {
     notes.push({
       code: 'rejected-ends',
       subject: 'settler',
-      text: `the database rejects ${rejected === 1 ? 'the end of 1 run' : `the ends of ${rejected} runs`}, whose jobs stay running: the log names them; repair their rows; the ends are retried every five minutes${full}`,
+      text: `the database rejects ${rejected === 1 ? 'the outcome of 1 run' : `the outcomes of ${rejected} runs`}, whose jobs stay running: the log names them; repair their rows; the outcomes are retried every five minutes${full}`,
     })
   }
   return notes
@@ -291,7 +291,7 @@ function logWarnings({ log: { lines, progress, ms, dropped } }: Vitals): HealthN
     {
       code: 'unwritten-log',
       subject: JOURNAL,
-      text: `what handlers log (${waiting.join(', ')}) has waited ${durationText(ms)} in memory, while runs go on: the database does not respond, or another transaction has locked the table job_log or the row of a job; end that transaction${lost}`,
+      text: `job logs (${waiting.join(', ')}) have waited in memory for ${durationText(ms)}, while runs continue: the database does not respond, or another transaction has locked the table job_log or the row of a job; end that transaction${lost}`,
     },
   ]
 }
@@ -302,7 +302,7 @@ function lasting(vitals: Vitals): HealthNote[] {
     (id): HealthNote => ({
       code: 'locked-worker',
       subject: id,
-      text: `the worker ${id} has sent no heartbeat for most of a lease, and another transaction has locked its row in the table of workers: what it holds waits until that transaction ends`,
+      text: `the worker ${id} has sent no heartbeat for most of a lease, and another transaction has locked its row in the table of workers: its work waits until that transaction ends`,
     }),
   )
   const [first, ...others] = slotsInFuture
@@ -317,17 +317,17 @@ function lasting(vitals: Vitals): HealthNote[] {
     notes.push({
       code: 'set-aside',
       subject: null,
-      text: `${leftOut === 1 ? '1 schedule or job is' : `${leftOut} schedules or jobs are`} skipped for up to five minutes after an error: the log names ${leftOut === 1 ? 'it' : 'them'}; repair the row, or what refuses to write it`,
+      text: `${leftOut === 1 ? '1 schedule or job is' : `${leftOut} schedules or jobs are`} skipped for up to five minutes after an error: the log names ${leftOut === 1 ? 'it' : 'them'}; repair the row, or whatever rejects the write`,
     })
   }
-  for (const id of behind.slice(0, MOST_NAMED)) {
+  for (const id of behind.slice(0, MAX_NAMED)) {
     notes.push({
       code: 'cannot-keep-up',
       subject: id,
-      text: `the slots of the schedule '${id}' come faster than they can be submitted, and some are missed each time: give it a timer with longer intervals`,
+      text: `the slots of the schedule '${id}' come faster than they can be submitted, so some are missed each time: give it a timer with longer intervals`,
     })
   }
-  for (const { scheduleId, attempt, at } of retries.slice(0, MOST_NAMED)) {
+  for (const { scheduleId, attempt, at } of retries.slice(0, MAX_NAMED)) {
     notes.push({
       code: 'retrying',
       subject: scheduleId,
@@ -346,7 +346,7 @@ function lasting(vitals: Vitals): HealthNote[] {
     notes.push({
       code: 'handlers-left',
       subject: task,
-      text: `${count === 1 ? 'a handler' : `${count} handlers`} of '${task}' did not end after the signal fired and ${count === 1 ? 'continues' : 'continue'} unobserved: pass \`signal\` to the calls that it waits for`,
+      text: `${count === 1 ? 'a handler' : `${count} handlers`} of '${task}' did not finish after the signal fired and ${count === 1 ? 'continues' : 'continue'} unobserved: pass \`signal\` to the calls that it waits for`,
     })
   }
   return notes

@@ -4,11 +4,11 @@
  * A worker whose own row is gone was evicted, because others considered it dead. It aborts its handlers and registers
  * again under a new id.
  *
- * A worker that is cut off from the database does not learn that it was evicted. It counts by its own clock: before
- * others may evict it, it gives up what it runs, and takes on nothing until a heartbeat succeeds.
+ * A worker that is cut off from the database does not learn that it was evicted. It uses its own clock: before others
+ * may evict it, it gives up its jobs, and takes on nothing until a heartbeat succeeds.
  *
- * The heartbeat is every fifth of the lease, and a worker is evicted after three missed heartbeats. So what a dead
- * worker held is free within one lease: one beat until the last heartbeat is seen, the three missed ones, and one by
+ * The heartbeat is every fifth of the lease, and a worker is evicted after three missed heartbeats. So the work of a
+ * dead worker is free within one lease: one beat until the last heartbeat is seen, the three missed ones, and one by
  * which the other worker may be late.
  */
 import { randomBytes } from 'node:crypto'
@@ -21,7 +21,7 @@ import { CutOff } from './cut-off.ts'
 import { deadAfterMs, DeadWorkers } from './dead-workers.ts'
 import { TakeOver, type TakeOverOptions } from './take-over.ts'
 
-/** How soon a heartbeat is repeated that waited for a lock on this worker's row: no time for others to evict it. */
+/** How soon a heartbeat is repeated after a lock on this worker's row: too soon for others to evict it. */
 const LOCKED_RETRY_MS = 50
 
 export interface MembershipOptions
@@ -32,9 +32,9 @@ export interface MembershipOptions
   /** The declared sets of this code: name to hash. */
   readonly sets: Readonly<Record<string, string>>
   readonly version: string
-  /** This worker was evicted: others own what it runs now. */
+  /** This worker was evicted: others now own its jobs. */
   readonly onLost: (workerId: string) => void
-  /** No response to a heartbeat has arrived for so long that others may evict this worker and run its jobs. */
+  /** No heartbeat has been answered for so long that others may evict this worker and run its jobs. */
   readonly onCutOff: (workerId: string) => void
   readonly onRegistered: () => void
   readonly onDead: (workerId: string) => void
@@ -51,13 +51,13 @@ export class Membership {
   #id: string | null = null
   /** When the last successful heartbeat was sent, by the monotonic clock; null before the first. */
   #lastBeat: number | null = null
-  /** Null while no heartbeats are sent, because `beat` is called by hand, or where no worker can be cut off. */
+  /** Null while no heartbeats are sent, because `beat` is called manually, or if no worker can be cut off. */
   #cutOff: CutOff | null = null
   /** Whether the last heartbeat waited for a lock on this worker's row. */
   #isLocked = false
   /** When this worker last found that it had been evicted, by the monotonic clock. */
   #lostAt: number | null = null
-  /** Why this version can no longer use the tables; null: it can. */
+  /** Why this version can no longer use the tables, or null if it can. */
   #outdated: string | null = null
 
   constructor(options: MembershipOptions) {
@@ -97,7 +97,7 @@ export class Membership {
     return this.#lastBeat === null ? null : this.#options.monotonicNow() - this.#lastBeat
   }
 
-  /** The time since this worker last found that it had been evicted; null: never. */
+  /** The time since this worker last found that it had been evicted, or null if never. */
   sinceLostMs(): number | null {
     return this.#lostAt === null ? null : this.#options.monotonicNow() - this.#lostAt
   }
@@ -128,7 +128,9 @@ export class Membership {
     this.takeOver.loop.start()
   }
 
-  /** Ends the heartbeat and removes the registration. Comes last: until then, others must see this worker alive. */
+  /**
+   * Ends the heartbeat and removes the registration. Comes last, because until then others must see this worker alive.
+   */
   async stop(): Promise<void> {
     await this.takeOver.loop.stop()
     await this.loop.stop()
@@ -147,7 +149,7 @@ export class Membership {
     this.#isLocked = heartbeat === 'locked'
     if (this.#isLocked) {
       this.#cutOff?.locked()
-      // Others may have waited as well, and have sent no heartbeat.
+      // Others may have waited as well, without sending a heartbeat.
       this.#deadWorkers.forget()
       return LOCKED_RETRY_MS
     }
@@ -175,7 +177,7 @@ export class Membership {
       this.#options.onLost(this.#id)
     }
     await this.#register()
-    // Others may not have taken over yet what it ran under its earlier id.
+    // Others may not have taken over the jobs of its earlier id yet.
     if (isEvicted) this.takeOver.wake()
   }
 

@@ -17,7 +17,7 @@ export interface SubmittedEvent {
   readonly scheduleId: string
   readonly task: string
   readonly timer: string
-  /** The submitted jobs, oldest slot first. `missed`: how many slots before it are not made up. */
+  /** The submitted jobs, oldest slot first. `missed`: the number of slots before it that are not made up. */
   readonly runs: readonly { readonly jobId: string; readonly slot: Date; readonly missed: number }[]
   /** Slots that did not become runs. `slot`: the newest of `count` slots with the same reason. */
   readonly skips: readonly { readonly slot: Date; readonly reason: SkipReason; readonly count: number }[]
@@ -34,7 +34,7 @@ export interface SettledEvent {
   readonly attempt: number
   /** The state of the job now. */
   readonly state: FinalState | 'waiting'
-  /** While it waits: the time until the next attempt, in milliseconds; otherwise null. */
+  /** The time until the next attempt in milliseconds, or null if the job does not wait. */
   readonly retryInMs: number | null
   /** Whether a stopping worker gave the job back: this attempt does not count. */
   readonly released: boolean
@@ -68,7 +68,7 @@ export type Reporter = ReturnType<typeof reporterOf>
 export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redaction: Redaction) {
   return {
     leaseLost(worker: string): void {
-      logger.warn({ worker }, 'Other workers took this worker for dead; it continues under a new id')
+      logger.warn({ worker }, 'Other workers considered this worker dead; it continues under a new id')
       events.emit('leaseLost', () => ({ worker }))
     },
 
@@ -80,7 +80,7 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
     },
 
     workerLost(worker: string): void {
-      logger.warn({ worker }, 'A worker is dead; what it held is taken over')
+      logger.warn({ worker }, 'A worker is dead; its work is taken over')
       events.emit('workerLost', () => ({ worker }))
     },
 
@@ -91,7 +91,7 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
     submitted(submission: Submission): void {
       const { id: scheduleId, task, plan } = submission
       for (const { slot, reason, count, wasAway } of plan.skips) {
-        // With slots closer together than the scheduler's passes, this is normal.
+        // This is normal for slots that are closer together than the scheduler's passes.
         const level = reason !== 'missed' || wasAway === true ? 'warn' : 'debug'
         logger[level]({ scheduleId, task, slot, reason, count }, 'Slots skipped')
       }
@@ -133,14 +133,14 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
       for (const { id: jobId, worker, claim } of result.lost) {
         logger.warn(
           { jobId, worker, claim },
-          'The end of an attempt was not written: the job belongs to another worker by now',
+          'The outcome of an attempt was not written: the job now belongs to another worker',
         )
       }
     },
 
     /** The job stays `running` under its worker, so that it remains visible and no worker repeats it. */
     rejected({ fence: { id: jobId, worker, claim } }: EndedAttempt, error: unknown): void {
-      const text = `The database rejected the end of the job '${jobId}', which stays running. Repair the row of the job or its schedule: the end is written within five minutes, or when the worker stops`
+      const text = `The database rejected the outcome of the job '${jobId}', which stays running. Repair the row of the job or its schedule: the outcome is written within five minutes, or when the worker stops`
       logger.error({ jobId, worker, claim, err: error }, text)
       events.emit('error', () => ({ where: 'settler', error: new Error(text, { cause: error }) }))
     },

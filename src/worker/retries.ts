@@ -1,7 +1,7 @@
 import type { SettleResult } from '../store/executing-store.ts'
 
-/** The most schedules to remember. */
-const MOST = 1000
+/** Maximum number of schedules to remember. */
+const MAX = 1000
 
 /** A schedule whose job is retried. */
 export interface Retry {
@@ -12,7 +12,7 @@ export interface Retry {
   readonly at: Date
 }
 
-/** Which schedules this worker has seen fail and will be retried. Later, any worker may run the retry. */
+/** The schedules that failed in this worker and will be retried. Any worker may run the retry. */
 export class Retries {
   readonly #retries = new Map<string, Retry>()
 
@@ -20,13 +20,13 @@ export class Retries {
     for (const { scheduleId, attempt, outcome, endedAt } of settled) {
       if (scheduleId === null) continue
       this.#retries.delete(scheduleId)
-      if (outcome.state !== 'waiting' || outcome.why !== 'failed' || this.#retries.size >= MOST) continue
+      if (outcome.state !== 'waiting' || outcome.why !== 'failed' || this.#retries.size >= MAX) continue
       const at = new Date(endedAt.getTime() + outcome.delayMs)
       this.#retries.set(scheduleId, { scheduleId, attempt, at })
     }
   }
 
-  /** Those whose retry is still to come. */
+  /** Those whose retry is in the future. */
   waiting(now: Date): Retry[] {
     return [...this.#retries.values()].filter(({ at }) => at > now)
   }

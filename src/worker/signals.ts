@@ -3,7 +3,7 @@ import type { Logger } from '../logger.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 /**
- * The terminal signals both npm and this process, and npm forwards its signal, so one request arrives twice: signals
+ * The terminal signals both npm and this process, and npm forwards its signal, so one request arrives twice. Signals
  * within this time count as one.
  */
 const SAME_REQUEST_MS = 1000
@@ -11,7 +11,7 @@ const SAME_REQUEST_MS = 1000
 const OWN = new Set<unknown>()
 
 /**
- * The first signal stops Kalends. Then the process ends as if there had been no handler. If the application handles the
+ * The first signal stops Kalends. Then the process ends as it would without a handler. If the application handles the
  * signal too, its handler decides when the process ends. A second signal ends it at once.
  *
  * @returns a function that removes the handlers
@@ -25,7 +25,7 @@ export function stopOnSignals(kalends: { readonly stop: () => Promise<void> }, l
   const onSignal = (signal: NodeJS.Signals) => {
     if (stoppingSince === null) {
       stoppingSince = performance.now()
-      // Before handlers that are called once have removed themselves: this one is the first.
+      // Counted before one-time handlers have removed themselves, because this handler is the first.
       void stop(
         signal,
         process.listeners(signal).every((listener) => OWN.has(listener)),
@@ -35,10 +35,10 @@ export function stopOnSignals(kalends: { readonly stop: () => Promise<void> }, l
   }
   const stop = async (signal: NodeJS.Signals, isOurs: boolean) => {
     logger.info({ signal }, 'Stopping')
-    await kalends.stop().catch((error: unknown) => logger.error({ err: error }, 'The stop failed'))
+    await kalends.stop().catch((error: unknown) => logger.error({ err: error }, 'Stopping failed'))
     removeHandlers()
     if (!isOurs || process.listenerCount(signal) > 0) return
-    // Process 1, as in a container, is not ended by a signal without a handler.
+    // A signal without a handler does not end process 1, for example in a container.
     if (process.pid === 1) process.exit(128 + constants.signals[signal])
     process.kill(process.pid, signal)
   }

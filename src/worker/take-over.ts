@@ -11,11 +11,11 @@ export interface TakeOverOptions {
   readonly leaseMs: number
   readonly beatMs: number
   readonly beatsPerLease: number
-  /** Milliseconds of a clock that is never set, such as performance.now(). */
+  /** Milliseconds of a monotonic clock, such as performance.now(). */
   readonly monotonicNow: () => number
   /** The id of this worker; null while its last heartbeat is too long ago. */
   readonly worker: () => string | null
-  /** Jobs of this worker are orphans: it was evicted, and does not know it yet. */
+  /** This worker's jobs are orphans: it was evicted and does not know it yet. */
   readonly onEvicted: () => void
   readonly onTakenOver: (result: SettleResult) => void
   readonly onRejected: (attempt: EndedAttempt, error: unknown) => void
@@ -23,20 +23,20 @@ export interface TakeOverOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** How many leases pass between sweeps of everything: more while sweeps are slow because the tables are large. */
+/** The number of leases between sweeps of everything: more if sweeps are slow because the tables are large. */
 const LEASES_PER_WHOLE_SWEEP = { quick: 1, slow: 5 }
 /** A sweep is quick if it takes less than this share of the lease, or less than this many ms. */
 const QUICK_SWEEP = { share: 1 / 500, ms: 50 }
 const ORPHANS_AT_ONCE = 200
-/** The most schedules with a slot in the future that health counts. */
-const MOST_IN_FUTURE = 100
+/** Maximum number of schedules with a slot in the future that health counts. */
+const MAX_IN_FUTURE = 100
 
 /**
  * Takes over what dead workers held: ends their marks, and settles their running jobs (orphans) as lost attempts. Once
  * per lease, it also repairs what manual edits and interrupted take-overs leave behind.
  */
 export class TakeOver {
-  /** Not that of the heartbeat, which waits only for the row of this worker. */
+  /** Separate from the heartbeat, which waits only for the row of this worker. */
   readonly loop: Loop
   readonly #options: TakeOverOptions
   #mayHaveOrphans = false
@@ -87,7 +87,7 @@ export class TakeOver {
     this.#beatsUntilSweep = beatsPerLease
     this.#sweepsUntilWhole -= 1
     const isWhole = this.#sweepsUntilWhole <= 0
-    // Set before the sweep, so that a failing sweep is not repeated in each beat, which would delay what follows.
+    // Set before the sweep, so that a failing sweep is not repeated in each beat and does not delay what follows.
     if (isWhole) this.#sweepsUntilWhole = LEASES_PER_WHOLE_SWEEP.slow
     const started = monotonicNow()
     // If the sweep fails, the next beat looks for orphans.
@@ -96,7 +96,7 @@ export class TakeOver {
     this.#mayHaveOrphans = swept.orphans
     for (const text of swept.healed) onHealed(text)
     if (isWhole) {
-      const { schedules, now } = await scheduling.furthest(MOST_IN_FUTURE)
+      const { schedules, now } = await scheduling.furthest(MAX_IN_FUTURE)
       this.#slotsInFuture = schedules.flatMap((one) => (plannedInFuture(one, now) === null ? [] : [one.id]))
     }
     if (isWhole && monotonicNow() - started < Math.max(QUICK_SWEEP.ms, leaseMs * QUICK_SWEEP.share))
@@ -115,8 +115,8 @@ export class TakeOver {
       } catch (error) {
         if (isA(error, StoreUnavailableError)) throw error
         onError(error, 'take-over')
-        // Retries at once, because each time more orphans are tried, and ones that can be settled may follow the
-        // rejected ones.
+        // Retries at once, because each pass tries more orphans, and ones that can be settled may follow the rejected
+        // ones.
         if (!(error instanceof AllRefusedError) || monotonicNow() - started > beatMs) return
       }
     }
@@ -128,7 +128,7 @@ export class TakeOver {
     for (;;) {
       const orphans = await executing.orphans(ORPHANS_AT_ONCE)
       this.#mayHaveOrphans = orphans.length > 0
-      // However many orphans there are, sweeps get their turn.
+      // Sweeps get a turn, however many orphans there are.
       if (!this.#mayHaveOrphans || monotonicNow() - started > beatMs) return
       const id = worker()
       if (id === null || orphans.some(({ fence, end }) => end.kind === 'lost' && fence.worker === id)) {

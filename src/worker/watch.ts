@@ -1,7 +1,7 @@
 /**
- * The watch: one look at the database per poll interval for all parts of a worker, so that an idle worker costs one
- * statement per second; ten while other processes submit jobs for it. Between looks, it sleeps exactly until the next
- * schedule or job is due, by the database's clock. Writes of this process wake it.
+ * The watch: one poll of the database per poll interval for all parts of a worker, so that an idle worker costs one
+ * statement per second, or ten while other processes submit jobs for it. Between polls, it sleeps exactly until the
+ * next schedule or job is due, by the database's clock. Writes of this process wake it.
  */
 import { Loop } from '../loop.ts'
 import type { ClockDifference } from './health.ts'
@@ -9,14 +9,14 @@ import type { SchedulingStore } from '../store/scheduling-store.ts'
 
 export interface WatchOptions {
   readonly store: SchedulingStore
-  /** How often to look for changes by others, in milliseconds. */
+  /** How often to check for changes by others, in milliseconds. */
   readonly pollIntervalMs: number
   /** This machine's clock. */
   readonly now: () => Date
   readonly claimableTasks: () => readonly string[]
-  /** null: this worker does not submit schedules. */
+  /** Null if this worker does not submit schedules. */
   readonly onScheduleDue: (() => void) | null
-  /** null: this worker does not run jobs. */
+  /** Null if this worker does not run jobs. */
   readonly onJobDue: (() => void) | null
   /** See `Store.serverChanges`. */
   readonly serverChanges: () => number
@@ -25,13 +25,13 @@ export interface WatchOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** Time until the next look while other processes submit jobs. */
+/** Time until the next poll while other processes submit jobs. */
 const BRISK_MS = 100
-/** How long the worker looks this often after it has found such a job. */
+/** How long the worker polls this often after it found such a job. */
 const BRISK_FOR_MS = 10_000
-/** Time until the next look if something is due that another worker may be processing. */
+/** Time until the next poll if something is due that another worker may be processing. */
 const BUSY_MS = 250
-/** The time until the next look after a schedule became due as the last look predicted: long enough to submit it. */
+/** The time until the next poll after a schedule became due as the last poll predicted: long enough to submit it. */
 const SUBMITTED_MS = 20
 
 export class Watch {
@@ -39,13 +39,13 @@ export class Watch {
   readonly #options: WatchOptions
   #clock: ClockDifference | null = null
   #serverChanges = 0
-  /** When the next schedule is due according to the last look, by performance.now(). */
+  /** When the next schedule is due according to the last poll, by performance.now(). */
   #scheduleDue = Infinity
   #briskUntil = -Infinity
   #wasClaimable = false
-  /** Whether this process has submitted jobs since the last look. */
+  /** Whether this process has submitted jobs since the last poll. */
   #hasOwn = false
-  /** Of the last look; null before the first. */
+  /** From the last poll; null before the first. */
   #freezes: string | null = null
 
   constructor(options: WatchOptions) {
@@ -53,22 +53,22 @@ export class Watch {
     this.loop = new Loop({ name: 'watch', pass: () => this.pass(), onError: options.onError })
   }
 
-  /** The difference between the clocks at the last look; null before the first. */
+  /** The difference between the clocks at the last poll; null before the first. */
   clock(): ClockDifference | null {
     return this.#clock
   }
 
-  /** Looks for the next times after this process has written jobs. */
+  /** Polls for the next times after this process wrote jobs. */
   wakeForJobs(): void {
     this.#hasOwn = true
     this.loop.wake()
   }
 
-  /** @returns milliseconds until the next look */
+  /** @returns milliseconds until the next poll */
   async pass(): Promise<number> {
     const { store, pollIntervalMs, onScheduleDue, onJobDue } = this.#options
     if (onScheduleDue !== null && performance.now() >= this.#scheduleDue) {
-      // No look is needed, because the last one found when it is due. The look after the submission finds the next one.
+      // No poll is needed, because the last one found when it is due. The poll after the submission finds the next one.
       this.#scheduleDue = Infinity
       onScheduleDue()
       return SUBMITTED_MS
@@ -81,7 +81,7 @@ export class Watch {
     const changes = this.#options.serverChanges()
     if (changes !== this.#serverChanges) this.#options.onServerChange()
     this.#serverChanges = changes
-    // A thaw in this process lets go at once; this is for deletions and changes in SQL, also while no worker ran.
+    // A thaw in this process takes effect at once; this handles deletions and changes in SQL, including earlier ones.
     if (look.freezes !== this.#freezes) await this.#thaw(look.freezes)
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }
@@ -96,13 +96,13 @@ export class Watch {
       if (waitMs > 0) this.#scheduleDue = answered + waitMs
       waits.push(notifyWhenDue(look.wakeAt, look.now, onScheduleDue))
     }
-    // Even without capacity now: when some becomes free, the executor claims without a look.
+    // Even without capacity now: when some becomes free, the executor claims without a poll.
     if (onJobDue !== null && look.dueAt !== null) waits.push(notifyWhenDue(look.dueAt, look.now, onJobDue))
     if (onJobDue !== null && look.claimable) waits.push(notifyWhenDue(look.now, look.now, onJobDue))
     return Math.min(...waits)
   }
 
-  /** An error does not keep what is due waiting; the next look tries again. */
+  /** An error does not delay what is due; the next poll tries again. */
   async #thaw(freezes: string): Promise<void> {
     try {
       await this.#options.onFreezesChanged()
@@ -113,7 +113,7 @@ export class Watch {
   }
 }
 
-/** @returns milliseconds until the next look */
+/** @returns milliseconds until the next poll */
 function notifyWhenDue(at: Date, now: Date, due: () => void): number {
   const waitMs = at.getTime() - now.getTime()
   if (waitMs > 0) return waitMs

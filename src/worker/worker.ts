@@ -2,7 +2,7 @@
  * A worker: everything that runs between start and stop. It connects the parts and their wake-ups, and contains no
  * rules and no SQL.
  *
- * The parts communicate through the rows of the database. A wake-up only saves the wait for the next look.
+ * The parts communicate through the rows of the database. A wake-up only avoids waiting for the next poll.
  */
 import type { Emitter } from '../events.ts'
 import type { Middleware, HandledTask } from '../executor/handler.ts'
@@ -35,9 +35,9 @@ export interface WorkerOptions {
   readonly sets: readonly DeclaredSet[]
   /** Whether it submits due schedules. */
   readonly schedules: boolean
-  /** The queue that this worker hands jobs over to; null: none. */
+  /** The queue that this worker hands jobs over to, or null if there is none. */
   readonly externalQueue: ExternalQueue | null
-  /** The most concurrent jobs; 0: it runs no jobs. */
+  /** Maximum number of concurrent jobs; 0 means that this worker runs none. */
   readonly concurrency: number
   readonly middleware: Middleware | null
   /** See `spreadFactor`. */
@@ -49,10 +49,10 @@ export interface WorkerOptions {
   readonly events: Emitter<KalendsEvents>
 }
 
-/** The most schedules in one transaction: enough for bursts. A cluster limits it further. */
+/** Maximum number of schedules in one transaction: enough for bursts. A cluster limits it further. */
 const BATCH = 500
 
-/** Whether the end sets a time: the job waits for its retry, or its schedule for its next run. */
+/** Whether the outcome sets a time: the job waits for its retry, or its schedule for its next run. */
 const setsATime = ({ scheduleId, outcome }: SettledAttempt) => scheduleId !== null || !isFinal(outcome.state)
 
 export class Worker {
@@ -163,7 +163,7 @@ export class Worker {
     this.wakeForJobs()
   }
 
-  /** Jobs were written. If this made a schedule due, the next look of the watch notices it. */
+  /** Jobs were written. If this made a schedule due, the next poll of the watch notices it. */
   wakeForJobs(): void {
     this.#wakeQueues()
     this.#watch.wakeForJobs()
@@ -217,7 +217,7 @@ export class Worker {
     }
   }
 
-  /** Before the first schedule is submitted, and once per lease: for jobs that people insert in SQL without a queue. */
+  /** Called before the first submission and once per lease, for jobs that people insert in SQL without a queue. */
   async #route(): Promise<void> {
     const { store, externalQueue: queue, logger } = this.#options
     const id = this.#membership.id()
@@ -250,7 +250,7 @@ export class Worker {
       sets: Object.fromEntries(sets.map((set) => [set.name, set.hash])),
       leaseMs,
       version: VERSION,
-      // Without heartbeats, no time passes: a step may take longer than the lease.
+      // Without heartbeats, no time passes, because a step may take longer than the lease.
       monotonicNow: () => (this.#isByHand ? 0 : performance.now()),
       onLost: (worker) => {
         this.#executor?.attempts.leaseLost(worker)
@@ -353,7 +353,7 @@ export class Worker {
     this.#retries.settled(result)
     // A blocked job may have become claimable, and jobs that were taken over wait.
     this.#wakeQueues()
-    // Other ends set no time that a look could find, and a busy worker would look hundreds of times per second.
+    // Other outcomes set no time that a poll could find, and a busy worker would poll hundreds of times per second.
     if (result.settled.some(setsATime)) this.#watch.wakeForJobs()
   }
 }

@@ -195,7 +195,7 @@ describe('the arguments of the benchmark', () => {
 
   it('are rejected when they are invalid', () => {
     expect(() => readArguments(['c'], ['a', 'b'])).toThrow("There is no suite 'c'; there are a, b")
-    expect(() => readArguments(['--runs', 'many'], ['a'])).toThrow(/whole number/)
+    expect(() => readArguments(['--runs', 'many'], ['a'])).toThrow(/integer/)
     expect(() => readArguments(['--slow'], ['a'])).toThrow(/--slow/)
   })
 })

@@ -51,19 +51,19 @@ describe('a likely correction is offered, at the column of the mistake:', () => 
     ['9:00 pm', 6, 'pm', 'write hours from 0 to 23, without am or pm'],
     ['9-17:00', 5, ':00', 'write a range of hours as 9..17:00'],
     ['*:0-30', 4, '-30', 'write a range of minutes as 0..30'],
-    ['*:*/5', 4, '/5', 'name the first value: 0/5 in place of */5'],
+    ['*:*/5', 4, '/5', 'name the first value: 0/5 instead of */5'],
     ['*:10..5', 3, '10..5', 'a range does not wrap around; write two ranges, as in 0..3,22..23'],
     ['Fri..Mon', 1, 'Fri..Mon', 'write Fri,Sat,Sun,Mon'],
     ['*:0/60', 3, '0/60', 'write 0, or a smaller step'],
     ['*~29', 3, '29', 'the last day is ~1, the one before it ~2, up to ~28'],
     ['12:00.5', 6, '.5', 'only seconds have fractions'],
-    ['2024-01-01T10:00', 11, 'T10:00', 'part date and time by a space instead of a T'],
+    ['2024-01-01T10:00', 11, 'T10:00', 'separate date and time with a space instead of a T'],
     ['2024/01/01', 1, '2024/01/01', 'write dates as year-month-day'],
     ['9:00 Mon', 6, 'Mon', 'weekdays come first: Mon,Tue 9:00'],
-    ['Mon daily', 5, 'daily', 'write it alone, or with a time zone behind it'],
+    ['Mon daily', 5, 'daily', 'write it alone, or followed by a time zone'],
     [' Mon', 1, ' ', 'remove it'],
     ['daily ', 6, ' ', 'remove it'],
-    ['Mon\t9:00', 4, '\t', 'replace it by a space, or remove it'],
+    ['Mon\t9:00', 4, '\t', 'replace it with a space, or remove it'],
     ['"Mon"', 1, '"', 'remove them'],
     ['', 1, '', 'write an event, such as daily or Mon..Fri 9:00'],
   ])('%j', (text, column, token, hint) => {
@@ -73,13 +73,13 @@ describe('a likely correction is offered, at the column of the mistake:', () => 
 
 describe('zones:', () => {
   test.each([
-    ['12:00 europe/berlin', 'europe/berlin', 'upper and lower case count: write Europe/Berlin'],
+    ['12:00 europe/berlin', 'europe/berlin', 'names are case-sensitive: write Europe/Berlin'],
     ['12:00 Europe/Berln', 'Europe/Berln', 'did you mean Europe/Berlin?'],
     ['12:00 America/New York', 'America/New', 'write America/New_York'],
     ['12:00 PST', 'PST', `abbreviations are ambiguous; ${PLACE}`],
     ['12:00 right/Europe/Berlin', 'right/Europe/Berlin', 'write Europe/Berlin'],
     ['12:00 Europe/', 'Europe/', PLACE],
-    ['12:00 Z', 'Z', `${PLACE}; for a fixed distance to UTC there is Etc/GMT-2 (two hours ahead)`],
+    ['12:00 Z', 'Z', `${PLACE}; for a fixed offset from UTC, use Etc/GMT-2 (two hours ahead)`],
   ])('%s', (text, token, hint) => {
     expect(refusal(text)).toMatchObject({ column: 7, token, hint })
   })
@@ -98,17 +98,17 @@ describe('zones:', () => {
 
 describe('cron is recognised:', () => {
   test.each([
-    ['0 0 ? * *', 'a timer takes cron with numbers, names, ranges, lists, steps and * only'],
+    ['0 0 ? * *', 'a timer takes cron with only numbers, names, ranges, lists, steps and *'],
     ['0 9 * * 1-5', 'as a timer, write cron 0 9 * * 1-5'],
     ['*/5 * * * mon-fri', 'as a timer, write cron */5 * * * mon-fri'],
     ['@weekly', 'write Sun 0:00'],
-    ['0 0 9 * * *', 'a timer takes cron with five fields; for seconds write the time as hour:minute:second'],
+    ['0 0 9 * * *', 'a timer takes cron with five fields; for seconds, write the time as hour:minute:second'],
     ['@daily', 'write daily'],
     ['@midnight', 'write daily'],
     ['@reboot', undefined],
-    ['cron! 0 9 * * *', 'give it where a timer is expected, such as in a schedule'],
-    ['cron 0 9 * * *', 'give it where a timer is expected, such as in a schedule'],
-    ['every 5min', 'give it where a timer is expected, such as in a schedule'],
+    ['cron! 0 9 * * *', 'use it where a timer is expected, such as in a schedule'],
+    ['cron 0 9 * * *', 'use it where a timer is expected, such as in a schedule'],
+    ['every 5min', 'use it where a timer is expected, such as in a schedule'],
   ])('%s', (text, hint) => {
     const error = refusal(text)
     expect(error.column).toBe(1)

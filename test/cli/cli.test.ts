@@ -30,7 +30,7 @@ describe('help and usage', () => {
   test.each([
     [['frobnicate'], /unknown command 'frobnicate'/],
     [['start', '--no-such-option'], /unknown option '--no-such-option'/],
-    [['start', '--concurrency', 'many'], /--concurrency.*whole number/],
+    [['start', '--concurrency', 'many'], /--concurrency.*integer/],
     [['start', '--grace', '5 parsecs'], /--grace.*parsecs/],
     [['start', '--log-level', 'trace'], /--log-level.*debug, info, warn, error/],
     [['start', '--lease', '5 parsecs'], /option '--lease': .*parsecs/],
@@ -39,7 +39,7 @@ describe('help and usage', () => {
     [['start', '--redact', 'args.password,secret'], /option '--redact': .*"secret"/],
     [['start', '--no-scheduler'], /nothing else to do/],
     [['start', '--no-scheduler', '--no-executor'], /leave nothing to do/],
-    [['start', 'missing.js'], /there is no module 'missing\.js' \(looked for \//],
+    [['start', 'missing.js'], /the module 'missing\.js' does not exist \(looked for \//],
     [['start', '.'], /'\.' is a folder/],
     [['migrate', '--database', 'postgres://localhost/app'], /option '--database': .*postgres/],
     [['migrate', '--table-prefix', 'a b'], /option '--table-prefix': .*'a b'/],
@@ -56,18 +56,18 @@ describe('modules that cannot be loaded', () => {
     [
       'no default export',
       'export const answer = 42',
-      /no function as its default export; write\n {2}export default/,
+      /a function as its default export; write\n {2}export default/,
     ],
     [
       'a default export that is not a function',
       'export default 42',
-      /no function as its default export, but a value of type number/,
+      /a function as its default export, got a value of type number/,
     ],
     ['an error when it is loaded', "throw new TypeError('boo')", /cannot be loaded: TypeError: boo/],
     [
       'an error in its function',
       "export default async () => { throw new Error('no mail server') }",
-      /failed to set Kalends up: no mail server/,
+      /failed to set up Kalends: no mail server/,
     ],
     ['a missing dependency', "import 'no-such-package'", /cannot be loaded: .*no-such-package/],
     [

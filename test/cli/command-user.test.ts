@@ -26,7 +26,10 @@ const HOSTILE = [
 test.each(HOSTILE)('args.user: %j is rejected', async (user) => {
   const result = await commandTask.schema?.['~standard'].validate({ argv: ['id'], user })
   expect(result?.issues).toContainEqual(
-    expect.objectContaining({ path: ['user'], message: expect.stringContaining('name of a user is needed') }),
+    expect.objectContaining({
+      path: ['user'],
+      message: expect.stringContaining('must be the name of a user'),
+    }),
   )
 })
 
@@ -37,7 +40,7 @@ describe.runIf(process.getuid?.() === 0)('--command-user, for root', () => {
 
   test('rejects root and unknown users', () => {
     expect(() => commandUser('root')).toThrow(/'root' is root/)
-    expect(() => commandUser('nobody-of-that-name')).toThrow(/there is no user 'nobody-of-that-name'/)
+    expect(() => commandUser('nobody-of-that-name')).toThrow(/the user 'nobody-of-that-name' does not exist/)
   })
 
   test('knows the ids and the home of a user', () => {

@@ -168,7 +168,7 @@ describe('the search path', () => {
   test('without folders, it is that of the system', async () => {
     const { code, stderr } = await imported(await temporaryFolder(), '--only', 'no-such')
     expect(code).toBe(3)
-    expect(stderr).toContain('there is no no-such.timer in the folders of the system')
+    expect(stderr).toContain('no-such.timer does not exist in the folders of the system')
   })
 
   test('an alias is the same unit, with the drop-ins of both names [C3]', async () => {
@@ -389,7 +389,7 @@ describe('units of users', () => {
 })
 
 describe('what systemd only warns about', () => {
-  const comment = 'a comment needs a line of its own'
+  const comment = 'a comment needs its own line'
 
   test.each([
     ['Persistent=true # keep', { catchUp: 0 }],
@@ -442,7 +442,7 @@ test('times relative to the last start or end become every …, several times be
     { id: 'systemd.b', timer: 'Mon *-*-* 09:00:00', catchUp: 1 },
     { id: 'systemd.b-2', timer: '*-*-* 00:00:00 Asia/Tokyo' },
     { result: 'refused', notes: [expect.stringContaining('OnBootSec')] },
-    { result: 'refused', notes: [expect.stringContaining('there is no d.service')] },
+    { result: 'refused', notes: [expect.stringContaining('d.service does not exist')] },
     { id: 'systemd.e', timer: '*-*-* 00:00:00' },
   ])
 })

@@ -270,7 +270,7 @@ describe('systemd units', () => {
   test.each([
     ['ExecStart=/bin/a %H', 'x.service uses %H, whose value only systemd knows'],
     ['ExecStart=/bin/a\nUser=a # b', 'User=a # b is not the name of a user'],
-    ['ExecStart=/bin/a "b', 'do not end'],
+    ['ExecStart=/bin/a "b', 'are not closed'],
     ['ExecStart=/bin/a\nDynamicUser=yes', 'name it in User='],
     ['User=x', 'no ExecStart='],
   ])('%j is rejected: %s', (text, why) => {

@@ -237,16 +237,16 @@ eachDatabase(({ fresh }) => {
   test('an invalid setting is reported by its option, and nothing is written', async () => {
     const { cli, database } = await operator()
     const wrong: [string[], RegExp][] = [
-      [['--task', 't'], /'--timer' is needed/],
+      [['--task', 't'], /'--timer' is required/],
       [['--timer', 'daily'], /'--task' or a command/],
       [['--task', 't', '--timer', 'Mo 9:00'], /did you mean Mon/],
       [['--task', 't', '--timer', '*/5 * * * *'], /write cron \*\/5 \* \* \* \*/],
       [['--task', 't', '--timer', 'daily', '--args', '{'], /--args.*JSON/],
       [['--task', 't', '--timer', 'daily', '--overlap', 'maybe'], /skip, queue-one, replace, allow/],
       [['--task', 't', '--timer', 'daily', '--jitter', 'long'], /'--jitter'/],
-      [['--task', 't', '--timer', 'daily', '--catch-up', '9999'], /'--catch-up <n>' .* from 0 to 1000/],
+      [['--task', 't', '--timer', 'daily', '--catch-up', '9999'], /'--catch-up <n>' .* between 0 and 1000/],
       [['--task', 't', '--timer', 'daily', '--starts', 'soon'], /'--starts': "soon" is not a time/],
-      [['--task', 't', '--timer', '2020-01-01'], /'--timer'.*does not elapse any more/],
+      [['--task', 't', '--timer', '2020-01-01'], /'--timer'.*does not elapse again/],
       [['--task', 't', '--timer', 'daily', '--', 'echo'], /either/],
     ]
     for (const [args, message] of wrong) {
@@ -459,10 +459,10 @@ eachDatabase(({ fresh }) => {
     await database.query(database.kind === 'sqlite' ? 'DROP INDEX job_due' : 'DROP INDEX job_due ON job')
     const drifted = await cli('doctor')
     expect(drifted.code).toBe(1)
-    expect(drifted.stdout).toContain('missing are index job_due')
+    expect(drifted.stdout).toContain('missing: index job_due')
     const elsewhere = await cli('doctor', '--table-prefix', 'other_')
     expect(elsewhere.code).toBe(1)
-    expect(elsewhere.stdout).toMatch(/schema: .*not applied 0000_[^]*kalends migrate/)
+    expect(elsewhere.stdout).toMatch(/schema: .*not applied: 0000_[^]*kalends migrate/)
     expect((await cli('schedules', 'list', '--table-prefix', 'other_')).stderr).toContain("'kalends migrate'")
   })
 
@@ -510,7 +510,7 @@ eachDatabase(({ fresh }) => {
     const [line] = await json('jobs', 'logs', second.stdout.split(':')[0] ?? '')
     expect(line).toMatchObject({ message: 'hello bar' })
     expect((await cli('jobs', 'submit', 'command', '--args', '{"argv":"ls"}', '--wait')).stdout).toContain(
-      'argv: a list of texts is needed',
+      'argv: must be a list of strings',
     )
     expect((await cli('jobs', 'submit', 'command', '--wait', '--', '/no/such/program')).stdout).toContain(
       'cannot be started',

@@ -117,7 +117,7 @@ eachDatabase((under) => {
     expect((await abandoned) - firedAt).toBeGreaterThanOrEqual(5000)
     const job = await ended(kalends, id)
     expect(job.state).toBe('failed')
-    expect(job.error).toContain('did not end within 5000 ms after its signal fired')
+    expect(job.error).toContain('did not finish within 5000 ms after its signal fired')
     expect(await ended(kalends, next)).toMatchObject({ state: 'success' })
     expect(kalends.health().running).toBe(0)
   })
@@ -201,7 +201,7 @@ eachDatabase((under) => {
     await database.query(`INSERT INTO job (id, task, args) VALUES ('bad', 'strict', '{"days":"many"}')`)
     const job = await ended(kalends, 'bad')
     expect(job).toMatchObject({ state: 'failed', reason: 'permanent', attempt: 1 })
-    expect(job.error).toContain("args: not what the task 'strict' takes: days:")
+    expect(job.error).toContain("args: does not match the args of the task 'strict': days:")
     expect(called).toBe(0)
   })
 

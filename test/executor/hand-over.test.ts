@@ -93,7 +93,7 @@ it('after a submit that took too long, begins again with one job, and then more'
   // The first hundred are tried again after their back-off.
   expect(refused).toHaveBeenCalledTimes(100)
   expect(refused.mock.calls[0]?.[1]).toMatchObject({
-    message: 'The submit of the external queue failed: too long',
+    message: 'submit of the external queue failed: too long',
   })
   expect(postponed).toHaveLength(100)
 })
@@ -108,7 +108,7 @@ it('after a submit that has ended the transaction, only what is not committed co
   expect(handedOver).toEqual(['a'])
   expect(refused.mock.calls.map(([id]) => id)).toEqual(['b'])
   expect(errors.mock.calls.map(([thrown]) => thrown)).toMatchObject([
-    { message: 'The submit of the external queue failed: it ended the transaction' },
+    { message: 'submit of the external queue failed: it ended the transaction' },
   ])
 })
 

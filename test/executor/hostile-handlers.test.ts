@@ -99,7 +99,7 @@ eachDatabase((under) => {
       expect(job.error, name).toBeTruthy()
     }
     const large = await kalends.jobs.get(returning.get('40 MB') ?? '')
-    expect(large?.error).toMatch(/result: 40000002 bytes of JSON are more than the limit of 262144/)
+    expect(large?.error).toMatch(/result: 40000002 bytes of JSON exceed the limit of 262144/)
 
     const fine = await kalends.jobs.submit('fine')
     expect(await ended(kalends, fine)).toMatchObject({ state: 'success', result: 'done' })
@@ -129,7 +129,7 @@ eachDatabase((under) => {
     expect(lines).toHaveLength(10_001)
     expect(lines.at(-1)).toMatchObject({
       level: 'warn',
-      message: 'Further lines of attempt 1 are left out: it has logged 10000 lines or 4 MB',
+      message: 'Further lines of attempt 1 are dropped: it has logged 10000 lines or 4 MB',
     })
     // 256 of 16 KB are 4 MB.
     const loud = await kalends.jobs.submit('shouts')
@@ -150,7 +150,7 @@ eachDatabase((under) => {
     expect(fits).toMatchObject({ state: 'success', result: 'x'.repeat(98) })
     const large = await ended(kalends, await kalends.jobs.submit('returns', { length: 99 }))
     expect(large).toMatchObject({ state: 'failed', reason: 'permanent' })
-    expect(large.error).toMatch(/result: 101 bytes of JSON are more than the limit of 100/)
+    expect(large.error).toMatch(/result: 101 bytes of JSON exceed the limit of 100/)
     const told = await ended(kalends, await kalends.jobs.submit('tells'))
     expect(told.error).toContain('InvalidInputError')
     const cut = await ended(kalends, await kalends.jobs.submit('throws'))

@@ -88,7 +88,7 @@ it('a worker that was evicted stops what it runs under that id, and writes nothi
   executor.attempts.leaseLost('w/1')
   const reason = await reasons.get(1)?.promise
   expect(reason).toBeInstanceOf(LeaseLostError)
-  expect(reason).toHaveProperty('message', expect.stringContaining('w/1 was taken for dead'))
+  expect(reason).toHaveProperty('message', expect.stringContaining('w/1 was considered dead'))
   await settledDown()
   expect(executor.attempts.count()).toBe(0)
   expect(settled).toEqual([])

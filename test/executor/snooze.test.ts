@@ -129,7 +129,7 @@ test('unlimited retries go on, through every interface', async () => {
     retries: 'unlimited',
   })
   await expect(kalends.schedules.update('s', { retries: -1 })).rejects.toThrow(
-    "retries: a whole number from 0 to 1000 or 'unlimited' is needed, or null: as set for the task, not -1",
+    "retries: must be an integer between 0 and 1000 or 'unlimited', or null (as set for the task), got -1",
   )
   const id = await kalends.jobs.submit(stubborn)
   expect(await app.waitFor(id)).toMatchObject({ result: 1200, retries: 'unlimited', attempt: 1200 })

@@ -146,7 +146,9 @@ eachDatabase((under) => {
     const kalends = await open()
     await kalends.start()
     await kalends.stop()
-    await expect(kalends.start()).rejects.toThrow('start comes too late: this Kalends was already stopped')
+    await expect(kalends.start()).rejects.toThrow(
+      'start was called too late: this Kalends was already stopped',
+    )
   })
 
   it('an invalid grace period is rejected, and the worker continues', async () => {

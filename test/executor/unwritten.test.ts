@@ -3,7 +3,7 @@ import { createConnection } from 'mysql2/promise'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ABANDON_MS } from '../../src/executor/attempt-runner.ts'
 import type { HandledTask, Handler } from '../../src/executor/handler.ts'
-import { MOST_EXEMPT } from '../../src/executor/settler.ts'
+import { MAX_EXEMPT } from '../../src/executor/settler.ts'
 import { OUTCOME_WAIT_MS } from '../../src/executor/writer.ts'
 import { task } from '../../src/index.ts'
 import type {
@@ -96,17 +96,17 @@ describe('a worker', () => {
   it('continues while the rows of ended runs are locked, up to a limit', async () => {
     fakeTimers()
     let isLocked = true
-    const { executor, state } = busy(2, MOST_EXEMPT + 100, (attempts) =>
+    const { executor, state } = busy(2, MAX_EXEMPT + 100, (attempts) =>
       Promise.resolve({ ...NOTHING, locked: isLocked ? attempts : [] }),
     )
     await settledDown()
-    expect(state.started).toBe(MOST_EXEMPT + 2)
+    expect(state.started).toBe(MAX_EXEMPT + 2)
     await vi.advanceTimersByTimeAsync(10_000)
     await settledDown()
-    expect(state.started).toBe(MOST_EXEMPT + 2)
+    expect(state.started).toBe(MAX_EXEMPT + 2)
     expect(executor.settler.unwritten()).toMatchObject({
-      waiting: MOST_EXEMPT + 2,
-      locked: MOST_EXEMPT + 2,
+      waiting: MAX_EXEMPT + 2,
+      locked: MAX_EXEMPT + 2,
       isLimitReached: true,
     })
     expect(executor.settler.unwritten().lockedMs).toBeGreaterThanOrEqual(10_000)
@@ -115,7 +115,7 @@ describe('a worker', () => {
       await vi.advanceTimersByTimeAsync(300)
       await settledDown()
     }
-    expect(state.started).toBe(MOST_EXEMPT + 100)
+    expect(state.started).toBe(MAX_EXEMPT + 100)
     expect(executor.settler.unwritten()).toMatchObject({
       waiting: 0,
       locked: 0,
@@ -425,7 +425,7 @@ eachDatabase((under) => {
     const id = await kalends.jobs.submit(odd)
     expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
     expect((await kalends.jobs.logs(id)).map(({ message }) => message)).toEqual(['one', 'three'])
-    const message = `The database rejected a log line of the job '${id}', which is dropped`
+    const message = `The database rejected a log line of the job '${id}'; it is dropped`
     // It is not retried.
     expect(messages().filter((text) => text.startsWith('error'))).toEqual([`error: ${message}`])
     expect(errors).toMatchObject([{ where: 'journal', error: { message } }])

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { Journal } from '../../src/executor/journal.ts'
-import { MOST_WAITING_BYTES } from '../../src/executor/line-queue.ts'
+import { MAX_WAITING_BYTES } from '../../src/executor/line-queue.ts'
 import { Settler } from '../../src/executor/settler.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
@@ -293,7 +293,7 @@ describe('the journal', () => {
     const { journal, dropped } = journalOn({ appendLogs: (some) => (isAway ? away() : appendLogs(some)) })
     const long = line('x'.repeat(1024 * 1024))
     // In memory, a character may take two bytes.
-    const most = MOST_WAITING_BYTES / (2 * long.message.length)
+    const most = MAX_WAITING_BYTES / (2 * long.message.length)
     const outage = async () => {
       isAway = true
       for (let count = 0; count < 3 * most; count += 1) journal.log(long)
@@ -393,8 +393,8 @@ describe('the journal', () => {
     expect(lines).toEqual(['one', 'three'])
     expect(progress).toEqual(['one one', 'three three'])
     expect(dropped.toSorted()).toEqual([
-      "The database rejected a log line of the job 'j', which is dropped",
-      "The database rejected progress of the job 'bad', which is dropped",
+      "The database rejected a log line of the job 'j'; it is dropped",
+      "The database rejected progress of the job 'bad'; it is dropped",
     ])
     expect(errors).toEqual([])
   })

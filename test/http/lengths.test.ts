@@ -57,7 +57,7 @@ eachDatabase((under) => {
 
   it('an id of a job that is not ASCII is refused as a new one, and found nowhere', async () => {
     const { kalends, call } = await apiScene(under)
-    const message = 'id: a job id of 1 to 254 ASCII characters is needed, not "Zoë"'
+    const message = 'id: must be a job id of 1 to 254 ASCII characters, got "Zoë"'
     await expect(kalends.jobs.submit('t', {}, { id: 'Zoë' })).rejects.toThrow(message)
     await expect(kalends.jobs.submitMany([{ task: task('t'), id: 'Zoë' }])).rejects.toThrow(message)
     expect(await call('POST /api/v1/jobs', { body: { task: 't', id: 'Zoë' } })).toMatchObject({
@@ -115,9 +115,9 @@ eachDatabase((under) => {
       expect((await jobs.list({ limit: 10 })).items.map((job) => job.id)).toContain('chosen')
       expect(await jobs.cancel('chosen')).toMatchObject({ id: 'chosen', state: 'cancelled' })
       await expect(jobs.submit('t', {}, { id: 'x'.repeat(NAME_LIMIT) })).rejects.toThrow(
-        /^id: an id of 1 to \d+ characters is needed, because the prefix of this scope takes \d+ of the 254/,
+        /^id: must be an id of 1 to \d+ characters \(the prefix of this scope takes \d+ of 254\)/,
       )
-      await expect(schedules.create({ id: LONGEST, task: 't', timer })).rejects.toThrow(/of the 254/)
+      await expect(schedules.create({ id: LONGEST, task: 't', timer })).rejects.toThrow(/of 254/)
     }
     const stored = await database.query("SELECT id FROM job WHERE id LIKE 'Zo%'")
     expect(stored).toEqual([{ id: 'Zo%C3%AB%20%E6%97%A5%E6%9C%AC/chosen' }])

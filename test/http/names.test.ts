@@ -20,7 +20,9 @@ it('a name has no surrounding blanks, no control or invisible characters and no 
 })
 
 it('the error names the invisible character', () => {
-  expect(() => task('ti\u200bck')).toThrow(/^task: a name without invisible characters .* with U\+200B/)
+  expect(() => task('ti\u200bck')).toThrow(
+    /^task: must be a name without invisible characters, .* with U\+200B/,
+  )
   expect(() => task('ti\u{e0041}ck')).toThrow(/U\+E0041/)
 })
 

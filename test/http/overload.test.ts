@@ -191,7 +191,7 @@ eachDatabase(({ kind, fresh }) => {
     const mail = task<{ text: string }>('mail')
     await kalends.jobs.submit(mail, fits)
     await kalends.schedules.create({ id: 'a', task: mail, timer: 'daily', args: fits })
-    const refused = /^args: 101 bytes of JSON are more than the limit of 100/
+    const refused = /^args: 101 bytes of JSON exceed the limit of 100/
     const { jobs, schedules } = kalends
     await expect(jobs.submit(mail, args)).rejects.toThrow(refused)
     await expect(jobs.submitMany([{ task: mail, args }])).rejects.toThrow(refused)

@@ -114,7 +114,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect((await call('GET /health')).body).toEqual({ ok: true, live: true })
     const [line] = lines.filter(({ level }) => level === 'error')
     expect(line?.fields).toMatchObject({
-      err: { message: expect.stringContaining('authorize gave the scope') },
+      err: { message: expect.stringContaining('authorize returned the scope') },
     })
     expect(await kalends.schedules.get('theirs')).not.toBeNull()
   })

@@ -122,7 +122,7 @@ function expectRefused(jobs: readonly Job[], all: readonly string[]): void {
       reason: 'permanent',
       attempt: 1,
     })
-    expect(error, all[index]).toContain('not what the task')
+    expect(error, all[index]).toContain('does not match the args of the task')
     expect(error, all[index]).not.toMatch(
       /\b(SQL|SQLITE\w*|SELECT|UNION|DELETE|XPATH|extractvalue|secret|syntax|OR '?1)\b/i,
     )

@@ -23,7 +23,7 @@ eachDatabase((under) => {
     await kalends.start()
     const job = await kalends.jobs.wait(await kalends.jobs.submit(counting))
     expect(job).toMatchObject({ state: 'failed', reason: 'permanent', attempt: 1, result: null })
-    expect(job.error).toContain("not what the task 'counting' returns: done: ")
+    expect(job.error).toContain("does not match the result of the task 'counting': done: ")
   })
 
   it('a result that no database can store as it is, is stored without what is wrong: the work is done', async () => {

@@ -14,7 +14,7 @@ eachDatabase((under) => {
     await database.query(
       `INSERT INTO worker (id, name, host, pid, tasks) VALUES ('w', 'w', 'h', 1, '["mail","report"]')`,
     )
-    const meant = "No worker is known that handles the task 'mial'. Did you mean 'mail'?"
+    const meant = "No known worker handles the task 'mial'. Did you mean 'mail'?"
     const answer = await call('POST /api/v1/jobs', { body: { task: 'mial' } })
     expect(answer).toMatchObject({ status: 201, body: { task: 'mial', state: 'waiting', warning: meant } })
     expect(await kalends.jobs.taskWarning('mial')).toBe(meant)
@@ -49,11 +49,9 @@ eachDatabase((under) => {
     const { jobs } = kalends.scope({ submitter: 'ann', tasks: ['payrol'] })
     await jobs.submit('payrol')
     expect(await jobs.taskWarning('payrol')).toBe(
-      "No worker is known that handles the task 'payrol'. Its jobs wait until a worker has a handler for it",
+      "No known worker handles the task 'payrol'. Its jobs wait until a worker has a handler for it",
     )
-    expect(messages()).toEqual([
-      "warn: No worker is known that handles the task 'payrol'. Did you mean 'payroll'?",
-    ])
+    expect(messages()).toEqual(["warn: No known worker handles the task 'payrol'. Did you mean 'payroll'?"])
   })
 })
 

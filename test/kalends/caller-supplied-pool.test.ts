@@ -241,9 +241,9 @@ describe('rejects', () => {
 
   it.each([
     ['a pool cluster', () => mysql.createPoolCluster(), 'not a connection or a pool cluster'],
-    ['drizzle on something else', () => ({ $client: {} }), 'a drizzle database on one is needed'],
-    ['null', () => null, 'the URL of a database is needed'],
-    ['a pool without a database', () => pool({}), 'the pool names no database'],
+    ['drizzle on something else', () => ({ $client: {} }), 'or a drizzle database on one'],
+    ['null', () => null, 'must be the URL of a database'],
+    ['a pool without a database', () => pool({}), 'the pool does not name a database'],
     [
       'a pool on a single stream',
       () => pool({ database: 'app', stream: connect(1, '127.0.0.1').on('error', () => {}) }),

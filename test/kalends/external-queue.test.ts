@@ -161,13 +161,13 @@ test('a failed submit is tried again with the same ids, and the error names the 
   const id = await app.kalends.jobs.submit(work)
   await app.drain()
   expect(errors).toMatchObject([
-    { where: `job ${id}`, error: new Error('The submit of the external queue failed: the queue is away') },
+    { where: `job ${id}`, error: new Error('submit of the external queue failed: the queue is away') },
   ])
   expect(messages().join()).toContain(`The job '${id}' could not be`)
   expect(await app.kalends.jobs.get(id)).toMatchObject({
     state: 'waiting',
     attempt: 0,
-    error: 'The submit of the external queue failed: the queue is away',
+    error: 'submit of the external queue failed: the queue is away',
     runAt: new Date(app.now().getTime() + 1000),
   })
   isAway = false
@@ -228,10 +228,14 @@ test('a report that makes no sense is an error that says why', async () => {
   const id = await jobs.submit(work)
   const own = await jobs.submit('other')
   await expect(external.finish('unknown', { state: 'success' })).rejects.toThrow(NotFoundError)
-  await expect(external.finish(own, { state: 'success' })).rejects.toThrow('belongs to no external queue')
+  await expect(external.finish(own, { state: 'success' })).rejects.toThrow(
+    'does not belong to an external queue',
+  )
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript passes
   const wrong = { state: 'done' } as never
-  await expect(external.finish(id, wrong)).rejects.toThrow(/^state: one of success, failed, cancelled/)
+  await expect(external.finish(id, wrong)).rejects.toThrow(
+    /^state: must be one of success, failed, cancelled/,
+  )
   await expect(external.finish(id, { state: 'failed', result: 1 })).rejects.toThrow(/^result: /)
   await expect(external.finish(id, { state: 'success', error: 'x' })).rejects.toThrow(/^error: /)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript passes

@@ -206,7 +206,7 @@ describe('a preview', () => {
     expect(await shown({ task: 'work', group: 'a' })).toBe(2)
     expect(await shown({ task: 'other' })).toBe(0)
     expect(await shown({ group: 'b' })).toBe(0)
-    await expect(shown({ until: at('09:00') })).rejects.toThrow('until: an instant in the future is needed')
+    await expect(shown({ until: at('09:00') })).rejects.toThrow('until: must be an instant in the future')
   })
 })
 
@@ -214,19 +214,19 @@ test.each([
   [
     'nothing to freeze',
     {},
-    'all: a scheduleId, a task or a group is needed, or all: true to freeze everything',
+    'all: name a scheduleId, a task or a group, or set all: true to freeze everything',
   ],
   ['everything and a task', { all: true, task: 'x' }, 'all: it freezes everything; leave out'],
   ['an unknown option', { taks: 'x' }, 'taks: unknown; did you mean task?'],
+  ['a time that has passed', { all: true, until: at('09:00:30') }, 'until: must be an instant in the future'],
+  ['no time', { all: true, until: undefined }, 'until: must be a valid Date'],
+  ['an invalid time', { all: true, until: new Date('soon') }, 'until: must be a valid Date'],
   [
-    'a time that has passed',
-    { all: true, until: at('09:00:30') },
-    'until: an instant in the future is needed',
+    'a long reason',
+    { all: true, reason: 'x'.repeat(1001) },
+    'reason: must be a string of at most 1000 characters',
   ],
-  ['no time', { all: true, until: undefined }, 'until: a valid Date is needed'],
-  ['an invalid time', { all: true, until: new Date('soon') }, 'until: a valid Date is needed'],
-  ['a long reason', { all: true, reason: 'x'.repeat(1001) }, 'reason: a text of at most 1000 characters'],
-  ['a blank task', { task: ' x' }, 'task: a name'],
+  ['a blank task', { task: ' x' }, 'task: must be a name'],
 ])('%s is an error, and freezes nothing', async (_, options, message) => {
   await using on = await life()
   const given = { until: at('12:00'), ...options }

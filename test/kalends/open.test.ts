@@ -14,6 +14,6 @@ test.each([
 ])('open(%s) says what is needed', async (text, target) => {
   const error = await Kalends.open(target).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(InvalidInputError)
-  expect(String(error)).toContain(`the URL of a database is needed, such as`)
-  expect(String(error)).toContain(`not ${text}`)
+  expect(String(error)).toContain(`must be the URL of a database, such as`)
+  expect(String(error)).toContain(`got ${text}`)
 })

@@ -117,10 +117,10 @@ eachDatabase((under) => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, () => {})
     await any.schedules.create({ id: 's', task: tick, timer: 'yearly', maxRuns: 1 })
-    await expect(any.schedules.resume('s')).rejects.toThrow(/is active; only one that is paused/)
-    await expect(any.schedules.reset('s')).rejects.toThrow(/is active; only one that is done or dead/)
+    await expect(any.schedules.resume('s')).rejects.toThrow(/is active; only a paused schedule/)
+    await expect(any.schedules.reset('s')).rejects.toThrow(/is active; only a schedule that is done or dead/)
     expect(await any.schedules.pause('s')).toMatchObject({ status: 'paused' })
-    await expect(any.schedules.pause('s')).rejects.toThrow(/is paused; only one that is active/)
+    await expect(any.schedules.pause('s')).rejects.toThrow(/is paused; only an active schedule/)
     expect(await any.schedules.resume('s')).toMatchObject({ status: 'active' })
     await ended(any, await any.schedules.runNow('s'))
     await becomes(any, 'done')
@@ -133,10 +133,10 @@ eachDatabase((under) => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, () => {})
     const past = { task: tick, timer: '2020-01-01 09:00' } as const
-    await expect(any.schedules.create(past)).rejects.toThrow(/does not elapse any more/)
-    await expect(any.schedules.put('s', past)).rejects.toThrow(/does not elapse any more/)
+    await expect(any.schedules.create(past)).rejects.toThrow(/does not elapse again/)
+    await expect(any.schedules.put('s', past)).rejects.toThrow(/does not elapse again/)
     await expect(any.schedules.create({ ...past, timer: 'daily', ends: new Date(0) })).rejects.toThrow(
-      /does not elapse any more/,
+      /does not elapse again/,
     )
     const { result } = await any.schedules.put('s', { ...past, firstRun: 'now' })
     expect(result).toBe('created')
@@ -148,7 +148,7 @@ eachDatabase((under) => {
       schedule: { status: 'done', runCount: 1 },
     })
     await expect(any.schedules.put('s', { ...past, timer: '2020-01-02' })).rejects.toThrow(
-      /does not elapse any more/,
+      /does not elapse again/,
     )
   })
 })

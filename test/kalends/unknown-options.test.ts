@@ -110,7 +110,9 @@ test.each(CALLS)('%s rejects an unknown option: %2$s', async (_, call, field, me
     .catch((thrown: unknown) => thrown)
   if (!(error instanceof InvalidInputError)) throw error
   expect(error).toMatchObject({ code: 'KALENDS_INVALID_INPUT', field })
-  expect(error.message).toContain(meant === undefined ? 'unknown; there are ' : `did you mean ${meant}?`)
+  expect(error.message).toContain(
+    meant === undefined ? 'unknown; the options are ' : `did you mean ${meant}?`,
+  )
   expect((await kalends.schedules.list()).total).toBe(1)
   expect((await kalends.jobs.list()).total).toBe(0)
 })
@@ -136,7 +138,9 @@ test('options that cancel each other are errors', async () => {
   onTestFinished(() => external.stop({ grace: 0 }))
   await expect(external.start({ concurrency: 3 })).rejects.toThrow(/^concurrency: .*external queue/)
   await expect(kalends.start({ scheduler: false, concurrency: 0 })).rejects.toThrow(/^concurrency: .*nothing/)
-  await expect(kalends.start(plain({ scheduler: { submit } }))).rejects.toThrow(/^scheduler: true or false/)
+  await expect(kalends.start(plain({ scheduler: { submit } }))).rejects.toThrow(
+    /^scheduler: must be true or false/,
+  )
   await expect(jobs.submit(mail, {}, { delay: 5000, runAt: new Date() })).rejects.toThrow(/^delay: /)
   const paris = { task: mail, timer: 'daily Europe/Paris', zone: 'Europe/Berlin' }
   await expect(schedules.create(paris)).rejects.toThrow(/^zone: .*its own, Europe\/Paris/)

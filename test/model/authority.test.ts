@@ -49,10 +49,10 @@ describe('granted tasks', () => {
   })
 
   it.each<[unknown, string]>([
-    ['mail', 'a list of tasks or their names is needed, not "mail"'],
-    [null, 'not null'],
+    ['mail', 'must be a list of tasks or their names, got "mail"'],
+    [null, 'got null'],
     [[''], 'a name of 1 to 254 characters'],
-    [[null], 'not null'],
+    [[null], 'got null'],
     [['mail', 'kalends.prune'], "'kalends.prune' is a built-in task"],
     [[{ name: 'command' }], "'command' is a built-in task"],
   ])('may not be %j', (tasks, why) => {
@@ -118,17 +118,13 @@ describe('limits', () => {
   })
 
   it.each<[LimitedSettings, string, string]>([
-    [{ priority: -6 }, 'priority', 'from -5 to 5 is allowed here (limits.priority), not -6'],
-    [{ priority: 6 }, 'priority', 'from -5 to 5 is allowed here (limits.priority), not 6'],
-    [{ timeout: 1001 }, 'timeout', 'at most 1000 ms is allowed here (limits.timeout), not 1001 ms'],
-    [{ retries: 3 }, 'retries', 'at most 2 is allowed here (limits.retries), not 3'],
-    [
-      { args: '"ä5678901"' },
-      'args',
-      'at most 10 bytes of JSON is allowed here (limits.argsBytes), not 11 bytes',
-    ],
-    [{ catchUp: 11 }, 'catchUp', 'at most 10 is possible for an owner with limits, not 11'],
-    [{ overlap: 'allow' }, 'overlap', "'allow' is not possible"],
+    [{ priority: -6 }, 'priority', 'must be from -5 to 5 (limits.priority), got -6'],
+    [{ priority: 6 }, 'priority', 'must be from -5 to 5 (limits.priority), got 6'],
+    [{ timeout: 1001 }, 'timeout', 'must be at most 1000 ms (limits.timeout), got 1001 ms'],
+    [{ retries: 3 }, 'retries', 'must be at most 2 (limits.retries), got 3'],
+    [{ args: '"ä5678901"' }, 'args', 'must have at most 10 bytes of JSON (limits.argsBytes), got 11 bytes'],
+    [{ catchUp: 11 }, 'catchUp', 'must be at most 10 for an owner with limits, got 11'],
+    [{ overlap: 'allow' }, 'overlap', "must not be 'allow'"],
   ])('%j is beyond them', (settings, field, why) => {
     expect(() => checkWithin(limits, settings)).toThrow(
       expect.objectContaining({ field, message: expect.stringContaining(why) }),
@@ -196,7 +192,7 @@ describe('the shortest period', () => {
 
   it('the error says what is allowed and what the timer has', () => {
     for (const text of ['*:0/10', 'every 10min'])
-      expect(() => within('1h', text)).toThrow(/at least 3600000 ms between two runs .*, not 600000 ms$/)
+      expect(() => within('1h', text)).toThrow(/at least 3600000 ms between two runs .*, got 600000 ms$/)
   })
 
   it('repeated runs within an hour are found at any time of the check [V2]', () => {
@@ -218,9 +214,7 @@ describe('the shortest period', () => {
 it('open jobs: up to the limit, and not one more', () => {
   const limits = checkedLimits({ openJobs: 3 })
   checkOpenJobs(limits, 2, 1)
-  expect(() => checkOpenJobs(limits, 2, 2)).toThrow(
-    /at most 3 open jobs are allowed, and there are already 2/,
-  )
+  expect(() => checkOpenJobs(limits, 2, 2)).toThrow(/at most 3 open jobs are allowed, and 2 are open already/)
   expect(() => checkOpenJobs(limits, 3, 1)).toThrow('limits.openJobs')
   expect(() => checkOpenJobs(limits, 0, 4)).toThrow('limits.openJobs')
 })

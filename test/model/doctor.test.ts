@@ -146,7 +146,7 @@ describe('a problem is found:', () => {
       'stale-mark',
       { marks: [{ id: 's', worker: 'w/1', ends: ago(1) }] },
       /1 schedule is marked/,
-      /ends by itself/,
+      /expires within the lease/,
     ],
     [
       'stale-mark',
@@ -239,7 +239,7 @@ describe('a problem is found:', () => {
     [
       'far-mark',
       { marks: [{ id: 's', worker: 'w/1', ends: ago(-3 * LEASE_MS) }] },
-      /1 schedule is marked for longer than two leases/,
+      /1 schedule is marked for more than two leases/,
       /once per lease/,
     ],
     [
@@ -257,7 +257,7 @@ describe('a problem is found:', () => {
     [
       'endless-schedule',
       { endless: [{ id: 's' }] },
-      /1 schedule waits for the end of a run whose job was deleted/,
+      /1 schedule waits for a run whose job was deleted/,
       /sweep/,
     ],
     [
@@ -314,7 +314,7 @@ describe('a problem is found:', () => {
       /2 jobs are blocked although no other job blocks them/,
       /sweep/,
     ],
-    ['endless-schedule', { endless: [{ id: 's' }, { id: 't' }] }, /2 schedules wait for the end/, /sweep/],
+    ['endless-schedule', { endless: [{ id: 's' }, { id: 't' }] }, /2 schedules wait for a run/, /sweep/],
     [
       'orphaned-job',
       {
@@ -480,7 +480,7 @@ test('tables: of what is missing, ten are named, with their number', () => {
     {
       code: 'schema',
       count: 12,
-      problem: expect.stringMatching(/missing are column a\.c0, .*column a\.c9$/),
+      problem: expect.stringMatching(/missing: column a\.c0, .*column a\.c9$/),
       fix: expect.stringContaining('drizzle/'),
     },
   ])
@@ -489,7 +489,7 @@ test('tables: of what is missing, ten are named, with their number', () => {
 test('tables: what was not applied is listed', () => {
   const pending = ['0001_x', '0002_y']
   expect(schemaFindings({ pending, missing: [], engines: [], version: null })).toMatchObject([
-    { subjects: pending, problem: expect.stringMatching(/not applied 0001_x, 0002_y$/) },
+    { subjects: pending, problem: expect.stringMatching(/migrations not applied: 0001_x, 0002_y$/) },
   ])
 })
 

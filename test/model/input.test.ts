@@ -101,7 +101,7 @@ describe('a whole number', () => {
   })
 
   test.each([1, 6, 2.5, Number.NaN, '3', null])('from 2 to 5 may not be %j', (value) => {
-    refused(() => checkedWhole('retries', value, 2, 5), 'retries', 'from 2 to 5', JSON.stringify(value))
+    refused(() => checkedWhole('retries', value, 2, 5), 'retries', 'between 2 and 5', JSON.stringify(value))
   })
 })
 
@@ -121,8 +121,8 @@ describe('an option that is a time', () => {
     [999, "'999' is not between 1000 and 60000 ms"],
     ['61s', "'61s' is not between 1000 and 60000 ms"],
     ['1 parsec', 'parsec'],
-    [null, 'not null'],
-    [{}, 'not {}'],
+    [null, 'got null'],
+    [{}, 'got {}'],
   ])('may not be %j', (value, why) => {
     refused(() => spanOption('timeout', value, 7, limits), 'timeout', why)
   })
@@ -143,7 +143,7 @@ test('one of several values: the error lists them', () => {
       () => oneOf('overlap', wrong, values),
       'overlap',
       "'skip', 'allow'",
-      `not ${JSON.stringify(wrong)}`,
+      `got ${JSON.stringify(wrong)}`,
     )
 })
 
@@ -153,11 +153,11 @@ describe('an instant', () => {
   })
 
   test.each([
-    [new Date(-1), 'not 1969-12-31T23:59:59.999Z'],
-    [new Date('+010000-01-01T00:00:00Z'), 'not +010000-01-01T00:00:00.000Z'],
-    [new Date(Number.NaN), 'not Invalid Date'],
-    ['2026-01-01', 'not 2026-01-01'],
-    [0, 'not 0'],
+    [new Date(-1), 'got 1969-12-31T23:59:59.999Z'],
+    [new Date('+010000-01-01T00:00:00Z'), 'got +010000-01-01T00:00:00.000Z'],
+    [new Date(Number.NaN), 'got Invalid Date'],
+    ['2026-01-01', 'got 2026-01-01'],
+    [0, 'got 0'],
   ])('may not be %s', (value, shown) => {
     refused(() => checkedInstant('starts', value), 'starts', shown)
   })
@@ -181,10 +181,10 @@ describe('the conditions of a filter', () => {
   })
 
   it('of the wrong type are refused: they would match nothing, or everything', () => {
-    refused(() => check({ task: null }), 'filter.task', 'a text is needed, not null')
-    refused(() => check({ task: new Date(0) }), 'filter.task', 'a text is needed')
-    refused(() => check({ before: null }), 'filter.before', 'a valid Date is needed, not null')
-    refused(() => check({ before: 'yesterday' }), 'filter.before', 'a valid Date is needed, not yesterday')
+    refused(() => check({ task: null }), 'filter.task', 'must be a string, got null')
+    refused(() => check({ task: new Date(0) }), 'filter.task', 'must be a string')
+    refused(() => check({ before: null }), 'filter.before', 'must be a valid Date, got null')
+    refused(() => check({ before: 'yesterday' }), 'filter.before', 'must be a valid Date, got yesterday')
   })
 })
 

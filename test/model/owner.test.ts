@@ -82,14 +82,14 @@ describe('the ids of an owner', () => {
   })
 
   it('the error shows the id that was refused', () => {
-    expect(() => newId(ANY_OWNER, 'a/b')).toThrow('an id without \'/\' is needed, not "a/b"')
+    expect(() => newId(ANY_OWNER, 'a/b')).toThrow('must be an id without \'/\', got "a/b"')
   })
 
   it('the prefix counts towards the length', () => {
     const ann = { group: null, submitter: 'ann' }
     expect(newId(ann, 'x'.repeat(250))).toHaveLength(NAME_LIMIT)
     expect(() => newId(ann, 'x'.repeat(251))).toThrow(
-      /^id: an id of 1 to 250 characters is needed, because the prefix of this scope takes 4 of the 254, not "xxx/,
+      /^id: must be an id of 1 to 250 characters \(the prefix of this scope takes 4 of 254\), got "xxx/,
     )
     expect(Array.from(newId(ann, '👍'.repeat(250)))).toHaveLength(NAME_LIMIT)
     expect(() => newId(ann, '👍'.repeat(251))).toThrow('1 to 250 characters')
@@ -110,7 +110,7 @@ describe('the ids of an owner', () => {
     expect(chosenJobId(ANY_OWNER, 'x'.repeat(NAME_LIMIT))).toHaveLength(NAME_LIMIT)
     for (const text of ['ä', '👍', 'a\u00a0b', 'e\u0301'])
       expect(() => chosenJobId(ANY_OWNER, text), text).toThrow(
-        `id: a job id of 1 to 254 ASCII characters is needed, not "${text}"`,
+        `id: must be a job id of 1 to 254 ASCII characters, got "${text}"`,
       )
     for (const text of ['', ' ', 'a ', 'a/b', 'a\tb', 'x'.repeat(NAME_LIMIT + 1)])
       expect(() => chosenJobId(ANY_OWNER, text), text).toThrow(expect.objectContaining({ field: 'id' }))

@@ -53,12 +53,12 @@ describe('the value at a path', () => {
 
   test('a path is a text', () => {
     // @ts-expect-error -- what comes from JavaScript
-    expect(() => new Redaction([5])).toThrow("such as 'args.password', not 5")
+    expect(() => new Redaction([5])).toThrow("such as 'args.password', got 5")
   })
 
   test.each(['password', 'args.', 'args..a', '', 'args.a.', 'argsx'])('%j is not a valid path', (path) => {
     expect(() => new Redaction([path])).toThrow(
-      "redact: paths begin with args, result, progress, such as 'args.password'",
+      "redact: paths must begin with args, result, progress, such as 'args.password'",
     )
   })
 })

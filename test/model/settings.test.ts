@@ -106,13 +106,13 @@ describe('the value of a setting', () => {
 
   test.each([
     ['timeout', 0, 'not between 1 and'],
-    ['catchUp', -1, 'from 0 to 1000'],
+    ['catchUp', -1, 'between 0 and 1000'],
     ['overlap', 'never', "'skip', 'queue-one', 'replace', 'allow'"],
-    ['enabled', 1, 'true or false is needed, not 1'],
+    ['enabled', 1, 'must be true or false, got 1'],
     ['starts', 'now', 'a valid Date'],
     ['summary', 'x'.repeat(1001), 'at most 1000 characters'],
-    ['summary', 'a\0', String.raw`not "a\u0000"`],
-    ['summary', 5, 'not 5'],
+    ['summary', 'a\0', String.raw`got "a\u0000"`],
+    ['summary', 5, 'got 5'],
     ['group', ' acme', '1 to 254 characters'],
     ['group', 'a\u200b', 'U+200B'],
   ] as const)('of %s: %j is refused, and the error names the setting', (name, value, why) => {

@@ -64,9 +64,9 @@ describe('a task', () => {
     ['timeout', { timeout: 0 }, 'timeout: '],
     ['timeout', { timeout: '25d' }, 'timeout: '],
     ['retryDelay', { retryDelay: -1 }, 'retryDelay: '],
-    ['retries', { retries: 1.5 }, "retries: a whole number from 0 to 1000 or 'unlimited' is needed, not 1.5"],
+    ['retries', { retries: 1.5 }, "retries: must be an integer between 0 and 1000 or 'unlimited', got 1.5"],
     ['retries', { retries: -1 }, 'retries: '],
-    ['retryBackoff', { retryBackoff: 'never' }, "retryBackoff: one of 'exponential', 'fixed' is needed"],
+    ['retryBackoff', { retryBackoff: 'never' }, "retryBackoff: must be one of 'exponential', 'fixed'"],
   ])('names the invalid option: %s %j', (field, options, message) => {
     // @ts-expect-error -- what comes from JavaScript
     const refused = problem(() => runPolicy(options))
@@ -91,14 +91,16 @@ describe('args', () => {
 
   test('are rejected with every issue and its path', async () => {
     const refused = storedArgs(cleanup, { days: 0.5, since: 'soon' })
-    await expect(refused).rejects.toThrow(/^args: not what the task 'cleanup' takes: days: .*; since: /)
+    await expect(refused).rejects.toThrow(
+      /^args: does not match the args of the task 'cleanup': days: .*; since: /,
+    )
     await expect(refused).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field: 'args' })
   })
 
   test('are refused beyond the limit of bytes', async () => {
     expect(await storedArgs(task('any'), { a: 1 }, 7)).toBe('{"a":1}')
     await expect(storedArgs(task('any'), { a: 10 }, 7)).rejects.toThrow(
-      '8 bytes of JSON are more than the limit of 7',
+      '8 bytes of JSON exceed the limit of 7',
     )
   })
 
@@ -141,17 +143,13 @@ describe('JSON to store', () => {
 
   test('has as many bytes as the limit, and not one more', () => {
     expect(jsonText('args', 'ä', { limit: 4 })).toBe('"ä"')
-    expect(() => jsonText('args', 'ä', { limit: 3 })).toThrow(
-      /^args: 4 bytes of JSON are more than the limit of 3/,
-    )
+    expect(() => jsonText('args', 'ä', { limit: 3 })).toThrow(/^args: 4 bytes of JSON exceed the limit of 3/)
     expect(jsonText('args', 'x'.repeat(1_000_000))).toHaveLength(1_000_002)
   })
 
   test('has at most 31 levels, which is what every database takes; brackets in texts are none', () => {
     expect(jsonText('args', nested(31))).toContain('1')
-    expect(() => jsonText('args', nested(32))).toThrow(
-      'args: at most 31 levels of nesting can be stored, not 32',
-    )
+    expect(() => jsonText('args', nested(32))).toThrow('args: must have at most 31 levels of nesting, got 32')
     expect(jsonText('args', `${'['.repeat(40)}"${'{'.repeat(40)}\\`)).toContain('[')
     expect(
       jsonText(
@@ -186,7 +184,7 @@ describe('a result', () => {
   test('is what the task says that its handler returns', async () => {
     await checkResult(total, { total: 5 })
     await expect(checkResult(total, { total: '5' })).rejects.toThrow(
-      /^result: not what the task 'total' returns: total: /,
+      /^result: does not match the result of the task 'total': total: /,
     )
   })
 

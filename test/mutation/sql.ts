@@ -17,7 +17,7 @@ interface Noted {
 }
 
 /** More files are not tried for a change: what most statements have in common would take minutes. */
-const MOST_FILES = 20
+const MAX_FILES = 20
 
 /** A change, and the test files that send a statement with it: first those of the store, the quickest first. */
 interface Mutant {
@@ -30,7 +30,7 @@ const FOLDER = resolve('.stryker')
 const NOTES = `${FOLDER}/statements.jsonl`
 const PROCESS = `${FOLDER}/process`
 /** A change that makes a statement endless is killed after this time. */
-const MOST_MS = 60_000
+const MAX_MS = 60_000
 const [share = '1', seed = '1', ...filters] = process.argv.slice(2)
 
 /** From 0 to 1, the same in each run with the same seed. */
@@ -63,7 +63,7 @@ function mutantsOf(noted: readonly Noted[], msOf: ReadonlyMap<string, number>): 
       .toSorted(
         (a, b) => Number(isOfStore(b)) - Number(isOfStore(a)) || (msOf.get(a) ?? 0) - (msOf.get(b) ?? 0),
       )
-      .slice(0, MOST_FILES),
+      .slice(0, MAX_FILES),
   }))
 }
 
@@ -103,7 +103,7 @@ for (const mutant of chosen) {
   const watch = setTimeout(() => {
     isEndless = true
     process.kill(Number(readFileSync(PROCESS, 'utf8')), 'SIGKILL')
-  }, MOST_MS)
+  }, MAX_MS)
   const results = await run(vitest, mutant.files)
   clearTimeout(watch)
   if (!isEndless && [...results.values()].every(({ ok }) => ok))

@@ -2,8 +2,7 @@
 const area = process.env.KALENDS_MUTATION ?? 'model'
 const share = Number(process.env.KALENDS_MUTATION_SHARE ?? '1')
 const mutate = { model: 'src/model/*.ts', executor: 'src/executor/*.ts', sql: 'src/store/sql/*.ts' }[area]
-if (mutate === undefined)
-  throw new RangeError(`KALENDS_MUTATION: model, executor or sql is needed, not ${area}`)
+if (mutate === undefined) throw new RangeError(`KALENDS_MUTATION must be model, executor or sql, got ${area}`)
 
 export default {
   testRunner: 'vitest',

@@ -95,12 +95,12 @@ eachDatabase((under) => {
         runCount: 7,
         timer: 'monthly',
       })
-      expect(now.messages()).toContain("warn: Schedule 'goes' is not declared any more: it is retired")
+      expect(now.messages()).toContain("warn: Schedule 'goes' is no longer declared: it is retired")
       expect(await statusOf(now, 'stays')).toBe('active')
       // Nobody plans it back to life, and later passes have nothing to tell.
       await on.laterPass(now)
       expect(await statusOf(now, 'goes')).toBe('retired')
-      expect(now.messages().filter((message) => message.includes('not declared any more'))).toHaveLength(1)
+      expect(now.messages().filter((message) => message.includes('is no longer declared'))).toHaveLength(1)
     })
 
     it('a retired schedule is reactivated when it is declared again: planned from now, with its former state', async () => {
@@ -161,7 +161,7 @@ eachDatabase((under) => {
       const now = await live(on, 'w', [monthly('stays')], { onRemoved: 'delete' })
       expect(await statusOf(now, 'goes')).toBe('none')
       expect(await now.kalends.jobs.list({ scheduleId: 'goes' })).toMatchObject({ total: 1 })
-      expect(now.messages()).toContain("warn: Schedule 'goes' is not declared any more: it is deleted")
+      expect(now.messages()).toContain("warn: Schedule 'goes' is no longer declared: it is deleted")
     })
 
     it("with onRemoved 'keep' the schedule continues [D5]", async () => {
@@ -169,7 +169,7 @@ eachDatabase((under) => {
       await on.laterPass(now)
       expect(await now.kalends.schedules.get('goes')).toMatchObject({ status: 'active', waitingFor: null })
       expect(now.messages().filter((message) => message.includes("'goes'"))).toEqual([
-        "warn: Schedule 'goes' is not declared any more: it is kept",
+        "warn: Schedule 'goes' is no longer declared: it is kept",
       ])
     })
   })
@@ -189,7 +189,7 @@ eachDatabase((under) => {
       await on.laterPass(old)
       const another = await live(on, 'old-2', [monthly('a'), monthly('b')])
       expect(another.messages()).toContain(
-        "warn: Another live worker has a newer version of the set 'set': this one only reads",
+        "warn: Another live worker has a newer version of the set 'set': this worker only reads it",
       )
       await on.laterPass(another)
       await on.laterPass(next)

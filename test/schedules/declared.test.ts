@@ -215,7 +215,7 @@ eachDatabase((under) => {
     const { messages } = await deploy(open, (kalends) => {
       kalends.declare('set', [{ id: 'stays', task: report, timer: 'daily' }])
     })
-    expect(messages).toContainEqual(expect.stringContaining("warn: Schedule 'goes' is not declared any more"))
+    expect(messages).toContainEqual(expect.stringContaining("warn: Schedule 'goes' is no longer declared"))
   })
 
   it('a declared row that was deleted is recreated at the next start, without backlog [D6]', async () => {
@@ -268,10 +268,12 @@ eachDatabase((under) => {
       expect.stringContaining(`${where('one', 'bad-timer')}priority: `),
       expect.stringMatching(/^set 'one', schedule 'bad-zone': .*Europe\/Atlantis/),
       `${where('one', 'twice')}the id is declared twice; give one of them another id`,
-      expect.stringContaining(`${where('one', 'i'.repeat(255))}id: a name of 1 to 254 characters`),
+      expect.stringContaining(`${where('one', 'i'.repeat(255))}id: must be a name of 1 to 254 characters`),
       `${where('one', 'unhandled')}no handler for the task 'nobody-runs-this'; call kalends.handle(…) before start`,
       `${where('two', 'good')}the id is also declared in the set 'one'`,
-      expect.stringContaining(`${where('two', 'bad-args')}args: not what the task 'cleanup' takes: days`),
+      expect.stringContaining(
+        `${where('two', 'bad-args')}args: does not match the args of the task 'cleanup': days`,
+      ),
     ])
     for (const problem of error.problems) expect(error.message).toContain(problem)
     expect(await database.query('SELECT id FROM periodic_task')).toEqual([])
@@ -347,7 +349,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('before start', 
     await kalends.start()
     expect(() => kalends.handle(report, () => {})).toThrow(ConflictError)
     expect(() => kalends.declare('set', [])).toThrow(
-      'declare comes too late: this Kalends was already started',
+      'declare was called too late: this Kalends was already started',
     )
     await expect(kalends.start()).rejects.toThrow(ConflictError)
     await kalends.stop()

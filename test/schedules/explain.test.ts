@@ -109,7 +109,7 @@ eachDatabase((under) => {
       '2026-02-03 04:05:00',
       { idle: 'done' },
       [
-        /^It is done: its timer '2026-02-03 04:05:00' does not elapse any more\. Another timer reactivates it\.$/,
+        /^It is done: its timer '2026-02-03 04:05:00' does not elapse again\. A new timer reactivates it\.$/,
         /not run/,
       ],
     ],
@@ -127,7 +127,7 @@ eachDatabase((under) => {
       'hourly',
       { idle: 'retired', declared_by: 'reports' },
       [
-        /^It is retired: no live worker declares it any more in the set 'reports'\. It continues when it is declared again\.$/,
+        /^It is retired: no live worker declares it any longer in the set 'reports'\. It continues when it is declared again\.$/,
         /not run/,
       ],
     ],
@@ -135,7 +135,7 @@ eachDatabase((under) => {
       'after finish',
       'every 5min after finish',
       { idle: 'awaiting-finish' },
-      [/^Its next run is counted from the end of the current one, which has not ended\.$/, /not run/],
+      [/^Its next run counts from the end of the current one, which is unfinished\.$/, /not run/],
     ],
     [
       'due, without a worker',
@@ -247,7 +247,7 @@ eachDatabase((under) => {
       ['work'],
       /^The job the-job has been waiting since .* for a worker with free capacity\.$/,
     ],
-    ['blocked', 'blocked', {}, ['work'], /^The job the-job waits for the end of the previous job\.$/],
+    ['blocked', 'blocked', {}, ['work'], /^The job the-job waits until the previous job finishes\.$/],
   ])('explains an unfinished job: %s [S12]', async (_, state, columns, tasks, expected) => {
     const stage = await opened()
     await schedule(stage, '2099-01-05 08:00', { nextrun: '2099-01-05 08:00:00.000' })
@@ -299,20 +299,20 @@ eachDatabase((under) => {
       'skipped',
       '2026-01-01 10:00:00.000',
       { reason: 'overlap', missed: 1 },
-      /^It did not run for Thu 2026-01-01 10:00:00 \+00:00 \(UTC\): the previous run had not ended \(overlap = 'skip'\)\.$/,
+      /^It did not run for Thu 2026-01-01 10:00:00 \+00:00 \(UTC\): the previous run had not finished \(overlap = 'skip'\)\.$/,
     ],
     // A row of skips stands at the newest of its slots.
     [
       'skipped',
       '2026-01-01 12:00:00.000',
       { reason: 'overlap', missed: 5 },
-      /had not ended \(overlap = 'skip'\)\. This holds for 5 slots in a row, up to Thu 2026-01-01 12:00:00 \+00:00 \(UTC\)\.$/,
+      /had not finished \(overlap = 'skip'\)\. This applies to 5 consecutive slots, up to Thu 2026-01-01 12:00:00 \+00:00 \(UTC\)\.$/,
     ],
     [
       'skipped',
       '2026-01-01 11:00:00.000',
       { reason: 'missed', missed: 2 },
-      /later slots came before a scheduler submitted it, or it was late, and catch_up limits how many of them run \(1\)\. This holds for 2 slots/,
+      /later slots came before a scheduler submitted it, or it was late, and catch_up limits how many of them run \(1\)\. This applies to 2 consecutive slots/,
     ],
     [
       'skipped',
@@ -330,7 +330,7 @@ eachDatabase((under) => {
       'success',
       '2026-01-01 13:00:00.000',
       { missed: 3 },
-      /^It did not run for Thu 2026-01-01 10:00:00 .*: no scheduler was running then\. The job the-job for Thu 2026-01-01 13:00:00 \+00:00 \(UTC\) stands for all 3 that were missed\.$/,
+      /^It did not run for Thu 2026-01-01 10:00:00 .*: no scheduler was running then\. The job the-job for Thu 2026-01-01 13:00:00 \+00:00 \(UTC\) stands for all 3 missed slots\.$/,
     ],
     // A skip that counts fewer slots than lie between says nothing of this one.
     [
@@ -367,9 +367,9 @@ eachDatabase((under) => {
       'Its timer does not elapse at Thu 2026-01-01 10:17:00 +00:00 (UTC); the next time after that is Thu 2026-01-01 11:00:00 +00:00 (UTC).',
     )
     expect(await first('2026-01-01T04:00:00Z')).toBe(
-      'It did not run at Thu 2026-01-01 04:00:00 +00:00 (UTC): it was only created at Thu 2026-01-01 05:30:00 +00:00 (UTC).',
+      'It did not run at Thu 2026-01-01 04:00:00 +00:00 (UTC): it was created later, at Thu 2026-01-01 05:30:00 +00:00 (UTC).',
     )
-    expect(await first('2099-01-01T04:00:00Z')).toBe('Thu 2099-01-01 04:00:00 +00:00 (UTC) is still to come.')
+    expect(await first('2099-01-01T04:00:00Z')).toBe('Thu 2099-01-01 04:00:00 +00:00 (UTC) is in the future.')
     expect(await first('2026-01-01T10:00:00Z')).toBe(
       'Thu 2026-01-01 10:00:00 +00:00 (UTC) is due, but has not been submitted yet.',
     )
@@ -389,7 +389,7 @@ eachDatabase((under) => {
     })
     expect((await stage.reasons('2026-01-01T10:00:10Z'))[0]).toContain('the-job succeeded')
     for (const second of [11, 15, 20])
-      expect((await stage.reasons(`2026-01-01T10:00:${second}Z`))[0]).toContain('10 slots in a row')
+      expect((await stage.reasons(`2026-01-01T10:00:${second}Z`))[0]).toContain('10 consecutive slots')
     expect((await stage.reasons('2026-01-01T10:00:09Z'))[0]).toContain('Nothing is recorded')
     expect((await stage.reasons('2026-01-01T10:00:21Z'))[0]).toContain('Nothing is recorded')
   })

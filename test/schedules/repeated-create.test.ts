@@ -62,7 +62,7 @@ test('ifExists needs an id, and one of its values', async () => {
   const { schedules } = await opened()
   const { id: _, ...unnamed } = daily
   await expect(schedules.create({ ...unnamed, ifExists: 'same' })).rejects.toThrow(
-    'ifExists: an id is needed to find the same schedule again',
+    'ifExists: requires an id, to find the same schedule again',
   )
   // @ts-expect-error what plain JavaScript may pass
   await expect(schedules.create({ ...daily, ifExists: 'skip' })).rejects.toThrow(InvalidInputError)

@@ -369,7 +369,7 @@ eachDatabase((under) => {
     const refused = kalends.schedules.runNow('a')
     await expect(refused).rejects.toThrow(ConflictError)
     await expect(refused).rejects.toThrow(
-      `The schedule 'a' cannot run now: the job ${id} of this schedule is waiting; wait for its end or cancel it`,
+      `The schedule 'a' cannot run now: the job ${id} of this schedule is waiting; wait until it finishes, or cancel it`,
     )
     const started = signal(kalends, 'started')
     await kalends.start()

@@ -81,7 +81,7 @@ eachDatabase((under) => {
       await kalends.scope({ submitter: 'anna', tasks: [granted] }).jobs.submit(work)
     for (const tasks of JSON.parse('[[null], [5], [{}], [{"name": 5}], [""], "work", {}]'))
       expect(() => kalends.scope({ submitter: 'anna', tasks })).toThrow(
-        /^tasks: a (list of tasks|name of 1 to 254)/,
+        /^tasks: must be a (list of tasks|name of 1 to 254)/,
       )
   })
 

@@ -74,7 +74,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     await using kalends = await Kalends.open('sqlite::memory:')
     const create = kalends.schedules.create({ task: plain, timer: 'daily', maxRuns: 0 })
     await expect(create).rejects.toThrow(
-      /^maxRuns: a whole number from 1 to \d+ is needed, or null: no limit, not 0$/,
+      /^maxRuns: must be an integer between 1 and \d+, or null \(no limit\), got 0$/,
     )
   })
 
@@ -116,7 +116,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     ]) {
       const promise = call()
       await expect(promise).rejects.toMatchObject({ field: 'args', code: 'KALENDS_INVALID_INPUT' })
-      await expect(promise).rejects.toThrow(/args: not what the task 'cleanup' takes: days: /)
+      await expect(promise).rejects.toThrow(/args: does not match the args of the task 'cleanup': days: /)
     }
   })
 

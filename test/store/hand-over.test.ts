@@ -602,7 +602,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'a')).toMatchObject({
         state: 'failed',
         reason: 'unreported',
-        error: "The queue 'q' did not report the end of this job within 1 hour of the hand-over",
+        error: "The queue 'q' did not report the outcome of this job within 1 hour of the hand-over",
       })
       expect(await under.store.scheduling.sweep(WORKER, LEASE_MS, 'left by workers')).toMatchObject({
         orphans: false,

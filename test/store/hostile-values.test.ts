@@ -70,7 +70,7 @@ eachDatabase((under) => {
     for (const [place, act] of Object.entries(places)) {
       for (const value of WRONG) {
         const told = await refusal(`${place}: ${String(value)}`, () => act(number(value)))
-        expect(told, place).toMatch(/RangeError: SQL takes a whole number/)
+        expect(told, place).toMatch(/RangeError: SQL takes an integer/)
         expect(told, place).not.toMatch(/UNION|DROP|extractvalue|OR '?1/)
       }
     }
@@ -79,7 +79,7 @@ eachDatabase((under) => {
       const told = await refusal(`lease: ${String(value)}`, () =>
         store.scheduling.clearStaleMarks('w/1', number(value)),
       )
-      expect(told).toMatch(/RangeError: SQL takes a whole number/)
+      expect(told).toMatch(/RangeError: SQL takes an integer/)
     }
     expect(await database.query("SELECT state FROM job WHERE id = 'j'")).toEqual([{ state: 'waiting' }])
     await store.close()

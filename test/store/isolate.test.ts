@@ -130,7 +130,7 @@ describe('rows that are refused', () => {
       tries.length = 0
       const writing = outcome(of, rows, write)
       await expect(writing).rejects.toThrow(
-        `The database refused all ${tried} rows that were tried, of 300; all will be retried: CHECK`,
+        `The database rejected all ${tried} rows that were tried, of 300; all will be retried: CHECK`,
       )
       await expect(writing).rejects.toMatchObject({
         name: 'AllRefusedError',
@@ -150,7 +150,7 @@ describe('rows that are refused', () => {
     const others = batch('other')
     expect((await outcome(of, others, write)).refused).toEqual(ids(others))
     vi.advanceTimersByTime(60_000)
-    await expect(outcome(of, batch('later'), write)).rejects.toThrow('refused all 3 rows')
+    await expect(outcome(of, batch('later'), write)).rejects.toThrow('rejected all 3 rows')
   })
 
   it('stop nothing that is written after them', async () => {

@@ -190,7 +190,7 @@ onEachStore((under) => {
     const { refused, onRefused } = collecting()
     const few = async (statement: string, work: () => Promise<unknown>) => {
       clear()
-      await expect(work()).rejects.toThrow(/refused all 3 rows/)
+      await expect(work()).rejects.toThrow(/rejected all 3 rows/)
       expect(count(statement)).toBeLessThanOrEqual(A_FEW)
       expect(refused).toEqual([])
     }

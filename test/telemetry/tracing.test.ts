@@ -160,7 +160,7 @@ eachDatabase((under) => {
       },
       /after/,
     ],
-    ['calls nothing', async () => 'nothing', /has not called the function/],
+    ['calls nothing', async () => 'nothing', /did not call the function/],
   ])('a `middleware` that %s fails the attempt', async (_, middleware, text) => {
     const { open } = await scene(under)
     const kalends = await open({ middleware })

@@ -180,7 +180,7 @@ test('work that is due without end is reported', async () => {
     rounds += 1
     return { acted: true, next: null }
   })
-  await expect(endless.drain()).rejects.toThrow('Something is due at 2026-01-01T00:00:00.000Z without end')
+  await expect(endless.drain()).rejects.toThrow('Work is due at 2026-01-01T00:00:00.000Z endlessly')
   expect(rounds).toBeGreaterThan(1000)
 })
 

@@ -115,9 +115,11 @@ describe('the result for an invalid timer', () => {
   test('but an invalid option throws', () => {
     expect(() => checkTimer('daily', { zone: 'Nowhere' })).toThrow(InvalidInputError)
     for (const limit of [-1, 1.5, 1001, Number.NaN])
-      expect(() => checkTimer('daily', { limit })).toThrow('limit: a whole number from 0 to 1000')
-    expect(() => checkTimer('daily', { after: new Date(Number.NaN) })).toThrow('after: a valid Date')
-    expect(() => checkTimer('daily', { anchor: new Date(Number.NaN) })).toThrow('anchor: a valid Date')
+      expect(() => checkTimer('daily', { limit })).toThrow('limit: must be an integer between 0 and 1000')
+    expect(() => checkTimer('daily', { after: new Date(Number.NaN) })).toThrow('after: must be a valid Date')
+    expect(() => checkTimer('daily', { anchor: new Date(Number.NaN) })).toThrow(
+      'anchor: must be a valid Date',
+    )
   })
 })
 

@@ -454,7 +454,7 @@ describe('on SQLite', () => {
     await page.getByLabel('Why did it not run at').fill('2026-01-07T04:00')
     await page.getByText('Its timer does not elapse at Wed 2026-01-07 04:00:00 +01:00').waitFor()
     await page.getByLabel('Why did it not run at').fill('2026-01-07T03:00')
-    await page.getByText('it was only created at').waitFor()
+    await page.getByText('it was created later, at').waitFor()
   })
 
   it.skipIf(under === undefined)(

@@ -112,7 +112,7 @@ describe('it is not ok, and says why:', () => {
 
 describe('it is ok, and warns: [L68]', () => {
   test.each<[HealthNote['code'], Partial<Vitals>, RegExp]>([
-    ['lease-lost', { sinceLeaseLostMs: 1000 }, /took it for dead.* it continues as w\/1/],
+    ['lease-lost', { sinceLeaseLostMs: 1000 }, /considered it dead.* it continues as w\/1/],
     [
       'stall',
       { stall: { ms: 7500, until: ago(1000), agoMs: 1000 } },
@@ -120,16 +120,20 @@ describe('it is ok, and warns: [L68]', () => {
     ],
     ['clock', { clock: { aheadMs: 90_000, roundTripMs: 4 } }, /1 min 30 s ahead of the database's clock/],
     ['clock', { clock: { aheadMs: -2100, roundTripMs: 4 } }, /2\.1 s behind the database's clock/],
-    ['unwritten', { unwritten: 3, loops: [{ ...busy(6000), name: 'settler' }] }, /the ends of 3 runs wait/],
+    [
+      'unwritten',
+      { unwritten: 3, loops: [{ ...busy(6000), name: 'settler' }] },
+      /the outcomes of 3 runs wait/,
+    ],
     [
       'locked-ends',
       { unwritten: 2, locked: 2, lockedMs: 7000 },
-      /the ends of 2 runs wait, the first for 7 s, .* end that transaction$/,
+      /the outcomes of 2 runs wait, the first for 7 s, .* end that transaction$/,
     ],
     [
       'locked-ends',
       { unwritten: 200, locked: 200, lockedMs: 10, isLimitReached: true },
-      /the ends of 200 runs wait.* each further one counts against capacity/,
+      /the outcomes of 200 runs wait.* each further outcome counts against capacity/,
     ],
     [
       'slot-in-the-future',
@@ -137,11 +141,11 @@ describe('it is ok, and warns: [L68]', () => {
       /^the schedule a has a slot that its timer does not explain.* pause and resume, or set nextrun = NULL/,
     ],
     ['slot-in-the-future', { slotsInFuture: ['a', 'b', 'c'] }, /^the schedule a and 2 more have slots/],
-    ['rejected-ends', { rejected: 1 }, /the database rejects the end of 1 run, whose jobs stay running/],
+    ['rejected-ends', { rejected: 1 }, /the database rejects the outcome of 1 run, whose jobs stay running/],
     [
       'unwritten-log',
       { log: { lines: 1, progress: 0, ms: 7000, dropped: 0 } },
-      /\(1 log line\) has waited 7 s in memory, .* end that transaction$/,
+      /\(1 log line\) have waited in memory for 7 s, .* end that transaction$/,
     ],
     [
       'unwritten-log',
@@ -158,7 +162,7 @@ describe('it is ok, and warns: [L68]', () => {
           })),
         ],
       },
-      /\(500 log lines, the progress of 2 jobs\) has waited 1 h .*; 30 further lines were dropped, because too many wait$/,
+      /\(500 log lines, the progress of 2 jobs\) have waited in memory for 1 h.*; 30 further lines were dropped, because too many wait$/,
     ],
     ['set-aside', { leftOut: 1 }, /1 schedule or job is skipped .* the log names it/],
     ['set-aside', { leftOut: 2 }, /2 schedules or jobs are skipped .* the log names them/],
@@ -177,7 +181,7 @@ describe('it is ok, and warns: [L68]', () => {
       { lockedWorkers: ['w/2'] },
       /the worker w\/2 has sent no heartbeat .* another transaction has locked its row/,
     ],
-    ['handlers-left', { abandonedHandlers: ['mail'] }, /a handler of 'mail' did not end .* and continues/],
+    ['handlers-left', { abandonedHandlers: ['mail'] }, /a handler of 'mail' did not finish .* and continues/],
     ['handlers-left', { abandonedHandlers: ['mail', 'mail'] }, /2 handlers of 'mail' .* continue/],
   ])('%s %#', (code, changes, text) => {
     const health = judge({ ...well, ...changes })

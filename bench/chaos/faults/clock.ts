@@ -11,7 +11,7 @@ import type { TargetClock } from '../targets/clock.ts'
 
 const HOUR_MS = 3_600_000
 /** Of one run, for good: each brings an hour of missed slots with it. */
-const MOST_HOURS_FORTH = 1
+const MAX_HOURS_FORTH = 1
 
 export function clockFaults(clock: TargetClock): Fault[] {
   let hoursForth = 0
@@ -26,7 +26,7 @@ export function clockFaults(clock: TargetClock): Fault[] {
       lastsMs: 5500,
       scope: 'whole',
       async run(ground, random) {
-        if (hoursForth >= MOST_HOURS_FORTH) return await hoursBack.run(ground, random)
+        if (hoursForth >= MAX_HOURS_FORTH) return await hoursBack.run(ground, random)
         hoursForth += 1
         const byMs = HOUR_MS + random.int(0, 999)
         clock.move(ground, byMs)

@@ -4,7 +4,7 @@ import mysql from 'mysql2/promise'
 import type { ServerProcess } from '../faults/server.ts'
 
 /** More than an emptied table has room for in the pages that it keeps. */
-const MOST_ROWS = 300
+const MAX_ROWS = 300
 /** In the row itself: what is undone then needs no more of the disk, for the lack of which MariaDB would end. */
 const ROW_BYTES = 6000
 const REFUSED_WITHIN_MS = 3000
@@ -19,7 +19,7 @@ export async function writeMuch(url: string): Promise<string | null> {
   try {
     connection = await mysql.createConnection({ uri: url, connectTimeout: REFUSED_WITHIN_MS })
     connection.on('error', () => {})
-    for (let row = 0; row < MOST_ROWS; row += 1) {
+    for (let row = 0; row < MAX_ROWS; row += 1) {
       await connection.query({
         sql: 'INSERT INTO probe (content) VALUES (?)',
         values: [Buffer.alloc(ROW_BYTES)],

@@ -75,13 +75,13 @@ async function emptyLog(other: SqliteProcess): Promise<void> {
   await other.rows('PRAGMA wal_checkpoint(TRUNCATE)')
 }
 
-const MOST_MB = 32
+const MAX_MB = 32
 
 /** More than is kept in memory, and never committed. @returns the refusal; null: all was written */
 async function writeMuch(other: SqliteProcess): Promise<string | null> {
   await other.rows('BEGIN IMMEDIATE')
   try {
-    for (let megabyte = 0; megabyte < MOST_MB; megabyte += 1) {
+    for (let megabyte = 0; megabyte < MAX_MB; megabyte += 1) {
       await other.rows(
         "INSERT INTO job (id, task, args) VALUES (?, 'probe', json_quote(hex(zeroblob(524288))))",
         [`probe-${megabyte}`],

@@ -26,14 +26,14 @@ interface Outcome extends Named {
   readonly result: Result
 }
 
-/** A schedule whose entry is gone. */
+/** A schedule whose entry no longer exists. */
 interface Stale {
   readonly id: string
   readonly result: 'stale' | 'removed'
 }
 
 /**
- * @param isRead  whether the candidates contain all entries that the schedule with this id can come from
+ * @param isRead  whether the candidates contain all entries that may be the source of the schedule with this id
  * @throws QuietFailure if any of them was refused
  */
 export async function importAll(
@@ -44,7 +44,7 @@ export async function importAll(
   if (candidates.length === 0) throw new UsageError('it contains nothing to import')
   if (flags.dryRun === true && flags.prune === true)
     throw new UsageError(
-      '--dry-run reads no database, so it cannot show what --prune removes: use one of them',
+      '--dry-run reads no database, so it cannot show what --prune removes: use only one of them',
     )
   const { outcomes, stale } =
     flags.dryRun === true
@@ -80,8 +80,8 @@ export async function importAll(
 }
 
 const STALE = {
-  stale: 'its entry is gone, but it still runs: remove it with --prune',
-  removed: 'its entry is gone',
+  stale: 'its entry no longer exists, but it still runs: remove it with --prune',
+  removed: 'its entry no longer exists',
 } as const satisfies Record<Stale['result'], string>
 
 async function writeAll(
@@ -103,13 +103,13 @@ async function writeAll(
   return { outcomes, stale: stale.map((id) => ({ id, result: prune === true ? 'removed' : 'stale' })) }
 }
 
-/** The schedules of commands whose ids start with a prefix; code declares others. */
+/** The schedules of commands whose ids start with a prefix, except those that code declares. */
 async function commandsOf({ schedules }: Kalends, prefix: string): Promise<Existing[]> {
   const found: Existing[] = []
   let after: string | null = prefix
   while (after !== null) {
     const { items, next }: ListPage<Listed<Schedule>> = await schedules.list({ task: COMMAND_TASK, after })
-    // A list leaves large args out.
+    // A list omits large args.
     for (const { id, declaredBy, timer } of items.filter((one) => one.id.startsWith(prefix)))
       if (declaredBy === null) found.push({ id, timer, args: (await schedules.get(id))?.args ?? null })
     after = items.at(-1)?.id.startsWith(prefix) === false ? null : next

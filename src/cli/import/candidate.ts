@@ -4,12 +4,12 @@ import type { Overlap } from '../../index.ts'
 import { isInvalidTimer } from '../../timer/error.ts'
 import type { CommandArgs } from '../command-task.ts'
 
-/** One imported entry: as a schedule, or why it is none. */
+/** One imported entry: a schedule, or why it cannot become one. */
 export interface Candidate extends Entry {
   readonly schedule: CandidateSchedule | null
   /** Whether there is no schedule because the old scheduler does not run it either. */
   readonly isLeftOut: boolean
-  /** What cannot be carried over; without a schedule: why there is none. */
+  /** What cannot be carried over, or why there is no schedule. */
   readonly notes: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export interface CandidateSchedule {
   readonly timeout: string
 }
 
-/** Neither cron nor systemd stops a long run, but a run that hangs must end eventually. */
+/** Neither cron nor systemd stops a long run, but a stuck run must end eventually. */
 export const LONGEST_RUN = '24h'
 
 /** Why an entry cannot become a schedule. */
@@ -55,7 +55,7 @@ export interface Reading {
   readonly notes: readonly string[]
 }
 
-/** @param read  if it throws a syntax error, that becomes the note of a candidate without a schedule */
+/** @param read  if it throws a syntax error, the error becomes the note of a candidate without a schedule */
 export function candidates(entry: Entry, read: () => readonly Reading[]): Candidate[] {
   try {
     return read().map((one) => ({ ...entry, isLeftOut: false, ...one }))
@@ -68,7 +68,7 @@ export function candidates(entry: Entry, read: () => readonly Reading[]): Candid
 
 const characters = new Intl.Segmenter()
 
-/** The beginning of a text that is too long for a summary, up to the end of a character. */
+/** The beginning of a text that is too long for a summary, without cutting a character. */
 export function summaryOf(text: string): string {
   if (text.length <= 1000) return text
   let summary = ''

@@ -6,7 +6,7 @@ import { UsageError } from '../failure.ts'
 import { type Candidate, candidates, LONGEST_RUN, Refusal, summaryOf } from './candidate.ts'
 
 export interface CrontabOptions {
-  /** Whether lines name a user, as in /etc/crontab and /etc/cron.d; undefined: whether all of them seem to. */
+  /** Whether lines name a user, as in /etc/crontab and /etc/cron.d; undefined means to detect it. */
   readonly system: boolean | undefined
   /** The zone that the daemon follows; a CRON_TZ line changes it for the lines after it. */
   readonly zone: string
@@ -29,10 +29,10 @@ interface Line {
   readonly source: string
   readonly original: string
   readonly comment: string | null
-  /** The variables that the lines above it have set. */
+  /** The variables that the lines above it set. */
   readonly env: ReadonlyMap<string, string>
   readonly time: string
-  /** With the user, if lines name one; empty if the line is incomplete. */
+  /** Includes the user, if lines name one; empty if the line is incomplete. */
   readonly rest: string
 }
 
@@ -76,7 +76,7 @@ function namesUsers(lines: readonly Line[], wanted: boolean | undefined): boolea
     throw new UsageError(
       `${wrong.source}: '${firstWord(wrong.rest)}' is not the name of a user, but ${
         wanted === true
-          ? 'with --system, each line names one: leave --system out'
+          ? 'with --system, each line must name one: leave --system out'
           : `${root?.source} names root: add the user, or choose --no-system`
       }`,
     )
@@ -89,7 +89,7 @@ function isUser(name: string): boolean {
   try {
     return USER_NAME.test(name) && findUser(name) !== null
   } catch {
-    // Without getent, no user is known.
+    // Without getent, all users are unknown.
     return false
   }
 }
@@ -104,7 +104,7 @@ function candidatesOf({ source, original, comment, env, time, rest }: Line, hasU
   return candidates({ source, original, name: nameOf(text === undefined ? original : command) }, () => {
     if (text === undefined)
       throw new Refusal(
-        `${original.startsWith('@') ? 'a time' : 'five fields'}${hasUsers ? ', a user' : ''} and a command are needed`,
+        `must have ${original.startsWith('@') ? 'a time' : 'five fields'}${hasUsers ? ', a user' : ''} and a command`,
       )
     if (time === '@reboot')
       throw new Refusal('@reboot is not a time: start it with the machine, as a service')
@@ -118,7 +118,7 @@ function candidatesOf({ source, original, comment, env, time, rest }: Line, hasU
           args: argsOf(command, stdin, env, user),
           summary: summaryOf(comment ?? original),
           jitter: delay === undefined ? 0 : timeSpan(`${delay}min`),
-          // cron does not make up missed runs, and does not check whether the last run has ended.
+          // cron does not make up missed runs, and does not check whether the last run has finished.
           catchUp: 0,
           overlap: 'allow',
           timeout: LONGEST_RUN,
@@ -132,7 +132,7 @@ function candidatesOf({ source, original, comment, env, time, rest }: Line, hasU
 /** The highest value of each field after a number and a step; 7 would be Sunday a second time. */
 const HIGHEST = [59, 23, 31, 12, 6]
 
-/** With a range instead of a number with a step, which daemons reject. */
+/** Replaces a number with a step, which daemons reject, by a range. */
 function withRanges(time: string, notes: string[]): string {
   const fields = time.split(/\s+/)
   const ranges = fields.map((field, index) => {
@@ -174,9 +174,11 @@ function notesOf(env: ReadonlyMap<string, string>): string[] {
   if (mail !== undefined && mail !== '')
     notes.push(`MAILTO=${mail}: no mail is sent; output goes to the log of the job`)
   if (env.has('TZ'))
-    notes.push('TZ sets the zone of the command only, as under cron; CRON_TZ or --zone that of the timer')
+    notes.push(
+      'TZ sets only the zone of the command, as under cron; CRON_TZ or --zone sets that of the timer',
+    )
   if (env.has('RANDOM_DELAY'))
-    notes.push('RANDOM_DELAY: the delay is a stable part of it, not random for each run')
+    notes.push('RANDOM_DELAY: the delay is a fixed part of it, not random for each run')
   return notes
 }
 

@@ -23,7 +23,7 @@ line. Output goes to the log of the job instead of mail. As under cron, missed r
 overlap.`
 
 const AGAIN_HELP = `
-Importing again updates the schedules whose ids start with the prefix: it finds them by their content, and changes what
+Importing again updates the schedules whose ids start with the prefix: it finds them by their content, and updates what
 has changed. It names schedules whose entries are gone; --prune removes them. Use another --id-prefix for each source.`
 
 const SYSTEMD_HELP = `
@@ -38,7 +38,7 @@ Units of users run as the owner of the file or as --user; import them separately
 
 export default function importCommand(): AnyCommand {
   return new Command('import')
-    .description('Creates schedules from what the schedulers of a machine run.')
+    .description('Creates schedules from the entries of the schedulers of a machine.')
     .addHelpText(
       'after',
       examples(
@@ -55,11 +55,11 @@ function sourceCommand(name: string, idPrefix: string) {
   const command = new Command(name)
     .option('--zone <zone>', 'the time zone of the machine: an IANA name', 'local')
     .option('--id-prefix <text>', 'before the ids of the schedules', idPrefix)
-    .option('--iterations <n>', 'how many elapses to show of each', wholeNumber(0, 999_999), 3)
+    .option('--iterations <n>', 'how many elapses of each to show', wholeNumber(0, 999_999), 3)
     .option('--paused', 'create new schedules paused')
     .option('--dry-run', 'only show the schedules; needs no database')
-    .option('--prune', 'remove schedules whose entries are gone')
-    .option('--json', 'print one JSON object a line')
+    .option('--prune', 'remove schedules whose entries no longer exist')
+    .option('--json', 'print one JSON object per line')
   return withDatabaseOptions(command)
 }
 
@@ -74,7 +74,7 @@ function crontabCommand(): AnyCommand {
       '--system',
       'lines name a user, as in /etc/crontab and /etc/cron.d (default: if all of them seem to)',
     )
-    .option('--no-system', 'lines name no user')
+    .option('--no-system', 'lines do not name a user')
     .addHelpText('after', CRONTAB_HELP)
     .addHelpText('after', AGAIN_HELP)
     .addHelpText(
@@ -102,7 +102,7 @@ function systemdCommand(): AnyCommand {
     )
     .argument('[folder...]', 'with units; default: those of the system')
     .option('--only <name...>', 'only these timers')
-    .option('--all', 'also timers that are not enabled, and what masks hide')
+    .option('--all', 'include timers that are not enabled, and what masks hide')
     .option('--user <name>', 'who runs units of users (default: the owner of the file)')
     .addHelpText('after', SYSTEMD_HELP)
     .addHelpText('after', AGAIN_HELP)
@@ -122,7 +122,8 @@ function systemdCommand(): AnyCommand {
         const units = unitsIn(folders, flags.all === true)
         const missing = only?.find((name) => units.find(name) === null)
         const where = named.length === 0 ? 'the folders of the system' : named.join(', ')
-        if (missing !== undefined) throw new CommandError(`there is no ${missing} in ${where}`, EXIT.notFound)
+        if (missing !== undefined)
+          throw new CommandError(`${missing} does not exist in ${where}`, EXIT.notFound)
         const options = { zone, all: flags.all === true, user: userNamed(flags.user) }
         return (only ?? units.timers()).flatMap((name) => readTimerUnit(name, units, options))
       })
@@ -134,7 +135,7 @@ function systemdCommand(): AnyCommand {
 function userNamed(name: string | undefined): CommandUser | null {
   const user = name === undefined ? null : findUser(name)
   if (name !== undefined && user === null)
-    throw new UsageError(`option '--user': there is no user '${name}' on this machine`)
+    throw new UsageError(`option '--user': the user '${name}' does not exist on this machine`)
   return user
 }
 

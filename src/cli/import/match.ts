@@ -1,4 +1,4 @@
-/** Finds the schedules that an earlier import has created, so that edits of a file change the right ones. */
+/** Finds the schedules that an earlier import created, so that edits of a file change the right ones. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Candidate, CandidateSchedule } from './candidate.ts'
 
@@ -13,11 +13,11 @@ export interface Existing {
 
 interface Matches {
   readonly named: readonly Named[]
-  /** Ids of schedules whose entries are gone; not those of entries that were refused. */
+  /** Ids of schedules whose entries no longer exist, except those of refused entries. */
   readonly stale: readonly string[]
 }
 
-/** How a schedule can be the same as a candidate of its name: from all of its content to a part of it. */
+/** How a schedule can match a candidate of its name: from its whole content to a part of it. */
 const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boolean)[] = [
   ({ timer, args }, wanted) => timer === wanted.timer && isDeepStrictEqual(args, wanted.args),
   ({ args }, wanted) => isDeepStrictEqual(args, wanted.args),
@@ -28,7 +28,7 @@ const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boole
 ]
 
 /**
- * Gives each candidate the id of its schedule, or a new one.
+ * Assigns each candidate the id of its schedule, or a new one.
  *
  * @param existing  schedules whose ids start with the prefix
  */
@@ -51,7 +51,7 @@ export function matched(
       const { name, schedule } = candidate
       take(candidate, schedule === null ? undefined : freeOf(name).find((one) => isSame(one, schedule)))
     }
-  // The only one of a name, before and now, is the same although its time and its command have changed.
+  // If the name is unique, before and now, it is the same schedule although its time and command changed.
   for (const candidate of waiting()) {
     const [found, ...others] = existing.filter(({ id }) => isNumbered(id, prefix + candidate.name))
     const isOnly = candidates.filter(({ name }) => name === candidate.name).length === 1

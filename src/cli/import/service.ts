@@ -19,7 +19,7 @@ interface Line {
   readonly words: readonly string[]
   /** Whether its exit code always counts as success. */
   readonly mayFail: boolean
-  /** Whether it runs as root, whatever the user of the service is. */
+  /** Whether it runs as root, whatever the service's user. */
   readonly isPrivileged: boolean
 }
 
@@ -45,7 +45,7 @@ const TYPES: ReadonlySet<string> = new Set(
 
 /**
  * @param manager  the user that the service manager runs as
- * @throws Refusal saying why a worker cannot run it
+ * @throws Refusal that explains why a worker cannot run it
  */
 export function serviceCommand(unit: Unit, manager: CommandUser): ServiceCommand {
   const { name, settings } = unit
@@ -55,9 +55,9 @@ export function serviceCommand(unit: Unit, manager: CommandUser): ServiceCommand
   const expand = (text: string) => expanded(text, unit, manager)
   const type = accepted('Type', typeOf).at(-1) ?? 'simple'
   if (!['oneshot', 'simple', 'exec'].includes(type))
-    throw new Refusal(`${name} is of Type=${type}: its commands end before its work does`)
+    throw new Refusal(`${name} has Type=${type}: its commands end before its work does`)
   const env = {
-    // As a user's service manager has it; other commands get it from the worker.
+    // The value of a user's service manager; other commands get it from the worker.
     ...(manager === ROOT ? {} : { HOME: manager.home }),
     ...environmentOf(valuesOf(settings, 'Service', 'Environment').flatMap(wordsOf).map(expand), notes),
   }
@@ -71,7 +71,7 @@ export function serviceCommand(unit: Unit, manager: CommandUser): ServiceCommand
       `${name} runs as a user that systemd creates (DynamicUser=): create one, and name it in User=`,
     )
   if (!USER_NAME.test(user)) throw new Refusal(`${name}: User=${user} is not the name of a user`)
-  // systemd starts commands in the root folder, that of a user in the user's home; the task in the worker's home.
+  // systemd starts commands in the root folder, a user's service manager in the user's home, the task in the worker's.
   const home = manager === ROOT ? null : manager.home
   const cwd = start === undefined ? (home ?? '/') : start === '~' ? home : expand(start)
   // A user's service manager has no other privileges to give.

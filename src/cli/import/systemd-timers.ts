@@ -10,11 +10,11 @@ import { acceptedOf, flag, lastOf, type UnitFile, valuesOf } from './unit-file.t
 import type { Unit, Units } from './unit-folders.ts'
 
 export interface TimerOptions {
-  /** The machine's, for calendar events that name none. */
+  /** The machine's zone, for calendar events without one. */
   readonly zone: string
   /** Whether timers that are not enabled are read as well. */
   readonly all: boolean
-  /** Who runs units of users; null: the owner of the file. */
+  /** Who runs units of users; null means the owner of the file. */
   readonly user: CommandUser | null
 }
 
@@ -47,9 +47,11 @@ export function readTimerUnit(name: string, units: Units, options: TimerOptions)
   return candidates(entry, () => {
     if (!isLoaded)
       throw new LeftOut(unit === null ? 'its file is empty, or a link to nothing' : 'it is masked')
-    if (base.endsWith('@')) throw new LeftOut('it is a template, and runs only as its instances')
+    if (base.endsWith('@')) throw new LeftOut('it is a template, and runs only as instances')
     if (!options.all && !units.isEnabled(name))
-      throw new LeftOut('it is not enabled: no folder such as timers.target.wants links it; --all takes it')
+      throw new LeftOut(
+        'it is not enabled: no folder such as timers.target.wants links it; use --all to include it',
+      )
     return readingsOf(unit, units, options)
   })
 }
@@ -74,7 +76,7 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
         ...notes,
         boot.length === 0
           ? 'it has no time, so systemd does not start it'
-          : `it only has times that count from the start of the machine: ${boot.join(', ')}`,
+          : `it only has times that are relative to the machine's start: ${boot.join(', ')}`,
       ].join('\n'),
     )
   const delay = accepted('RandomizedDelaySec', timeSpan).at(-1) ?? 0
@@ -90,11 +92,11 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
   const has = (key: string) => lastOf(settings, 'Timer', key) !== undefined
   if (has('OnUnitActiveSec'))
     notes.push(
-      'OnUnitActiveSec: the runs are on a fixed grid from its creation, not counted from the last start',
+      'OnUnitActiveSec: the runs follow a fixed grid from its creation, instead of counting from the last start',
     )
   if (delay > 0 && !isFixed)
     notes.push(
-      'RandomizedDelaySec: the delay is a stable part of it, as with FixedRandomDelay=, not random for each run',
+      'RandomizedDelaySec: the delay is a fixed part of it, as with FixedRandomDelay=, not random for each run',
     )
   if (has('AccuracySec')) notes.push('AccuracySec: runs are exact, not grouped')
   const others = [...(settings.get('Timer')?.keys() ?? [])].filter((key) => !KNOWN.has(key))
@@ -126,7 +128,7 @@ function serviceOf(unit: Unit, units: Units, options: TimerOptions): Unit {
   if (!name.endsWith('.service')) throw new Refusal(`it starts ${name}, which is not a service`)
   const service = units.find(name)
   if (service === 'masked') throw new LeftOut(`${name} is masked`)
-  if (service === null) throw new Refusal(`there is no ${name} in these folders`)
+  if (service === null) throw new Refusal(`${name} does not exist in these folders`)
   return service
 }
 
@@ -137,8 +139,8 @@ function managerOf(units: readonly Unit[], { user }: TimerOptions): CommandUser 
   const owner = user ?? (ofUsers.uid === 0 ? null : findUser(String(ofUsers.uid)))
   if (owner === null)
     throw new Refusal(
-      `${ofUsers.name} is for service managers of users, and its file belongs to ${
-        ofUsers.uid === 0 ? 'root' : `${ofUsers.uid}, which is no user of this machine`
+      `${ofUsers.name} is for service managers of users, but its file belongs to ${
+        ofUsers.uid === 0 ? 'root' : `${ofUsers.uid}, which is not a user of this machine`
       }: name the user with --user`,
     )
   return owner

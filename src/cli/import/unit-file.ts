@@ -2,7 +2,7 @@
 import { isInvalidTimer } from '../../timer/error.ts'
 import { Refusal } from './candidate.ts'
 
-/** The values of each key by section, in order; an empty value clears those before it. */
+/** The values of each key by section, in order; an empty value clears the earlier ones. */
 export type UnitFile = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
 
 /** The settings of [Timer] that an empty value of any of them clears. */
@@ -80,7 +80,7 @@ export function acceptedOf<Value>(
 }
 
 export function ignoredNote(key: string, text: string): string {
-  const hint = /(?:^|\s)[#;]/.test(text) ? '; a comment needs a line of its own' : ''
+  const hint = /(?:^|\s)[#;]/.test(text) ? '; a comment needs its own line' : ''
   return `systemd ignores '${key}=${text}', because it cannot read the value${hint}`
 }
 
@@ -100,7 +100,7 @@ export function wordsOf(text: string): string[] {
   while (end < rest.length) {
     pattern.lastIndex = end
     const word = pattern.exec(rest)?.[1]
-    if (word === undefined) throw new Refusal(`the quotes in ${JSON.stringify(text)} do not end`)
+    if (word === undefined) throw new Refusal(`the quotes in ${JSON.stringify(text)} are not closed`)
     words.push(
       word.replaceAll(
         /"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\\(x[\da-f]{2}|.)/gisu,

@@ -22,12 +22,12 @@ export const SYSTEM_FOLDERS: readonly string[] = [
 ]
 
 export interface Unit {
-  /** Not that of an alias, and with the instance. */
+  /** The name with the instance, not that of an alias. */
   readonly name: string
   readonly path: string
-  /** With its drop-ins. */
+  /** The settings with drop-ins. */
   readonly settings: UnitFile
-  /** Of the owner of the file, if a user's service manager runs it; null if the system's does. */
+  /** The uid of the file's owner if a user's service manager runs it, or null if the system's does. */
   readonly uid: number | null
 }
 
@@ -36,14 +36,14 @@ export interface Units {
   readonly timers: () => string[]
   /** Whether something starts it, through a link in a folder such as `timers.target.wants`. */
   readonly isEnabled: (name: string) => boolean
-  /** null if there is none. */
+  /** Null if there is none. */
   readonly find: (name: string) => Unit | 'masked' | null
 }
 
 /**
  * @param folders  the first one that has a file wins
  * @param skipsMasks  whether a masked unit is read from the next folder that has it
- * @throws UsageError if some of the folders are for users, and some are not
+ * @throws UsageError if some of the folders are for users and others are not
  */
 export function unitsIn(folders: readonly string[], skipsMasks: boolean): Units {
   const paths = new Set(folders.map((folder) => realpathSync(folder)))
@@ -76,7 +76,7 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean): Units 
     id,
     ...[...files.keys()].filter((name) => name !== id && idOf(name) === id),
   ]
-  /** Of those with the same name, the one in the first folder counts; then the one of the most specific name. */
+  /** Of those with the same name, the one in the first folder counts, then the one with the most specific name. */
   const dropInsOf = (id: string) => {
     const type = id.slice(id.lastIndexOf('.') + 1)
     const found = new Map<string, string>()
@@ -100,7 +100,7 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean): Units 
     find: (name) => {
       const id = idOf(name)
       for (const path of [id, templateOf(id)].flatMap((one) => files.get(one) ?? [])) {
-        // A link to nothing is no unit.
+        // A dangling link is not a unit.
         if (!existsSync(path) || (isMask(path) && skipsMasks)) continue
         if (isMask(path)) return 'masked'
         const settings = readUnit([path, ...dropInsOf(id)].map((one) => readFileSync(one, 'utf8')))

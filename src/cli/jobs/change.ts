@@ -57,7 +57,7 @@ function changeCommand(command: Command, states: readonly JobState[], change: Ch
   )
 }
 
-/** @throws QuietFailure with the exit code of the first job that was refused, once all were tried */
+/** @throws QuietFailure with the exit code of the first job that was refused, after all were tried */
 async function changeJobs(
   kalends: Kalends,
   ids: readonly string[],
@@ -66,10 +66,10 @@ async function changeJobs(
 ): Promise<void> {
   const filter = conditionsOf(flags)
   const isFiltered = Object.values(filter).some((value) => value !== undefined)
-  if (ids.length > 0 && isFiltered) throw new UsageError('give either ids or a filter, not both')
+  if (ids.length > 0 && isFiltered) throw new UsageError('pass either ids or a filter, not both')
   if (ids.length === 0 && !isFiltered)
     throw new UsageError(
-      'give the ids of jobs, or a filter: --state, --task, --schedule, --group, --submitter',
+      'pass the ids of jobs, or a filter: --state, --task, --schedule, --group, --submitter',
     )
   const which = ids.length > 0 ? { ids } : { filter }
   const { matched } = await change(kalends, which, { dryRun: true })

@@ -85,7 +85,7 @@ function columns(now: number): Column<Job>[] {
   ]
 }
 
-/** @param now  the end of a run that has not ended; null: it has no duration yet */
+/** @param now  the end of the duration of a running job, or null to show no duration */
 export function took(
   { startedAt: started, finishedAt: finished }: Pick<Job, 'startedAt' | 'finishedAt'>,
   now: number | null,

@@ -11,7 +11,7 @@ import { type Column, factsText, tableText } from '../table.ts'
 import { firstLine, when } from '../values.ts'
 import { took } from './list.ts'
 
-/** How often to look for new lines. */
+/** How often to check for new lines. */
 const LOOK_MS = 500
 const STYLES: Readonly<Partial<Record<LogLevel, Style>>> = { debug: 'dim', warn: 'yellow', error: 'red' }
 const FINAL: readonly string[] = ['success', 'failed', 'cancelled', 'skipped'] satisfies Job['state'][]
@@ -35,9 +35,9 @@ export function showCommand(): AnyCommand {
 export function logsCommand(): AnyCommand {
   const command = new Command('logs')
     .summary('print the log of a job')
-    .description('Prints what the attempts of a job have logged, in order.')
+    .description('Prints the log lines of all attempts of a job, in order.')
     .argument('<id>')
-    .option('-f, --follow', 'continue with new lines until the job has ended')
+    .option('-f, --follow', 'continue with new lines until the job ends')
     .addHelpText('after', examples('jobs logs 0193…', 'jobs logs --follow 0193… | grep -i error'))
   return onDatabase(command, async ({ jobs }, id, { follow, json }) => {
     for (let last = 0; ; ) {
@@ -56,7 +56,7 @@ export function logsCommand(): AnyCommand {
   })
 }
 
-/** The facts of a job whose only attempt is running or has succeeded include those of its attempt. */
+/** The facts of a job whose only attempt is running or succeeded include those of its attempt. */
 function attemptsText(attempts: readonly Attempt[]): string {
   const [first, ...others] = attempts
   const isInFacts = first === undefined || first.outcome === null || first.outcome === 'success'

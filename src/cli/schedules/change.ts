@@ -14,7 +14,7 @@ export function pauseCommand(): AnyCommand {
     .summary('pause schedules')
     .description(
       'Pauses schedules: nothing is submitted until you resume them; restarts and deploys do not change that. Running\n' +
-        'jobs go on. To stop something until a given time, use kalends freeze.',
+        'jobs continue. To stop something until a given time, use kalends freeze.',
     )
     .argument('<id...>')
     .addOption(
@@ -78,7 +78,7 @@ export function rmCommand(): AnyCommand {
   const command = new Command('rm')
     .summary('delete schedules')
     .description(
-      'Deletes schedules. Their jobs stay. A schedule that code declares comes back with the next start: pause it, or\n' +
+      'Deletes schedules. Their jobs are kept. A schedule that code declares is created again at the next start: pause it, or\n' +
         'remove it from the code.',
     )
     .argument('<id...>')
@@ -94,7 +94,7 @@ export function rmCommand(): AnyCommand {
       await schedules.delete(id)
       if (typeof declaredBy === 'string')
         say(
-          `'${harmlessText(id)}' is declared by the set '${declaredBy}': it comes back while it is in the code.`,
+          `'${harmlessText(id)}' is declared by the set '${declaredBy}': it is created again while it is in the code.`,
         )
       if (json === true) printJson({ id, deleted: true })
       else print(`${harmlessText(id)}: deleted\n`)
@@ -105,7 +105,7 @@ export function rmCommand(): AnyCommand {
 /**
  * Does the same for several ids; an error of one does not stop the others.
  *
- * @throws QuietFailure with the exit code of the first error, once all were tried
+ * @throws QuietFailure with the exit code of the first error, after all were tried
  */
 async function forEachId(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
   if (ids.length === 1 && ids[0] !== undefined) return work(ids[0])
@@ -126,11 +126,11 @@ export function runCommand(): AnyCommand {
     .summary('run a schedule now')
     .description(
       'Submits a run of a schedule now, also of a paused one; the timer is not affected. Prints the id of the job.\n' +
-        'Fails with 4 while an earlier run has not ended, unless its runs may overlap.',
+        'Exits with 4 while an earlier run is unfinished, unless its runs may overlap.',
     )
     .argument('<id>')
     .option('--args <json>', 'args for this run only', jsonValue)
-    .option('--wait', 'wait for its end; fail if it fails')
+    .option('--wait', 'wait until it finishes; fail if it fails')
     .addHelpText(
       'after',
       examples('schedules run nightly --wait', 'jobs logs --follow $(kalends schedules run nightly)'),

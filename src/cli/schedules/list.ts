@@ -18,7 +18,7 @@ const STYLES: Readonly<Partial<Record<ScheduleStatus, Style>>> = {
   invalid: 'red',
 }
 const HELP = `
-Sorted by the next run. LEFT is the time until it, PASSED the time since the last one; both by the clock of this
+Sorted by the next run. LEFT is the time until it, PASSED the time since the last one, both by the clock of this
 machine. Times are in the time zone of this process; TZ=UTC shows them in UTC.`
 
 export function listCommand(): AnyCommand {

@@ -19,7 +19,7 @@ The words after -- are a command, which runs without a shell on a worker that wa
 \`kalends start --allow-commands\`.`
 
 const EDIT_HELP = `
-Settings that you leave out stay as they are. A new timer is planned from now and never fires because of the edit.
+Omitted settings stay unchanged. A new timer is planned from now and never fires because of the edit.
 'none' clears ${CLEARABLE.join(', ')}.`
 
 function writeCommand(name: string) {
@@ -27,7 +27,7 @@ function writeCommand(name: string) {
     .argument('<id>', `the id of the schedule, 1 to ${NAME_LIMIT} characters`)
     .option('--task <name>', 'the task to run')
     .option('--timer <timer>', helpOf(SETTINGS.timer))
-    .option('--zone <zone>', "written into a timer that names none: an IANA name, or 'local' (default: UTC)")
+    .option('--zone <zone>', "zone of a timer without one: an IANA name, or 'local' (default: UTC)")
     .option('--args <json>', `${helpOf(SETTINGS.args)}: '{"days":30}'`, jsonValue)
   return withSettingFlags(command, NAMES)
 }
@@ -36,7 +36,7 @@ export function addCommand(): AnyCommand {
   const command = writeCommand('add')
     .summary('create a schedule')
     .description('Creates a schedule. Its first run is the next elapse of its timer.')
-    .argument('[command...]', 'after --: a command to run, in place of --task')
+    .argument('[command...]', 'after --: a command to run, instead of --task')
     .option('--paused', 'create it paused')
     .option('--now', 'also run it at once')
     .addHelpText('after', ADD_HELP)
@@ -50,11 +50,11 @@ export function addCommand(): AnyCommand {
     )
   return onDatabase(command, async (kalends, id, argv, flags) => {
     const { task, timer, args, paused, now, json } = flags
-    if (timer === undefined) throw new UsageError("option '--timer' is needed: when to run")
+    if (timer === undefined) throw new UsageError("option '--timer' is required: when to run")
     if ((task === undefined) === (argv.length === 0))
-      throw new UsageError("either option '--task' or a command after -- is needed: what to run")
+      throw new UsageError("either option '--task' or a command after -- is required: what to run")
     if (argv.length > 0 && args !== undefined)
-      throw new UsageError("option '--args' goes with --task; write the arguments of a command after --")
+      throw new UsageError("option '--args' requires --task; write the arguments of a command after --")
     const settings = await settingsOf(flags, false)
     const schedule = await kalends.schedules.create({
       ...settings,
@@ -87,7 +87,7 @@ export function editCommand(): AnyCommand {
     const schedule = await kalends.schedules.update(id, changes)
     if (schedule.declaredBy !== null)
       say(
-        `'${id}' is declared by the set '${schedule.declaredBy}': the next start of its code reverts the change. Change the code, too.`,
+        `'${id}' is declared by the set '${schedule.declaredBy}': the next start of its code reverts the change. Change the code as well.`,
       )
     await showSchedule(kalends, schedule, flags.json)
   })
@@ -103,7 +103,7 @@ interface WriteFlags extends SettingFlags {
 /** The given settings, in the form that the library takes. @param clears  see `givenSettings` */
 async function settingsOf(flags: WriteFlags, clears: boolean): Promise<ScheduleChanges> {
   const { task, zone, timer, args } = flags
-  if (zone !== undefined && timer === undefined) throw new UsageError("option '--zone' goes with --timer")
+  if (zone !== undefined && timer === undefined) throw new UsageError("option '--zone' requires --timer")
   return {
     ...(await givenSettings(flags, NAMES, clears)),
     ...(task !== undefined && { task }),

@@ -1,11 +1,11 @@
-/** A pool of the application: only its configuration is used, to open connections of our own. */
+/** A pool of the application: only its configuration is used, to open our own connections. */
 import mysql from 'mysql2/promise'
 import { InvalidInputError } from '../../errors.ts'
 import type { MysqlTarget } from '../database.ts'
 
 export type CreatePool = (options: mysql.PoolOptions) => mysql.Pool
 
-/** How to reach the server and sign in. Everything else, such as type casts, is as for connections to a URL. */
+/** How to reach the server and sign in. Everything else, such as type casts, is the same as for a URL. */
 const FIELDS = [
   'host',
   'port',
@@ -30,8 +30,8 @@ const FIELDS = [
 ] as const
 
 /**
- * Creates pools that connect to the same server, and as the same user, as a pool of the application. Each new connection
- * reads that pool's configuration again, because the application may replace a password that expires.
+ * Creates pools that connect to the same server, and as the same user, as a pool of the application. Each new
+ * connection reads that pool's configuration again, because the application may replace a password that expires.
  *
  * @throws InvalidInputError when it is not a pool, or when no further connection can be opened like its own
  */
@@ -39,11 +39,11 @@ export function createPoolLike(target: MysqlTarget): CreatePool {
   const pool = callbackPoolIn(target)
   if (pool === null)
     throw refused(
-      'a URL, a pool of mysql2, or a drizzle database on one is needed, not a connection or a pool cluster',
+      'must be a URL, a pool of mysql2, or a drizzle database on one, not a connection or a pool cluster',
     )
   const { database, stream } = settingsOf(pool)
   if (typeof database !== 'string' || database === '')
-    throw refused('the pool names no database: set `database` in its options, or pass a URL')
+    throw refused('the pool does not name a database: set `database` in its options, or pass a URL')
   if (typeof stream === 'object' && stream !== null)
     throw refused(
       'the `stream` of the pool is a single stream, which serves only one connection: make it a function that returns a new one, or pass a URL',
@@ -62,7 +62,7 @@ export function createPoolLike(target: MysqlTarget): CreatePool {
   }
 }
 
-/** With the driver's promises, a pool contains the actual pool. */
+/** A pool with promises wraps the actual pool. */
 function callbackPoolIn(target: MysqlTarget | null): object | null {
   const given: object = (target !== null && '$client' in target ? target.$client : target) ?? {}
   const pool: unknown = 'pool' in given ? given.pool : given
@@ -76,7 +76,7 @@ function callbackPoolIn(target: MysqlTarget | null): object | null {
 
 function settingsOf(pool: object): Partial<Record<(typeof FIELDS)[number], unknown>> {
   const config = connectionConfig(pool) ?? {}
-  // Versions of the driver do not all have the same.
+  // Not all versions of the driver have the same fields.
   return Object.fromEntries(
     FIELDS.filter((field) => field in config).map((field) => [field, Reflect.get(config, field)]),
   )

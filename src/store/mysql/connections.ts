@@ -14,13 +14,13 @@ export interface Host {
 }
 
 export interface ConnectionsOptions {
-  /** The most connections to one host. */
+  /** Maximum number of connections to one host. */
   readonly connections: number
   /** Statements that set up each new session. */
   readonly setup: readonly string[]
   /** If a new connection cannot be used within this time, its host fails, and the next one is tried. */
   readonly timeoutMs: number
-  /** The replication group that every host must belong to; null: whichever group the host reports. */
+  /** The replication group that every host must belong to; null means whichever group the host reports. */
   readonly group: string | null
   /** Records the server of each new connection. */
   readonly seen: SeenServers
@@ -39,13 +39,13 @@ const UPTIME_SLACK_MS = 2000
 
 /** The servers that connections have reached. Behind a proxy, the host does not show which server it is. */
 export class SeenServers {
-  /** How many new connections reached a different server than the previous connection, or a restarted one. */
+  /** How many new connections reached a different server than the previous one, or a restarted server. */
   changes = 0
   #last: { readonly name: string; readonly startedMs: number | null } | null = null
 
   /**
    * @param name  identifies the server
-   * @param startedMs  when the server started, by performance.now(); null: unknown
+   * @param startedMs  when the server started, by performance.now(), or null if unknown
    */
   add(name: string, startedMs: number | null): void {
     const last = this.#last
@@ -64,9 +64,9 @@ interface Place {
 }
 
 /**
- * Connects to the first host that works, and stays there while it works. Moves on when the host refuses connections, is
- * silent, is read-only (a replica or a former primary), or has lost its cluster. A server outside its replication group
- * can still be writable, so members are checked before each use.
+ * Connects to the first host that works, and stays there while it works. Moves on when the host refuses connections,
+ * does not respond, is read-only (a replica or a former primary), or has lost its cluster. A server outside its
+ * replication group can still be writable, so members are checked before each use.
  */
 export class Connections {
   readonly #options: ConnectionsOptions
@@ -179,7 +179,7 @@ export class Connections {
       } catch (error) {
         connection.destroy()
         if (made === undefined || isSilent(error)) throw error
-        // Nothing has been sent yet. A new connection may work, perhaps to another server behind a proxy.
+        // Nothing was sent yet. A new connection may work, perhaps to another server behind a proxy.
         if (made.generation === place.generation && (error instanceof NotInGroupError || condemnsHost(error)))
           place.generation += 1
       }
@@ -210,7 +210,7 @@ export class Connections {
       checkGroupName(this.#options.group, group)
       made.isMember = group !== '' && (several || this.#options.group !== null)
       if (made.isMember) await checkMembership(connection)
-      // An administrator can write to a replica even so, and those writes would be lost.
+      // An administrator can still write to a replica, and those writes would be lost.
       if (several && isOn(variables.get('read_only'))) throw new Error('it is read-only')
       if (variables.get('group_replication_single_primary_mode') === 'OFF') this.#clustered = true
       if (made.isMember) await waitForGroup(connection, variables)
@@ -218,7 +218,7 @@ export class Connections {
       this.#clustered = true
       if (several && !isOn(status.get('wsrep_ready')))
         throw new Error('it is not synchronised with its cluster')
-      // Reads then see what other nodes have committed, so that work can continue here. Bit 1 stands for reads.
+      // Reads then see what other nodes have committed, so that work can continue here. Bit 1 means reads.
       await connection.query('SET SESSION wsrep_sync_wait = @@SESSION.wsrep_sync_wait | 1')
     })
   }

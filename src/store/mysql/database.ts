@@ -1,5 +1,5 @@
 /**
- * MySQL and MariaDB through mysql2, on connections of our own.
+ * MySQL and MariaDB through mysql2, on our own connections.
  *
  * Nothing depends on the time zone of the session or on the driver's type casts. The isolation level is READ COMMITTED,
  * because REPEATABLE READ locks the gaps that inserts need.
@@ -28,11 +28,11 @@ import { examine, type Server, session } from './session.ts'
 import { limitStatements, OWN_SESSION } from './session-variables.ts'
 import { abandon, withTimeout } from './timeout.ts'
 
-/** How often work is tried after deadlocks. */
-const MOST_TRIES = 10
-/** The application's calls wait for others. Fewer tries than after a deadlock, because each has cost its timeout. */
+/** Maximum number of attempts after deadlocks. */
+const MAX_TRIES = 10
+/** The application's calls wait for others. Fewer attempts than after a deadlock, because each costs its timeout. */
 const PATIENT: LockWaits = { seconds: 5, tries: 3 }
-/** A pass of a loop returns to a locked row later, and must not delay others. The servers count whole seconds. */
+/** A pass of a loop returns to a locked row later, and must not delay others. Servers accept only whole seconds. */
 export const IMPATIENT: LockWaits = { seconds: 1, tries: 1 }
 /**
  * A connection that is busy with one piece of work for longer is destroyed. Otherwise a connection that died silently,
@@ -46,12 +46,12 @@ const ONLY_HOST_TIMEOUT_MS = 10_000
 /** How many seconds to wait while another process migrates the tables. */
 const EXCLUSIVE_WAIT_SECONDS = 600
 /** In a cluster, larger transactions conflict more often with those of other nodes, and are then undone as a whole. */
-const MOST_AT_ONCE_IN_A_CLUSTER = 100
+const MAX_AT_ONCE_IN_A_CLUSTER = 100
 /** How long work waits for locks of rows and tables that others hold. */
 export interface LockWaits {
-  /** For one statement. */
+  /** The wait of one statement. */
   readonly seconds: number
-  /** How often the work is tried. */
+  /** How often the work is attempted. */
   readonly tries: number
 }
 
@@ -82,8 +82,8 @@ export class MysqlDatabase implements Database {
    * Connects when the first work needs it.
    *
    * @param target  `mysql://user:password@host:port/database`; with several hosts (`h1:3306,h2`), one is used; with
-   *   `?group=<uuid>`, only a member of that replication group. Or how to create a pool
-   * @param connections  the most connections to one host
+   *   `?group=<uuid>`, only a member of that replication group. Alternatively, a function that creates a pool
+   * @param connections  maximum number of connections to one host
    */
   constructor(
     target: string | CreatePool,
@@ -138,7 +138,7 @@ export class MysqlDatabase implements Database {
   }
 
   mostAtOnce(): number {
-    return this.#connections.clustered() ? MOST_AT_ONCE_IN_A_CLUSTER : Number.POSITIVE_INFINITY
+    return this.#connections.clustered() ? MAX_AT_ONCE_IN_A_CLUSTER : Number.POSITIVE_INFINITY
   }
 
   rows<Row>(text: string, params: readonly SqlValue[] = []): Promise<Row[]> {
@@ -165,7 +165,7 @@ export class MysqlDatabase implements Database {
         )
       }
       try {
-        // A migration waits for others as long as the server lets it.
+        // A migration waits for others as long as the server allows.
         await sql.run(waitForLocks('DEFAULT'))
         return await work(sql)
       } finally {
@@ -188,7 +188,7 @@ export class MysqlDatabase implements Database {
       try {
         return await this.#connected(work)
       } catch (error) {
-        const most = isLockWait(error) ? this.#lockWaits.tries : MOST_TRIES
+        const most = isLockWait(error) ? this.#lockWaits.tries : MAX_TRIES
         if (!isTransient(error)) throw error
         if (attempt >= most) {
           const often = attempt === 1 ? '' : ` ${attempt} times`
@@ -227,7 +227,7 @@ export class MysqlDatabase implements Database {
     }
   }
 
-  /** @param timeoutMs  null: no limit */
+  /** @param timeoutMs  null means no limit */
   async #connected<Result>(
     work: (sql: Sql, connection: mysql.PoolConnection) => Promise<Result>,
     timeoutMs: number | null = this.#longestUseMs,
@@ -244,7 +244,7 @@ export class MysqlDatabase implements Database {
     } catch (error) {
       if (this.#statementLimitMs !== null && isTooSlow(error)) {
         throw new TooSlowError(
-          `The database took longer than ${this.#statementLimitMs / 1000} s; narrow the filter, or ask for less`,
+          `The database took longer than ${this.#statementLimitMs / 1000} s; narrow the filter, or request less`,
           { cause: error },
         )
       }
@@ -254,7 +254,7 @@ export class MysqlDatabase implements Database {
       // The state of this connection is uncertain, so it must not be used again.
       this.#connections.drop(connection, error)
       connection = null
-      // Not a conflict, after which the work would be retried: it may have been committed.
+      // Not a conflict, which would be retried: the work may have been committed.
       throw unavailable(
         isRefused ? new NotInGroupError('the server lost its group', { cause: error }) : error,
       )

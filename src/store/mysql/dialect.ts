@@ -78,7 +78,7 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
   table: ownSchema === null ? quoted : (name) => `${quoted(ownSchema)}.${quoted(name)}`,
   jobId: JOB_ID,
   storedValue: STORED_VALUE,
-  // Not NOW(), which is in the zone of the session. That may be the application's.
+  // Not NOW(), which uses the zone of the session, possibly that of the application.
   now: 'UTC_TIMESTAMP(3)',
   nowPlus: (ms) => `UTC_TIMESTAMP(3) + INTERVAL ${integerLiteral(Math.round(ms * 1000))} MICROSECOND`,
   instant: (column) => column,

@@ -66,7 +66,7 @@ const LAST_FILE_ERROR = 99
 const ENGINE_ERROR = 1030
 const FIRST_OF_ENGINE = 120
 
-/** Of these, the errors that concern one statement or the load, and say nothing about the host. */
+/** The errors among these that concern one statement or the load, not the host. */
 const PASSING: ReadonlySet<number> = new Set([
   1016, 1017, 1021, 1023, 1024, 1026, 1036, 1037, 1040, 1041, 1114, 1203, 1206, 1226, 1317, 1792, 1878, 1969,
   3024,
@@ -74,7 +74,7 @@ const PASSING: ReadonlySet<number> = new Set([
 
 const DUPLICATE = 1062
 
-/** A table, column or index already exists, from a migration that was interrupted. */
+/** A table, column or index already exists from an interrupted migration. */
 const ALREADY_APPLIED: ReadonlySet<number> = new Set([1050, 1060, 1061])
 
 export function errorNumber(error: unknown): number | null {
@@ -113,7 +113,7 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
-/** How to fix the error, where the server's message does not say it. */
+/** How to fix the error, if the server's message does not explain it. */
 export function advice(error: unknown): string | null {
   switch (errorNumber(error)) {
     case 1040:
@@ -142,7 +142,7 @@ function isFileError(error: unknown): boolean {
   return cause !== undefined && Number(cause) < FIRST_OF_ENGINE
 }
 
-/** Whether there is no such savepoint, because its transaction has ended. */
+/** Whether the savepoint does not exist because its transaction has ended. */
 export function isNoSavepoint(error: unknown): boolean {
   return errorNumber(error) === 1305
 }

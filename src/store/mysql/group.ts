@@ -18,7 +18,7 @@ export interface Membership {
   /** PRIMARY or SECONDARY; with several primaries, all are PRIMARY. */
   readonly role: string | null
   readonly members: number
-  /** How many of the members it reaches, including itself. */
+  /** How many members it reaches, including itself. */
   readonly reached: number
   readonly readOnly: number
 }
@@ -36,7 +36,7 @@ export class NotInGroupError extends Error {
   override readonly name = 'NotInGroupError'
 }
 
-/** @param group  the group that the URL names; null: any */
+/** @param group  the group that the URL names; null means any */
 export function checkGroupName(group: string | null, configured: string): void {
   if (group === null || group.toLowerCase() === configured.toLowerCase()) return
   throw new NotInGroupError(
@@ -46,7 +46,7 @@ export function checkGroupName(group: string | null, configured: string): void {
   )
 }
 
-/** @returns why a member must not be used; null: it may be used */
+/** @returns why a member must not be used, or null if it may be used */
 export function whyUnfit({ state, role, members, reached, readOnly }: Membership): string | null {
   // Such a member can be writable, but the group does not get what is written to it.
   if (state !== 'ONLINE')

@@ -31,7 +31,7 @@ export function hostsOf(url: string): readonly HostUrl[] {
 /**
  * The group that the hosts must belong to: `?group=<group_replication_group_name>`.
  *
- * @returns null when the URL names none
+ * @returns null when the URL does not name one
  * @throws InvalidInputError
  */
 export function groupOf(url: string): string | null {
@@ -43,7 +43,7 @@ export function groupOf(url: string): string | null {
 /**
  * How long a host may take until a new connection can be used: `?connectTimeout=<milliseconds>`.
  *
- * @returns null when the URL does not say
+ * @returns null when the URL does not set it
  * @throws InvalidInputError
  */
 export function connectTimeoutOf(url: string): number | null {
@@ -75,10 +75,10 @@ function withoutGroup(rest: string): string {
 }
 
 const UNREADABLE =
-  'the URL cannot be read; in a user name or a password write %40 for @, %23 for #, %2F for / and %25 for %'
+  'the URL cannot be read; in a user name or a password, write %40 for @, %23 for #, %2F for / and %25 for %'
 
 function check({ name, url }: HostUrl, index: number, all: readonly HostUrl[]): void {
-  // Named by its position: the text itself could be anything, even a secret.
+  // Named by its position, because the text could be anything, even a secret.
   const which = all.length === 1 ? 'the host' : `number ${index + 1} of the ${all.length} hosts`
   if (name === '') throw refused(`${which} is empty`)
   if (!URL.canParse(`mysql://${name}/`) || new URL(`mysql://${name}/`).hostname === '') {
@@ -87,12 +87,12 @@ function check({ name, url }: HostUrl, index: number, all: readonly HostUrl[]): 
     )
   }
   if (!URL.canParse(url) || !decodes(url)) throw refused(UNREADABLE)
-  if (new URL(url).pathname.length < 2) throw refused('the URL names no database')
+  if (new URL(url).pathname.length < 2) throw refused('the URL does not name a database')
   const ssl = new URL(url).searchParams.get('ssl')
   // A profile of the driver has a name such as 'Amazon RDS'.
   if (ssl !== null && /^(true|false|1|0|on|off|yes|no|required?|preferred|disabled|)$/i.test(ssl))
     throw refused(
-      `ssl=${ssl} is not a setting of the driver: for a server whose certificate is signed by a public authority write ssl={"verifyIdentity":true}, percent-encoded; for an authority of your own also set NODE_EXTRA_CA_CERTS, or pass a mysql2 pool with ssl: { ca }; without TLS leave ssl out`,
+      `ssl=${ssl} is not a setting of the driver: for a server whose certificate is signed by a public authority, write ssl={"verifyIdentity":true}, percent-encoded; for your own authority, also set NODE_EXTRA_CA_CERTS, or pass a mysql2 pool with ssl: { ca }; without TLS, leave ssl out`,
     )
   if (all.some((other, at) => at < index && sameAddress(other.name, name))) {
     throw refused(`${which} is listed twice`)

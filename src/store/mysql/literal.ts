@@ -2,7 +2,7 @@ import { NAME_LIMIT } from '../../model/settings.ts'
 import type { SqlValue } from '../database.ts'
 import { JOB_ID, STORED_VALUE, withLiterals as fill } from '../literals.ts'
 
-/** Text of these characters means the same in every character set and under every sql_mode. */
+/** Text of these characters has the same meaning in every character set and under every sql_mode. */
 const PLAIN = /^[\x20-\x26\x28-\x5b\x5d-\x7e]*$/
 
 const ASCII = /^\p{ASCII}*$/u
@@ -25,7 +25,7 @@ export function exactCollation(version: string): ExactCollation {
  * Each literal names its collation. With that of the session, MariaDB does not treat a column that equals a literal as
  * constant. It then sorts, and so locks, all jobs of a group, although the index has them in order.
  *
- * A value that is only stored needs no collation. [With one, an INSERT of many rows takes a quarter longer on MariaDB.]
+ * A value that is only stored needs no collation. [With one, an INSERT of many rows takes 25 % longer on MariaDB.]
  *
  * Ids of jobs are ASCII: converted to the character set of another literal, their column could not use its index.
  *

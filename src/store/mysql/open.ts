@@ -8,9 +8,9 @@ import { errorNumber } from './errors.ts'
 /** Defaults for the maximum number of connections to a host. */
 const URL_CONNECTIONS = 22
 const POOL_CONNECTIONS = 5
-/** With a short lease, loops keep a connection for longer than it, so that they can wait for a lock in two statements. */
+/** With a short lease, loops keep a connection longer than the lease, so that two statements can wait for a lock. */
 const LEAST_LOOP_USE_MS = 3000
-/** One in this many is for the API. */
+/** One connection in this many is for the API. */
 const API_SHARE = 10
 /** ER_BAD_DB_ERROR and ER_DBACCESS_DENIED_ERROR. */
 const NO_DATABASE = 1049
@@ -45,7 +45,7 @@ export async function openMysql(
     await Promise.all([loops, calls, api].map((database) => database.close()))
   }
   // A server that accepts only some of the connections is reported now instead of on first use. A pool that is closed
-  // while it connects would report an error of its own.
+  // while it connects would report a different error.
   const connected = await Promise.allSettled([loops.connect(), calls.connect()])
   const failed = connected.find((end) => end.status === 'rejected')
   if (failed !== undefined) {

@@ -49,7 +49,7 @@ export function limitStatements(limitMs: number): string {
 /** Expression: the current database, in lower case where the server ignores the case of names. */
 export const CURRENT_DATABASE = 'IF(@@lower_case_table_names = 0, DATABASE(), LOWER(DATABASE()))'
 
-/** The state of the application's transaction, as a single value, because it is unknown how its driver returns rows. */
+/** The state of the application's transaction, as a single value, because the form of its driver's rows is unknown. */
 export const TRANSACTION_STATE = `SELECT CAST(JSON_OBJECT(
   'kalends', 0,
   'database', ${CURRENT_DATABASE},
@@ -59,7 +59,7 @@ export const TRANSACTION_STATE = `SELECT CAST(JSON_OBJECT(
   ${onMariadb(", 'check_constraint_checks', CAST(@@SESSION.check_constraint_checks AS SIGNED)")}
 ) AS CHAR) AS state LIMIT 1`
 
-/** The driver's result of this statement says whether a transaction is open. */
+/** The driver's result of this statement shows whether a transaction is open. */
 export const TRANSACTION_STATUS = 'DO 0'
 /** SERVER_STATUS_IN_TRANS and SERVER_STATUS_AUTOCOMMIT of the protocol. */
 const IN_TRANSACTION = 1
@@ -83,11 +83,11 @@ interface TransactionState {
 }
 
 /**
- * @param database  the database that Kalends uses; null: its statements name it
+ * @param database  the database that Kalends uses, or null if its statements name it
  * @param state  the result of TRANSACTION_STATE; a function of the application may return anything
  * @param status  the result of TRANSACTION_STATUS; likewise
  * @throws InvalidInputError when the job would not be part of a transaction of this database, or when the session could
- * store other values than those given
+ *   store other values than those given
  */
 export function checkTransaction(database: string | null, state: unknown, status: unknown): void {
   const open = statusIn(status)
@@ -120,7 +120,7 @@ function unfit(name: string, value: string | number, ours: string): InvalidInput
  * Extracts the state from the result of TRANSACTION_STATE. Drivers and their wrappers return `[rows, fields]` or
  * `rows`, and each row as an object or an array. The state is always the first value at the deepest level.
  *
- * @returns null when there is no state
+ * @returns null if there is no state
  */
 function stateIn(result: unknown, depth = DEEPEST_VALUE): TransactionState | null {
   if (typeof result === 'object' && result !== null && depth > 0)
@@ -130,7 +130,7 @@ function stateIn(result: unknown, depth = DEEPEST_VALUE): TransactionState | nul
   return state
 }
 
-/** The status flags in a result of mysql2, `header` or `[header, fields]`; null: there are none. */
+/** The status flags in a result of mysql2, `header` or `[header, fields]`, or null if there are none. */
 function statusIn(result: unknown): number | null {
   const header: unknown = Array.isArray(result) ? result[0] : result
   if (typeof header !== 'object' || header === null || !('serverStatus' in header)) return null

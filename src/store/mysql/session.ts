@@ -19,7 +19,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
 /** The server properties that statements depend on. */
 export interface Server {
   readonly exact: ExactCollation
-  /** The most bytes in a statement. */
+  /** Maximum size of a statement in bytes. */
   readonly packetLimit: number
   /** The database in use. */
   readonly database: string

@@ -8,7 +8,7 @@ const SILENT = 'ETIMEDOUT'
 /**
  * After the timeout, everything that waits for the connection fails with a connection error.
  *
- * @param timeoutMs  null: no limit
+ * @param timeoutMs  null means no limit
  */
 export async function withTimeout<Result>(
   connection: mysql.PoolConnection,
@@ -27,7 +27,7 @@ export async function withTimeout<Result>(
   }
 }
 
-/** Ends a connection that may be busy. Not with its own destroy(), which leaves pending queries waiting. */
+/** Ends a connection that may be busy. Its own destroy() would leave pending queries waiting. */
 export function abandon(connection: mysql.PoolConnection, reason: Error): void {
   const driver: object = connection.connection
   if ('stream' in driver && driver.stream instanceof Duplex) driver.stream.destroy(reason)

@@ -1,10 +1,10 @@
 /**
  * Claims jobs: turns, locks, starts.
  *
- * Locks the rows that it starts or takes ahead, and once a second those that it may not take ahead, through the index on
- * (ready, group_, claim_task, claim_rank) and the key, in its order and with SKIP LOCKED: other workers claim behind
- * them, and a row that somebody else has locked delays nobody. `ready` comes first, so that the entry of a claimed job moves away from those that can be claimed. The
- * other columns of the index never change.
+ * Locks the rows that it starts or takes ahead, and once a second those that it may not take ahead, through the index
+ * on (ready, group_, claim_task, claim_rank) and the key, in its order and with SKIP LOCKED: other workers claim the
+ * following rows, and a row that another transaction has locked delays no claim. `ready` comes first, so that the entry
+ * of a claimed job moves away from those that can be claimed. The other columns of the index never change.
  */
 import { isFrozenBy } from '../../model/freeze.ts'
 import { fromStored } from '../../model/instant.ts'
@@ -30,11 +30,11 @@ import type { Isolation } from './isolate.ts'
 import { policyOf, settingValue, startableColumns, type StartableRow, toClaimed } from './rows.ts'
 import { exceptFor } from './tables.ts'
 
-/** The most selections in one statement; SQLite allows 500. */
-const MOST_TURNS = 250
-/** How many jobs one transaction holds because of a freeze, and how often a claim does that: others wait for it. */
+/** Maximum number of selections in one statement; SQLite allows 500. */
+const MAX_TURNS = 250
+/** How many jobs one transaction holds because of a freeze, and how often a claim does this: others wait for it. */
 const HELD_AT_ONCE = 500
-const MOST_ROUNDS = 20
+const MAX_ROUNDS = 20
 
 export function claim(
   context: TablesContext,
@@ -70,7 +70,7 @@ export function handOver(
   }
   return claimTurns(context, isolation, which, async (tx, rows, _before, lend) => {
     const jobs = await handOverAttempts(tx, worker, rows, queue)
-    // Written first: if the callback ends the transaction, what it wrote is never there without this.
+    // Written first: if the callback ends the transaction, its writes are never stored without this one.
     if (jobs.length > 0)
       await lend((connection, signal) => submit(jobs, connection, signal), queue.deadlineMs)
     return jobs
@@ -105,10 +105,10 @@ async function claimTurns(
   if (names.length === 0 || limit <= 0) return []
   let lastGroup = afterGroup
   const seen = new Set<string>()
-  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const except = isolation.leftOut()
-    // One more turn for each group of which jobs are left out, because there may be no others.
-    const most = Math.min(limit + new Set(except.map(({ group_: group }) => group)).size, MOST_TURNS)
+    // One more turn for each group with left-out jobs, because it may have no others.
+    const most = Math.min(limit + new Set(except.map(({ group_: group }) => group)).size, MAX_TURNS)
     const same = (cursor?.turns ?? []).filter((turn) => names.includes(turn.claim_task))
     if (cursor !== undefined) Object.assign(cursor, { turns: [], hasLeftOut: false })
     const { turns, freezes } =
@@ -153,7 +153,7 @@ async function claimTurns(
       },
     })
     if (claimed.length > 0) return claimed
-    // Others may be behind the held ones, and behind turns of which all jobs are left out.
+    // Others may follow the held ones, and turns of which all jobs are left out.
     if (isHeld) await context.transaction((tx) => hold(tx, turns, freezes, except))
     else if (except.length > 0 && turns.length === most && isNew)
       lastGroup = turns.at(-1)?.in_group ?? lastGroup
@@ -192,7 +192,7 @@ async function withoutFrozen(
   return rows.filter(({ id }) => !held.has(id))
 }
 
-/** What of a job decides whether a freeze applies to it. */
+/** The columns of a job that decide whether a freeze applies to it. */
 interface FreezableRow {
   readonly id: string
   readonly task: string
@@ -200,7 +200,7 @@ interface FreezableRow {
   readonly schedule: string | null
 }
 
-/** @returns the ids of those that are held */
+/** @returns the ids of the held jobs */
 async function holdFrozen(
   tx: Context,
   rows: readonly FreezableRow[],
@@ -225,7 +225,7 @@ async function holdFrozen(
   return held
 }
 
-/** The turns, each behind its last job; none if one of them had no job. */
+/** The turns, each after its last job; none if one of them had no job. */
 function placed(turns: readonly Turn[], rows: readonly StartableRow[]): PlacedTurn[] {
   const last = new Map<string, PlacedTurn>()
   for (const { id, group_, task, priority } of rows) {
@@ -285,7 +285,7 @@ const named = ({ in_group, claim_task }: Turn) => JSON.stringify([in_group, clai
  * Locks an equal share of the claimable jobs of each turn, found by the claim index: no other rows are locked.
  *
  * [Servers remove the entries of claimed jobs from the index about once a second. Until then, each claim that begins at
- * the front passes them all: 0.55 µs for each on MariaDB, so that a claim of 200 behind 10,000 took 5 ms.]
+ * the front passes all of them: 0.55 µs each on MariaDB, so that a claim of 200 after 10,000 took 5 ms.]
  */
 async function lockTurns<Row>(
   tx: Context,
@@ -384,7 +384,7 @@ export async function startAttempts(
   )
 }
 
-/** The reason of jobs whose hand-over is their end. */
+/** The reason of jobs that the hand-over finishes. */
 export const HANDED_OVER = 'handed-over'
 
 /** The same for jobs that are handed over to an external queue. */

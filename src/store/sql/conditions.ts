@@ -34,17 +34,17 @@ export function scopeCondition({ group, submitter }: Owner): Condition {
 
 /** For job: not final. */
 export const OPEN = "state IN ('waiting', 'blocked', 'running', 'external')"
-/** For job. */
+/** For job: final. */
 export const FINAL = "state IN ('success', 'failed', 'cancelled', 'skipped')"
 
-/** For job: an external queue has it, and is to report its end. */
+/** For job: an external queue has it and will report its outcome. */
 export const IN_QUEUE = "held_by BETWEEN ' ' AND ' ~'"
 
 /** For job, by the index on the state: running, but its worker is not registered. */
 export const orphan = ({ worker }: Tables): string =>
   `state = 'running' AND worker IS NOT NULL AND worker NOT IN (SELECT id FROM ${worker})`
 
-/** For job: the external queue should have reported its end by now. */
+/** For job: the external queue should have reported its outcome by now. */
 export const unreported = ({ now }: Pick<Dialect, 'now'>): string =>
   `held_by BETWEEN ' ' AND CONCAT(' ', ${now})`
 
@@ -54,7 +54,7 @@ export const blockedByNothing = ({ job }: Tables): string =>
     SELECT 1 FROM ${job} AS a WHERE a.open_key = b.open_key AND a.state <> 'blocked'
   )`
 
-/** For periodic_task with the given alias: waits for the end of a run, but has no open job. */
+/** For periodic_task with the given alias: waits until a run finishes, but has no open job. */
 export const waitsForNothing = ({ job }: Tables, schedule: string): string =>
   `${schedule}.idle = 'awaiting-finish' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE a.open_key = ${schedule}.id
@@ -63,7 +63,7 @@ export const waitsForNothing = ({ job }: Tables, schedule: string): string =>
 /** For job AS a: its last attempt failed, and it is retried. */
 export const RETRYING = "((a.state = 'waiting' AND a.attempt > 0) OR (a.state = 'running' AND a.attempt > 1))"
 
-/** For periodic_task with the given alias: no job is being retried any more. */
+/** For periodic_task with the given alias: no job is being retried any longer. */
 export const retriesNothing = ({ job }: Tables, schedule: string): string =>
   `${schedule}.status = 'retrying' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE ${RETRYING} AND a.open_key = ${schedule}.id

@@ -66,7 +66,7 @@ export function inTransactionOf(context: TablesContext, given: Transaction): Tab
     ...tx,
     run: (text, params) => inTurn(given, () => tx.run(text, params)),
     transaction: transaction(tx),
-    // The first try may have missed the row that has the key, because it is newer than the snapshot.
+    // The first attempt may have missed the row that has the key, because it is newer than the snapshot.
     transactionOnKeys: onKeys(dialect, transaction(tx), transaction({ ...tx, current: locking })),
   }
 }

@@ -33,7 +33,7 @@ interface Selections {
 export function declaredStore(context: TablesContext): DeclaredStore {
   return {
     async sync(version, decide) {
-      // Usually there is nothing to do. Then this takes one statement, and nothing is locked.
+      // Usually there is nothing to do. This then takes one statement, and nothing is locked.
       if (isNothing(decide(await stateOf(context, version)))) return
       await context.transactionOnKeys(async (tx) => {
         const existing = await lockSchedules(tx, ofSet(version))
@@ -145,7 +145,7 @@ async function retire(tx: Context, ids: readonly string[]): Promise<void> {
     tx,
     schedule,
     { id: 'schedule id', planned_from: 'text' },
-    // As if it had been planned. Otherwise it would look edited, and would be planned.
+    // Marked as planned. Otherwise it would look edited, and would be planned.
     rows.map((row) => ({ id: row.id, planned_from: `${row.definition}|` })),
     { idle: "'retired'", nextrun: 'NULL', planned_from: 'b.planned_from' },
   )

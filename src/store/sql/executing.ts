@@ -11,7 +11,7 @@ import { runningAmong, settle } from './settle.ts'
 import { placeholders } from './tables.ts'
 import { held, orphans } from './take-over.ts'
 
-/** Short, because a worker that stops tries for some seconds to write the ends of its runs. */
+/** Short, because a stopping worker tries for a few seconds to write its outcomes. */
 const LONGEST_SETTLE_BACK_OFF_MS = 4000
 
 export function executingStore(context: TablesContext): ExecutingStore {
@@ -22,7 +22,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
   const handingOver = new Isolation({ isLockWait })
   const settling = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
   const takingOver = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
-  // Progress of locked rows is skipped. If it waits for a lock, others do, too: that on a table.
+  // Progress of locked rows is skipped. If it waits for a lock, it is a table lock, for which others wait too.
   const saving = new Isolation({ isLockWait: () => false, few: Infinity })
 
   return {
@@ -79,7 +79,8 @@ export function executingStore(context: TablesContext): ExecutingStore {
     },
 
     async appendLogs(lines) {
-      // Lines are new, so nothing is remembered. If they wait for a lock, others do, too: that on a table.
+      // Lines are new, so nothing is remembered. If they wait for a lock, it is a table lock, for which others wait
+      // too.
       const isolation = new Isolation({ isLockWait: () => false, few: Infinity })
       const items = lines.map((line, index) => ({ id: String(index), line }))
       const { left, refused } = await isolation.write(items, {
@@ -111,7 +112,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
   }
 }
 
-/** Stores the progress of running jobs in one transaction. @returns those whose rows are locked by others */
+/** Stores the progress of running jobs in one transaction. @returns those whose rows others have locked */
 async function saveProgress(tx: Context, progress: readonly JobProgress[]): Promise<readonly JobProgress[]> {
   const ids = progress.map(({ fence }) => fence.id)
   const where = "state = 'running'"

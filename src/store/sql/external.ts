@@ -21,7 +21,7 @@ const of = (tables: Tables, task: string) =>
 
 const builtIn = (task: string) => `SUBSTR(${task}, 1, 8) = 'kalends.'`
 
-/** Expression: the queue of the jobs of a schedule `s`; NULL: Kalends runs them, such as those of built-in tasks. */
+/** Expression: the queue of the jobs of a schedule `s`; NULL if Kalends runs them, such as those of built-in tasks. */
 export function queueOfSchedule(tables: Tables): string {
   return `(CASE WHEN ${builtIn('s.task')} THEN NULL ELSE ${of(tables, 's.task')} END)`
 }
@@ -35,7 +35,7 @@ export interface Expression {
 /** The queue of the jobs of a task. */
 export type QueueOf = (task: string) => Expression
 
-/** One job takes no further statement. For many, all are read once: an expression for each would take twice as long. */
+/** One job needs no extra statement. For many, all are read once: an expression for each would take twice as long. */
 export async function queueOf({ select, rows, tables }: Context, jobs: number): Promise<QueueOf> {
   if (jobs === 1)
     return (task) =>
@@ -54,8 +54,8 @@ interface Route {
 }
 
 /**
- * Sends the jobs of these tasks to this queue from now on, and those that wait without a queue. Tasks that no live
- * worker of the queue names any more go back to Kalends.
+ * Sends the jobs of these tasks to this queue from now on, including jobs that wait without a queue. Tasks that no live
+ * worker of the queue names any longer go back to Kalends.
  *
  * @returns the tasks that a live worker sends to another queue: they stay there
  */
@@ -104,9 +104,7 @@ async function writeRoutes(tx: Context, worker: string, queue: string, tasks: re
   return { routes: [...right, ...missing], taken }
 }
 
-/**
- * Gives the queue to jobs without one that have not started: those of before, and those that people inserted in SQL.
- */
+/** Assigns the queue to jobs without one that have not started: earlier ones, and those that people inserted in SQL. */
 async function adopt(
   context: TablesContext,
   queue: string,

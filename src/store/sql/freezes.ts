@@ -1,4 +1,4 @@
-/** Freezes: what must not run until some time. The table is tiny, and mostly empty. */
+/** Freezes: what must not run until a given time. The table is tiny and usually empty. */
 import { type Freeze, isFrozenBy } from '../../model/freeze.ts'
 import { fromStored, toText } from '../../model/instant.ts'
 import { newJobId } from '../../model/occurrence.ts'
@@ -17,7 +17,7 @@ export function inForce({ instant, now }: Dialect): string {
   return `${instant('until')} > ${now} AND ${instant('created')} <= ${now}`
 }
 
-/** Expression: when the last freeze in force ends that applies to a row; NULL: none does. @param of  its columns */
+/** Expression: when the last freeze in force that applies to a row ends; NULL if none does. @param of  its columns */
 function frozenUntil(
   { dialect, tables }: Context,
   of: { readonly schedule: string; readonly task: string; readonly group: string },
@@ -53,7 +53,7 @@ interface FreezeRow {
   created: string
 }
 
-/** Reads the freezes that matter for these schedules. @returns those that apply to one of them, also ended ones */
+/** Reads the freezes that matter for these schedules. @returns those that apply to one of them, including ended ones */
 export async function freezesFor(
   context: Context,
   rows: readonly Pick<PlannableRow, 'nextrun'>[],
@@ -126,7 +126,7 @@ export function freezeStore(context: TablesContext): FreezeStore {
   }
 }
 
-/** Schedules, then jobs, that no freeze holds as long: ` FROM … WHERE …`. */
+/** Schedules, then jobs, that are held for longer than any freeze requires: ` FROM … WHERE …`. */
 export function heldForNothing(context: Context): [schedules: string, jobs: string] {
   const { tables, dialect } = context
   const { schedule, scheduleStatusIndex, job, heldIndex } = tables
@@ -140,11 +140,11 @@ export function heldForNothing(context: Context): [schedules: string, jobs: stri
   ]
 }
 
-/** Lets go of these. What another freeze still holds is held again when it is looked at. */
+/** Releases these. What another freeze still holds is held again when it is checked. */
 export async function thaw(context: TablesContext): Promise<void> {
   const { tables, dialect } = context
   const [schedules, jobs] = heldForNothing(context)
-  // The slots of a schedule until now came during the freeze.
+  // The slots of a schedule until now became due during the freeze.
   await letGo(context, tables.schedule, schedules, dialect.now)
   await letGo(context, tables.job, jobs, 'NULL')
 }

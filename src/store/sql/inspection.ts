@@ -9,16 +9,16 @@ import { type Context, readClock, type TablesContext } from './context.ts'
 import { plannableColumns, type PlannableRow, toPlannable } from './rows.ts'
 import { workerStore } from './workers.ts'
 
-/** The most rows of each kind: a longer list would not help. */
-const MOST = 10_000
+/** Maximum number of rows of each kind: a longer list would not help. */
+const MAX = 10_000
 /** Waiting jobs are counted up to this number. */
-const MOST_WAITING = 100_000
-/** Of those with a slot in the future, and of those with the latest next runs. */
-const MOST_FURTHEST = 1000
+const MAX_WAITING = 100_000
+/** Maximum number of schedules with a slot in the future, and of those with the latest next runs. */
+const MAX_FURTHEST = 1000
 
-/** The most frequent schedules whose last slots are read. */
-const MOST_FREQUENT = 100
-/** How many of its last rows are read, and how many with missed slots mean that a schedule cannot keep up. */
+/** The number of most frequent schedules whose last slots are read. */
+const MAX_FREQUENT = 100
+/** How many last rows of a schedule are read, and how many with missed slots mean that it cannot keep up. */
 const LAST_SLOTS = 10
 const TOO_MANY = 3
 const RECENT_MS = 60_000
@@ -57,7 +57,7 @@ export function inspectionStore(context: TablesContext, prefix: string): Inspect
         marks: await marks(context),
         schedules: active,
         behind: await behind(context, active, clock.now),
-        furthest: (await furthest(context, MOST_FURTHEST)).schedules,
+        furthest: (await furthest(context, MAX_FURTHEST)).schedules,
         waiting,
         ...(await broken(context, clock.now)),
       }
@@ -81,7 +81,7 @@ async function marks({ rows, dialect, tables }: Context): Promise<DoctorInput['m
      FROM ${tables.schedule}
      WHERE worker IS NOT NULL
      ORDER BY id
-     LIMIT ${integerLiteral(MOST)}`,
+     LIMIT ${integerLiteral(MAX)}`,
   )
   return found.map((row) => ({ ...row, ends: fromText(row.ends) }))
 }
@@ -96,7 +96,7 @@ async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSche
      FROM ${tables.schedule}
      WHERE enabled = 1 AND (idle IS NULL OR idle IN ('invalid', 'dead') OR retry_at IS NOT NULL)
      ORDER BY id
-     LIMIT ${integerLiteral(MOST)}`,
+     LIMIT ${integerLiteral(MAX)}`,
   )
   return found.map((row) => ({
     id: row.id,
@@ -113,7 +113,7 @@ async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSche
   }))
 }
 
-/** Schedules that missed slots in several of their last submissions. Frequent ones only: others need not hurry. */
+/** Schedules that missed slots in several of their last submissions. Only frequent ones, which must keep up. */
 async function behind(
   context: Context,
   active: readonly DoctorSchedule[],
@@ -122,7 +122,7 @@ async function behind(
   const { dialect, tables } = context
   const ids = active
     .filter((schedule) => isFrequent(schedule, now))
-    .slice(0, MOST_FREQUENT)
+    .slice(0, MAX_FREQUENT)
     .map(({ id }) => id)
   if (ids.length === 0) return []
   const since = toText(new Date(now.getTime() - RECENT_MS))
@@ -150,7 +150,7 @@ async function waitingJobs({ rows, tables }: Context): Promise<DoctorInput['wait
      FROM (
        SELECT claim_task, submitted FROM ${tables.job}
        WHERE ready = 1
-       LIMIT ${integerLiteral(MOST_WAITING)}
+       LIMIT ${integerLiteral(MAX_WAITING)}
      ) AS waiting
      GROUP BY claim_task
      ORDER BY claim_task`,
@@ -163,7 +163,7 @@ async function broken(
   { rows, tables, dialect }: Context,
   now: Date,
 ): Promise<Pick<DoctorInput, 'orphans' | 'unreported' | 'blocked' | 'endless'>> {
-  const first = `ORDER BY id LIMIT ${integerLiteral(MOST)}`
+  const first = `ORDER BY id LIMIT ${integerLiteral(MAX)}`
   const byState = (of: string) => dialect.found(of, { index: tables.jobStateIndex })
   return {
     orphans: await rows<{ id: string; worker: string }>(

@@ -1,10 +1,10 @@
 /**
- * Isolates rows that cannot be written: each costs its batch a few statements, and no other row its turn.
+ * Isolates rows that cannot be written: each costs its batch a few statements, and delays no other row.
  *
- * If the database refuses a batch, it is written in halves until the refused rows are found. If a batch waits for a lock
- * in vain, its rows are written one by one, because each wait takes as long: such a lock is one that no statement can
- * skip, on a range or an entry of an index, or on a row that another transaction inserts. What could not be written is
- * remembered, and left out until its back-off ends.
+ * If the database rejects a batch, it is written in halves until the rejected rows are found. If a batch times out on a
+ * lock, its rows are written one at a time, because each wait takes as long. No statement can skip such a lock: it is
+ * on a range or an entry of an index, or on a row that another transaction inserts. Rows that could not be written are
+ * remembered and left out until their back-off ends.
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { AllRefusedError, type Refusal } from '../refusal.ts'
@@ -13,29 +13,29 @@ interface BackOff {
   readonly firstMs: number
   /** The time doubles with each further failure, up to this. */
   readonly longestMs: number
-  /** How long after its back-off a row is still known; default: until it is written. */
+  /** How long a row is remembered after its back-off; default: until it is written. */
   readonly knownMs?: number
 }
 
-/** For rows that the database refuses to write. */
+/** For rows that the database rejects. */
 const REFUSED: BackOff = { firstMs: 10_000, longestMs: 300_000 }
-/** For rows that waited for a lock in vain. */
+/** For rows that timed out on a lock. */
 const WAITED: BackOff = { firstMs: 1000, longestMs: 60_000 }
 /** For rows that were written, but with which this process cannot work. */
 const UNUSABLE: BackOff = { firstMs: 1000, longestMs: 300_000, knownMs: 300_000 }
 /** The maximum number of remembered rows of each kind. Beyond it, the row that failed longest ago is forgotten. */
-const MOST_REMEMBERED = 5000
+const MAX_REMEMBERED = 5000
 
-/** How many rows of a call may wait, one after the other, after the wait of the whole batch. */
-const MOST_WAITS = 2
+/** How many rows of a call may wait, one at a time, after the wait of the whole batch. */
+const MAX_WAITS = 2
 /**
- * If this many rows are refused one by one for the same reason, and none was accepted before, the server may be at fault
- * rather than the rows.
+ * If this many rows are rejected one by one for the same reason, and none was accepted before, the server may be at
+ * fault rather than the rows.
  */
 const FEW = 3
 /** The factor by which more rows are tried each time, so that a few calls identify a batch of only bad rows. */
 const MORE = 4
-/** For so long, more rows are tried: longer than the longest back-off of a loop. */
+/** More rows are tried for this long: longer than the longest back-off of a loop. */
 const DOUBT_MS = 60_000
 
 interface Row {
@@ -67,7 +67,7 @@ class LeftOut {
     this.#rows.delete(id)
     this.#rows.set(id, { id, group_, task, until: now() + backOffMs, backOffMs })
     const [oldest] = this.#rows.keys()
-    if (this.#rows.size > MOST_REMEMBERED && oldest !== undefined) this.#rows.delete(oldest)
+    if (this.#rows.size > MAX_REMEMBERED && oldest !== undefined) this.#rows.delete(oldest)
   }
 
   forget(rows: readonly Row[]): void {
@@ -101,11 +101,11 @@ class LeftOut {
 const now = () => performance.now()
 
 export interface IsolationOptions {
-  /** Whether the error says that a statement waited for a lock in vain. */
+  /** Whether the error means that a statement timed out on a lock. */
   readonly isLockWait: (error: unknown) => boolean
-  /** The longest back-off of rows that waited for a lock in vain. */
+  /** Maximum back-off of rows that timed out on a lock. */
   readonly longestWaitedMs?: number
-  /** How many refusals without a success raise doubts about the server; Infinity: never. */
+  /** How many refusals without a success raise doubts about the server; Infinity means never. */
   readonly few?: number
 }
 
@@ -113,7 +113,7 @@ export interface IsolationOptions {
 export interface Writing<Item, Result> {
   /** Writes these rows in one transaction. */
   readonly write: (items: readonly Item[]) => Promise<Result>
-  /** A second try for a row that was refused by itself; default: none. */
+  /** A second attempt for a row that was rejected alone; default: none. */
   readonly alone?: (item: Item, error: unknown) => Promise<Result>
   /** Whether something was accepted. Rows that others have locked or already taken prove nothing. Default: always. */
   readonly wrote?: (result: Result) => boolean
@@ -123,14 +123,14 @@ export interface Writing<Item, Result> {
 
 export interface Written<Item, Result> {
   readonly results: readonly Result[]
-  /** Not written, but not refused: locked by others, or after an error that is not about a row. */
+  /** Not written, but not rejected: locked by others, or after an error that is not about a row. */
   readonly left: readonly Item[]
   readonly refused: readonly Refusal<Item>[]
 }
 
 interface Failure {
   readonly error: unknown
-  /** What the error says: the rows waited for a lock, the database refuses them, or it is not about the rows. */
+  /** What the error means: the rows waited for a lock, the database rejects them, or it is not about the rows. */
   readonly kind: 'waited' | 'refused' | 'other'
 }
 
@@ -138,7 +138,7 @@ interface Failure {
 export interface Finding<Item, Result> {
   /** Leaves out `leftOut()`. Reports the rows before it writes them. */
   readonly together: (report: (found: readonly Item[]) => void) => Promise<Result[]>
-  /** Writes those of these rows that have not changed since they were found. */
+  /** Writes the rows that have not changed since they were found. */
   readonly some: (items: readonly Item[]) => Promise<Result[]>
   readonly onRefused: ((id: string, error: unknown) => void) | undefined
 }
@@ -147,7 +147,7 @@ export interface Finding<Item, Result> {
 export class Isolation {
   readonly #isLockWait: (error: unknown) => boolean
   readonly #few: number
-  /** How many refusals without a success it takes to blame the rows, until `#doubtUntil`; then, `#few`. */
+  /** How many refusals without a success it takes to blame the rows until `#doubtUntil`; after that, `#few`. */
   #mostTried: number
   #doubtUntil = Number.NEGATIVE_INFINITY
   readonly #refused = new LeftOut(REFUSED)
@@ -182,8 +182,7 @@ export class Isolation {
   }
 
   /**
-   * Writes rows together: without those that wait for the end of their back-off because of a lock, and those last that
-   * were refused before.
+   * Writes rows together, except those in a back-off because of a lock. Rows that were rejected before come last.
    *
    * @throws AllRefusedError when the first rows were all refused for the same reason; an error that is not about a row,
    *   if nothing was written before it
@@ -215,7 +214,7 @@ export class Isolation {
   /**
    * Finds rows and writes them.
    *
-   * @throws AllRefusedError as above; errors that are not about a row: it is not known what was written
+   * @throws AllRefusedError as above; errors that are not about a row, after which it is unknown what was written
    */
   async find<Item extends Row, Result>({
     together,
@@ -234,7 +233,7 @@ export class Isolation {
       const how = { write: some, wrote: ({ length }: Result[]) => length > 0 }
       const known = found.filter((item) => this.#refused.isKnown(item))
       const fresh = known.length === 0 ? found : found.filter((item) => !known.includes(item))
-      // A row by itself has a second chance: the error may have passed.
+      // A single row gets a second chance: the error may have been temporary.
       const isKnownToFail = known.length === 0 && (found.length > 1 || this.#isLockWait(error))
       const { results, refused, failure } = await this.#inParts(
         [fresh, ...singly(known)],
@@ -248,7 +247,7 @@ export class Isolation {
   }
 
   /**
-   * Writes part after part, and smaller parts of those that fail.
+   * Writes the parts in turn, and smaller parts of those that fail.
    *
    * @param failed  the first part has already failed with this error
    */
@@ -276,11 +275,11 @@ export class Isolation {
     }
     const hasWaited = (item: Item) => Number(this.#waited.isKnown(item))
     const mostTried = now() < this.#doubtUntil ? this.#mostTried : this.#few
-    /** Refusals of rows that were not known to be refused. */
+    /** Refusals of rows that were not known to fail. */
     let doubtful = 0
     let left = parts.filter(({ length }) => length > 0)
     let other: Failure | null = null
-    for (let known = failed; other === null && left.length > 0 && waited.length < MOST_WAITS; known = null) {
+    for (let known = failed; other === null && left.length > 0 && waited.length < MAX_WAITS; known = null) {
       const [part = [], ...others] = left
       const single = part.length === 1 ? part[0] : undefined
       let failure = await attempt(
@@ -301,7 +300,7 @@ export class Isolation {
         left =
           failure.kind === 'refused'
             ? [part.slice(0, middle), part.slice(middle), ...others]
-            : // Those that have waited before are the most likely reason.
+            : // Rows that waited before are the most likely reason.
               [...singly(part.toSorted((a, b) => hasWaited(b) - hasWaited(a))), ...others]
       } else if (failure.kind === 'waited') {
         this.#waited.add(single)
@@ -334,7 +333,7 @@ export class Isolation {
     this.#mostTried = mostTried * MORE
     this.#doubtUntil = now() + DOUBT_MS
     const tried = `${String(refused.length)} rows that were tried, of ${String(of)}`
-    throw new AllRefusedError(`The database refused all ${tried}; all will be retried: ${reason}`, {
+    throw new AllRefusedError(`The database rejected all ${tried}; all will be retried: ${reason}`, {
       cause: refused[0]?.error,
     })
   }

@@ -2,7 +2,7 @@
  * Marks due schedules: a lease for the worker that is about to submit them.
  *
  * Locks only the rows that it marks, through the index on wake_at, which filters and orders, with SKIP LOCKED. For a
- * marked row, wake_at is the end of the mark, so that rows that others have marked are not even read.
+ * marked row, wake_at is the end of the mark, so that rows marked by others are not even read.
  */
 import { StoreUnavailableError } from '../../errors.ts'
 import { Fitting } from '../../event-loop.ts'
@@ -139,7 +139,7 @@ async function mark(tx: Context, worker: string, leaseMs: number, due: readonly 
 
 /**
  * Where the index is read from. [Servers remove the entries of marked schedules about once a second. Until then, each
- * mark that begins at the front passes them all.]
+ * mark that begins at the front passes all of them.]
  */
 function beginning(behind: readonly Mark[]): Condition {
   const [first, last] = [behind[0], behind.at(-1)]

@@ -18,7 +18,7 @@ export async function findOwn(
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const scope = scopeCondition(owner)
-  // No job has another id. With a blank at its end, a server would find the job without it.
+  // Jobs have no other ids. A server would ignore a trailing blank.
   const possible = table === 'job' ? names.filter(isJobId) : names
   if (scope.text === '') return new Map(possible.map((name) => [name, name]))
   if (possible.length === 0) return new Map()
@@ -39,7 +39,7 @@ export async function findOwn(
   )
 }
 
-/** Like `findOwn`, for one name; null: this owner has no such row. */
+/** Like `findOwn`, for one name, or null if this owner has no such row. */
 export async function findOwnId(
   context: Context,
   table: 'schedule' | 'job',

@@ -206,7 +206,7 @@ export interface StartableRow
   readonly clock: string
 }
 
-/** The others are empty, or written by the claim: the driver takes time for each column. */
+/** Other columns are empty or written by the claim, and the driver takes time for each column. */
 export function startableColumns(dialect: Dialect): string {
   return [
     ...settingExpressions(dialect, JOB_SETTING_NAMES),
@@ -226,8 +226,8 @@ export function startableColumns(dialect: Dialect): string {
 }
 
 /**
- * A job as it is once it is claimed. One literal: V8 then knows the size of the object. [Made of parts, as in `toJob`, it
- * takes 2 µs more, and as much again when it is collected; a no-op job takes 80 in all.]
+ * A job after its claim. One literal tells V8 the size of the object. [Built from parts, as in `toJob`, it takes 2 µs
+ * more, and the same again for garbage collection; a no-op job takes 80 µs in total.]
  */
 export function toClaimed(
   row: StartableRow,
@@ -341,7 +341,7 @@ export function toPlannable(row: PlannableRow): Finishing {
   })
 }
 
-/** The end of `planned_from` if nextrun was set by hand; `wake_at` accepts it. */
+/** The suffix of `planned_from` if nextrun was set manually; `wake_at` accepts it. */
 const BY_HAND = '|by hand'
 
 /** The value of `planned_from`, which `wake_at` compares: the definition and the nextrun of the last planning. */

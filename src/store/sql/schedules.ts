@@ -80,7 +80,7 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
         await changeSchedule(tx, current.id, changes)
         const changed = withSettings(current, changes)
         if (changes.enabled !== true || current.enabled) return planned(tx, changed, plan)
-        // Planned from now, even if no worker has seen that it was paused.
+        // Planned from now, even if no worker noticed the pause.
         await updateRows(tx, tables.schedule, { nextrun: 'NULL', pause_reason: 'NULL' }, [current.id])
         return planned(tx, { ...changed, nextRunAt: null, pauseReason: null }, plan)
       }),
@@ -214,7 +214,7 @@ async function insert(
 /**
  * Plans a row that this transaction has written, in its current state.
  *
- * @param written  what it says apart from the plan
+ * @param written  the row except for the plan
  */
 async function planned(
   tx: Context,

@@ -1,9 +1,10 @@
 /**
- * Writes the ends of attempts: the jobs, their attempts, the counters of their schedules, and the next blocked jobs.
+ * Writes the outcomes of attempts: the jobs, their attempts, the counters of their schedules, and the next blocked
+ * jobs.
  *
  * Locks schedules first and jobs after them, each by key, in its order and with SKIP LOCKED; rows that others have
- * locked are returned, and settled again later. The end of a job moves its entry in the index on (state, finished),
- * and that in (open_key, open_turn), which passes to the next job of the schedule.
+ * locked are returned, and settled again later. An outcome moves the job's entry in the index on (state, finished), and
+ * its entry in (open_key, open_turn), which passes to the next job of the schedule.
  */
 import { messageOf } from '../../errors.ts'
 import { storedEnd } from '../../model/attempt.ts'
@@ -29,7 +30,7 @@ export async function settle(
   attempts: readonly EndedAttempt[],
 ): Promise<SettleResult> {
   let record: typeof writeAttempts | null = writeAttempts
-  // A job that was put back manually since the next one was looked for has the turn.
+  // If a job was manually reopened since the next one was selected, it has the turn.
   const writeTogether = (some: readonly EndedAttempt[]) =>
     context.transactionOnKeys((tx) => settleAll(tx, some, record))
   const write = async (some: readonly EndedAttempt[]) => {
@@ -44,7 +45,7 @@ export async function settle(
   const items = attempts.map((attempt) => ({ id: attempt.fence.id, attempt }))
   const { results, left, refused } = await isolation.write(items, {
     write: (some) => write(some.map(({ attempt }) => attempt)),
-    // The database may refuse the result or the error text.
+    // The database may reject the result or the error text.
     alone: ({ attempt }, error) => write([{ ...attempt, end: withoutTexts(attempt.end, messageOf(error)) }]),
     wrote: ({ settled }) => settled.length > 0,
   })
@@ -56,10 +57,10 @@ export async function settle(
   }
 }
 
-/** What one transaction has settled. */
+/** What one transaction settled. */
 type Settled = Omit<SettleResult, 'refused'>
 
-/** @param record  stores the attempts that did not succeed; null: they are not stored */
+/** @param record  stores the attempts that did not succeed, or null to store none */
 async function settleAll(
   tx: Context,
   attempts: readonly EndedAttempt[],
@@ -73,9 +74,9 @@ async function settleAll(
 }
 
 /**
- * Ends successful jobs without a schedule: nothing but their own rows changes.
+ * Finishes successful jobs without a schedule, which changes only their own rows.
  *
- * @returns by attempt, those that this worker still holds and that nobody else has locked
+ * @returns by attempt, those that this worker still holds and that no other transaction has locked
  */
 async function settleSimple(
   tx: Context,
@@ -154,7 +155,7 @@ async function settleOthers(
   for (const worker of new Set(lost.map(({ fence }) => fence.worker))) await writeHeartbeat(tx, worker)
   const turns = await nextInTurn(tx, ended)
   const heldTurns = await heldAmong(tx, turns)
-  // An end waits while the next job is locked, because the two are written together.
+  // An outcome waits while the next job is locked, because the two are written together.
   const isHeld = ({ row }: EndedJob) => row.schedule !== null && heldTurns.has(row.schedule)
   const held = new Set(ended.filter(isHeld).map(({ row }) => row.id))
   locked.push(...attempts.filter(({ fence }) => held.has(fence.id)))
@@ -181,7 +182,7 @@ function hasStarted(row: EndingRow | undefined): row is EndingRow {
   return row?.state === 'running' || row?.state === 'external'
 }
 
-/** @returns those of these schedules that have a blocked job */
+/** @returns the schedules that have a blocked job */
 async function yieldingTo(tx: Context, schedules: readonly string[]): Promise<ReadonlySet<string>> {
   if (schedules.length === 0) return new Set()
   const { job, openIndex } = tx.tables
@@ -194,7 +195,7 @@ async function yieldingTo(tx: Context, schedules: readonly string[]): Promise<Re
   return new Set(rows.map(({ id }) => id))
 }
 
-/** @returns the schedules whose next job is locked by others */
+/** @returns the schedules whose next job others have locked */
 async function heldAmong(tx: Context, turns: ReadonlyMap<string, string>): Promise<ReadonlySet<string>> {
   const ids = [...turns.values()].toSorted()
   const rows = await lockRows<{ id: string }>(tx, { table: tx.tables.job, columns: 'id', ids })
@@ -214,8 +215,8 @@ export async function runningAmong(tx: Context, ids: readonly string[]): Promise
 }
 
 /**
- * Locks the schedules of the jobs before the jobs: the only order in which locks are taken. Schedules that others have
- * locked are skipped, so that an administrator's open transaction delays only their own jobs.
+ * Locks the schedules of the jobs before the jobs: the only order of locks. Schedules that others have locked are
+ * skipped, so that an administrator's open transaction delays only their own jobs.
  */
 async function lockSchedulesOf(
   tx: Context,
@@ -235,7 +236,7 @@ async function lockSchedulesOf(
   return { locked: new Set(ids.filter((id) => !rows.has(id))), rows }
 }
 
-/** The columns that are read of a job that ends. */
+/** The columns that are read of an ending job. */
 export interface EndingRow {
   id: string
   schedule: string | null
@@ -278,7 +279,7 @@ export function endingColumns({ instant, now }: Dialect): string {
     ${instant('started')} AS started, stop_requested, ${now} AS clock`
 }
 
-/** Writes the ends of jobs. The rows of their schedules and then of the jobs must be locked. */
+/** Writes the outcomes of jobs. The rows of their schedules and then of the jobs must be locked. */
 export async function endJobs(
   tx: Context,
   ended: readonly EndedJob[],
@@ -300,7 +301,7 @@ export async function writeEnds(
   await writeSchedules(tx, ended, schedules, ofSchedule)
 }
 
-/** What the end of a successful job without a schedule writes, except for its result. */
+/** What the success of a job without a schedule writes, except for its result. */
 const SUCCESS = { state: "'success'", releases: '0', run_at: 'NULL', frozen_until: 'NULL', error: 'NULL' }
 
 const resultOf = ({ outcome }: SettledAttempt) => (outcome.state === 'success' ? outcome.result : null)
@@ -335,9 +336,9 @@ export async function writeSuccesses(tx: Context, settled: readonly SettledAttem
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /**
- * Writes the ends, and the jobs that become waiting, in the order of the schedules, as jobs are inserted. The unique
- * key that ensures "one at a time" passes from one job to the other, and for that InnoDB also locks the next entry of
- * the index. [As two statements, two of these transactions each held what the other waited for.]
+ * Writes the outcomes, and the jobs that become waiting, in the order of the schedules, like inserts of jobs. The
+ * unique key that ensures "one at a time" passes from one job to the other, for which InnoDB also locks the next entry
+ * of the index. [As two statements, two of these transactions deadlocked.]
  */
 async function writeJobs(
   tx: Context,
@@ -366,7 +367,7 @@ const END_COLUMNS = {
   error: 'long text',
 } as const
 
-/** For a promoted job (stage 1), everything except the state stays. */
+/** For a promoted job (stage 1), everything except the state stays unchanged. */
 const ifEnded = (column: string) => `CASE WHEN b.stage = 1 THEN t.${column} ELSE b.${column} END`
 
 const END_ASSIGNMENTS = {
@@ -374,7 +375,7 @@ const END_ASSIGNMENTS = {
   state: "CASE WHEN b.stage = 1 AND t.state <> 'blocked' THEN t.state ELSE b.state END",
   reason: 'COALESCE(b.reason, t.reason)',
   attempt: ifEnded('attempt'),
-  // -1: as it was, because there was no attempt.
+  // -1 keeps the value, because there was no attempt.
   started: 'CASE WHEN b.released = -1 THEN NULL ELSE t.started END',
   releases: `CASE b.released WHEN 0 THEN 0 WHEN 1 THEN ${nextOf('t.releases')} ELSE t.releases END`,
   run_at: ifEnded('run_at'),
@@ -420,7 +421,7 @@ function endRow({ row, outcome }: EndedJob) {
 }
 
 const LARGEST = integerLiteral(Number.MAX_SAFE_INTEGER)
-/** A count stops at the largest exact integer, so that the run can still end. */
+/** A count stops at the largest exact integer, so that the run can still be settled. */
 const counted = (column: string, more: string) =>
   `CASE WHEN t.${column} > ${LARGEST} - b.${more} THEN ${LARGEST} ELSE t.${column} + b.${more} END`
 const ifCounted = (column: string) => `CASE WHEN b.runs > 0 THEN b.${column} ELSE t.${column} END`
@@ -461,7 +462,7 @@ const SCHEDULE_ASSIGNMENTS = {
   frozen_until: 'CASE WHEN b.moved = 1 THEN NULL ELSE t.frozen_until END',
 }
 
-/** Writes the counters, and the next run if the ends change it. */
+/** Writes the counters, and the next run if the outcomes change it. */
 async function writeSchedules(
   tx: Context,
   ended: readonly EndedJob[],
@@ -480,7 +481,7 @@ async function writeSchedules(
     tx,
     schedules.filter(({ row }) => row.idle === 'awaiting-finish').map(({ row }) => row.id),
   )
-  // The others have nothing to do with retries, and finding those may take long.
+  // The others are not affected by retries, and finding retries may take long.
   const retried = schedules.filter(({ ends }) => ends.some((end) => hasFailed(end) || wasRetried(end)))
   const isRetried = new Set(retried.map(({ row }) => row.id))
   const retries = await nextRetries(
@@ -542,7 +543,7 @@ function scheduleAfter(
 }
 
 /**
- * Writes to schedules without changing them. A lock is known to only one server of a cluster. Across servers, two
+ * Writes to schedules without changing them. Only one server of a cluster knows a lock. Across servers, two
  * transactions exclude each other only if both write the same row, and an unchanged value is not written. Without this,
  * a job that is submitted while the previous job ends on another server would stay blocked. Flipping the lowest bit
  * twice works for any value of the column.
@@ -626,14 +627,14 @@ export interface AttemptOfRow extends EndedJob {
 
 /**
  * Thrown if another transaction locks gaps of `attempt`, as `DELETE … WHERE ended < …` does under REPEATABLE READ. The
- * ends are then written without their attempts: history must not keep jobs from ending.
+ * outcomes are then written without their attempts: history must not prevent outcomes.
  */
 export class AttemptsLocked extends Error {
   override readonly name = 'AttemptsLocked'
 }
 
 /**
- * Writes the attempts that did not succeed, in the transaction that writes their ends.
+ * Writes the attempts that did not succeed, in the transaction that writes their outcomes.
  *
  * @throws AttemptsLocked
  */

@@ -1,10 +1,9 @@
 /**
  * Submits marked schedules: plans them, inserts their jobs, and advances them, in one transaction.
  *
- * Locks schedules first, by key, in its order and with SKIP LOCKED, and jobs after them: only those that a plan may
- * replace. Open jobs of a schedule are found by the index on (open_key, open_turn), the newest run by the one on
- * (schedule, slot); both are unique, so that no race makes a second job of a slot, or a second one that runs or
- * waits.
+ * Locks schedules first, by key, in its order and with SKIP LOCKED, and then jobs: only those that a plan may replace.
+ * Open jobs of a schedule are found by the index on (open_key, open_turn), the newest run by the one on (schedule,
+ * slot). Both are unique, so that no race creates a second job of a slot, or a second one that runs or waits.
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { type Fitting, PART_MS } from '../../event-loop.ts'
@@ -51,19 +50,19 @@ import { placeholders, type Tables } from './tables.ts'
 /** How to submit marked schedules. */
 interface How {
   readonly decide: Decide
-  /** null: no job starts in this transaction. */
+  /** Null if no job starts in this transaction. */
   readonly startLimits: StartLimits | null
   /** Whether to check that the jobs do not exist yet, instead of relying on the unique keys. */
   readonly careful: boolean
 }
 
 const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], left: [], refused: [] }
-/** Schedules per transaction, if the event loop waits for it. */
+/** Schedules per transaction if it blocks the event loop. */
 export const BATCH = { first: 64, most: 500, ms: PART_MS }
-/** The most jobs per transaction, but all of one schedule: catching up may need many for each. */
-const MOST_JOBS = 500
-/** The most slots that one transaction plans, but all of one schedule: after a long absence, many were missed. */
-const MOST_SLOTS = 10_000
+/** Maximum number of jobs per transaction, exceeded only by a single schedule: catching up may need many. */
+const MAX_JOBS = 500
+/** Maximum number of slots that one transaction plans, exceeded only by a single schedule after a long absence. */
+const MAX_SLOTS = 10_000
 
 /** What submissions remember. */
 export interface Submitting {
@@ -71,7 +70,7 @@ export interface Submitting {
   readonly batch: Fitting
 }
 
-/** The most schedules of the next transaction. */
+/** Maximum number of schedules of the next transaction. */
 export function mostAtOnce({ database, dialect }: TablesContext, { batch }: Submitting): number {
   return dialect.writesInParallel ? database.mostAtOnce() : batch.rows()
 }
@@ -87,7 +86,7 @@ export async function submit(
     context.transaction(async (tx) => {
       const began = performance.now()
       const result = await submitAll(tx, worker, some, how)
-      // How long it took decides how many are submitted in the next transaction.
+      // Its duration decides how many are submitted in the next transaction.
       if (!how.careful) batch.took(some.length - result.left.length, performance.now() - began)
       return result
     })
@@ -112,7 +111,7 @@ export async function submit(
     isOfARow: (error) => !isA(error, StoreUnavailableError) || isContended(error),
   })
   const skipped: SubmitResult[] = []
-  // Jobs that have started must be reported in any case.
+  // Started jobs must always be reported.
   for (const { item, error } of refused)
     skipped.push(
       await skip(write, item, decide, error).catch((again: unknown) => {
@@ -123,7 +122,7 @@ export async function submit(
   return together([...results, { ...NOTHING, locked: left }, ...skipped])
 }
 
-/** Skips a slot that the database refuses, as unsubmittable. */
+/** Skips a slot that the database rejects, as unsubmittable. */
 async function skip(
   write: (marks: readonly Mark[], how: How) => Promise<SubmitResult>,
   mark: Mark,
@@ -154,8 +153,8 @@ async function submitAll(
   marks: readonly Mark[],
   { decide, startLimits, careful }: How,
 ): Promise<SubmitResult> {
-  // Locks schedules first, in key order, and jobs after them: the only order in which locks are taken. Rows that an
-  // administrator's open transaction has locked are skipped; otherwise they would block the whole batch.
+  // Locks schedules first, in key order, and then jobs: the only order of locks. Rows that an administrator's open
+  // transaction has locked are skipped; otherwise they would block the whole batch.
   const rows = await lockRows<PlannableRow>(tx, {
     table: tx.tables.schedule,
     columns: plannableColumns(tx.dialect),
@@ -177,7 +176,7 @@ async function submitAll(
   let jobs = 0
   let slots = 0
   for (const row of marked) {
-    if (jobs >= MOST_JOBS || slots >= MOST_SLOTS) {
+    if (jobs >= MAX_JOBS || slots >= MAX_SLOTS) {
       left.add(row.id)
       continue
     }
@@ -229,9 +228,9 @@ async function submitAll(
 }
 
 /**
- * Leaves out the slots that already have a row in the job table, although the schedule does not know it. A run takes
- * the place of a skip that was written while the clock was ahead, because that slot is not missed after all. Only
- * schedule and slot decide: if another row has the id of an occurrence, the occurrence gets another id.
+ * Leaves out the slots that already have a row in the job table, although the schedule does not know it. A run replaces
+ * a skip that was written while the clock was ahead, because that slot was not missed after all. Only schedule and slot
+ * decide: if another row has the id of an occurrence, the occurrence gets another id.
  */
 async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
   const { row, plan, ids } = planned
@@ -291,7 +290,7 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
         last_error: plan.lastError,
         last_run: newest === undefined ? null : row.clock,
         last_job: newest === undefined ? null : idOf(one, newest),
-        // Uses the row as it was read under lock; the column itself would already include a later edit.
+        // Uses the row as read under the lock; the column itself would include a later edit.
         planned_from: plannedFrom(row.definition, plan),
         frozen_until: plan.frozenUntil && toText(plan.frozenUntil),
       }
@@ -310,7 +309,7 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
   )
 }
 
-/** Ends the marks of rows that are not due after all, and records what they were planned from. */
+/** Ends the marks of rows that are not due, and records what they were planned from. */
 async function noteNotDue(tx: Context, rows: readonly PlannableRow[]): Promise<void> {
   await updateFromBatch(
     tx,
@@ -347,7 +346,7 @@ interface Planned {
   readonly plan: Plan
   /** Its open jobs before the plan. */
   readonly open: OpenJobs
-  /** The number of its newest run before the plan; 0: none yet. */
+  /** The number of its newest run before the plan, or 0 if there is none yet. */
   readonly latestRun: number
   /** The ids of its jobs that are known so far, by slot. */
   readonly ids: Map<number, string>
@@ -381,7 +380,7 @@ interface JobsBefore {
  * The non-final jobs of the schedules, even if the unique key does not cover them: they may have been submitted under
  * another policy. Jobs that may be replaced or give way are locked, so that no worker claims them in the meantime.
  *
- * @returns by schedule; without those of which another transaction has locked such a job
+ * @returns by schedule, without those whose jobs another transaction has locked
  */
 async function jobsBefore(
   tx: Context,
@@ -432,7 +431,7 @@ async function jobsBefore(
   )
 }
 
-/** How many jobs of a schedule are not final. Its row is locked, so that none ends or begins meanwhile. */
+/** How many jobs of a schedule are not final. Its row is locked, so that the number does not change. */
 export async function openJobs(
   { select, rows, dialect, tables, locking }: Context,
   schedule: string,
@@ -445,7 +444,7 @@ export async function openJobs(
   return countStates(open)
 }
 
-/** The schedules of the jobs among these that have not ended in the meantime. */
+/** The schedules of those jobs that have not ended in the meantime. */
 async function stillOpen(tx: Context, jobs: readonly OpenJob[]): Promise<ReadonlySet<string>> {
   if (jobs.length === 0) return new Set()
   const rows = await tx.rows<{ schedule: string }>(
@@ -503,7 +502,7 @@ export async function cancelQueued(tx: Context, schedule: string, scope: Conditi
   }
 }
 
-/** Ends the jobs of these schedules, which all wait for a retry: their runs have failed. */
+/** Fails the jobs of these schedules, which all wait for a retry. */
 async function yieldRetries(
   tx: Context,
   rows: readonly PlannableRow[],
@@ -541,7 +540,7 @@ async function foldSkips(tx: Context, planned: readonly Planned[]): Promise<read
        AND (${candidates.map(() => '(periodic_task_id = ? AND slot = ?)').join(' OR ')})`,
     candidates.flatMap(({ row }) => [row.id, row.last_slot]),
   )
-  // Merged only if no other transaction has locked it; history must not delay a schedule.
+  // Merged only if no other transaction has locked it, because history must not delay a schedule.
   const free = await lockRows<{ id: string }>(tx, {
     table: tx.tables.job,
     columns: 'id',
@@ -571,8 +570,8 @@ async function foldSkips(tx: Context, planned: readonly Planned[]): Promise<read
     {
       slot: 'b.slot',
       // The count stops at the largest value, and the schedule continues.
-      missed: `CASE WHEN t.missed > ${integerLiteral(MOST_MISSED)} - b.count
-        THEN ${integerLiteral(MOST_MISSED)} ELSE t.missed + b.count END`,
+      missed: `CASE WHEN t.missed > ${integerLiteral(MAX_MISSED)} - b.count
+        THEN ${integerLiteral(MAX_MISSED)} ELSE t.missed + b.count END`,
       submitted: 'b.finished',
       finished: 'b.finished',
     },
@@ -631,7 +630,7 @@ export interface ScheduleJob {
   readonly reason: string | null
   readonly error: string | null
   readonly finished: string | null
-  /** JSON text; null: the schedule's own. */
+  /** JSON text; null means the schedule's own. */
   readonly args: string | null
 }
 
@@ -700,7 +699,7 @@ async function startPlanned(
 }
 
 /** The largest value of the column. */
-const MOST_MISSED = 2_147_483_647
+const MAX_MISSED = 2_147_483_647
 
 /** How many runs may still be counted before the new ones. */
 function goingOn({ waiting, blocked, running }: OpenJobs, { replaces }: Plan): number {
@@ -717,8 +716,8 @@ function countStates(jobs: readonly Pick<OpenJob, 'state' | 'attempt'>[]): OpenJ
 }
 
 /**
- * Expression: the number of the newest run of the schedule `s`; NULL: none. Cancelled and replaced runs also have a
- * number, but no counter includes them. Costs one probe of the index on occurrences.
+ * Expression: the number of the newest run of the schedule `s`; NULL if there is none. Cancelled and replaced runs also
+ * have a number, but no counter includes them. Costs one probe of the index on occurrences.
  */
 export function latestRun({ job }: Pick<Tables, 'job'>): string {
   return `(SELECT j.run FROM ${job} AS j

@@ -56,7 +56,9 @@ export function tables(prefix: string, { quoted, table }: Pick<Dialect, 'quoted'
   ) as Tables
 }
 
-/** Placeholders for a list of values: `?, ?, ?`. @param one  of each; for ids of jobs, `Dialect.jobId` */
+/**
+ * Placeholders for a list of values: `?, ?, ?`. @param one the placeholder of one value; for job ids, `Dialect.jobId`
+ */
 export function placeholders({ length }: { readonly length: number }, one = '?'): string {
   return Array.from({ length }, () => one).join(', ')
 }

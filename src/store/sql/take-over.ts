@@ -30,7 +30,7 @@ import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { exceptFor } from './tables.ts'
 import { writeHeartbeat } from './workers.ts'
 
-/** A row that the sweep has found. */
+/** A row that the sweep found. */
 interface Found {
   readonly kind:
     | 'stale mark'
@@ -74,18 +74,19 @@ export async function sweep(
   if ((await endMarks(context, tooFar)) > 0)
     healed.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
   await repairEach(isolation, of('blocked job'), async (id) => {
-    if (await unblock(context, id)) healed.push(`the job ${id} was blocked by nothing`)
+    if (await unblock(context, id)) healed.push(`the job ${id} was blocked by no other job`)
   })
   await repairEach(isolation, of('waits for nothing'), async (id) => {
-    if (await planAgain(context, id))
-      healed.push(`the schedule ${id} waited for the end of a run whose job was deleted`)
+    if (await planAgain(context, id)) healed.push(`the schedule ${id} waited for a run whose job was deleted`)
   })
   await repairEach(isolation, of('retries nothing'), (id) => endRetry(context, id))
   if (of('held').length > 0) await thaw(context)
   return { healed, orphans: of('orphan').length > 0 }
 }
 
-/** Leaves rows whose repair waits for a lock in vain to a later sweep. @throws if the database refuses one, after the others */
+/**
+ * Leaves rows whose repair times out on a lock to a later sweep. @throws after the others if the database rejects one
+ */
 async function repairEach(
   isolation: Isolation,
   found: readonly Found[],
@@ -122,15 +123,15 @@ function stale(context: Context, worker: string, leaseMs: number): { text: strin
   }
 }
 
-/** At most one of each: whether there is any. */
+/** Selects at most one of each, to detect whether there are any. */
 function anyOrphan(context: Context): string[] {
   return anyOrphans(context).map((found) => `SELECT 'orphan' AS kind, id, ${NO_MARK} ${found} LIMIT 1`)
 }
 
-/** Jobs of dead workers, and those whose queue has not reported their end: ` FROM … WHERE …`. */
+/** Jobs of dead workers, and those whose queue did not report their outcome: ` FROM … WHERE …`. */
 function anyOrphans({ tables, dialect }: Context): [running: string, external: string] {
   const { job, jobStateIndex, heldIndex } = tables
-  // With statistics, the servers and SQLite would rather read all jobs if many of them are running.
+  // With statistics, the servers and SQLite would read all jobs if many of them are running.
   return [
     `FROM ${dialect.found(job, { index: jobStateIndex })} WHERE ${orphan(tables)}`,
     `FROM ${dialect.found(job, { index: heldIndex })} WHERE ${unreported(dialect)}`,
@@ -198,7 +199,7 @@ function planAgain(context: TablesContext, id: string): Promise<boolean> {
   })
 }
 
-/** Its status says active again. */
+/** Its status is active again. */
 async function endRetry(context: TablesContext, id: string): Promise<void> {
   await context.transaction(async (tx) => {
     const { schedule } = tx.tables
@@ -213,7 +214,7 @@ async function endMarks(context: TablesContext, marks: readonly Found[]): Promis
   const fences = new Map(marks.map((mark) => [mark.id, mark]))
   return await context.transaction(async (tx) => {
     const { schedule } = tx.tables
-    // Locked rows are skipped: their marks end by themselves.
+    // Locked rows are skipped: their marks expire anyway.
     const rows = await lockRows<{ id: string; worker: string | null; marked: string | null }>(tx, {
       table: schedule,
       columns: `id, worker, ${tx.dialect.instant('marked')} AS marked`,
@@ -270,11 +271,11 @@ export async function orphans(
 function endOfOrphan({ state, reason, worker, attempt, queue, timeout }: JobRow): AttemptEnd {
   if (state === 'running')
     return { kind: 'lost', error: `The worker ${worker ?? ''} was lost during attempt ${String(attempt)}` }
-  // A worker died between the hand-over and its end.
+  // A worker died after the hand-over, before it finished the job.
   if (reason === HANDED_OVER) return { kind: 'success', result: null }
   const span = spanWords(timeout ?? DEFAULT_REPORT_MS)
   return {
     kind: 'unreported',
-    error: `The queue '${queue ?? ''}' did not report the end of this job within ${span} of the hand-over`,
+    error: `The queue '${queue ?? ''}' did not report the outcome of this job within ${span} of the hand-over`,
   }
 }

@@ -70,7 +70,7 @@ export function workerStore(context: TablesContext): WorkerStore {
       return new Map(rows.map(({ worker, amount }) => [worker, amount]))
     },
 
-    // A DELETE would wait for a row that an administrator has locked, and with it the heartbeat of this worker.
+    // A DELETE would wait for a row that an administrator has locked, and delay the heartbeat of this worker.
     evict: (id, heartbeat) =>
       context.transaction(async (tx) => {
         const where = `${dialect.instant('heartbeat')} = ?`
@@ -96,11 +96,11 @@ export function workerStore(context: TablesContext): WorkerStore {
 /**
  * Writes the heartbeat of a worker.
  *
- * In a transaction, the commit also confirms what the transaction has read: a server that is no longer the primary may
- * still answer reads, without what the new primary has committed, but it cannot commit.
+ * In a transaction, the commit also confirms what the transaction read: a former primary may still answer reads,
+ * without the commits of the new primary, but it cannot commit.
  *
  * [A member that was leaving its replication group reported ONLINE and PRIMARY for two seconds. Rows that it did not
- * have were considered lost: handlers were aborted, and ends of runs dropped.]
+ * have were considered lost: handlers were aborted, and outcomes dropped.]
  *
  * @returns the number of matched rows
  */

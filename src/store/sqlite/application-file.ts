@@ -1,4 +1,4 @@
-/** The file of an application's SQLite database: only its path is used, to open a connection of our own. */
+/** The file of an application's SQLite database: only its path is used, to open our own connection. */
 import { closeSync, openSync, readSync } from 'node:fs'
 import { InvalidInputError, messageOf } from '../../errors.ts'
 import type { DatabaseTarget, SqliteTarget } from '../database.ts'
@@ -23,11 +23,11 @@ export async function fileOf(target: SqliteTarget): Promise<string> {
   const file = mainFile(await read(client, ATTACHED))
   if (file === '')
     throw refused('the database is in memory, where no other connection can read it; Kalends needs a file')
-  // With the key of the application, if it has one. An encrypted file has no readable header.
+  // Uses the key of the application, if it has one. An encrypted file has no readable header.
   if (headerOf(file) === '') await read(client, WAL)
   if (headerOf(file) !== HEADER)
     throw refused(
-      `the file '${file}' is encrypted, or is no SQLite database; Kalends needs one without a key`,
+      `the file '${file}' is encrypted, or is not an SQLite database; Kalends needs one without a key`,
     )
   return file
 }
@@ -47,7 +47,7 @@ function clientIn<Own extends object>(target: Own | { readonly $client: Own }): 
   return '$client' in target ? target.$client : target
 }
 
-/** The file of the database `main`; empty: none. */
+/** The file of the database `main`, or empty if there is none. */
 function mainFile(rows: unknown): string {
   const databases: readonly unknown[] = Array.isArray(rows) ? rows : []
   for (const row of databases)

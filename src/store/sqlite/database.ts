@@ -23,11 +23,11 @@ import { isBusy, isNoSavepoint, isUnavailable } from './errors.ts'
 import { DatabaseFile, makePrivate } from './file.ts'
 import { Turns } from './turns.ts'
 
-/** The longest time that one attempt to lock blocks the event loop. */
+/** Maximum time that one attempt to lock blocks the event loop. */
 const BUSY_TIMEOUT_MS = 5
 /** How long attempts to lock continue in total. */
 const LOCK_TIMEOUT_MS = 30_000
-const MOST_STATEMENTS = 300
+const MAX_STATEMENTS = 300
 
 type Statement = Libsql.Statement
 
@@ -84,7 +84,7 @@ export class SqliteDatabase implements Database {
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     // Switching to WAL locks the whole file for a moment, which several processes may attempt at once.
     await database.#retryWhileBusy(async () => connection.exec('PRAGMA journal_mode = WAL'))
-    // Every commit is on disk when it returns: a job that ran must not come back after a power failure.
+    // Every commit is on disk when it returns: a finished job must not run again after a power failure.
     connection.exec('PRAGMA synchronous = FULL')
     return database
   }
@@ -115,8 +115,8 @@ export class SqliteDatabase implements Database {
 
   run(text: string, params: readonly SqlValue[] = []): Promise<number> {
     // Always in a transaction. A single write that finds the file busy stays half done in the driver until the same
-    // statement runs again. Until then no other write of this connection is committed, and there is no error. BEGIN
-    // takes the lock first.
+    // statement runs again. Until then, no other write of this connection is committed, without any error. BEGIN takes
+    // the lock first.
     return this.transaction((sql) => sql.run(text, params))
   }
 
@@ -162,7 +162,7 @@ export class SqliteDatabase implements Database {
     const known = this.#statements.get(text)
     if (known !== undefined) return known
     const statement = this.#connection.prepare(text)
-    if (this.#statements.size >= MOST_STATEMENTS) this.#statements.clear()
+    if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear()
     this.#statements.set(text, statement)
     return statement
   }
@@ -201,11 +201,11 @@ function locked(error: unknown): StoreUnavailableError {
   )
 }
 
-/** Rejects objects, which code without types may pass: the driver would end the process. @throws RangeError */
+/** Rejects objects, which untyped code may pass: the driver would crash the process. @throws RangeError */
 function bindable(params: readonly unknown[]): readonly unknown[] {
   for (const value of params)
     if (value !== null && typeof value !== 'string' && typeof value !== 'number')
-      throw new RangeError(`SQL takes texts and numbers, not a value of type ${typeof value}`)
+      throw new RangeError(`SQL takes strings and numbers, not a value of type ${typeof value}`)
   return params
 }
 

@@ -40,7 +40,7 @@ const schema: SchemaDialect = {
   isAlreadyApplied,
 }
 
-/** @param clock  for tests that control time; null: the machine's clock */
+/** @param clock  for tests that control time; null means the machine's clock */
 export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   name: 'sqlite',
   quoted,

@@ -29,7 +29,7 @@ export function isDuplicate(error: unknown): boolean {
   )
 }
 
-/** Whether there is no such savepoint, because its transaction has ended. */
+/** Whether the savepoint does not exist because its transaction has ended. */
 export function isNoSavepoint(error: unknown): boolean {
   return message(error).includes('no such savepoint')
 }

@@ -1,4 +1,4 @@
-/** The database file: created private, and checked to be the same file while it is in use. */
+/** The database file: created as private, and checked for replacement while it is in use. */
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { messageOf, StoreUnavailableError } from '../../errors.ts'
@@ -57,7 +57,7 @@ export class DatabaseFile {
     this.#wal ??= found
     if (this.#wal === null || (found !== null && isSame(found, this.#wal))) return
     throw new StoreUnavailableError(
-      `The file '${path}' was deleted or replaced while the database was in use: put it back, or restart this process; what was committed and not yet in the main file is lost without it`,
+      `The file '${path}' was deleted or replaced while the database was in use: put it back, or restart this process; without it, commits that are not yet in the main file are lost`,
     )
   }
 }
@@ -66,7 +66,7 @@ function isSame(one: BigIntStats, other: BigIntStats): boolean {
   return one.ino === other.ino && one.dev === other.dev
 }
 
-/** The driver also accepts URIs: of a file, of memory or of a server. */
+/** The driver also accepts URIs of files, memory and servers. */
 function filePath(path: string): string | null {
   const file = path.replace(/^file:(?:\/\/)?/, '')
   return file === ':memory:' || /^\w{2,}:/.test(file) || (file !== path && file.includes('?')) ? null : file

@@ -12,7 +12,7 @@ export async function openSqlite(path: string, { clock = null }: OpenOptions): P
   if (path === '')
     throw new InvalidInputError(
       'database',
-      'the URL names no file; write sqlite:./file.db or sqlite::memory:',
+      'the URL does not name a file; write sqlite:./file.db or sqlite::memory:',
     )
   const loops = await SqliteDatabase.open(path, clock)
   return {

@@ -2,9 +2,9 @@
  * Decides which use gets the one connection next. The loops come before the application's calls, and both come before
  * the API.
  *
- * The driver is synchronous, and what follows a result runs as microtasks. Therefore the event loop runs once between
- * two turns: whatever there is to do, timers, sockets and signals wait for one turn at most. This setImmediate also works
- * in tests that replace the global timers.
+ * The driver is synchronous, and continuations run as microtasks. Therefore the event loop runs once between two turns,
+ * so that timers, sockets and signals wait for at most one turn. This setImmediate also works in tests that replace the
+ * global timers.
  */
 import { setImmediate } from 'node:timers'
 import type { Use } from '../database.ts'
@@ -14,7 +14,7 @@ const ORDER: readonly Use[] = ['loops', 'calls', 'api']
  * After this many turns that overtake another use, an overtaken use gets a turn. A busy worker must not lock out the
  * application, and neither must a flood of requests.
  */
-const MOST_OVERTAKING = 10
+const MAX_OVERTAKING = 10
 
 interface Waiting {
   readonly begin: () => void
@@ -38,7 +38,7 @@ export class Turns {
     }
   }
 
-  /** How long the longest-waiting work of this use has waited; 0: nothing waits. */
+  /** How long the longest-waiting work of this use has waited, or 0 if nothing waits. */
   longestWaitMs(use: Use): number {
     const [first] = this.#waiting[use]
     return first === undefined ? 0 : performance.now() - first.since
@@ -56,7 +56,7 @@ export class Turns {
 
   #next(): void {
     const [first, ...overtaken] = ORDER.filter((use) => this.#waiting[use].length > 0)
-    const isReserved = this.#overtaking >= MOST_OVERTAKING && overtaken.length > 0
+    const isReserved = this.#overtaking >= MAX_OVERTAKING && overtaken.length > 0
     this.#overtaking = overtaken.length > 0 && !isReserved ? this.#overtaking + 1 : 0
     const use = isReserved ? this.#reserved(overtaken) : first
     if (use === undefined) this.#isTaken = false

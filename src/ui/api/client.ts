@@ -6,7 +6,7 @@ import type { paths, ProblemDetails } from './generated/api.ts'
 /** The API rejected a request, or failed. */
 export class ApiError extends Error {
   readonly status: number
-  /** Empty if the response is not the API's, but for example a proxy's. */
+  /** Empty if the response is not from the API, for example from a proxy. */
   readonly problem: Partial<ProblemDetails>
 
   constructor(status: number, problem: Partial<ProblemDetails>) {
@@ -57,7 +57,7 @@ export async function contentOf<Content>(call: Promise<{ data?: Content }>): Pro
 export type ReadablePath = ClientPathsWithMethod<typeof api, 'get'>
 export type Answer<Path extends ReadablePath> = MethodResponse<typeof api, 'get', Path>
 
-/** Parameters of a path. Values of a query may be text from the page's address: the server checks them. */
+/** Parameters of a path. Values of a query may be text from the page's address, which the server checks. */
 export type Params<Path extends ReadablePath> = paths[Path] extends {
   get: { parameters: infer Parameters extends { query?: unknown } }
 }
@@ -68,7 +68,7 @@ type Query<Values> = { readonly [Name in keyof Values]?: string | number | undef
 
 export interface Fetched<Content> {
   readonly content: Content
-  /** Makes a later change conditional: it fails if something else changed in between. */
+  /** Makes a later change conditional: it fails after a concurrent change. */
   readonly etag: string | null
 }
 

@@ -1,6 +1,6 @@
 /**
- * Changes on the server, as they happen: server-sent events that name the topics to fetch again. They are read with
- * fetch, since EventSource cannot send a token.
+ * Changes on the server as they happen: server-sent events that name the topics to fetch again. They are read with
+ * fetch, because EventSource cannot send a token.
  */
 import { effect, signal } from '@preact/signals'
 import { createParser } from 'eventsource-parser'
@@ -16,7 +16,7 @@ type Change = ReadonlySet<Topic>
 export type LiveState = 'connecting' | 'live' | 'lost' | 'paused'
 
 export const liveState = signal<LiveState>('connecting')
-/** Changes whenever a connection is made. */
+/** Changes with each new connection. */
 export const connections = signal(0)
 /** Whether the user wants to see changes as they happen. */
 export const following = signal(true)
@@ -26,7 +26,7 @@ const LONGEST_WAIT_MS = 10_000
 /** The server pings more often than this. */
 const SILENCE_MS = 45_000
 
-/** @param isOwn  made on this page: it is shown even while updates are paused */
+/** @param isOwn  whether it was made on this page: it is then shown even while updates are paused */
 type Listener = (change: Change, isOwn: boolean) => void
 
 const listeners = new Set<Listener>()

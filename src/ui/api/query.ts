@@ -1,4 +1,4 @@
-/** What the page shows of the API: fetched, kept while it is fetched again, and fetched again when it changes. */
+/** The data that the page shows: fetched from the API, fetched again when it changes, and kept in the meantime. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Answer, get, OfflineError, type Params, type ReadablePath } from './client.ts'
 import { following, onChange, type Topic } from './live.ts'
@@ -11,11 +11,11 @@ export interface Query<Content> {
   readonly reload: () => void
 }
 
-/** Changes come in bursts: one request serves all of this time. */
+/** Changes come in bursts: one request covers all changes of this time. */
 const BURST_MS = 150
-/** Between requests there is at least this pause … */
+/** The minimum pause between requests … */
 const PAUSE_MS = 1000
-/** … and at least this many times as long as the request took. */
+/** … and at least this many times the duration of the request. */
 const PAUSE_FACTOR = 9
 const OFFLINE_RETRY_MS = 2000
 
@@ -24,9 +24,9 @@ interface State<Content> extends Omit<Query<Content>, 'reload'> {
 }
 
 /**
- * @param params  undefined: nothing is requested
- * @param topics  a change of one of these is a reason to fetch again
- * @param everyMs  for what changes without a notification
+ * @param params  undefined requests nothing
+ * @param topics  a change of one of these triggers another fetch
+ * @param everyMs  the polling interval, for data that changes without a notification
  */
 export function useApi<Path extends ReadablePath>(
   path: Path,
@@ -79,7 +79,7 @@ export function useApi<Path extends ReadablePath>(
   }, [key, everyMs])
 
   return {
-    // With a new filter the old rows stay until the new ones arrive, so that the page does not jump twice.
+    // With a new filter, the old rows stay until the new ones arrive, so that the page does not jump twice.
     data: key === '' ? undefined : state.data,
     etag: state.etag,
     error: state.key === key ? state.error : undefined,
@@ -93,7 +93,7 @@ function initial<Content>(key: string): State<Content> {
 
 interface Paced {
   readonly now: () => void
-  /** After the pause; further calls until then have no effect. */
+  /** Fetches after the pause; further calls until then have no effect. */
   readonly soon: (afterMs?: number) => void
   readonly cancel: () => void
 }

@@ -13,11 +13,11 @@ import { CalendarHour } from './CalendarHour.tsx'
 
 type HourLoad = Load['hours'][number]
 
-/** What a date field offers. */
+/** The range of a date field. */
 const [FIRST_DAY, LAST_DAY] = ['1970-01-05', '9999-12-26']
 const FILTERS = ['task', 'group', 'submitter'] as const
 
-/** An instant from the address, which anyone can edit; undefined if its week cannot be shown. */
+/** An instant from the address, which anyone can edit, or undefined if its week cannot be shown. */
 function asked(text: string): Date | undefined {
   const at = new Date(text)
   return at >= new Date(FIRST_DAY) && at <= new Date(LAST_DAY) ? at : undefined
@@ -100,7 +100,7 @@ function DayInput() {
   )
 }
 
-/** The hour in which another schedule would meet the fewest runs. */
+/** The hour with the fewest planned runs. */
 function Quietest({ hours }: { readonly hours: readonly HourLoad[] }) {
   const later = hours.filter(({ hour }) => Date.parse(hour) > now.peek().getTime())
   const [quiet] = later.toSorted((one, other) => one.planned - other.planned)
@@ -203,7 +203,7 @@ function Cell({ cell: { of: load, wall: start, half }, share, days, isPast, isNo
 /** What fits into a cell: `9`, `840`, `12K`. */
 const compact = new Intl.NumberFormat('en', { notation: 'compact' })
 
-/** Where each hour is between the quietest and the busiest one, from 0 to 1. */
+/** The position of each hour between the quietest and the busiest one, from 0 to 1. */
 function sharesOf(hours: readonly HourLoad[], numberOf: (hour: HourLoad) => number): [string, number][] {
   const numbers = hours.map(numberOf).filter((number) => number > 0)
   const least = Math.min(...numbers)

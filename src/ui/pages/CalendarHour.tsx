@@ -9,7 +9,7 @@ import { link, setQuery } from '../router.ts'
 import { now, zone } from '../time/clock.ts'
 import { count, HOUR_MS, wall } from '../time/format.ts'
 
-const MOST_RUNS = 200
+const MAX_RUNS = 200
 const TIMES_SHOWN = 6
 
 interface ScheduleRuns {
@@ -79,7 +79,7 @@ interface UpcomingRunsProps extends Pick<CalendarHourProps, 'filter'> {
 }
 
 function UpcomingRuns({ from, to, filter }: UpcomingRunsProps) {
-  const query = { ...filter, from, to, limit: MOST_RUNS }
+  const query = { ...filter, from, to, limit: MAX_RUNS }
   return (
     <Loaded query={useApi('/api/v1/upcoming', { query }, ['schedules'])} rows={3}>
       {({ items, complete }) => (

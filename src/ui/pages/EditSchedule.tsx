@@ -66,13 +66,13 @@ function Forbidden({ title }: { readonly title: string }) {
     <>
       <h1 tabIndex={-1}>{title}</h1>
       <Empty title="You can view schedules, but not change them">
-        Creating and editing schedules needs the role 'admin'. Your role is '{session.value?.role}'.
+        Creating and editing schedules requires the role 'admin'. Your role is '{session.value?.role}'.
       </Empty>
     </>
   )
 }
 
-/** By the field's name; null: the error is not about a field. */
+/** By the field's name, or null if the error is not about a field. */
 function fieldErrors(error: unknown): Errors | null {
   if (error instanceof InvalidArgs) return { args: error.message }
   return error instanceof ApiError && Object.keys(error.fields).length > 0 ? error.fields : null
@@ -100,7 +100,7 @@ interface FormProps {
 }
 
 function Form({ title, edited: newest }: FormProps) {
-  // As it was when the form was opened: a concurrent edit must not be overwritten.
+  // The state when the form was opened: a concurrent edit must not be overwritten.
   const [edited] = useState(newest)
   const [entries, setEntries] = useState(edited === null ? EMPTY : entriesOf(edited.schedule))
   const [errors, setErrors] = useState<Errors>({})
@@ -143,7 +143,7 @@ function Form({ title, edited: newest }: FormProps) {
       {edited !== null && edited.schedule.declaredBy !== null && (
         <Hint>
           The set '{edited.schedule.declaredBy}' declares this schedule in code, and the next deployment
-          restores those settings. To change it permanently, change the code. A pause stays.
+          restores those settings. To change it permanently, change the code. A pause is kept.
         </Hint>
       )}
       {Object.entries(errors)
@@ -181,7 +181,7 @@ function isControl(target: EventTarget | null) {
   )
 }
 
-/** By name, not by aria-invalid: that may still be set on a timer whose correction is being checked. */
+/** By name, not by aria-invalid, which may still be set on a timer whose correction is being checked. */
 function focusFirst(names: readonly string[]): void {
   const selectors = names.map((name) => `form [id="${CSS.escape(name)}"]`)
   requestAnimationFrame(() => document.querySelector<HTMLElement>(selectors.join(', '))?.focus())
@@ -212,7 +212,7 @@ const INPUTS: Readonly<Record<string, object>> = {
   zone: { list: 'zones', autocomplete: 'off' },
 }
 
-/** The label and the control of a field, and below it its help, or what is wrong. The form listens to its events. */
+/** The label and the control of a field, with its help or error below. The form listens to its events. */
 function Entry({ form: { entries, errors, set }, field }: EntryProps) {
   const { name, label, help, kind = 'text', values, otherwise } = field
   const error = errors[name]
@@ -224,7 +224,7 @@ function Entry({ form: { entries, errors, set }, field }: EntryProps) {
     'aria-invalid': error !== undefined,
     'aria-describedby': `${name}-help`,
   }
-  const empty = otherwise === undefined || values !== undefined ? '' : `; empty: ${otherwise}`
+  const empty = otherwise === undefined || values !== undefined ? '' : `; if empty: ${otherwise}`
   return (
     <div class="field">
       <label for={name}>{label}</label>
@@ -253,8 +253,8 @@ function rowsOf(text: string): number {
 }
 
 const ARGS = { name: 'args', label: 'Args', help: 'JSON, passed to the task', kind: 'json' } as const
-const ID = { name: 'id', label: 'Id', help: 'Any unique name; empty: generated' } as const
-const ZONE = { name: 'zone', label: 'Zone', help: 'For a timer that names no zone' } as const
+const ID = { name: 'id', label: 'Id', help: 'Any unique name; generated if empty' } as const
+const ZONE = { name: 'zone', label: 'Zone', help: 'For a timer without a zone' } as const
 const FIRST_RUN = {
   name: 'firstRun',
   label: 'First run',
@@ -294,7 +294,7 @@ function Policies({ form }: FormState) {
   )
 }
 
-/** What the browser offers while the user types a task or a zone. */
+/** The browser's suggestions while the user types a task or a zone. */
 function Suggestions() {
   const tasks = useApi('/api/v1/tasks', {}, [])
   return (

@@ -12,7 +12,7 @@ import { count } from '../time/format.ts'
 type FailureGroup = Failures['items'][number]
 type Filter = Readonly<Record<string, string>>
 
-/** As much of an error as an address should hold. */
+/** Maximum length of an error in an address. */
 const SEARCH_LENGTH = 200
 
 /** The jobs of a group. Callers with a scope cannot search errors: they get its newest job. */

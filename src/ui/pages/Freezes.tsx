@@ -1,4 +1,4 @@
-/** The freezes that are in force: what must not run until when, and why. */
+/** The freezes in force: what must not run, until when, and why. */
 import { perform } from '../actions.tsx'
 import { api } from '../api/client.ts'
 import { useApi } from '../api/query.ts'
@@ -39,7 +39,7 @@ export function Freezes() {
 function thaw(id: string): Promise<boolean> {
   return perform(() => api.DELETE('/api/v1/freezes/{id}', { params: { path: { id } } }), {
     title: 'End this freeze now?',
-    body: 'What it holds goes on at once.',
+    body: 'What it holds continues at once.',
     action: 'Thaw',
   })
 }

@@ -88,7 +88,7 @@ function Head({ job }: { readonly job: Job }) {
   )
 }
 
-/** Progress that is not a share is shown as it is. */
+/** Progress that is not a share is shown unchanged. */
 function Progress({ value, isRunning }: { readonly value: unknown; readonly isRunning: boolean }) {
   if (value === null || value === undefined) return null
   const share = shareOf(value)

@@ -1,4 +1,4 @@
-/** The history of a job in order of time: its submission, each attempt, its end. */
+/** The history of a job in order of time: its submission, each attempt, its outcome. */
 import type { ComponentChildren } from 'preact'
 import type { Attempts, Job } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
@@ -49,7 +49,7 @@ function steps(job: Job, attempts: readonly Attempt[]): Step[] {
   const steps: Step[] = [{ icon: 'plus', title: 'Submitted', at: job.submittedAt }]
   steps.push(...attempts.map(attemptStep))
   if (job.state === 'blocked')
-    steps.push({ icon: 'blocked', tone: 'now', title: 'Waiting for the end of the earlier job', at: null })
+    steps.push({ icon: 'blocked', tone: 'now', title: 'Waiting until the earlier job finishes', at: null })
   if (job.state === 'waiting') {
     const next = job.attempt + 1
     if (job.attempt > 0)

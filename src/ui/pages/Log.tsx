@@ -9,13 +9,13 @@ import { exact, wall } from '../time/format.ts'
 
 export type LogLine = LogLines['items'][number]
 
-/** The list follows new lines while it is scrolled this near to its end. */
+/** The list follows new lines while it is scrolled this close to its end. */
 const NEAR_PX = 40
-/** A new line is not a change that the server reports. */
+/** The server does not report new lines as changes. */
 const POLL_MS = 1000
 const LINES_PER_REQUEST = 1000
 /** More lines are not drawn; the API has them all. */
-const MOST_LINES = 2000
+const MAX_LINES = 2000
 
 interface LogProps {
   readonly lines: readonly LogLine[]
@@ -44,7 +44,7 @@ export function Log({ lines, log, isRunning }: LogProps & { readonly isRunning: 
     const list = box.current
     if (list !== null && isAtEnd.current && isRunning) list.scrollTop = list.scrollHeight
   }, [lines.length, isRunning])
-  const hidden = Math.max(0, lines.length - MOST_LINES)
+  const hidden = Math.max(0, lines.length - MAX_LINES)
   return (
     <Section title="Log" aside={<span class="quiet">{`${isRunning ? 'live, ' : ''}${zone.value}`}</span>}>
       {lines.length === 0 ? (

@@ -10,12 +10,12 @@ import { Ago } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
 import { nextRunOf } from './Schedules.tsx'
 
-/** Within the poll interval and the lease a schedule is not late yet. */
+/** Within the poll interval and the lease, a schedule is not late yet. */
 const LATE_MS = 90_000
-const MOST_CHECKED = 20
+const MAX_CHECKED = 20
 
 export function NeedsAttention({ counts }: { readonly counts: ScheduleCounts | undefined }) {
-  const query = { order: 'nextRunAt', limit: MOST_CHECKED }
+  const query = { order: 'nextRunAt', limit: MAX_CHECKED }
   const { data } = useApi('/api/v1/schedules', { query }, ['schedules'])
   const late = (data?.items ?? []).filter((schedule) => {
     const nextRunAt = nextRunOf(schedule)
@@ -30,7 +30,7 @@ export function NeedsAttention({ counts }: { readonly counts: ScheduleCounts | u
         {first !== undefined && (
           <Item state="failed" icon="late" word="late">
             <a href={link(['schedules'], { order: 'nextRunAt' })}>
-              {late.length === MOST_CHECKED ? `${MOST_CHECKED} or more` : count(late.length)}{' '}
+              {late.length === MAX_CHECKED ? `${MAX_CHECKED} or more` : count(late.length)}{' '}
               {late.length === 1 ? 'schedule' : 'schedules'}
             </a>{' '}
             not submitted in time, for example <a href={link(['schedules', first.id])}>{first.id}</a>, due{' '}

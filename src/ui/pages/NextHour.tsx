@@ -8,9 +8,9 @@ import { now, zone } from '../time/clock.ts'
 import { Ago } from '../time/Time.tsx'
 import { count, HOUR_MS, MINUTE_MS, wall } from '../time/format.ts'
 
-const MOST_RUNS = 1000
+const MAX_RUNS = 1000
 const LISTED = 6
-/** The smallest number of runs that fills the chart. */
+/** The minimum number of runs that fills the chart. */
 const LEAST_HEIGHT = 4
 
 export function NextHour() {
@@ -19,7 +19,7 @@ export function NextHour() {
   const query = {
     from: new Date(from).toISOString(),
     to: new Date(from + HOUR_MS).toISOString(),
-    limit: MOST_RUNS,
+    limit: MAX_RUNS,
   }
   const { data, error } = useApi('/api/v1/upcoming', { query }, ['schedules'])
   return (

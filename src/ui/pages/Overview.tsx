@@ -18,10 +18,10 @@ import { NeedsAttention } from './NeedsAttention.tsx'
 import { NextHour } from './NextHour.tsx'
 import { useWorkers, WorkerTable } from './Workers.tsx'
 
-const MOST_ERRORS = 5
-const MOST_ROWS = 8
+const MAX_ERRORS = 5
+const MAX_ROWS = 8
 /** The server stops counting here. */
-const MOST_COUNTED = 10_000
+const MAX_COUNTED = 10_000
 
 export function Overview() {
   const schedules = useApi('/api/v1/counts/schedules', {}, ['schedules'])
@@ -82,7 +82,7 @@ function Figure({ name, state, counts, href }: FigureProps) {
     <a href={href}>
       <b>
         {number === undefined ? '…' : count(number)}
-        {number === MOST_COUNTED && '+'}
+        {number === MAX_COUNTED && '+'}
       </b>
       <span class={`state ${number === 0 ? '' : state}`}>
         <Icon name={state} /> {name}
@@ -117,13 +117,13 @@ const columns: readonly Column<ListedJob>[] = [
 ]
 
 function Running() {
-  const query = { state: 'running', limit: MOST_ROWS }
+  const query = { state: 'running', limit: MAX_ROWS }
   const jobs = useApi('/api/v1/jobs', { query }, ['jobs'])
   const total = jobs.data?.total ?? 0
   return (
     <Section
       title="Running now"
-      aside={total > MOST_ROWS && <a href={link(['jobs'], { state: 'running' })}>all {totalText(total)}</a>}
+      aside={total > MAX_ROWS && <a href={link(['jobs'], { state: 'running' })}>all {totalText(total)}</a>}
     >
       <Loaded query={jobs} rows={3}>
         {({ items }) => (
@@ -148,7 +148,7 @@ function Workers() {
       aside={data !== undefined && <a href={link(['workers'])}>all {count(data.items.length)}</a>}
     >
       <Loaded query={workers} rows={3}>
-        {({ items }) => <WorkerTable workers={items.slice(0, MOST_ROWS)} isShort />}
+        {({ items }) => <WorkerTable workers={items.slice(0, MAX_ROWS)} isShort />}
       </Loaded>
     </Section>
   )
@@ -163,7 +163,7 @@ function Failed() {
       title="Failed in the last 24 hours"
       aside={<a href={link(['jobs'], { by: 'error', finishedFrom })}>all errors</a>}
     >
-      <Errors filter={{ finishedFrom }} limit={MOST_ERRORS} />
+      <Errors filter={{ finishedFrom }} limit={MAX_ERRORS} />
     </Section>
   )
 }

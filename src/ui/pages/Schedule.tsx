@@ -195,7 +195,7 @@ function Facts({ schedule }: ScheduleProps) {
   )
 }
 
-/** Null: the policy has no value to show. */
+/** Null if the policy has no value to show. */
 function shownPolicy({ kind, otherwise, values, default: usual }: Field, value: Value) {
   if (value === '' || ((value === 0 || value === false) && usual === value)) return null
   if (value === null) return otherwise === undefined ? null : <span class="quiet">{otherwise}</span>
@@ -210,7 +210,7 @@ function Owner({ schedule: { declaredBy, submitter } }: ScheduleProps) {
     return (
       <>
         code, set <a href={link(['schedules'], { declaredBy })}>{declaredBy}</a>
-        <span class="below">Changes here last until the next deployment. A pause stays.</span>
+        <span class="below">Changes here last until the next deployment. A pause is kept.</span>
       </>
     )
   if (submitter === null) return <>users (page, API or SQL)</>

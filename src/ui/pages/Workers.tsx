@@ -11,7 +11,7 @@ import { count } from '../time/format.ts'
 
 type Worker = Workers['items'][number]
 
-/** A heartbeat is not a change that the server reports. */
+/** The server does not report heartbeats as changes. */
 const HEARTBEAT_MS = 5000
 
 const jobsOf = (worker: string) => link(['jobs'], { state: 'running', worker })

@@ -22,7 +22,7 @@ export function outcome(job: Job | ListedJob): string {
   return job.reason ?? ''
 }
 
-/** A list leaves out an error whose first line is too long. */
+/** A list omits an error whose first line is too long. */
 function firstLine(job: Job | ListedJob): string {
   const line = job.error?.split('\n')[0] ?? ''
   const bytes = 'truncated' in job ? job.truncated?.['error'] : undefined

@@ -14,9 +14,9 @@ export interface Field {
   readonly help: string
   /** The meaning of an empty entry. */
   readonly otherwise?: string
-  /** For a new schedule; null: no value. */
+  /** For a new schedule, or null for no value. */
   readonly default?: Value
-  /** Of a choice: its values and their meanings. */
+  /** The values of a choice and their meanings. */
   readonly values?: Readonly<Record<string, string>>
 }
 
@@ -59,12 +59,12 @@ export function entriesOf(schedule: Schedule): Entries {
 
 function textOf({ kind, default: otherwise }: Field, value: Value): string {
   if (value === null) return ''
-  // 0 is the same as empty only if it is the default.
+  // 0 equals empty only if it is the default.
   if (kind === 'span') return value === 0 && otherwise === 0 ? '' : spanText(Number(value))
   return String(value)
 }
 
-/** What differs from the schedule as it was, or from an empty form. @throws InvalidArgs */
+/** The differences from the original schedule, or from an empty form. @throws InvalidArgs */
 export function settingsOf(entries: Entries, before: Schedule | null): NewSchedule {
   const old = before === null ? EMPTY : entriesOf(before)
   const settings: Record<string, unknown> = {}

@@ -7,7 +7,7 @@ interface HintProps {
   readonly children: ComponentChildren
 }
 
-/** Something to know before going on. */
+/** Something to know before continuing. */
 export function Hint({ role, children }: HintProps) {
   return (
     <p class="hint" role={role}>

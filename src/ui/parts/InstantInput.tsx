@@ -6,7 +6,7 @@ import { changeNote, instantOf, typedAt } from '../time/format.ts'
 interface InstantInputProps {
   readonly id: string
   readonly name?: string
-  /** In UTC, as the API takes it; empty: none. */
+  /** In UTC, as the API accepts it, or empty if there is none. */
   readonly value: string
   readonly onChange: (value: string) => void
   readonly 'aria-invalid'?: boolean
@@ -14,7 +14,7 @@ interface InstantInputProps {
 }
 
 export function InstantInput({ value, onChange, ...attributes }: InstantInputProps) {
-  // What is typed stays as it is, also while it is incomplete, until the instant or the zone changes.
+  // Typed text stays unchanged, even while it is incomplete, until the instant or the zone changes.
   const [draft, setDraft] = useState({ text: '', value: '', zone: '' })
   const isDraft = draft.value === value && draft.zone === zone.value
   const text = isDraft ? draft.text : value === '' ? '' : typedAt(new Date(value), zone.value)
@@ -26,7 +26,7 @@ export function InstantInput({ value, onChange, ...attributes }: InstantInputPro
         type="datetime-local"
         value={text}
         onInput={(event) => {
-          // A form that listens gets the instant, not what is typed.
+          // A listening form gets the instant, not the typed text.
           event.stopPropagation()
           const typed = event.currentTarget.value
           const at = instantOf(typed, zone.value)?.toISOString() ?? ''

@@ -6,7 +6,7 @@ import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 
 export interface Column<Row> {
-  /** With a `#` in front it is hidden, and only read aloud. */
+  /** With a leading `#`, it is hidden, and only screen readers announce it. */
   readonly title: string
   readonly cell: (row: Row) => ComponentChildren
   /** Aligned to the right. */
@@ -31,7 +31,7 @@ interface TableProps<Row extends Identified> {
   readonly label: string
   readonly rows: readonly Row[]
   readonly columns: readonly Column<Row>[]
-  /** Identifies the filter and the page: with another one, all rows change at once. */
+  /** Identifies the filter and the page: when it changes, all rows change at once. */
   readonly view?: string
   readonly selection?: Selection | undefined
   /** Shown instead of a table without rows. */
@@ -123,7 +123,7 @@ function TableRow<Row extends Identified>({ row, isGone, columns, selection }: T
   )
 }
 
-/** The rows to show: while they are held, those from before, with their newest content. */
+/** The rows to show: while they are held, the previous ones with their newest content. */
 function useHeldRows<Row extends Identified>(rows: readonly Row[], view: string, isHeld: boolean) {
   const [, showNew] = useState(0)
   const before = useRef({ view, rows })

@@ -23,7 +23,7 @@ const RUN_TIMES = 10
 interface TimerFieldProps {
   readonly value: string
   readonly onChange: (value: string) => void
-  /** For a timer that names no zone. */
+  /** The zone of a timer without one. */
   readonly timerZone: string
   /** The start of the slots of `every`. */
   readonly anchor?: string | undefined
@@ -137,7 +137,7 @@ function SyntaxErrorNote({
   )
 }
 
-/** The text that a hint suggests: in place of all of it, or of the marked part. */
+/** The text that a hint suggests, as a replacement of the whole text or of the marked part. */
 function offeredBy(hint: string | null, before: string, after: string): string | undefined {
   const [, whole] = /^write ((?:(?!, ).)+)$/u.exec(hint ?? '') ?? []
   const [, token] = /^did you mean (\S+)\?$/u.exec(hint ?? '') ?? []

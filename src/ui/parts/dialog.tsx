@@ -1,4 +1,4 @@
-/** Dialogs: the browser's own, which keep the focus inside, close with Escape and give the focus back. */
+/** The browser's own dialogs, which trap the focus, close with Escape and restore the focus. */
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'

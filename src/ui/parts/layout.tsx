@@ -1,4 +1,4 @@
-/** What pages are made of: a heading with actions, sections, and facts. */
+/** The parts of pages: a heading with actions, sections, and facts. */
 import type { ComponentChildren } from 'preact'
 import { link } from '../router.ts'
 
@@ -59,7 +59,7 @@ export function Section({ title, aside, isLive = false, children }: SectionProps
 
 interface FactProps {
   readonly name: ComponentChildren
-  /** Null or false: the fact is left out. */
+  /** Null or false omits the fact. */
   readonly value: ComponentChildren
 }
 

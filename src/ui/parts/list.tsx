@@ -13,7 +13,7 @@ import { type Column, type Selection, Table } from './Table.tsx'
 const TYPING_MS = 250
 const PAGE_SIZE = 50
 
-/** A text in the address: it is written there when typing pauses. */
+/** A text that is written to the address when typing pauses. */
 export function Search({ name = 'q', label }: { readonly name?: string; readonly label: string }) {
   const value = query.value[name] ?? ''
   const [text, setText] = useState(value)
@@ -59,7 +59,7 @@ interface FilterChipsProps {
   readonly textOf?: (value: string, name: string) => string
 }
 
-/** Filters that a link from another page has set, each with a button that removes it. */
+/** Filters that a link from another page set, each with a button that removes it. */
 export function FilterChips({ names, labelOf = String, textOf = String }: FilterChipsProps) {
   return (
     <>
@@ -79,7 +79,7 @@ export function FilterChips({ names, labelOf = String, textOf = String }: Filter
   )
 }
 
-/** The filters of these names that the address has. */
+/** The filters of these names in the address. */
 export function filtersOf(names: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(query.value).filter(([name]) => names.includes(name)))
 }
@@ -98,7 +98,7 @@ interface ListProps<Row extends { readonly id: string }> {
   /** Identifies the filter and the page. */
   readonly view: string
   readonly empty: ComponentChildren
-  /** Of the selected rows; without any, rows cannot be selected. */
+  /** Actions on the selected rows; without any, rows cannot be selected. */
   readonly actions: readonly BulkAction[]
   /** Below the rows. */
   readonly children?: ComponentChildren
@@ -163,7 +163,7 @@ function Bulk({ selection: { ids, change }, title, actions }: BulkProps) {
 interface StateCountsProps {
   readonly names: readonly IconName[]
   readonly counts: JobCounts | undefined
-  /** The entry of the address that holds the chosen one. */
+  /** The entry of the address that holds the selected value. */
   readonly entry: string
 }
 
@@ -233,7 +233,7 @@ function pageAfter(starts: readonly string[]): string {
   return link(segments.value, { ...query.value, after: starts.join('\n') })
 }
 
-/** Where the pages from the second to this one start: the address has all, for the way back. */
+/** The starts of the pages from the second to this one: the address contains all of them, for the way back. */
 function pageStarts(): readonly string[] {
   return query.value['after']?.split('\n') ?? []
 }

@@ -13,7 +13,7 @@ interface LoadedProps<Content> {
   readonly children: (data: Content) => ComponentChildren
 }
 
-/** The content of a query; until it is there, a placeholder, or the error and a button that tries again. */
+/** The content of a query; until it arrives, a placeholder, or the error and a button to try again. */
 export function Loaded<Content>({ query, rows = 8, children }: LoadedProps<Content>) {
   const { data, error, reload } = query
   if (data !== undefined) return <>{children(data)}</>
@@ -55,7 +55,7 @@ function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry: 
   )
 }
 
-/** Above data that may be out of date, since the last request failed. */
+/** Shown above data that may be out of date because the last request failed. */
 export function Stale({ query: { data, error } }: { readonly query: Query<unknown> }) {
   if (data === undefined || error === undefined) return null
   return <Hint role="status">{error.message} This data may be out of date.</Hint>

@@ -12,14 +12,14 @@ const tick = signal(Date.now())
 /** Changes once a second: a component that reads it is rendered each time. */
 export const now = computed(() => new Date(tick.value + skewMs.value))
 
-/** A small difference comes from the network, not from the clock. */
+/** A small difference comes from the network, not the clock. */
 export function setServerTime(at: Date): void {
   const skew = at.getTime() - Date.now()
   skewMs.value = Math.abs(skew) < 2000 ? 0 : skew
 }
 
 const isUtc = signal(load(ZONE) === 'UTC')
-/** The zone of all times on the page, except those of a timer that names another one. */
+/** The zone of all times on the page, except for a timer that names another one. */
 export const zone = computed(() => (isUtc.value ? 'UTC' : myZone))
 
 export function toggleZone(): void {

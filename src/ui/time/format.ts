@@ -45,9 +45,9 @@ export function count(value: number): string {
 }
 
 /**
- * What a clock in a zone shows as `2026-03-27T09:00`, as an instant. A repeated time means the first one. A skipped time
- * is counted from before the change: 02:30 means 03:30. What `TZDate` makes of such times depends on the zone of the
- * browser.
+ * What a clock in a zone shows as `2026-03-27T09:00`, as an instant. A repeated time means the first one. A skipped
+ * time is counted from before the change: 02:30 means 03:30. The result of `TZDate` for such times depends on the
+ * browser's zone.
  */
 export function instantOf(typed: string, zone: string): Date | null {
   const shown = Date.parse(`${typed}Z`)
@@ -62,13 +62,13 @@ function instantsOf(shown: number, zone: string): number[] {
   return [...new Set(instants)].filter((at) => at + offsetMs(at, zone) === shown)
 }
 
-/** The other way round, for an input. */
+/** The reverse of `instantOf`, for an input. */
 export function typedAt(at: Date, zone: string): string {
   const shown = new TZDate(at, zone)
   return lightFormat(shown, shown.getSeconds() === 0 ? MINUTES : `${MINUTES}:ss`)
 }
 
-/** What to add to a typed time that the clock skips or repeats; null for any other time. @param at  what it means */
+/** A note on a typed time that the clock skips or repeats, or null for any other time. @param at  its meaning */
 export function changeNote(at: Date, typed: string, zone: string): string | null {
   const { time, offset } = wall(at, zone)
   if (typedAt(at, zone) !== typed) return `The clock skips this time: it means ${time.slice(0, 5)} ${offset}`
@@ -85,7 +85,7 @@ function isZone(name: string): boolean {
   return !Number.isNaN(tzOffset(name, new Date(0)))
 }
 
-/** The zone that a timer names; UTC when it names none. */
+/** The zone that a timer names, or UTC without one. */
 export function zoneOf(timer: string): string {
   const last = timer.trim().split(/\s+/u).at(-1) ?? ''
   return /^[A-Z][\w+-]*(?:\/[\w+-]+)+$/u.test(last) && isZone(last) ? last : 'UTC'

@@ -9,9 +9,9 @@ import { HOUR_MS, type Wall, wall } from './format.ts'
 
 export interface Week {
   readonly from: Date
-  /** How many hours it takes to show all of it. */
+  /** The number of hours to show. */
   readonly hours: number
-  /** Its first and its last day, and the first days of the weeks beside it: `2026-03-23`. */
+  /** Its first and last day, and the first days of the neighbouring weeks: `2026-03-23`. */
   readonly first: string
   readonly last: string
   readonly previous: string

@@ -40,7 +40,7 @@ export interface Fault {
 }
 
 /** A timer stops counting missed slots here. */
-const MOST_COUNTED = 10_000
+const MAX_COUNTED = 10_000
 
 /** What the product may take to see an edit, or a slot that has come: also where a mark holds the row. */
 export function allowanceMs({ record }: Pick<Evidence, 'record'>, { start }: Pick<Segment, 'start'>): number {
@@ -327,7 +327,7 @@ function afterMany(
 
 function covers(first: number, piece: Piece, course: Course): boolean {
   const at = afterMany(first, piece, course)
-  return at === piece.slot || (piece.count >= MOST_COUNTED && at !== null && at < piece.slot)
+  return at === piece.slot || (piece.count >= MAX_COUNTED && at !== null && at < piece.slot)
 }
 
 /**
@@ -376,7 +376,7 @@ function beginningOf(
   const chain: number[] = []
   for (let at: number | null = first; at !== null && at <= slot; at = course.next(at)) chain.push(at)
   if (chain.at(-1) !== slot) return null
-  return chain.at(-count) ?? (count >= MOST_COUNTED ? first : null)
+  return chain.at(-count) ?? (count >= MAX_COUNTED ? first : null)
 }
 
 /** @returns null: the second is none of them */

@@ -1,6 +1,6 @@
 /**
- * The attempts of jobs, as their lists show them. Those that did not succeed are rows; the other one is in its job's
- * row.
+ * The attempts of jobs, as their lists show them. Attempts that did not succeed are rows; a successful one is in its
+ * job's row.
  */
 import type { Attempt, StoredOutcome } from '../../../model/attempt.ts'
 import { fromStored, fromText } from '../../../model/instant.ts'
@@ -14,7 +14,7 @@ import { textPreview, wholeLines } from './listed-rows.ts'
 import { findOwnId } from '../own-ids.ts'
 
 /** Longer errors are shortened in the list. The last error is also in the job. */
-const MOST_ERROR_CHARACTERS = 16_384
+const MAX_ERROR_CHARACTERS = 16_384
 
 interface JobColumns {
   id: string
@@ -37,7 +37,7 @@ interface AttemptRow {
   error_bytes: number | null
 }
 
-/** The newest attempts of a job, oldest first; null when there is no such job. */
+/** The newest attempts of a job, oldest first; null when the job does not exist. */
 export async function attemptsOf(
   context: Context,
   owner: Owner,
@@ -59,14 +59,14 @@ export async function attemptsOf(
   // The primary key filters and orders.
   const rows = await context.rows<AttemptRow>(
     `SELECT claim, attempt, worker, outcome, ${instants('started', 'ended')},
-       ${textPreview('error', MOST_ERROR_CHARACTERS).join(', ')}
+       ${textPreview('error', MAX_ERROR_CHARACTERS).join(', ')}
      FROM ${tables.attempt}
      WHERE job_id = ${dialect.jobId}
      ORDER BY claim DESC
      LIMIT ${integerLiteral(limit)}`,
     [job.id],
   )
-  // An attempt that ended between the two statements is a row by now, and the next one may be, too.
+  // An attempt that ended between the two statements is now a row, and so may be the next one.
   const inJob = rows.some(({ claim }) => claim === job.claim) ? [] : attemptInJob(job)
   return [...rows.toReversed().map(toAttempt), ...inJob].slice(-limit)
 }

@@ -16,8 +16,8 @@ import { countBy, firstRows, groupsIn } from './scan.ts'
 
 const STATES: readonly JobState[] = [...OPEN_STATES, ...FINAL_STATES]
 
-/** Of these, the oldest jobs of a task, one shows whether it was ever claimed. */
-const MOST_FIRST = 100
+/** The number of oldest jobs of a task that are checked for whether it was ever claimed. */
+const MAX_FIRST = 100
 /** How many characters of an error distinguish failures. */
 const ERROR_START = 500
 const MINUTE_MS = 60_000
@@ -101,7 +101,7 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
       const found = dialect.found(tables.job, { index: tables.jobTaskIndex })
       const rows = await context.rows<{ attempts: number | null }>(
         `SELECT MAX(attempt) AS attempts FROM (
-           SELECT attempt FROM ${found} WHERE task = ? ORDER BY id LIMIT ${integerLiteral(MOST_FIRST)}
+           SELECT attempt FROM ${found} WHERE task = ? ORDER BY id LIMIT ${integerLiteral(MAX_FIRST)}
          ) AS firsts`,
         [task],
       )

@@ -41,7 +41,8 @@ export function scheduleRange(
   const order = by === 'nextRunAt' ? ['wake_at', 'id'] : BY_KEY
   // The owner comes first, so that a result never depends on rows of others. Then the most selective conditions.
   const choices: Choice[] = [
-    // By next run, all schedules of the owner are sorted: the index on wake_at would also read those of others.
+    // In order of the next run, all schedules of the owner are sorted: the index on wake_at would also read those of
+    // others.
     ...choice(scope, ownerIndex(tables, 'schedule', owner), order),
     ...(by === 'nextRunAt' ? [{ index: tables.wakeIndex, where: NOTHING, order }] : []),
     ...equal('submitter', tables.scheduleSubmitterIndex, conditions.submitter),
@@ -78,7 +79,7 @@ export function jobRange({ tables, dialect }: Context, owner: Owner, conditions:
     finishedFrom === undefined ? NOTHING : and('finished >= ?', toText(finishedFrom)),
     finishedTo === undefined ? NOTHING : and('finished < ?', toText(finishedTo)),
   )
-  // A row that was put back by hand may still have its end.
+  // A row that was manually reopened may still have its finish time.
   const ofFinal = ended.text === '' || state !== undefined ? ended : both(ended, and(FINAL))
   const byState = (where: Condition, anyOf?: Range['anyOf']): Choice[] =>
     choice(where, tables.jobStateIndex, ['finished', 'id']).map((one) => ({ ...one, anyOf }))
@@ -106,7 +107,7 @@ export function jobRange({ tables, dialect }: Context, owner: Owner, conditions:
 
 /** Ids of jobs that begin with one of these texts. DEL is the last character of ASCII. */
 function beginsWith(starts: readonly string[], { jobId }: Context['dialect']): Condition {
-  // Servers compare as if blanks followed, so a blank at the end of the start says nothing, and no id ends with one.
+  // Servers pad with blanks when they compare, so a trailing blank has no effect, and no id ends with one.
   const conditions = starts.map(
     (start) => `id ${start.endsWith(' ') ? '>' : '>='} ${jobId} AND id <= ${jobId}`,
   )

@@ -8,14 +8,14 @@ import { type JobRow, type ScheduleRow, toJob, toSchedule } from '../rows.ts'
 /** The limit for all large values of a list together. */
 const LIST_BYTES = 4_000_000
 /** The limit for one value; lists rarely need more. */
-const MOST_PREVIEW_BYTES = 2048
+const MAX_PREVIEW_BYTES = 2048
 /** JSON cannot be shortened, so it is left out. Text is cut to its beginning. */
 const LARGE_JSON: readonly string[] = ['args', 'progress', 'result']
 const LARGE_TEXT: readonly string[] = ['error', 'last_error']
-/** The most large columns in a row. */
+/** Maximum number of large columns in a row. */
 const LARGE_COLUMNS = 4
 
-/** A row of a list, with the sizes in bytes of values that were left out or shortened; null: complete. */
+/** A row of a list, with the sizes in bytes of values that were left out or shortened, or null if complete. */
 export type ListedRow<Row> = Row & {
   readonly args_bytes: number | null
   readonly last_error_bytes?: number | null
@@ -24,9 +24,9 @@ export type ListedRow<Row> = Row & {
   readonly error_bytes?: number | null
 }
 
-/** @param rows  the most rows of the list */
+/** @param rows  maximum number of rows of the list */
 export function listedColumns(expressions: readonly string[], rows: number): string {
-  const most = Math.min(MOST_PREVIEW_BYTES, Math.floor(LIST_BYTES / LARGE_COLUMNS / rows))
+  const most = Math.min(MAX_PREVIEW_BYTES, Math.floor(LIST_BYTES / LARGE_COLUMNS / rows))
   return expressions
     .flatMap((column) => {
       if (LARGE_JSON.includes(column)) return jsonPreview(column, most)
@@ -43,7 +43,7 @@ function jsonPreview(column: string, most: number): string[] {
 
 /** Columns: the beginning of the text, and its size if it is longer. */
 export function textPreview(column: string, most: number): string[] {
-  // Its size in bytes says nothing about whether characters were cut off.
+  // Its size in bytes does not show whether characters were cut off.
   const isLonger = `SUBSTR(${column}, ${integerLiteral(most + 1)}, 1) LIKE '_'`
   return [`SUBSTR(${column}, 1, ${integerLiteral(most)}) AS ${column}`, sizeIf(isLonger, column)]
 }

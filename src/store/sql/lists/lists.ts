@@ -11,8 +11,8 @@ import { findOwn, findOwnId, shownJob } from '../own-ids.ts'
 import { instants, jobExpressions, type JobRow } from '../rows.ts'
 import { scheduleLists } from './schedule-lists.ts'
 
-/** The most selections in one statement. */
-const MOST_SELECTIONS = 100
+/** Maximum number of selections in one statement. */
+const MAX_SELECTIONS = 100
 
 export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): ListStore {
   const { dialect, tables } = context
@@ -36,8 +36,8 @@ export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): Lis
         WHERE periodic_task_id = ?${scope.text}
         ORDER BY ${job}.slot DESC
         LIMIT ${integerLiteral(limit)}`
-      for (let start = 0; start < stored.length; start += MOST_SELECTIONS) {
-        const some = stored.slice(start, start + MOST_SELECTIONS)
+      for (let start = 0; start < stored.length; start += MAX_SELECTIONS) {
+        const some = stored.slice(start, start + MAX_SELECTIONS)
         const rows = await context.rows<{
           id: string
           schedule: string
@@ -84,7 +84,7 @@ export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): Lis
     async changeTokens() {
       const { schedule, job, worker } = tables
       const [schedules = '', jobs = ''] = await dialect.changeTokens(context.database, [schedule, job])
-      // Heartbeats change this table all the time, so the token is the list of ids.
+      // Heartbeats change this table constantly, so the token is the list of ids.
       const rows = await context.rows<{ id: string }>(`SELECT id FROM ${worker} ORDER BY id`)
       return { schedules, jobs, workers: rows.map(({ id }) => id).join(' ') }
     },

@@ -1,7 +1,7 @@
 /**
- * Pages of lists. A page starts after a position in the order of its range. As text, this is the id of a row, where the
- * key alone orders the rows. Otherwise it is `<instant>/<id>`, because the row may have moved or been deleted by the
- * time the next page is read.
+ * Pages of lists. A page starts after a position in the order of its range. As text, this is the id of a row if the key
+ * alone orders the rows. Otherwise it is `<instant>/<id>`, because the row may have moved or been deleted by the time
+ * the next page is read.
  */
 import { InvalidInputError } from '../../../errors.ts'
 import { shownInput } from '../../../model/input.ts'
@@ -10,7 +10,7 @@ import { isJobId, type Owner, shownId } from '../../../model/owner.ts'
 import type { ListBounds, ListPage } from '../../list-store.ts'
 import type { Context } from '../context.ts'
 import { storedId } from '../own-ids.ts'
-import { firstRows, instantOf, MOST_TOTAL, type Position, type Range, upTo } from './scan.ts'
+import { firstRows, instantOf, MAX_TOTAL, type Position, type Range, upTo } from './scan.ts'
 import { keyOf, placeholders } from '../tables.ts'
 
 interface PageOptions {
@@ -31,13 +31,13 @@ export async function page<Row extends { readonly id: string }>(
   const start = after === undefined ? null : positionOf(range, after)
   if (start !== null && kind === 'job' && !isJobId(start.id)) throw noPosition(after)
   const from = start && { ...start, id: await storedId(context, kind, owner, start.id) }
-  const counted = await firstRows(context, range, MOST_TOTAL, bounds)
+  const counted = await firstRows(context, range, MAX_TOTAL, bounds)
   const { rows, next } =
     from === null ? upTo(limit, counted) : await firstRows(context, range, limit, { ...bounds, after: from })
   const ids = rows.map(({ id }) => id)
   return {
     items: await byKeys<Row>(context, range.table, ids, columns),
-    total: counted.next !== null && counted.rows.length < MOST_TOTAL ? null : counted.rows.length,
+    total: counted.next !== null && counted.rows.length < MAX_TOTAL ? null : counted.rows.length,
     next: next && `${instantOf(range) === null ? '' : `${next.instant ?? ''}/`}${shownId(owner, next.id)}`,
   }
 }
@@ -55,7 +55,7 @@ function positionOf(range: Range, after: string): Position {
 function noPosition(after: unknown): InvalidInputError {
   return new InvalidInputError(
     'after',
-    `\`next\` of the previous page in the same order is needed, not ${shownInput(after)}`,
+    `must be \`next\` of the previous page in the same order, got ${shownInput(after)}`,
   )
 }
 

@@ -3,9 +3,9 @@
  *
  * An index serves one condition together with the order. The other conditions filter the rows of that range, slice by
  * slice: a statement over 100,000 rows would block the event loop on SQLite, and occupy a connection to a server for a
- * long time if the rows are large. A slice takes some tens of milliseconds, other work runs in between, and the scan
- * ends at its bounds, whatever the rows contain. [1,000,000 rows: an unbounded search without a match took 2 s, a page
- * of a filter whose order the index does not have 1.5 s.]
+ * long time if the rows are large. A slice takes tens of milliseconds, other work runs in between, and the scan ends at
+ * its bounds, whatever the rows contain. [1,000,000 rows: an unbounded search without a match took 2 s, a page of a
+ * filter whose order the index does not have 1.5 s.]
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { Fitting } from '../../../event-loop.ts'
@@ -18,11 +18,11 @@ import { keyOf } from '../tables.ts'
 /** Rows of a table in the order of one index. */
 export interface Range {
   readonly table: string
-  /** Quoted; null: the primary key. */
+  /** Quoted; null means the primary key. */
   readonly index: string | null
   /** The condition that the index serves: ` AND …`. */
   readonly where: Condition
-  /** The rows that meet one of these conditions, of which the index serves each in this order; default: all. */
+  /** The rows that meet one of these conditions, each of which the index serves in this order; default: all. */
   readonly anyOf?: readonly Condition[] | undefined
   /** Conditions that no index serves: ` AND …`. */
   readonly filter: Condition
@@ -36,7 +36,7 @@ export interface Range {
 
 /** The place of a row in the order of a range. */
 export interface Position {
-  /** The instant, as stored. null: the row has none, or the key alone orders the range. */
+  /** The instant as stored; null if the row has none, or if the key alone orders the range. */
   readonly instant: string | null
   readonly id: string
 }
@@ -44,7 +44,7 @@ export interface Position {
 interface Slice<Row> {
   /** The rows that match the filter, in order. */
   readonly rows: (Row & Position & { readonly matches: number })[]
-  /** The last row that was read, whether it matches or not; null: the range ends here. */
+  /** The last row that was read, whether it matches or not, or null if the range ends here. */
   readonly last: Position | null
 }
 
@@ -58,10 +58,10 @@ interface ScanOptions extends ListBounds {
 }
 
 /** Totals stop here. */
-export const MOST_TOTAL = 1000
+export const MAX_TOTAL = 1000
 /** Starts small, because one row may contain megabytes. Keys are small. */
 const SLICE = { first: 64, most: 5000, ms: 20 }
-const SLICE_OF_KEYS = { ...SLICE, first: MOST_TOTAL + 1 }
+const SLICE_OF_KEYS = { ...SLICE, first: MAX_TOTAL + 1 }
 
 /** Visits a range slice by slice, until it ends or reaches a bound. */
 export async function* scan<Row>(
@@ -94,7 +94,7 @@ export async function* scan<Row>(
   }
 }
 
-/** The column of the instant that orders the rows; null: the key orders them. */
+/** The column of the instant that orders the rows, or null if the key orders them. */
 export function instantOf({ order: [first = 'id'] }: Range): string | null {
   return first === 'id' ? null : first
 }
@@ -151,9 +151,7 @@ function sliceOf(
   }
 }
 
-/**
- * Not a comparison of rows, for which servers do not use the index. @param key  the placeholder of a key of the table
- */
+/** Not a row comparison, for which servers do not use the index. @param key  the placeholder of a key of the table */
 function beyond(range: Range, { instant, id }: Position, key: string): Condition {
   const by = instantOf(range)
   const comparison = range.direction === 'ASC' ? '>' : '<'
@@ -190,7 +188,7 @@ export async function firstRows<Row>(
 
 interface Found<Row> {
   readonly rows: (Row & Position)[]
-  /** Where to continue; null: there are no more. */
+  /** Where to continue, or null if there are no more. */
   readonly next: Position | null
 }
 
@@ -198,7 +196,7 @@ export function upTo<Row>(limit: number, { rows, next }: Found<Row>): Found<Row>
   return { rows: rows.slice(0, limit), next: rows.length > limit ? (rows[limit - 1] ?? null) : next }
 }
 
-/** The matches in a range, equal ones together; those of different slices remain apart. */
+/** The matches in a range, with equal ones grouped within each slice. */
 export async function groupsIn<Row>(
   context: Context,
   range: Range,

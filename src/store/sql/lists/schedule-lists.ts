@@ -32,7 +32,7 @@ interface NextColumns extends TimerColumns {
   readonly id: string
   readonly task: string
   readonly nextrun: string | null
-  /** null unless it is marked or must be planned. */
+  /** Null unless it is marked or must be planned. */
   readonly definition: string | null
   readonly planned_from: string | null
 }
@@ -49,8 +49,8 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
       withMore(schedulesIn({ ...conditions, status })),
     )
   /**
-   * The same in order of the next run. First those that a worker has marked, because they move. Frozen ones have slots
-   * before wake_at.
+   * The same in order of the next run. Marked ones come first, because they move. Frozen ones have slots before
+   * wake_at.
    */
   const inOrder = (): Range[] => {
     const inWakeOrder: Range = {
@@ -116,7 +116,7 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
     },
 
     async *timers({ task, group, submitter }, until, bounds = LIST_BOUNDS) {
-      // With one of these, the index on wake_at would be searched through for few schedules.
+      // With one of these, most of the index on wake_at would be searched for few schedules.
       const isAny = scopeCondition(owner).text === '' && (task ?? group ?? submitter) === undefined
       const ranges = isAny ? inOrder() : goingOn({ task, group, submitter })
       const isChanged = `(worker IS NOT NULL OR wake_at < '1970-01-02')`
@@ -132,7 +132,7 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
       for (const range of ranges) {
         let isEnd = false
         for await (const { rows, last } of scan<NextColumns>(context, range, { ...bounds, columns })) {
-          // Those without wake_at, the last ones in its order, wait for the end of a run.
+          // Those without wake_at, which come last, wait until a run finishes.
           isEnd = last === null || (last.instant !== null && fromStored(last.instant) >= until())
           yield {
             rows: rows.map((row) => timerRow(owner, row)),
@@ -155,7 +155,7 @@ function timerRow(owner: Owner, row: NextColumns): TimerRow {
   return { id: shownId(owner, row.id), task: row.task, nextRunAt, ...timed(row) }
 }
 
-/** Whether nextrun is what was planned before the schedule was edited. */
+/** Whether nextrun was planned before the schedule was edited. */
 function isOutdated({ definition, planned_from: plannedFrom, nextrun }: NextColumns): boolean {
   if (definition === null || plannedFrom === null) return false
   const planned = splitPlannedFrom(plannedFrom)

@@ -15,7 +15,7 @@ export interface paths {
         put?: never;
         /**
          * Create a schedule
-         * @description A request with an id of your choosing can be repeated: the schedule is created once.
+         * @description A request with an id of your choice can be repeated: the schedule is created once.
          */
         post: operations["createSchedule"];
         delete?: never;
@@ -55,7 +55,7 @@ export interface paths {
         get: operations["getSchedule"];
         /**
          * Create or replace a schedule
-         * @description Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only: a paused schedule stays paused. What GET returns can be changed and put: its state is ignored.
+         * @description Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only: a paused schedule stays paused. What GET returns can be changed and sent back: its state is ignored.
          */
         put: operations["putSchedule"];
         post?: never;
@@ -68,7 +68,7 @@ export interface paths {
         head?: never;
         /**
          * Change some settings
-         * @description Omitted settings stay as they are. A new timer is planned from now. With another task, the args that stay must match it.
+         * @description Omitted settings stay unchanged. A new timer is planned from now. With another task, unchanged args must match it.
          */
         patch: operations["changeSchedule"];
         trace?: never;
@@ -135,7 +135,7 @@ export interface paths {
         put?: never;
         /**
          * Run it now, in addition to its timer
-         * @description Also while it is paused. While a job is waiting or running, it is refused with its id.
+         * @description This also works while the schedule is paused. While a job is waiting or running, the request is rejected with its id.
          */
         post: operations["runSchedule"];
         delete?: never;
@@ -210,7 +210,7 @@ export interface paths {
         put?: never;
         /**
          * Submit a job without a schedule
-         * @description A request with an id of your choosing can be repeated: the job is submitted once.
+         * @description A request with an id of your choice can be repeated: the job is submitted once.
          */
         post: operations["submitJob"];
         delete?: never;
@@ -264,7 +264,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what its attempts have logged, in order
+         * List the log lines of its attempts, in order
          * @description To follow the log, repeat the request with the id of the last line in `after`.
          */
         get: operations["jobLogs"];
@@ -357,12 +357,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the freezes that are in force */
+        /** List the freezes in force */
         get: operations["listFreezes"];
         put?: never;
         /**
          * Stop a schedule, a task, a group or everything until a given time
-         * @description It applies to what matches everything that it names. Jobs and retries wait; slots are skipped with the reason `frozen`.
+         * @description It applies to everything that matches all fields. Jobs and retries wait; slots are skipped with the reason `frozen`.
          */
         post: operations["freeze"];
         delete?: never;
@@ -590,7 +590,7 @@ export interface paths {
         };
         /**
          * Follow changes as server-sent events
-         * @description Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, say what to read again: at most two a second, for every change, including changes made in SQL. With `Last-Event-ID` the first event has all topics, because any may have changed. With a scope, an event comes every five seconds, whether or not anything changed, so that it does not reveal what others do.
+         * @description Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, name what to read again: at most two per second, for every change, including changes in SQL. With `Last-Event-ID`, the first event has all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything changed, so that it does not reveal what others do.
          */
         get: operations["followChanges"];
         put?: never;
@@ -647,7 +647,7 @@ export interface paths {
         };
         /**
          * Whether this process can recover without a restart
-         * @description For liveness probes: an unavailable database is no reason to restart the process, a loop that hangs is.
+         * @description For liveness probes: an unavailable database is not a reason to restart the process, but a stuck loop is.
          */
         get: operations["getLiveness"];
         put?: never;
@@ -694,7 +694,7 @@ export interface components {
              * @enum {string}
              */
             overlap?: "skip" | "queue-one" | "replace" | "allow";
-            /** @description Maximum number of runs for slots that are due at the same time, as after a downtime: for the newest ones. 0: only one that is on time; default 1 */
+            /** @description Maximum number of runs for slots that are due at the same time, such as after a downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
             catchUp?: number;
             /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
@@ -705,7 +705,7 @@ export interface components {
             retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
-            /** @description Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then has failed. A running handler is not stopped; default false */
+            /** @description Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then fails. A running handler is not stopped; default false */
             yields?: boolean;
             /**
              * @description What happens after a run has failed permanently; default `continue`
@@ -726,7 +726,7 @@ export interface components {
             /** @description The zone of a timer that names none: an IANA name, or 'local' for that of the server */
             zone?: string;
             /**
-             * @description When a new schedule runs first; default `next`
+             * @description When a new schedule first runs; default `next`
              * @enum {string}
              */
             firstRun?: "next" | "now" | "if-due";
@@ -746,7 +746,7 @@ export interface components {
              * @enum {string}
              */
             overlap?: "skip" | "queue-one" | "replace" | "allow";
-            /** @description Maximum number of runs for slots that are due at the same time, as after a downtime: for the newest ones. 0: only one that is on time; default 1 */
+            /** @description Maximum number of runs for slots that are due at the same time, such as after a downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
             catchUp?: number;
             /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
@@ -757,7 +757,7 @@ export interface components {
             retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
-            /** @description Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then has failed. A running handler is not stopped; default false */
+            /** @description Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then fails. A running handler is not stopped; default false */
             yields?: boolean;
             /**
              * @description What happens after a run has failed permanently; default `continue`
@@ -778,49 +778,49 @@ export interface components {
             /** @description The zone of a timer that names none: an IANA name, or 'local' for that of the server */
             zone?: string;
             /**
-             * @description When a new schedule runs first; default `next`
+             * @description When a new schedule first runs; default `next`
              * @enum {string}
              */
             firstRun?: "next" | "now" | "if-due";
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             id?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             status?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             nextRunAt?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             waitingFor?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             declaredBy?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             createdAt?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             lastSlot?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             runCount?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             errorCount?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             failedAttempts?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             lastRunAt?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             lastFinishedAt?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             lastJobId?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             lastError?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             pauseReason?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             frozenUntil?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             retryAt?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             retry?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             retryLimit?: unknown;
-            /** @description Ignored: PUT takes what GET returns */
+            /** @description Ignored: PUT accepts what GET returns */
             markedBy?: unknown;
         };
         NewSchedule: {
@@ -838,7 +838,7 @@ export interface components {
              * @enum {string}
              */
             overlap?: "skip" | "queue-one" | "replace" | "allow";
-            /** @description Maximum number of runs for slots that are due at the same time, as after a downtime: for the newest ones. 0: only one that is on time; default 1 */
+            /** @description Maximum number of runs for slots that are due at the same time, such as after a downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
             catchUp?: number;
             /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
@@ -849,7 +849,7 @@ export interface components {
             retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
-            /** @description Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then has failed. A running handler is not stopped; default false */
+            /** @description Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then fails. A running handler is not stopped; default false */
             yields?: boolean;
             /**
              * @description What happens after a run has failed permanently; default `continue`
@@ -870,11 +870,11 @@ export interface components {
             /** @description The zone of a timer that names none: an IANA name, or 'local' for that of the server */
             zone?: string;
             /**
-             * @description When a new schedule runs first; default `next`
+             * @description When a new schedule first runs; default `next`
              * @enum {string}
              */
             firstRun?: "next" | "now" | "if-due";
-            /** @description Of your choosing, 1 to 254 characters */
+            /** @description An id of your choice, 1 to 254 characters */
             id?: string;
         };
         ScheduleChanges: {
@@ -892,7 +892,7 @@ export interface components {
              * @enum {string}
              */
             overlap?: "skip" | "queue-one" | "replace" | "allow";
-            /** @description Maximum number of runs for slots that are due at the same time, as after a downtime: for the newest ones. 0: only one that is on time; default 1 */
+            /** @description Maximum number of runs for slots that are due at the same time, such as after a downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
             catchUp?: number;
             /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
@@ -903,7 +903,7 @@ export interface components {
             retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
-            /** @description Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then has failed. A running handler is not stopped; default false */
+            /** @description Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then fails. A running handler is not stopped; default false */
             yields?: boolean;
             /**
              * @description What happens after a run has failed permanently; default `continue`
@@ -937,25 +937,25 @@ export interface components {
             reason?: string;
         };
         FreezeTarget: {
-            /** @description Of your choosing, 1 to 254 characters */
+            /** @description An id of your choice, 1 to 254 characters */
             scheduleId?: string;
             /** @description The name of the task to run */
             task?: string;
             /** @description Groups take turns in the queue; default none */
             group?: string;
-            /** @description Everything; only without the others */
+            /** @description Freeze everything; not together with the other fields */
             all?: boolean;
             /** Format: date-time */
             until: string;
         };
         NewFreeze: {
-            /** @description Of your choosing, 1 to 254 characters */
+            /** @description An id of your choice, 1 to 254 characters */
             scheduleId?: string;
             /** @description The name of the task to run */
             task?: string;
             /** @description Groups take turns in the queue; default none */
             group?: string;
-            /** @description Everything; only without the others */
+            /** @description Freeze everything; not together with the other fields */
             all?: boolean;
             /** Format: date-time */
             until: string;
@@ -983,7 +983,7 @@ export interface components {
             subject?: string | null;
             /** Format: date-time */
             runAt?: string;
-            /** @description Instead of `runAt`: the time from now */
+            /** @description In place of `runAt`: the time from now */
             delay?: number | string;
         };
         JobsAction: {
@@ -994,15 +994,15 @@ export interface components {
                 task?: string;
                 group?: string;
                 submitter?: string;
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
                 /** @description The start of the id */
                 id?: string;
-                /** @description Part of the error, in any case */
+                /** @description Part of the error; case-insensitive */
                 error?: string;
-                /** @description Part of the stored args, in any case */
+                /** @description Part of the stored args; case-insensitive */
                 args?: string;
                 /** Format: date-time */
                 finishedFrom?: string;
@@ -1011,7 +1011,7 @@ export interface components {
             };
             /** @description Only count the matching jobs */
             dryRun?: boolean;
-            /** @description Most jobs of a filter; default 1000 */
+            /** @description Maximum number of jobs of a filter; default 1000 */
             limit?: number;
         };
         Schedule: {
@@ -1140,9 +1140,9 @@ export interface components {
         };
         SchedulePage: {
             items: components["schemas"]["ListedSchedule"][];
-            /** @description On all pages; 1000: or more; null: unknown, because the search ended before it had found so many */
+            /** @description On all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it had found so many */
             total: number | null;
-            /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, even none, and a next page */
+            /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, and a next page */
             next: string | null;
         };
         Job: {
@@ -1165,7 +1165,7 @@ export interface components {
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
             reason: string | null;
-            /** @description The external queue that it goes to; null: Kalends runs it */
+            /** @description The external queue that it goes to, or null if Kalends runs it */
             queue: string | null;
             worker: string | null;
             attempt: number;
@@ -1205,7 +1205,7 @@ export interface components {
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
             reason: string | null;
-            /** @description The external queue that it goes to; null: Kalends runs it */
+            /** @description The external queue that it goes to, or null if Kalends runs it */
             queue: string | null;
             worker: string | null;
             attempt: number;
@@ -1247,7 +1247,7 @@ export interface components {
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
             reason: string | null;
-            /** @description The external queue that it goes to; null: Kalends runs it */
+            /** @description The external queue that it goes to, or null if Kalends runs it */
             queue: string | null;
             worker: string | null;
             attempt: number;
@@ -1273,9 +1273,9 @@ export interface components {
         };
         JobPage: {
             items: components["schemas"]["ListedJob"][];
-            /** @description On all pages; 1000: or more; null: unknown, because the search ended before it had found so many */
+            /** @description On all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it had found so many */
             total: number | null;
-            /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, even none, and a next page */
+            /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, and a next page */
             next: string | null;
         };
         History: {
@@ -1326,9 +1326,9 @@ export interface components {
                  * @description RFC 3339, in UTC
                  */
                 startedAt: string;
-                /** @description null: it is running */
+                /** @description null while it is running */
                 endedAt: string | null;
-                /** @description released: its worker stopped and gave the job back; snoozed: its handler asked to run again later; lost: its worker died; null: it is running */
+                /** @description released: its worker stopped and gave the job back; snoozed: its handler asked to run again later; lost: its worker died; null while it is running */
                 outcome: ("success" | "failed" | "timeout" | "cancelled" | "released" | "snoozed" | "lost") | null;
                 error: string | null;
                 /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
@@ -1355,7 +1355,7 @@ export interface components {
             counts: {
                 [key: string]: number;
             };
-            /** @description False: some counts are larger */
+            /** @description False if some counts are larger */
             isExact: boolean;
         };
         JobCounts: {
@@ -1373,7 +1373,7 @@ export interface components {
                 lastJobId: string;
                 lastFinishedAt: string | null;
             }[];
-            /** @description False: there may be more */
+            /** @description False if there may be more */
             complete: boolean;
         };
         Tasks: {
@@ -1458,7 +1458,7 @@ export interface components {
             /** @description Active schedules that were counted */
             schedules: number;
             plannedIsExact: boolean;
-            /** @description False: the first hours are missing */
+            /** @description False if the first hours are missing */
             endedIsComplete: boolean;
         };
         Upcoming: {
@@ -1481,7 +1481,7 @@ export interface components {
              * @description RFC 3339, in UTC
              */
             to: string;
-            /** @description False: there are more */
+            /** @description False if there are more */
             complete: boolean;
         };
         Me: {
@@ -1489,14 +1489,14 @@ export interface components {
             role: "read" | "operate" | "admin";
             /** @description Whether you may submit jobs, and run a schedule with other args */
             submit: boolean;
-            /** @description The tasks that you may write; null: all but the built-in ones */
+            /** @description The tasks that you may write; null means all except the built-in ones */
             tasks: string[] | null;
             user: string | null;
             scope: {
                 group: string | null;
                 submitter: string | null;
             };
-            /** @description Written into timers that name none */
+            /** @description Added to timers that name no zone */
             zone: string;
             /**
              * Format: date-time
@@ -1507,13 +1507,13 @@ export interface components {
         Health: {
             /** @description Whether it works */
             ok: boolean;
-            /** @description False: it cannot recover without a restart */
+            /** @description False if it cannot recover without a restart */
             live: boolean;
             worker?: string | null;
             running?: number;
             /** @description Finished runs whose result is not written yet */
             unwritten?: number;
-            /** @description Of those, how many wait for a locked row */
+            /** @description How many of these wait for a locked row */
             locked?: number;
             /** @description Finished runs whose result the database rejects */
             rejected?: number;
@@ -1574,7 +1574,7 @@ export interface components {
                 task: string;
             }[];
             isComplete: boolean;
-            /** @description Jobs that wait now; 1000: or more; null: unknown */
+            /** @description Jobs that wait now: 1000 means 1000 or more; null if unknown */
             jobs: number | null;
         };
         Findings: {
@@ -1671,11 +1671,11 @@ export interface operations {
                 group?: string;
                 submitter?: string;
                 declaredBy?: string;
-                /** @description Part of the id, summary, subject or task, in any case */
+                /** @description Part of the id, summary, subject or task; case-insensitive */
                 text?: string;
-                /** @description `nextRunAt`: earliest next run first, and last schedules that have none */
+                /** @description `nextRunAt`: earliest next run first; schedules without a next run come last */
                 order?: "id" | "nextRunAt";
-                /** @description Include this many recent runs of each schedule; limit is at most 200 then */
+                /** @description Include this many recent runs of each schedule; limit is then at most 200 */
                 runs?: number;
                 limit?: number;
                 /** @description `next` of the previous page; in the order of ids, any id: only ids after it */
@@ -1714,7 +1714,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1723,7 +1723,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -1801,7 +1801,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1837,7 +1837,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -1904,7 +1904,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1940,7 +1940,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -1974,7 +1974,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2008,7 +2008,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2026,7 +2026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2060,7 +2060,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2071,7 +2071,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The schedule as it is now */
+            /** @description The current schedule */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2107,7 +2107,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2152,7 +2152,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2186,7 +2186,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2218,7 +2218,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2245,7 +2245,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2279,7 +2279,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2290,7 +2290,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The schedule as it is now */
+            /** @description The current schedule */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2317,7 +2317,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2362,7 +2362,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2396,7 +2396,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2407,7 +2407,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The schedule as it is now */
+            /** @description The current schedule */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2434,7 +2434,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2479,7 +2479,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2513,14 +2513,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The schedule as it is now */
+            /** @description The current schedule */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2547,7 +2547,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2574,7 +2574,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2608,14 +2608,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The schedule as it is now */
+            /** @description The current schedule */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2642,7 +2642,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2669,7 +2669,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2703,7 +2703,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2741,7 +2741,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2786,7 +2786,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2823,7 +2823,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2857,7 +2857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2875,7 +2875,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2912,7 +2912,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -2946,7 +2946,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2964,7 +2964,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3000,7 +3000,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 id: string;
             };
             cookie?: never;
@@ -3034,7 +3034,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3052,7 +3052,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3088,15 +3088,15 @@ export interface operations {
                 task?: string;
                 group?: string;
                 submitter?: string;
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
                 /** @description The start of the id */
                 id?: string;
-                /** @description Part of the error, in any case */
+                /** @description Part of the error; case-insensitive */
                 error?: string;
-                /** @description Part of the stored args, in any case */
+                /** @description Part of the stored args; case-insensitive */
                 args?: string;
                 finishedFrom?: string;
                 finishedTo?: string;
@@ -3137,7 +3137,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3146,7 +3146,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3224,7 +3224,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3260,7 +3260,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3328,7 +3328,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3346,7 +3346,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3414,7 +3414,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3432,7 +3432,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3503,7 +3503,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3521,7 +3521,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3562,7 +3562,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The job as it is now; still `running` if its worker was asked to stop it */
+            /** @description The job after the request; still `running` if its worker was asked to stop it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3589,7 +3589,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3616,7 +3616,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3685,7 +3685,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3721,7 +3721,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3762,7 +3762,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The job as it is now; still `running` if its worker was asked to stop it */
+            /** @description The job after the request; still `running` if its worker was asked to stop it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3789,7 +3789,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3816,7 +3816,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3885,7 +3885,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3921,7 +3921,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3986,7 +3986,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3995,7 +3995,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4064,7 +4064,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4100,7 +4100,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4169,7 +4169,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4205,7 +4205,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4272,7 +4272,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4299,7 +4299,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4336,7 +4336,7 @@ export interface operations {
                 group?: string;
                 submitter?: string;
                 declaredBy?: string;
-                /** @description Part of the id, summary, subject or task, in any case */
+                /** @description Part of the id, summary, subject or task; case-insensitive */
                 text?: string;
             };
             header?: never;
@@ -4372,7 +4372,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4381,7 +4381,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4417,15 +4417,15 @@ export interface operations {
                 task?: string;
                 group?: string;
                 submitter?: string;
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
                 /** @description The start of the id */
                 id?: string;
-                /** @description Part of the error, in any case */
+                /** @description Part of the error; case-insensitive */
                 error?: string;
-                /** @description Part of the stored args, in any case */
+                /** @description Part of the stored args; case-insensitive */
                 args?: string;
                 finishedFrom?: string;
                 finishedTo?: string;
@@ -4463,7 +4463,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4472,7 +4472,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4507,15 +4507,15 @@ export interface operations {
                 task?: string;
                 group?: string;
                 submitter?: string;
-                /** @description Of your choosing, 1 to 254 characters */
+                /** @description An id of your choice, 1 to 254 characters */
                 scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
                 /** @description The start of the id */
                 id?: string;
-                /** @description Part of the error, in any case */
+                /** @description Part of the error; case-insensitive */
                 error?: string;
-                /** @description Part of the stored args, in any case */
+                /** @description Part of the stored args; case-insensitive */
                 args?: string;
                 finishedFrom?: string;
                 finishedTo?: string;
@@ -4553,7 +4553,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4562,7 +4562,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4627,7 +4627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4636,7 +4636,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4701,7 +4701,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4710,7 +4710,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4775,7 +4775,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4784,7 +4784,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4817,7 +4817,7 @@ export interface operations {
         parameters: {
             query: {
                 timer: string;
-                /** @description Written into a timer that names none; default: the server's */
+                /** @description Added to a timer that names no zone; default: the server's zone */
                 zone?: string;
                 after?: string;
                 /** @description Where the slots of `every` start: when the schedule was created */
@@ -4858,7 +4858,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4867,7 +4867,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4940,7 +4940,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4949,7 +4949,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5023,7 +5023,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5032,7 +5032,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5097,7 +5097,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5106,7 +5106,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5171,7 +5171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5180,7 +5180,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5245,7 +5245,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5254,7 +5254,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5388,7 +5388,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5397,7 +5397,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A field is wrong */
+            /** @description A field is invalid */
             422: {
                 headers: {
                     [name: string]: unknown;
