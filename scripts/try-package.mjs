@@ -1,7 +1,7 @@
 /**
- * `node scripts/try-package.mjs <tarball> <application…>`: tries each of these applications of test/package/applications.
- * Copies it and the files in `shared` into an empty folder, installs the package there, runs the script `try`, and
- * removes the folder.
+ * `node scripts/try-package.mjs <tarball> <application…>` tries these applications of test/package/applications. For
+ * each, it copies the application and the files of `shared` into an empty folder, installs the package there, runs the
+ * script `try`, and removes the folder.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ if (tarball === undefined || applications.length === 0)
 
 for (const application of applications) {
   const folder = mkdtempSync(join(tmpdir(), `kalends-${application}-`))
-  // Test runners set it, and Next.js then builds in a mode that does not exist.
+  // Test runners set NODE_ENV to a mode that Next.js does not support.
   const { NODE_ENV: _, ...env } = process.env
   const npm = (...args) => {
     const { status } = spawnSync('npm', args, { cwd: folder, stdio: 'inherit', env })
