@@ -1,4 +1,4 @@
-/** What `npm run bench -- …` may be told. */
+/** The arguments of `npm run bench -- …`. */
 import { parseArgs } from 'node:util'
 
 export interface Arguments {
@@ -10,7 +10,7 @@ export interface Arguments {
 const RUNS = 5
 const QUICK_RUNS = 2
 
-/** @throws Error naming what cannot be meant */
+/** @throws Error that names the invalid argument */
 export function readArguments(words: readonly string[], known: readonly string[]): Arguments {
   const { values, positionals } = parseArgs({
     args: [...words],
@@ -19,7 +19,7 @@ export function readArguments(words: readonly string[], known: readonly string[]
   })
   const unknown = positionals.filter((name) => !known.includes(name))
   if (unknown.length > 0)
-    throw new Error(`There is no suite '${unknown.join("', '")}'; there are ${known.join(', ')}`)
+    throw new Error(`Unknown suite '${unknown.join("', '")}'; known suites: ${known.join(', ')}`)
   const runs = values.runs === undefined ? (values.quick ? QUICK_RUNS : RUNS) : Number(values.runs)
   if (!Number.isInteger(runs) || runs < 1 || runs > 100)
     throw new Error(`--runs must be an integer between 1 and 100, got '${values.runs}'`)

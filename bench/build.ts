@@ -1,6 +1,6 @@
 /**
- * Makes plain JavaScript of the programs that are measured: a loader between Node and them would be measured too.
- * Types are not checked here; `npm run typecheck` does that.
+ * Compiles the measured programs to plain JavaScript, because the measurement would include a loader.
+ * `npm run typecheck` checks their types.
  */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** A measured program, running in a process of its own on plain Node. */
+/** A measured program that runs in its own process on plain Node.js. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -14,14 +14,14 @@ type Message = z.infer<typeof messageSchema>
 
 export interface ChildOptions {
   readonly onNews?: (value: unknown) => void
-  /** The Node.js that runs it; without it, that of the benchmark. */
+  /** The Node.js that runs it; by default that of the benchmark. */
   readonly node?: string | undefined
 }
 
 const alive = new Set<Child>()
 let over = false
 
-/** For the end of the benchmark, whatever it was doing: what runs is killed, and nothing is started any more. */
+/** Ends the benchmark: kills running programs and prevents new ones. */
 export async function killAll(): Promise<void> {
   over = true
   await Promise.all([...alive].map((child) => child.kill()))
@@ -37,18 +37,18 @@ export class Child {
   #ended = false
   readonly #exit: Promise<unknown>
 
-  /** @param name  such as `programs/burst` */
+  /** @param name  for example `programs/burst` */
   constructor(
     name: string,
     params: unknown,
     { onNews = () => {}, node = process.execPath }: ChildOptions = {},
   ) {
-    if (over) throw new Error(`The benchmark is over: ${name} is not started any more`)
+    if (over) throw new Error(`The benchmark is over: ${name} was not started`)
     this.#name = name
     this.#onNews = onNews
     this.#process = fork(join(import.meta.dirname, 'dist', `${name}.js`), [JSON.stringify(params)], {
       execPath: node,
-      // Our own loader of TypeScript is no business of theirs.
+      // Run the programs without our TypeScript loader.
       execArgv: [],
       env: plainEnvironment(),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -67,36 +67,36 @@ export class Child {
     this.#exit.catch(() => undefined)
   }
 
-  /** Waits until it has set everything up, or has measured something. */
+  /** Waits until the program is set up or has finished a measurement. */
   async ready(): Promise<unknown> {
     const message = await this.#next()
     if (message.kind !== 'ready') throw new Error(`${this.#name} ended before it was ready`)
     return message.value
   }
 
-  /** Lets a program go on that is ready. */
+  /** Lets a waiting program continue. */
   go(): void {
     this.#process.send('go')
   }
 
-  /** Waits for what it has measured. */
+  /** Waits for the final result. */
   async result<Value>(schema: z.ZodType<Value>): Promise<Value> {
     const message = await this.#next()
     if (message.kind !== 'result')
-      throw new Error(`${this.#name} was to give its result, and said '${message.kind}'`)
+      throw new Error(`${this.#name} sent '${message.kind}' instead of its result`)
     await this.#exit
     return schema.parse(message.value)
   }
 
-  /** Rejects when it ends, with what it said last: for whoever waits for its news. */
+  /** Rejects with the last message when the program ends: for callers that wait for its news. */
   async endsEarly(): Promise<never> {
     await this.#exit
     const last = this.#messages.at(-1)
     const error = last?.kind === 'error' ? last.value : ''
-    throw new Error(`${this.#name} ended before its time: ${error}\n${this.#output}`)
+    throw new Error(`${this.#name} ended early: ${error}\n${this.#output}`)
   }
 
-  /** Ends it, whatever it does. */
+  /** Kills the program. */
   async kill(): Promise<void> {
     if (this.#ended) return
     this.#process.kill('SIGKILL')
@@ -115,13 +115,13 @@ export class Child {
         this.#arrived = resolve
       })
     const message = this.#messages.shift()
-    if (message === undefined) throw new Error(`${this.#name} ended without a word:\n${this.#output}`)
+    if (message === undefined) throw new Error(`${this.#name} ended without a message:\n${this.#output}`)
     if (message.kind === 'error') throw new Error(`${this.#name} failed: ${message.value}\n${this.#output}`)
     return message
   }
 }
 
-/** Runs a program from its beginning to its end. */
+/** Runs a program to its end. */
 export async function runProgram<Value>(
   name: string,
   params: unknown,
@@ -136,7 +136,7 @@ export async function runProgram<Value>(
   }
 }
 
-/** NODE_OPTIONS of whoever runs the benchmark are no business of theirs either. */
+/** The environment without NODE_OPTIONS, which must not affect the programs. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const environment = { ...process.env }
   delete environment['NODE_OPTIONS']

@@ -1,7 +1,7 @@
-/** What the servers count: statements, commits, rows and waits do not vary as times do. */
+/** Counters of the servers: statements, commits, rows and waits vary less than times. */
 import type { Measure } from './suite.ts'
 
-/** What is counted, as the servers name it. */
+/** The counters, by their names on the servers. */
 export const COUNTED = [
   'Questions',
   'Com_commit',
@@ -13,7 +13,7 @@ export const COUNTED = [
   'Innodb_deadlocks',
 ]
 
-/** How much was counted meanwhile, for each unit of work. */
+/** The difference of the counters, per unit of work. */
 export function since(
   before: ReadonlyMap<string, number>,
   after: ReadonlyMap<string, number>,
@@ -22,7 +22,7 @@ export function since(
   return new Map([...after].map(([key, value]) => [key, (value - (before.get(key) ?? 0)) / units]))
 }
 
-/** What the server has counted, as measures of their own. */
+/** The counters as measures. */
 export function countedMeasures(
   work: string,
   subject: string,

@@ -1,5 +1,5 @@
 /**
- * Processor time per unit of work, in the server and in Node.js: unlike elapsed time, it is also valid while other
+ * Processor time per unit of work, in the server and in Node.js. Unlike elapsed time, it stays valid while other
  * programs use the machine.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
@@ -8,13 +8,13 @@ import type { Child } from './child.ts'
 import { since } from './counted.ts'
 import type { Measure } from './suite.ts'
 
-/** In µs for each unit. */
+/** In µs per unit. */
 export interface Cpu {
   readonly server: number
   readonly node: number
 }
 
-/** What a server used so far. SQLite has none: its work is done in Node.js. */
+/** The usage of a server so far. SQLite has none, because it works in Node.js. */
 export interface Metered {
   readonly cpuMs: () => Promise<number>
   readonly status?: () => Promise<ReadonlyMap<string, number>>
@@ -23,20 +23,20 @@ export interface Metered {
 export interface Phase {
   readonly ms: number
   readonly cpu: Cpu
-  /** What the server counted, for each unit. */
+  /** The server's counters, per unit. */
   readonly counts: ReadonlyMap<string, number>
-  /** What the program returned. */
+  /** The value that the program returned. */
   readonly value?: unknown
 }
 
-/** What `line.measure` tells. */
+/** The message of `line.measure`. */
 export const measuredSchema = z.object({ ms: z.number(), cpuMs: z.number(), value: z.unknown().optional() })
 
 /**
  * Runs the next `line.measure` of a program.
  *
- * @param units    how many units of work it does
- * @param prepare  what happens before it begins, and is not measured
+ * @param units    the number of units of work
+ * @param prepare  runs first and is not measured
  */
 export async function measurePhase(
   child: Child,
@@ -57,7 +57,7 @@ export async function measurePhase(
   return { ms, cpu, counts, value }
 }
 
-/** Milliseconds of all units → µs of one. */
+/** Milliseconds of all units → µs per unit. */
 export function perUnit(ms: number, units: number): number {
   return (ms * 1000) / units
 }
@@ -66,7 +66,7 @@ export const NODE = (unit: string) => `CPU, Node, µs per ${unit}`
 export const SERVER = (unit: string) => `CPU, server, µs per ${unit}`
 export const BOTH = (unit: string) => `CPU, both, µs per ${unit}`
 
-/** @param unit  what the work consists of: 'job' */
+/** @param unit  the unit of work, for example 'job' */
 export function cpuMeasures(work: string, subject: string, unit: string, rounds: readonly Cpu[]): Measure[] {
   return [
     { work, subject, unit: SERVER(unit), values: rounds.map(({ server }) => server) },
@@ -75,15 +75,15 @@ export function cpuMeasures(work: string, subject: string, unit: string, rounds:
   ]
 }
 
-/** Of a clock tick in /proc, on every Linux. */
+/** The duration of a clock tick in /proc, on every Linux. */
 const TICK_MS = 10
 /** The state of a socket in /proc/net/tcp. */
 const LISTENS = '0A'
 const LOCAL: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost'])
 
 /**
- * @returns how to read the processor time of the server that listens at this URL, with all its threads and child
- *   processes; it is NaN for a server on another machine, in a container, or without /proc
+ * @returns a function that reads the processor time of the server that listens at this URL, with all its threads and
+ *   child processes; NaN for a server on another machine, in a container, or without /proc
  */
 export function cpuOfServer(url: string): () => Promise<number> {
   const { hostname, port } = new URL(url)
@@ -91,22 +91,22 @@ export function cpuOfServer(url: string): () => Promise<number> {
   return async () => (pid === null ? Number.NaN : cpuMsOf(pid))
 }
 
-/** With the children that it has now, and those that have ended: PostgreSQL has a process for each connection. */
+/** Includes current and ended child processes: PostgreSQL has a process for each connection. */
 function cpuMsOf(pid: string): number {
   const children = textOf(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean)
   const { ownMs, endedMs } = timesOf(pid)
   return children.reduce((sum, child) => sum + timesOf(child).ownMs, ownMs + endedMs)
 }
 
-/** Of a process with all its threads, and of its children that have ended. It is 0 for one that has ended itself. */
+/** The time of a process with all its threads and its ended children; 0 if the process itself has ended. */
 function timesOf(pid: string): { readonly ownMs: number; readonly endedMs: number } {
-  // The name of the program is in brackets, and may contain spaces.
+  // The program name is in brackets and may contain spaces.
   const fields = textOf(`/proc/${pid}/stat`)
     .replace(/^.*\) /s, '')
     .split(' ')
   const [user = 0, system = 0, childUser = 0, childSystem = 0] = fields.slice(11, 15).map(Number)
-  // In nanoseconds, but without the threads that have ended. In ticks, most of the time of a server that has a process
-  // for each connection would be lost.
+  // In nanoseconds, but without ended threads. In ticks, most of the time would be lost for a server with a process for
+  // each connection.
   const threadsMs = namesIn(`/proc/${pid}/task`).reduce(
     (sum, thread) => sum + Number(textOf(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]) / 1e6,
     0,
@@ -127,7 +127,7 @@ function pidThatListens(port: number): string | null {
       )
       .map((fields) => `socket:[${fields[9]}]`),
   )
-  // A child may have inherited the socket from the server.
+  // A child may have inherited the server's socket.
   const pids = namesIn('/proc')
     .filter((name) => /^\d+$/.test(name))
     .toSorted((a, b) => Number(a) - Number(b))
@@ -137,7 +137,7 @@ function pidThatListens(port: number): string | null {
   return found ?? null
 }
 
-/** Processes and threads end while they are read; those of other users cannot be read. */
+/** Processes and threads may end during the read, and those of other users are not readable. */
 function readable<Value>(read: () => Value, otherwise: Value): Value {
   try {
     return read()

@@ -1,4 +1,4 @@
-/** A database of one measurement: the benchmark fills it, looks into it and counts what the server did. */
+/** The database of one measurement: the benchmark fills it, queries it and reads the server's counters. */
 import Database from 'libsql'
 import { rm } from 'node:fs/promises'
 import { createPool, type RowDataPacket } from 'mysql2/promise'
@@ -11,12 +11,12 @@ export type Row = Readonly<Record<string, unknown>>
 
 export interface BenchDatabase {
   readonly kind: DatabaseName
-  /** As Kalends.open takes it. */
+  /** For Kalends.open. */
   readonly url: string
   readonly query: (sql: string) => Promise<readonly Row[]>
-  /** What the server has counted since it was started: empty where nobody counts. */
+  /** The server's counters since its start; empty if it has none. */
   readonly status: () => Promise<ReadonlyMap<string, number>>
-  /** Processor time that the server used so far: 0 where there is none. */
+  /** The server's processor time so far; 0 without a server. */
   readonly cpuMs: () => Promise<number>
   readonly drop: () => Promise<void>
 }
@@ -32,7 +32,7 @@ export async function openOnServer(
   await Kalends.migrate(url)
   const pool = createPool({
     uri: url,
-    // What is set for a session holds for what follows.
+    // Session settings apply to later statements.
     connectionLimit: 1,
     dateStrings: true,
     timezone: 'Z',
@@ -66,7 +66,7 @@ export async function openSqlite(path: string): Promise<BenchDatabase> {
   const url = `sqlite:${path}`
   await Kalends.migrate(url)
   const database = new Database(path)
-  // Waiting here blocks nobody: those who are measured are other processes.
+  // Blocking here is harmless, because the measured programs are other processes.
   database.exec('PRAGMA busy_timeout = 10000')
   return {
     kind: 'SQLite',

@@ -1,6 +1,6 @@
 /**
- * Makes many rows at the speed of the machine: lends the server memory, lets it flush when it likes, and gives it back
- * as it was, with all of it on disk. What is measured afterwards finds a server with its own settings, at rest.
+ * Speeds up the creation of many rows: gives the server more memory and lets it delay flushes, then restores its
+ * settings and waits until everything is on disk. Later measurements find an idle server with its own settings.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BenchDatabase } from './database.ts'
@@ -8,12 +8,12 @@ import type { BenchDatabase } from './database.ts'
 const GIB = 2 ** 30
 const LENT: Readonly<Record<string, number>> = {
   innodb_buffer_pool_size: 4 * GIB,
-  // Not in all versions that we support can the log be resized; where it cannot, it takes longer.
+  // Some supported versions cannot resize the log; there it takes longer.
   innodb_log_file_size: 2 * GIB,
   innodb_flush_log_at_trx_commit: 0,
 }
 const FLUSHED: Readonly<Record<string, number>> = { innodb_max_dirty_pages_pct: 0 }
-/** Pages that are written all the time, by nobody's wish. */
+/** The number of pages that the server keeps writing in the background. */
 const FEW_PAGES = 100
 const FLUSH_WITHIN_MS = 180_000
 
@@ -47,7 +47,7 @@ async function lending(
   }
 }
 
-/** Or what is measured next would share the disk with what was made before. */
+/** Waits for the flush, because the next measurement would share the disk with it. */
 async function flushed(database: BenchDatabase): Promise<void> {
   const deadline = performance.now() + FLUSH_WITHIN_MS
   for (;;) {

@@ -1,23 +1,23 @@
-/** Many rows, made inside the server: through the client it would take longer than what is measured. */
+/** Creates many rows inside the server: through the client, this would take longer than the measurement. */
 import type { BenchDatabase } from './database.ts'
 
 const CHUNK = 100_000
 
-/** The timer of schedules that go off when the benchmark says, and not again before an hour has passed. */
+/** The timer of schedules that become due when the benchmark sets it, and then not for an hour. */
 const TIMER = 'hourly'
 
 export interface ScheduleRows {
   readonly count: number
-  /** When they are due. */
+  /** The due time. */
   readonly at: Date
   readonly timer?: string
   readonly prefix?: string
   readonly task?: string
-  /** Each a second after the one before it. */
+  /** Each schedule is due a second after the previous one. */
   readonly spread?: boolean
 }
 
-/** Schedules as the last planning would have left them, due at a time of our choosing, which need be no elapse. */
+/** Creates schedules as if planned, due at any given time; the timer need not elapse then. */
 export async function insertSchedules(
   database: BenchDatabase,
   { count, at, timer = TIMER, prefix = 's', task = 'noop', spread = false }: ScheduleRows,
@@ -34,7 +34,7 @@ export async function insertSchedules(
     throw new Error(`${String(row?.['unplanned'])} schedules do not look planned, and would be planned first`)
 }
 
-/** Makes all schedules due at a time, as if planned so, and forgets their jobs. */
+/** Makes all schedules due at a time, as if planned, and deletes their jobs. */
 export async function rewind(database: BenchDatabase, at: Date): Promise<void> {
   await database.query(database.kind === 'SQLite' ? 'DELETE FROM job' : 'TRUNCATE job')
   await database.query(
@@ -51,9 +51,9 @@ export interface JobRows {
   readonly count: number
   readonly state: 'waiting' | 'success'
   readonly task?: string
-  /** SQL of the group, in which n is the number of the row. */
+  /** SQL for the group; n is the row number. */
   readonly group?: string
-  /** Numbers of rows that are there already. */
+  /** The number of existing rows. */
   readonly from?: number
 }
 
@@ -65,29 +65,29 @@ export async function insertJobs(
   const columns = past ? ', periodic_task_id, slot, worker, attempt, started, finished' : ''
   for (let done = 0; done < count; done += CHUNK) {
     const number = `(${from + done} + n)`
-    // A thousand schedules, each with a slot every minute, all of them over.
+    // A thousand schedules with a past slot every minute.
     const slot = `TIMESTAMPADD(MINUTE, ${number} DIV 1000, '2000-01-01 00:00:00')`
     const values = past
       ? `, CONCAT('s', 10000000 + MOD(${number}, 1000)), ${slot}, 'w/1', 1, ${slot}, ${slot}`
       : ''
-    // Ids sort by time, as those of real jobs do.
+    // Ids sort by time, like those of real jobs.
     await database.query(
       `INSERT INTO job (id, task, group_, state${columns}) SELECT CONCAT('00000000-${past ? '0' : '1'}000-7000-8000-', LPAD(${number}, 12, '0')), '${task}', ${group}, '${state}'${values} FROM ${numbers(Math.min(CHUNK, count - done))}`,
     )
   }
 }
 
-/** An instant as the databases have it. */
+/** An instant in the format of the databases. */
 export function text(at: Date): string {
   return at.toISOString().replace('T', ' ').replace('Z', '')
 }
 
-/** As text with milliseconds, n seconds after the first: for MariaDB and MySQL. */
+/** SQL for the text of the instant n seconds later, with milliseconds, on MariaDB and MySQL. */
 function laterBy(at: Date, from: number): string {
   return `CAST(TIMESTAMPADD(SECOND, ${from} + n, CAST('${text(at)}' AS DATETIME(3))) AS CHAR)`
 }
 
-/** A table of n = 0 … count − 1, which every one of the databases can make. */
+/** SQL for a table with n = 0 … count − 1, valid on every database. */
 function numbers(count: number): string {
   const digit =
     '(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)'

@@ -1,4 +1,4 @@
-/** On what it was measured. */
+/** Describes the environment of a run. */
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { createRequire } from 'node:module'
 import Database from 'libsql'
@@ -11,9 +11,9 @@ export interface RunDescription {
   readonly node: string
   /** Libraries, with their versions. */
   readonly peers: readonly string[]
-  /** Databases with their versions, and what is on disk when each says that it is done. */
+  /** Databases with their versions and the durability of an acknowledged write. */
   readonly parts: readonly { readonly name: string; readonly version: string; readonly durability: string }[]
-  /** What could not be had, and why. */
+  /** Missing parts, with the reason. */
   readonly missing: readonly string[]
 }
 

@@ -1,8 +1,8 @@
 /**
- * `npm run bench [-- suite …] [--runs 5] [--quick]`: Kalends and its peers side by side, on servers of its own.
+ * `npm run bench [-- suite …] [--runs 5] [--quick]`: measures Kalends and its peers side by side, on private servers.
  *
- * Prints what each suite finds, writes bench/results/<time>.json, and, after a whole run of all suites, the tables and
- * plots of docs/contributing/benchmarks.md. What it has started ends with it, also on Ctrl-C.
+ * Prints the findings of each suite and writes bench/results/<time>.json. A complete run of all suites also writes the
+ * tables and plots of docs/contributing/benchmarks.md. All started processes end with it, also on Ctrl-C.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -51,11 +51,11 @@ async function main(): Promise<number> {
   const { suites: names, runs, quick } = readArguments(process.argv.slice(2), known)
   const servers = new Servers()
   let interrupted = false
-  // Each time: Ctrl-C comes from the terminal, and once more from whoever has started us.
+  // Handle every signal: Ctrl-C arrives from the terminal and again from the parent process.
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => {
       interrupted = true
-      // What waits for them fails, and then the servers are stopped below.
+      // Waiting code then fails, and the servers are stopped below.
       void killAll()
     })
   const reports: Report[] = []
@@ -72,7 +72,7 @@ async function main(): Promise<number> {
         reports.push(report)
         process.stdout.write(`\n${tellReport(report)}\n`)
       } catch (error) {
-        // The other suites can still be measured.
+        // Continue with the other suites.
         failed = true
         if (!interrupted) say(`${suite.name} could not be measured: ${describeError(error)}`)
       }
@@ -108,7 +108,7 @@ function describeError(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-/** What the person who waits should know; the results go to stdout. */
+/** Progress for people; the results go to stdout. */
 function say(line: string): void {
   process.stderr.write(`${line}\n`)
 }

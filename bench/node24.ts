@@ -1,6 +1,6 @@
 /**
- * Peers that do not run on the oldest Node.js that Kalends supports: installed with their own Node.js when they are
- * first measured, into the folder of their built programs.
+ * Peers that do not run on the oldest Node.js that Kalends supports. Their first measurement installs them, with their
+ * own Node.js, into the folder of their built programs.
  */
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -11,10 +11,10 @@ import { z } from 'zod'
 const run = promisify(execFile)
 const PACKAGE = join(import.meta.dirname, 'peers-node24/package.json')
 const FOLDER = join(import.meta.dirname, 'dist/peers-node24')
-/** What was installed: a copy of the package, written last. */
+/** A copy of the installed package.json, written last. */
 const INSTALLED = join(FOLDER, 'installed.json')
 
-/** @returns the path of their Node.js; a text says why they cannot be had */
+/** @returns the path of their Node.js, or the reason if they are not available */
 export async function installNode24(): Promise<{ readonly node: string } | string> {
   const wanted = await readFile(PACKAGE, 'utf8')
   const node = join(FOLDER, 'node_modules/node/bin/node')

@@ -1,4 +1,4 @@
-/** Numbers as people read them. */
+/** Formats numbers for people. */
 
 /** Three significant digits, thousands with commas: 12,300 and 0.0123. */
 export function round(value: number): string {

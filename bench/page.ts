@@ -1,4 +1,4 @@
-/** The generated part of docs/contributing/benchmarks.md, and its plots; the text around it stays. */
+/** The generated part of docs/contributing/benchmarks.md and its plots. The surrounding text is kept. */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { RunDescription } from './machine.ts'
@@ -21,7 +21,7 @@ export interface Results {
 
 export async function writePage(results: Results): Promise<void> {
   const plots = join(dirname(PAGE), PLOTS)
-  // Plots that are no longer drawn go.
+  // Delete plots that are no longer drawn.
   await rm(plots, { recursive: true, force: true })
   await mkdir(plots, { recursive: true })
   for (const { findings } of results.reports)
@@ -30,11 +30,12 @@ export async function writePage(results: Results): Promise<void> {
   await writeFile(PAGE, splice(page, pageText(results)))
 }
 
-/** @throws Error when the page does not say where it goes */
+/** @throws Error if the page lacks the markers */
 export function splice(page: string, generated: string): string {
   const begin = page.indexOf(BEGIN)
   const end = page.indexOf(END)
-  if (begin === -1 || end < begin) throw new Error(`The page needs a line '${BEGIN}' and, below it, '${END}'`)
+  if (begin === -1 || end < begin)
+    throw new Error(`The page needs a line '${BEGIN}' and, below it, a line '${END}'`)
   return `${page.slice(0, begin + BEGIN.length)}\n\n${generated.trim()}\n\n${page.slice(end)}`
 }
 
@@ -84,12 +85,12 @@ function suiteText({ suite, findings }: Report): string[] {
   ]
 }
 
-/** Of the others, only the targets are on the page. */
+/** For the other suites, the page shows only the targets. */
 function isShown({ table, plots = [] }: Pick<Findings, 'table' | 'plots'>): boolean {
   return table !== undefined || plots.length > 0
 }
 
-/** Those without any figure in the columns are left out. */
+/** Rows without any figure are left out. */
 export function tableRows(measures: readonly Measure[], { rows, columns }: Table): string[][] {
   const cells = (name: string) =>
     columns.map(({ work, unit }) => {
@@ -109,7 +110,7 @@ function bullets(lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [...lines.map((line) => `- ${line}`), '']
 }
 
-/** @param rows  the first is the head */
+/** @param rows  the first row is the header */
 function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string[] {
   return [tableLine(head), `|${' --- |'.repeat(head.length)}`, ...rows.map(tableLine)]
 }

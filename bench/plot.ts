@@ -1,4 +1,4 @@
-/** Draws a plot as SVG: lines over a logarithmic x axis, y from zero; readable on light and dark pages. */
+/** Draws a plot as SVG: a logarithmic x axis and a y axis from zero, readable on light and dark pages. */
 import { short } from './numbers.ts'
 import type { Plot } from './suite.ts'
 
@@ -9,13 +9,13 @@ const RIGHT = 24
 const TOP = 40
 const BOTTOM = 56
 const COLOURS = ['#2f7ed8', '#d9742b', '#3a9d5d', '#8a5bc7']
-/** Grey that can be read on white and on black. */
+/** A grey that is readable on white and on black. */
 const INK = '#7d8590'
 const Y_TICKS = 5
 
 export function draw({ title, x, y, lines }: Plot): string {
   const points = lines.flatMap((line) => line.points)
-  if (points.length === 0) throw new RangeError(`There is nothing to draw of '${title}'`)
+  if (points.length === 0) throw new RangeError(`The plot '${title}' has no points`)
   const across = scaleX(points.map(([value]) => value))
   const top = niceTop(Math.max(...points.map(([, value]) => value)))
   const up = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - TOP - BOTTOM)
@@ -45,7 +45,7 @@ export function draw({ title, x, y, lines }: Plot): string {
   ].join('\n')}\n`
 }
 
-/** Each step is a multiple of the one before it, so the axis is logarithmic; a zero stands left of all others. */
+/** Each step is a multiple of the previous one, so the axis is logarithmic; zero is at the far left. */
 function scaleX(values: readonly number[]): (value: number) => number {
   const positive = values.filter((value) => value > 0)
   const hasZero = positive.length < values.length

@@ -1,4 +1,4 @@
-/** A PostgreSQL of the run's own, on a free port, loopback only, with its default durability. */
+/** A private PostgreSQL server on a free loopback port, with default durability. */
 import { spawn, execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
@@ -12,9 +12,9 @@ import { findOrInstall, findProgram, isRoot } from '../test/support/servers-prog
 
 const run = promisify(execFile)
 const superviseScript = fileURLToPath(new URL('../test/support/supervise.sh', import.meta.url))
-/** By default it takes 100, fewer than graphile-worker asks for with a concurrency of 100. */
+/** The default of 100 is fewer than graphile-worker needs with a concurrency of 100. */
 const ROOM = ['-c', 'max_connections=200']
-/** Debian keeps the programs of each version in a folder that no PATH has. */
+/** Debian keeps the programs of each version in a folder outside PATH. */
 const DEBIAN = '/usr/lib/postgresql'
 
 export interface Postgres {
@@ -23,7 +23,7 @@ export interface Postgres {
   readonly stop: () => Promise<void>
 }
 
-/** @returns the folder of its programs; a text says why there is none */
+/** @returns the folder of its programs, or the reason if PostgreSQL is not available */
 export async function findPostgres(): Promise<{ folder: string } | string> {
   return await findOrInstall('PostgreSQL', ['postgresql'], () => {
     const folder = programFolder()
@@ -34,7 +34,7 @@ export async function findPostgres(): Promise<{ folder: string } | string> {
 export async function startPostgres(folder: string): Promise<Postgres> {
   const home = await mkdtemp(join(tmpdir(), 'kalends-postgres-'))
   const data = join(home, 'data')
-  // It refuses to run as root.
+  // PostgreSQL refuses to run as root.
   const command = isRoot() ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'] : []
   if (isRoot()) {
     const id = async (flag: string) => Number((await run('id', [flag, 'postgres'])).stdout)
@@ -55,7 +55,7 @@ export async function startPostgres(folder: string): Promise<Postgres> {
     '127.0.0.1',
     ...ROOM,
   ]
-  // It stops it as soon as our end of its stdin is closed, also when this process is killed.
+  // Stops the server when our end of its stdin is closed, even if this process is killed.
   const server = spawn('sh', [superviseScript, home, ...command, ...serve], {
     cwd: home,
     detached: true,

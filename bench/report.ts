@@ -1,4 +1,4 @@
-/** What a suite has found, as people read it: at the terminal and on the page. */
+/** Formats the findings of a suite for the terminal and the page. */
 import { round } from './numbers.ts'
 import type { Findings, Measure, Suite } from './suite.ts'
 import { median, spread } from './statistics.ts'
@@ -24,7 +24,7 @@ export function tellReport(report: Report): string {
 
 const MEASURE_HEAD = ['work', 'subject', 'median', 'unit', 'spread', 'Kalends is']
 
-/** One row for each measure; the last cell says how many times as much Kalends on MariaDB has in the same run. */
+/** One row per measure. The last cell is the factor of Kalends on MariaDB in the same run. */
 export function measureRows(measures: readonly Measure[]): string[][] {
   return [
     MEASURE_HEAD,

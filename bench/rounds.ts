@@ -1,7 +1,7 @@
 /**
- * Runs every subject, then every subject again: what else the machine does at the time hits all alike.
+ * Runs every subject, then every subject again, so that other load on the machine affects all of them alike.
  *
- * @returns for each subject what its runs have given, in their order
+ * @returns the results of each subject, in order
  */
 export async function interleave<Subject, Value>(
   subjects: readonly Subject[],

@@ -1,6 +1,6 @@
 /**
- * The servers of one run, started when a suite first asks for them, all with the durability that they have by
- * default. They end with this process, however it ends.
+ * The servers of one run, started on first use with their default durability. They end with this process, however it
+ * ends.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,10 +15,10 @@ import { type BenchDatabase, openOnServer, openSqlite } from './database.ts'
 export interface Running {
   readonly url: string
   readonly version: string
-  /** What is on disk when it says that it is done. */
+  /** The durability of an acknowledged write. */
   readonly durability: string
   readonly stop: () => Promise<void>
-  /** Processor time that it used so far, with all its threads and processes. */
+  /** The processor time so far, with all threads and processes. */
   readonly cpuMs: () => Promise<number>
 }
 export type Provided = Running | { readonly missing: string }
@@ -54,20 +54,20 @@ export class Servers {
     return server
   }
 
-  /** @throws Error when it cannot be had: for what a suite cannot do without */
+  /** For a server that a suite requires. @throws Error if it is not available */
   async need(name: ServerName): Promise<Running> {
     const server = await this.get(name)
     if ('missing' in server) throw new Error(server.missing)
     return server
   }
 
-  /** For files of this run; it goes with it. */
+  /** A folder for files of this run, removed at its end. */
   folder(): Promise<string> {
     this.#folder ??= mkdtemp(join(tmpdir(), 'kalends-bench-'))
     return this.#folder
   }
 
-  /** The databases that can be had here; it adds a note about each of the others. */
+  /** The available databases. Adds a note for each of the others. */
   async databases(notes: string[]): Promise<DatabaseName[]> {
     const found: DatabaseName[] = []
     for (const kind of DATABASES) {
@@ -81,7 +81,7 @@ export class Servers {
   /**
    * A new, empty database.
    *
-   * @throws Error when such a server cannot be had here
+   * @throws Error if the server is not available
    */
   async database(kind: DatabaseName): Promise<BenchDatabase> {
     this.#databases += 1
@@ -96,7 +96,7 @@ export class Servers {
     return this.database('MariaDB')
   }
 
-  /** The servers that this run has used, and those that it could not have. */
+  /** The used servers and the missing ones. */
   async used(): Promise<{ name: ServerName; server: Provided }[]> {
     return Promise.all([...this.#started].map(async ([name, server]) => ({ name, server: await server })))
   }

@@ -1,4 +1,4 @@
-/** What a suite is and what it finds out. */
+/** The types of suites and their findings. */
 import type { Servers } from './servers.ts'
 
 export interface Suite {
@@ -7,28 +7,28 @@ export interface Suite {
   readonly run: (bench: Bench) => Promise<Findings>
 }
 
-/** What a suite is given. */
+/** The parameters of a suite. */
 export interface Bench {
-  /** How often each subject is measured. */
+  /** The number of measurements of each subject. */
   readonly runs: number
-  /** A tenth of everything: shows that it works, and roughly where it stands. */
+  /** Runs a tenth of the work: a smoke test with rough figures. */
   readonly quick: boolean
   readonly servers: Servers
-  /** Tells the person who waits what goes on. */
+  /** Reports progress. */
   readonly say: (line: string) => void
 }
 
 export interface Findings {
   readonly measures: readonly Measure[]
   readonly targets: readonly Target[]
-  /** What the page shows of the measures; without it and a plot, only the targets are on the page. */
+  /** The table on the page. Without a table or plot, the page shows only the targets. */
   readonly table?: Table
   readonly plots?: readonly Plot[]
-  /** What the reader should know: what could not be had, and why. */
+  /** Notes for the reader, such as missing servers and the reason. */
   readonly notes?: readonly string[]
 }
 
-/** One work done by one subject, several times. */
+/** One piece of work, measured several times on one subject. */
 export interface Measure {
   readonly work: string
   readonly subject: string
@@ -36,12 +36,12 @@ export interface Measure {
   readonly values: readonly number[]
 }
 
-/** Medians, one row for each subject or for each work. */
+/** Medians, with one row per subject or per work. */
 export interface Table {
   readonly rows: 'subject' | 'work'
   readonly columns: readonly {
     readonly head: string
-    /** Only of this work; without it, of the row. */
+    /** Shows this work; by default that of the row. */
     readonly work?: string
     readonly unit: string
   }[]
@@ -54,7 +54,7 @@ export interface Target {
 }
 
 export interface Plot {
-  /** Of its file, too. */
+  /** Also the name of its file. */
   readonly name: string
   readonly title: string
   readonly x: string
@@ -65,7 +65,7 @@ export interface Plot {
   }[]
 }
 
-/** `full` in a whole run, a tenth of it in a quick one. */
+/** `full` in a complete run, a tenth of it in a quick one. */
 export function scaled({ quick }: Bench, full: number): number {
   return quick ? Math.ceil(full / 10) : full
 }

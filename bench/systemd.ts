@@ -1,4 +1,4 @@
-/** systemd's own calendar code, measured in the same run where its library and a C compiler are there. */
+/** systemd's own calendar code, measured in the same run if its library and a C compiler are installed. */
 import { execFile } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -22,7 +22,7 @@ export interface SystemdCalendar {
   readonly remove: () => Promise<void>
 }
 
-/** @returns why it cannot be had, as a text */
+/** @returns the reason if it is not available */
 export async function buildSystemdCalendar(): Promise<SystemdCalendar | string> {
   const compiler = findProgram('cc') ?? findProgram('gcc')
   if (compiler === null) return 'no C compiler on this machine'

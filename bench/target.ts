@@ -1,4 +1,4 @@
-/** Whether what was measured is what was wanted. */
+/** Compares measurements with targets. */
 import { round } from './numbers.ts'
 import type { Measure, Target } from './suite.ts'
 import { median } from './statistics.ts'
@@ -11,10 +11,10 @@ export function atMost(text: string, value: number, most: number, unit = ''): Ta
   return { text, measured: `${round(value)}${unit}`, reached: value <= most }
 }
 
-/** A figure with the name of what it was measured for. */
+/** A figure and the name of its subject. */
 export type Named = readonly [name: string, value: number]
 
-/** One target for several figures: it shows the worst of them. */
+/** One target for several figures. Shows the worst of them. */
 export function eachAtLeast(text: string, values: readonly Named[], least: number, unit = ''): Target {
   return judgeWorst(
     text,
@@ -43,7 +43,7 @@ function judgeWorst(
   return { text, measured: `${round(value)}${unit} (${name})`, reached: isReached(value) }
 }
 
-/** How many times as much `of` is as `peer` is, by the medians of the same run. */
+/** The ratio of the medians of `of` and `peer`, from the same run. */
 export function ratio(of: Measure, peer: Measure): number {
   return median(of.values) / median(peer.values)
 }
@@ -52,12 +52,12 @@ export interface Comparison {
   readonly work: string
   readonly unit: string
   readonly peer: string
-  /** How many times as much Kalends on MariaDB should have, at least or at most. */
+  /** The minimum or maximum factor of Kalends on MariaDB. */
   readonly least?: number
   readonly most?: number
 }
 
-/** Kalends on MariaDB and one peer, by the medians of the same run; nothing if the peer was not measured. */
+/** Compares Kalends on MariaDB with one peer by the medians of the same run; empty if the peer was not measured. */
 export function compare(
   measures: readonly Measure[],
   { work, unit, peer, least, most }: Comparison,
@@ -76,7 +76,7 @@ export function compare(
   ]
 }
 
-/** @throws RangeError when the suite has not measured it */
+/** @throws RangeError if the suite has not measured it */
 export function find(measures: readonly Measure[], work: string, subject: string, unit?: string): Measure {
   const found = measures.find(
     (measure) =>

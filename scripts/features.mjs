@@ -2,7 +2,7 @@
  * Prints the features and lessons of docs/features.md and docs/lessons.md with the tests that prove them: the tests
  * whose titles end with their ids, as in `a past date is rejected [T5, L9]`.
  *
- * `npm run features` prints all of them, `npm run features T5 L9` some.
+ * `npm run features` prints all of them, `npm run features T5 L9` only these.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const PAGES = ['docs/features.md', 'docs/lessons.md']
 const ENTRY = /^- \*\*([A-Z]\d+)\*\* (.+(?:\n {2}.+)*)/gm
-/** The end of a title in quotes. */
+/** A quoted title with ids at the end. */
 const MARKED = /(['"`])((?:(?!\1)[^\\\n]|\\.)*) \[([A-Z]\d+(?:, [A-Z]\d+)*)\]\1/g
 
 /** @returns {{ id: string, text: string, tests: string[] }[]} in the order of the pages */

@@ -1,7 +1,7 @@
 /**
- * Writes src/generated: the version, the migrations of drizzle/, what the tables consist of after them, and the page that
- * vite has built, as modules. A bundle of an application contains them, and nothing is read from the folder of the package
- * at run time.
+ * Writes src/generated: the version, the migrations of drizzle/, the parts of the resulting tables, and the page that
+ * vite has built, as modules. Bundles of an application then contain them, and Kalends reads no package files at run
+ * time.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,11 +28,11 @@ export const PARTS: Readonly<Record<'mysql' | 'sqlite', readonly string[]>> = ${
 )
 write(
   'page.ts',
-  `/** The files of the page, by path; empty when it was not built. */
+  `/** The files of the page, by path; empty if it was not built. */
 export const PAGE: Readonly<Record<string, string>> = ${literal(pageFiles())}\n`,
 )
 
-// tsc writes the CommonJS files beside it; without it they would count as ES modules.
+// tsc writes the CommonJS files next to it. Without it, Node.js would load them as ES modules.
 mkdirSync(join(root, 'dist/cjs'), { recursive: true })
 writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n')
 
@@ -47,7 +47,7 @@ function migrations(dialect) {
   }))
 }
 
-/** Of the tables as they are after the last migration: drizzle-kit has recorded them. */
+/** The parts of the tables after the last migration, as recorded by drizzle-kit. */
 function parts(dialect) {
   const { idx } = journal(dialect).at(-1)
   const { tables } = JSON.parse(read(dialect, `meta/${String(idx).padStart(4, '0')}_snapshot.json`))
@@ -66,7 +66,7 @@ function read(dialect, name) {
   return readFileSync(join(root, 'drizzle', dialect, name), 'utf8')
 }
 
-/** By their paths; empty when the page was not built. */
+/** The files by path; empty if the page was not built. */
 function pageFiles() {
   if (!existsSync(page)) return {}
   const names = readdirSync(page, { recursive: true, encoding: 'utf8' })
@@ -75,7 +75,7 @@ function pageFiles() {
   return Object.fromEntries(names.toSorted().map((name) => [name, readFileSync(join(page, name), 'utf8')]))
 }
 
-/** Only if it is different, so that what watches the sources is not disturbed. */
+/** Writes only changed files, so that source watchers are not triggered. */
 function write(name, content) {
   const file = join(folder, name)
   const whole = `/** Written by scripts/generate.mjs. */\n${content}`

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Every test at full length, on every database and every supported version of Node: `npm run test:full`, up to an hour.
-# Goes on after a failure, so that one run shows all; the last lines repeat the figures.
+# Runs every test at full length, on every database and supported version of Node.js: `npm run test:full`, up to an
+# hour. Continues after a failure, so that one run shows all of them. The last lines repeat the figures.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
-# Ends the running part, which ends with its parent, and starts no further one.
+# Stops: the running part ends with its parent, and no other part starts.
 trap 'exit 130' INT TERM
 failed=0
 figures=()
@@ -20,14 +20,14 @@ part() {
 }
 
 part 'all suites on all databases' env KALENDS_TEST_SUITE=full node scripts/test.mjs "$@"
-# Filters are for files of that part.
+# Filters apply only to that part.
 if [ $# -gt 0 ]; then exit "$failed"; fi
 part 'documentation site, with its links' npm run docs
 part 'screenshots' env NO_COLOR=1 KALENDS_SCREENSHOTS="$(mktemp -d)" npx vitest run --config test/ui/screenshots.config.ts
-# The npm package "node" has the binary. -c sets up its PATH; npx would start tools with the Node that runs npx.
+# The npm package "node" contains the binary. -c puts it on PATH; otherwise, tools run with the Node.js of npx.
 for version in 20 22 24 26; do
   if [ "$version" = "$(node -p 'process.versions.node.split(".")[0]')" ]; then continue; fi
-  part "what can differ on Node $version" \
+  part "version-dependent tests on Node.js $version" \
     env KALENDS_TEST_SUITE=matrix KALENDS_TEST_DATABASES=sqlite npx -y -p "node@$version" -c 'node scripts/test.mjs'
 done
 

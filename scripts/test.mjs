@@ -12,10 +12,10 @@ import { relative } from 'node:path'
 import { createVitest, parseCLI } from 'vitest/node'
 
 const MAX_FLAKY_FILES = 2
-/** Longer than the servers of the tests need to stop. */
+/** Longer than the test servers need to stop. */
 const CLOSE_WITHIN_MS = 120_000
 
-// However this run is interrupted, it ends with the process that started it.
+// Ends this run if the process that started it ends.
 const parent = process.ppid
 setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGTERM'), 1000).unref()
 
@@ -24,7 +24,7 @@ const say = (line) => process.stdout.write(`${line}\n`)
 
 /** Why the run is red. */
 const red = []
-/** The last result of each file, by its name. */
+/** The last result of each file, by file name. */
 const results = new Map()
 
 const vitest = await createVitest('test', { ...options, watch: false })
@@ -37,7 +37,7 @@ try {
     red.push(`${nameOf(module)} shows a lost, duplicated or early run, so it is not run again`)
   if (red.length === 0) await repeat(failed)
 } catch (error) {
-  red.push('the tests could not be run')
+  red.push('the tests could not run')
   vitest.logger.printError(error, { fullStack: true })
 }
 await close()
@@ -49,18 +49,18 @@ const untested = [...results.values()].filter(
   (module) => !module.ok() && ![...module.children.allTests('failed')].length,
 )
 for (const line of red) say(`failed: ${line}`)
-if (count('skipped') > 0) say(`${count('skipped')} do not apply to a database, or to this machine`)
+if (count('skipped') > 0) say(`${count('skipped')} skipped: not applicable to a database or to this machine`)
 say(`${count('passed')} passed, ${Math.max(count('failed') + untested.length, red.length)} failed`)
 process.exit(red.length > 0 ? 1 : 0)
 
-/** Stops the servers of the tests. What hangs must not hide the results. */
+/** Stops the test servers. A hanging server must not hide the results. */
 async function close() {
   const late = new Promise((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS, 'late').unref())
   if ((await Promise.race([vitest.close(), late])) === 'late')
-    red.push(`the set-up was not undone within ${CLOSE_WITHIN_MS} ms`)
+    red.push(`the tear-down took longer than ${CLOSE_WITHIN_MS} ms`)
 }
 
-/** Runs each of the files alone, and decides which of them were flaky. */
+/** Runs each failed file again, alone, to find out which are flaky. */
 async function repeat(modules) {
   const flaky = []
   for (const module of modules) {
@@ -77,7 +77,7 @@ async function repeat(modules) {
 
 function keepResults({ testModules, unhandledErrors }) {
   for (const module of testModules) results.set(nameOf(module), module)
-  if (unhandledErrors.length > 0) red.push(`errors outside of the tests: ${unhandledErrors.length}`)
+  if (unhandledErrors.length > 0) red.push(`errors outside the tests: ${unhandledErrors.length}`)
 }
 
 function nameOf(module) {
@@ -86,7 +86,7 @@ function nameOf(module) {
 }
 
 function hasFault(module) {
-  // vitest's reporter renames what it has printed as a cause: 'Caused by: OccurrenceFault'.
+  // vitest's reporter renames the causes that it prints: 'Caused by: OccurrenceFault'.
   const isFault = (error) =>
     /\bOccurrenceFault$/.test(error?.name) ||
     [error?.cause, ...(error?.errors ?? [])].some((one) => one && isFault(one))

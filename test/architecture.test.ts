@@ -4,13 +4,13 @@ import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 
 /*
- * The arrows of the design: who may import whom. A new arrow changes the design, so its reason belongs in
+ * The arrows of the design: the allowed imports. A new arrow changes the design, so its reason belongs in
  * docs/decisions.md.
  */
 const BASE = ['duration', 'errors', 'event-loop', 'events', 'loop', 'logger', 'keys', 'nearest']
 const PARTS = ['schedules', 'jobs', 'views', 'scheduler', 'executor']
 const INNER = ['calendar', 'timer', 'settings', 'model', 'store interface', 'store', ...PARTS, ...BASE]
-/** Files that `kalends.ts` wires. */
+/** Files that `kalends.ts` wires together. */
 const ROOT_FILES = [
   'options',
   'owner-turns',
@@ -31,21 +31,21 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   generated: [],
   calendar: ['nearest'],
   timer: ['calendar', ...BASE],
-  // The table that flags, schemas, columns and documents are made of: plain data, so that a command loads it alone.
+  // The source of flags, schemas, columns and documents: plain data, so that a command loads nothing else.
   settings: [],
   model: ['settings', 'timer', 'generated', ...BASE],
-  // The tables for applications that use drizzle, which the migrations are made of.
+  // The tables for applications that use drizzle, which are also the source of the migrations.
   drizzle: ['settings', 'model'],
   'store interface': ['settings', 'model', ...BASE],
   store: ['store interface', 'settings', 'model', 'generated', ...BASE],
   ...Object.fromEntries(PARTS.map((part) => [part, ['store interface', 'settings', 'model', ...BASE]])),
-  // People write, read and preview timers through it; the planner alone would not show them the elapses.
+  // It reads, writes and previews timers; the planner does not return elapses.
   schedules: ['store interface', 'settings', 'model', 'timer', ...BASE],
   // They preview elapses.
   views: ['store interface', 'model', 'timer', ...BASE],
-  // A take-over writes the ends of lost attempts in the same way as the executor.
+  // A take-over writes the outcomes of lost attempts like the executor.
   'worker part': ['executor', 'store interface', 'model', ...BASE],
-  // It brings declared sets to the database.
+  // It writes declared sets to the database.
   worker: [
     'generated',
     'worker part',
@@ -95,7 +95,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     ...BASE,
   ],
   index: [...INNER, 'options', 'scopes', 'freezes', 'worker part', 'kalends', 'periodic-scheduler'],
-  // It checks timers before there is a schedule, and serves the metrics.
+  // It checks timers before a schedule exists, and serves the metrics.
   http: ['kalends', 'index', 'settings', 'calendar', 'timer', 'telemetry', 'generated', ...BASE],
   cli: ['kalends', 'index', 'settings', 'calendar', 'timer', 'http', 'generated', ...BASE],
   testing: ['kalends', 'index', 'timer', ...BASE],
@@ -104,7 +104,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ui: ['duration'],
 }
 
-/** The place of a file in the design, such as `model`; undefined when it has none. */
+/** The place of a file in the design, such as `model`; undefined if it has none. */
 function placeOf(file: string): string | undefined {
   if (file === 'src/model/settings.ts' || file === 'src/model/setting-table.ts') return 'settings'
   const [, first = '', second, ...deeper] = file.split('/')
@@ -117,7 +117,7 @@ function placeOf(file: string): string | undefined {
   return deeper.length === 0 && /^refusal\.ts$|(?:^|-)store\.ts$/.test(second) ? 'store interface' : 'store'
 }
 
-/** A file that comes back to itself through imports, with those on the way; null where there is none. */
+/** An import cycle, or null if there is none. */
 function cycleIn(imports: ReadonlyMap<string, readonly string[]>): readonly string[] | null {
   const done = new Set<string>()
   const visit = (file: string, way: readonly string[]): readonly string[] | null => {
@@ -137,7 +137,7 @@ function cycleIn(imports: ReadonlyMap<string, readonly string[]>): readonly stri
   return null
 }
 
-/** What is wrong with a file's imports, as sentences. */
+/** The problems of a file's imports, as sentences. */
 function problems(file: string, imports: readonly string[]): string[] {
   const place = placeOf(file)
   if (place === undefined) return [`${file} has no place in the design`]
@@ -176,7 +176,7 @@ function importsOf(source: ts.SourceFile): string[] {
   })
 }
 
-/** Uses of the clock, of chance and of the process: what a pure file may not have. */
+/** Uses of the clock, randomness and the process, which pure files must not have. */
 function impurities(source: ts.SourceFile): string[] {
   return nodesOf(source)
     .filter(
@@ -198,7 +198,7 @@ const sources: ReadonlyMap<string, ts.SourceFile> = new Map(
     .map((file) => [file, parse(file, readFileSync(join(root, file), 'utf8'))]),
 )
 
-/** The files with this path or under it. */
+/** The files with this path or below it. */
 function filesIn(path: string): [string, ts.SourceFile][] {
   return [...sources].filter(([file]) => file === path || file.startsWith(`${path}/`))
 }
@@ -208,7 +208,7 @@ describe('the source follows the design', () => {
     expect([...sources].flatMap(([file, source]) => problems(file, importsOf(source)))).toEqual([])
   })
 
-  test('no file imports itself through others, not even for a type', () => {
+  test('there are no import cycles, not even for types', () => {
     const imports = new Map(
       [...sources].map(([file, source]) => [
         file,
@@ -230,7 +230,7 @@ describe('the source follows the design', () => {
     }
   })
 
-  test('the calendar, timers and the model import no package, and only pure functions of Node', () => {
+  test('the calendar, timers and the model import no packages, and only pure functions of Node.js', () => {
     const pure = [
       'src/model/jitter.ts → node:crypto',
       'src/model/occurrence.ts → node:crypto',
@@ -252,7 +252,7 @@ describe('the source follows the design', () => {
     expect(users).toEqual(['src/drizzle/mysql.ts', 'src/drizzle/sqlite.ts'])
   })
 
-  test('the planner imports timers and nothing else', () => {
+  test('the planner imports only timers', () => {
     const imports = ['src/model/plan.ts', 'src/model/due-slots.ts'].flatMap((file) =>
       [...(sources.get(file)?.statements ?? [])]
         .filter((node) => ts.isImportDeclaration(node))
@@ -271,7 +271,7 @@ describe('the source follows the design', () => {
     const found = [...filesIn('src/model'), ...filesIn('src/timer'), ...filesIn('src/calendar')].flatMap(
       ([file, source]) => impurities(source).map((text) => `${file}: ${text}`),
     )
-    // For people who preview elapses, the published calendar and timers begin now by default.
+    // For previews of elapses, the published calendar and timers start now by default.
     const defaults = ['src/calendar/calendar.ts: new Date()', 'src/timer/check.ts: new Date()']
     expect(found.filter((text) => !defaults.includes(text))).toEqual([])
   })
@@ -332,7 +332,7 @@ describe('the check itself', () => {
     expect(problems(file, [specifier])).toEqual([])
   })
 
-  test('finds a cycle, and only a cycle', () => {
+  test('finds cycles and nothing else', () => {
     expect(
       cycleIn(
         new Map([

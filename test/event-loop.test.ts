@@ -9,7 +9,7 @@ describe('between the parts of a piece of work', () => {
   })
   afterEach(() => void vi.restoreAllMocks())
 
-  it('the event loop gets a turn as soon as it has had none for 50 ms, and only then', async () => {
+  it('the event loop gets a turn only when it has had none for 50 ms', async () => {
     const pause = betweenParts()
     let turns = 0
     const count = (): void => {
@@ -43,7 +43,7 @@ describe('the number of rows that fit', () => {
     expect(size.rows()).toBe(500)
   })
 
-  it('shrinks to what the time allows, but not to nothing', () => {
+  it('shrinks to what the time allows, but never to zero', () => {
     const size = fitting()
     size.took(64, 500)
     expect(size.rows()).toBe(6)
@@ -53,7 +53,7 @@ describe('the number of rows that fit', () => {
     expect(size.rows()).toBe(8)
   })
 
-  it('does not follow from fewer rows that were quick', () => {
+  it('does not grow after a smaller batch', () => {
     const size = fitting()
     size.took(1, 5)
     expect(size.rows()).toBe(64)

@@ -8,7 +8,7 @@ interface Events {
 }
 
 describe('events', () => {
-  it('reach every listener of their name, in the order of subscription', () => {
+  it('reach every listener of their name in the order of subscription', () => {
     const emitter = new Emitter<Events>('test', () => {})
     const heard: string[] = []
     emitter.on('rang', (payload) => void heard.push(`first ${payload}`))
@@ -33,7 +33,7 @@ describe('events', () => {
     expect(heard).toEqual([1])
   })
 
-  it('reach the others when a listener throws', () => {
+  it('reach the other listeners if one throws', () => {
     const errors: unknown[] = []
     const emitter = new Emitter<Events>('test', (error) => errors.push(error))
     const heard: number[] = []
@@ -47,11 +47,11 @@ describe('events', () => {
     expect(errors).toEqual([problem])
   })
 
-  it('do not end the process when an async listener rejects', async () => {
+  it('do not end the process if an async listener rejects', async () => {
     const errors: unknown[] = []
     const emitter = new Emitter<Events>('test', (error) => errors.push(error))
     const problem = new Error('an async listener')
-    // oxlint-disable-next-line typescript/no-misused-promises -- what users do
+    // oxlint-disable-next-line typescript/no-misused-promises -- users do this
     emitter.on('rang', async () => {
       await turn()
       throw problem
@@ -75,7 +75,7 @@ describe('events', () => {
     expect(heard).toEqual(['once', 'always', 'always'])
   })
 
-  it('reach a listener once if it asked for that, also if it emits the same event itself', () => {
+  it('reach a once listener only once, even if it emits the same event', () => {
     const emitter = new Emitter<Events>('test', () => {})
     const heard: number[] = []
     emitter.on(
@@ -104,7 +104,7 @@ describe('events', () => {
     expect(heard).toEqual([1])
   })
 
-  it('cost nothing without a listener: the payload is not made', () => {
+  it('without a listener, do not compute the payload', () => {
     const emitter = new Emitter<Events>('test', () => {})
     emitter.on('rang', () => undefined, { once: true })
     emitter.emit('rang', () => 1)

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailableError } from '../src/errors.ts'
 import { Loop } from '../src/loop.ts'
 
-/** A loop whose passes are ended by the test. */
+/** A loop whose passes the test ends. */
 function controlled(sleeps: readonly number[] = []) {
   const errors: unknown[] = []
   let begun = 0
@@ -46,7 +46,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(2)
   })
 
-  it('runs again within the hour even if the pass asks to sleep until it is woken', async () => {
+  it('runs again within an hour even if the pass requests to sleep until it is woken', async () => {
     const { loop, begun, endPass } = controlled()
     loop.start()
     await endPass()
@@ -86,14 +86,14 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(2)
   })
 
-  it('is one loop even if it is started several times', () => {
+  it('stays a single loop if it is started several times', () => {
     const { loop, begun } = controlled()
     loop.start()
     loop.start()
     expect(begun()).toBe(1)
   })
 
-  it('a loop survives a failed pass, reports the error and tries again [L30]', async () => {
+  it('a loop survives a failed pass, reports the error and retries [L30]', async () => {
     const { loop, begun, errors, failPass } = controlled()
     loop.start()
     const error = new Error('no database')
@@ -156,7 +156,7 @@ describe('a supervised loop', () => {
     expect(waits.length).toBeGreaterThan(15)
   })
 
-  it('backs off no longer after a wait for a lock, because the wait was long enough', async () => {
+  it('does not increase its back-off after a lock wait, which was long enough', async () => {
     const begun: number[] = []
     const loop = new Loop({
       name: 'test',
@@ -200,7 +200,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(1)
   })
 
-  it('ends a sleep and a back-off at once on stop', async () => {
+  it('ends a sleep or a back-off at once on stop', async () => {
     const sleeping = controlled()
     sleeping.loop.start()
     await sleeping.endPass()
@@ -213,7 +213,7 @@ describe('a supervised loop', () => {
     expect([sleeping.begun(), backingOff.begun()]).toEqual([1, 1])
   })
 
-  it('ignores stop if it was never started, or is already stopped', async () => {
+  it('ignores stop if it was never started or is already stopped', async () => {
     const { loop, endPass } = controlled()
     await loop.stop()
     loop.start()
@@ -255,12 +255,12 @@ describe('a supervised loop', () => {
     expect(loop.health().lastGoodPassAt).not.toEqual(good)
   })
 
-  it('health has the start of a pass that hangs [L30]', async () => {
+  it('health has the start of a hanging pass [L30]', async () => {
     const { loop, endPass } = controlled()
     loop.start()
     await vi.advanceTimersByTimeAsync(90_000)
     expect(loop.health()).toMatchObject({ busySince: new Date(Date.UTC(2026, 0, 1)), busyMs: 90_000 })
-    // Whoever sets the clock makes no pass longer or shorter.
+    // Setting the clock does not change the duration of a pass.
     vi.setSystemTime(Date.UTC(2025, 0, 1))
     expect(loop.health().busyMs).toBe(90_000)
     await endPass()
@@ -273,7 +273,7 @@ describe('a supervised loop', () => {
     expect(loop.health()).toMatchObject({ nextPassAt: null, lateMs: 0 })
     await endPass()
     expect(loop.health()).toMatchObject({ nextPassAt: new Date(Date.UTC(2026, 0, 1, 0, 0, 1)), lateMs: 0 })
-    // Time goes on, and no timer fires: a process that stood still.
+    // Time passes without timers firing, like in a stopped process.
     const late = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 5000)
     expect(loop.health().lateMs).toBe(4000)
     late.mockRestore()
@@ -283,7 +283,7 @@ describe('a supervised loop', () => {
   })
 })
 
-it('a pass that always asks for the next one at once leaves turns to timers and signals', async () => {
+it('passes that always request the next one at once leave turns for timers and signals', async () => {
   let passes = 0
   const loop = new Loop({ name: 'eager', pass: () => Promise.resolve(-1 * (passes += 1)), onError: () => {} })
   loop.start()

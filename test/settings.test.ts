@@ -1,4 +1,4 @@
-/** Every setting of src/model/settings.ts is everywhere that a setting has to be. */
+/** Every setting of src/model/settings.ts exists in every required place. */
 import { getTableColumns } from 'drizzle-orm'
 import { describe, expect, it, test } from 'vitest'
 import { submitCommand } from '../src/cli/jobs/submit.ts'
@@ -26,7 +26,7 @@ const keysOf = (schema: { readonly shape: object }) => Object.keys(schema.shape)
 test.each([
   ['MySQL', mysql.tables()],
   ['SQLite', sqlite.tables()],
-])('the tables of %s have a column for each, with its default', (_, tables) => {
+])('the tables of %s have a column with its default for each setting', (_, tables) => {
   for (const [table, names] of [
     [tables.periodicTask, SETTING_NAMES],
     [tables.job, JOB_SETTING_NAMES],
@@ -55,7 +55,7 @@ test('the database checks the range of each setting that has one', () => {
   }
 })
 
-test('the REST API accepts and returns each', () => {
+test('the REST API accepts and returns each setting', () => {
   expect(keysOf(bodies.ScheduleInput)).toEqual(expect.arrayContaining(SETTING_NAMES))
   expect(keysOf(bodies.ScheduleChanges)).toEqual([...SETTING_NAMES, 'zone'])
   expect(keysOf(answers.Schedule)).toEqual(expect.arrayContaining(SETTING_NAMES))
@@ -63,7 +63,7 @@ test('the REST API accepts and returns each', () => {
   expect(keysOf(answers.Job)).toEqual(expect.arrayContaining(JOB_SETTING_NAMES))
 })
 
-test('the command line has a flag for each', () => {
+test('the command line has a flag for each setting', () => {
   const settings = SETTING_NAMES.filter((name) => name !== 'enabled')
   const namesOf = (command: ReturnType<typeof addCommand>) =>
     command.options.map((option) => option.attributeName())
@@ -85,7 +85,7 @@ function examples(setting: Setting): readonly [unknown, unknown] {
       return [others[0], others.at(-1)]
     }
     case 'instant':
-      // Between the start and the end, the timer elapses.
+      // The timer elapses between the start and the end.
       return setting.column === 'ends'
         ? [new Date('2300-01-01T00:00:00Z'), new Date('2400-01-01T00:00:00Z')]
         : [new Date('2100-01-01T00:00:00Z'), new Date('2200-01-01T00:00:00Z')]
@@ -106,7 +106,7 @@ eachDatabase(({ fresh }) => {
   const names = [...OPTION_NAMES, 'args' as const]
 
   describe('a row of settings', () => {
-    it('of a schedule keeps each, when it is created, put and updated', async () => {
+    it('of a schedule keeps each setting when it is created, put and updated', async () => {
       const database = await fresh()
       await using kalends = await Kalends.open(database.url)
       const first = valuesOf(names, 0)
@@ -121,7 +121,7 @@ eachDatabase(({ fresh }) => {
       expect((await schedules.list()).items[0]).toMatchObject(second)
     })
 
-    it('of a job keeps each', async () => {
+    it('of a job keeps each setting', async () => {
       const database = await fresh()
       await using kalends = await Kalends.open(database.url)
       const { args, ...given } = valuesOf([...JOB_OPTION_NAMES, 'args'], 0)

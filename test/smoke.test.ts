@@ -1,4 +1,4 @@
-/** A worker's life on each database: it starts, submits, runs, is killed, is replaced, and stops. */
+/** The life of a worker on each database: it starts, submits, runs, is killed, is replaced, and stops. */
 import { afterEach, expect, it } from 'vitest'
 import { eachDatabase } from './support/databases.ts'
 import { OccurrenceFault } from './support/fault.ts'
@@ -7,7 +7,7 @@ import { killWorkers, WorkerProcess } from './support/worker-process.ts'
 afterEach(killWorkers)
 
 eachDatabase(({ fresh }) => {
-  it('a killed worker loses and repeats no occurrence: its replacement takes the job over, and stops cleanly', async () => {
+  it('a killed worker loses and repeats no occurrence: its replacement takes over the job and stops cleanly', async () => {
     const database = await fresh()
     const settings = {
       url: database.url,
@@ -23,7 +23,7 @@ eachDatabase(({ fresh }) => {
     const { job } = await first.report('handling', ({ schedule }) => schedule === 'long')
 
     await first.kill()
-    // What another worker does when a lease has passed without a heartbeat (docs/decisions.md#death-is-a-deleted-row).
+    // Like another worker after a lease without a heartbeat (docs/decisions.md#death-is-a-deleted-row).
     await database.query('DELETE FROM worker WHERE id = ?', [first.id])
     const second = await WorkerProcess.start(settings)
     const again = await second.report('handling', (report) => report.job === job)

@@ -1,4 +1,4 @@
-/** The parts of these packages that are used here: they are installed only when they are measured. */
+/** The used parts of these packages, which are installed only for their measurement. */
 declare module 'sidequest' {
   export class Job {
     run(...args: readonly never[]): unknown

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
 import { countdown, queueProgram } from '../programs/queue-program.ts'
 
-/** A job is completed after its handler; there is no event that tells. */
+/** A job is completed after its handler, and no event reports it. */
 const LOOK_MS = 5
 
 await queueProgram(async ({ url, concurrency }) => {

@@ -4,7 +4,7 @@ import { Sidequest } from 'sidequest'
 import { countdown, queueProgram } from '../programs/queue-program.ts'
 import { NoopJob, runs } from './sidequest-job.ts'
 
-/** A job is completed after its handler; there is no event that tells. */
+/** A job is completed after its handler, and no event reports it. */
 const LOOK_MS = 20
 
 await queueProgram(async ({ url, concurrency }) => {
@@ -20,7 +20,7 @@ await queueProgram(async ({ url, concurrency }) => {
   }
   await Sidequest.configure(config)
   return {
-    // It submits one at a time: as many at once as it has connections.
+    // Sidequest submits one job per call: run as many calls at once as it has connections.
     submit: (numbers) => Promise.all(numbers.map((number) => Sidequest.build(NoopJob).enqueue(number))),
     worker: async (count) => {
       const { done, one } = countdown(count)
@@ -48,6 +48,6 @@ await queueProgram(async ({ url, concurrency }) => {
 function backendOf(url: string): { readonly driver: string; readonly config: string } {
   const [, file] = /^sqlite:(.*)$/.exec(url) ?? []
   if (file === undefined) return { driver: '@sidequest/mysql-backend', config: url }
-  // A file of its own, with the settings that it chooses.
+  // Its own file, with its default settings.
   return { driver: '@sidequest/sqlite-backend', config: `${file}-sidequest` }
 }

@@ -17,7 +17,7 @@ await program(params, async ({ url, schedules, concurrency, leadMs }) => {
   const queue = new Queue(name, { connection })
   const late: number[] = []
   const all = signal()
-  // Once an hour, so that the second time is not measured.
+  // Once an hour, so that only the first run is measured.
   const at = new Date(Math.ceil((Date.now() + leadMs) / 1000) * 1000)
   const pattern = `${at.getUTCSeconds()} ${at.getUTCMinutes()} * * * *`
   for (let first = 0; first < schedules; first += 100) {
@@ -27,7 +27,7 @@ await program(params, async ({ url, schedules, concurrency, leadMs }) => {
       ),
     )
   }
-  if (Date.now() > at.getTime() - 500) throw new Error('The schedules were not there in time')
+  if (Date.now() > at.getTime() - 500) throw new Error('The schedules were not created in time')
   const worker = new Worker(
     name,
     async () => {

@@ -1,4 +1,4 @@
-/** `next` of the libraries that read cron expressions. */
+/** `next` of libraries for cron expressions. */
 import { CronExpressionParser } from 'cron-parser'
 import { Cron } from 'croner'
 import { CronosExpression } from 'cronosjs'
@@ -25,7 +25,7 @@ const LIBRARIES: Readonly<Record<string, (cron: string, zone: string) => Next>> 
 
 await program(elapsingParams, async (params) => {
   const library = LIBRARIES[params.library]
-  if (library === undefined) throw new RangeError(`There is no library '${params.library}'`)
+  if (library === undefined) throw new RangeError(`Unknown library '${params.library}'`)
   return measureNext(
     params.timers.map(({ cron, zone }) => library(cron, zone)),
     params,

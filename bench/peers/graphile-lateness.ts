@@ -1,4 +1,4 @@
-/** The same as programs/lateness, with graphile-worker's crontab, which knows whole minutes only. */
+/** The same as programs/lateness, with graphile-worker's crontab, which supports only whole minutes. */
 import { parseCronItems, run, runMigrations } from 'graphile-worker'
 import { z } from 'zod'
 import { program } from '../programs/program.ts'
@@ -13,7 +13,7 @@ const params = z.object({
 })
 
 const MINUTE = 60_000
-/** It has to be up for so long before the minute. */
+/** graphile-worker must run for this long before the minute. */
 const LEAD_MS = 5000
 
 await program(params, async ({ url, schedules, concurrency, tuned }) => {

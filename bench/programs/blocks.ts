@@ -1,6 +1,6 @@
 /**
- * A worker that submits and runs what is due at one instant: for how long was the event loop blocked, at the most? On
- * SQLite, COMMIT is measured apart, because it waits for the disk.
+ * A worker that submits and runs schedules due at one instant: what is the longest block of the event loop? On SQLite,
+ * COMMIT is measured separately, because it waits for the disk.
  */
 import { Kalends, task } from 'kalends'
 import Libsql from 'libsql'
@@ -36,7 +36,7 @@ await program(params, async ({ url, schedules }, line) => {
   return { longest, longestCommit: commits.longest }
 })
 
-/** The driver is synchronous, so the time of a call is the time for which it blocks the event loop. */
+/** The driver is synchronous, so a call blocks the event loop for its whole duration. */
 function measureCommits() {
   const commits = {
     longest: 0,

@@ -1,4 +1,4 @@
-/** Submits what is due and runs nothing: when was the last of a burst written? One round for each word to go on. */
+/** Submits a burst without running jobs: when is the last job written? One round per start signal. */
 import { Kalends } from 'kalends'
 import { z } from 'zod'
 import { program } from './program.ts'

@@ -1,4 +1,4 @@
-/** `next` of kalends/calendar, and how fast it reads events. */
+/** `next` of kalends/calendar, and the speed of its parser. */
 import { calendar } from 'kalends/calendar'
 import { elapsingParams, measureNext } from './elapsing.ts'
 import { program } from './program.ts'

@@ -1,6 +1,6 @@
 /**
- * Claims ten jobs at a time, as the executor does, among whatever else is waiting. Only the claim is measured, from
- * within: a worker would run what it finds, and the queue would not stay as it is.
+ * Claims ten jobs at a time, like the executor, while many others are waiting. It measures only the claim and calls the
+ * store directly: a worker would run the jobs and change the queue.
  */
 import type { openStore } from '../../src/store/open.ts'
 import { Kalends, task } from 'kalends'
@@ -19,7 +19,7 @@ interface Inside {
 
 await program(params, async ({ url, claims, groups }) => {
   const module: unknown = await import(new URL('../../../dist/store/open.js', import.meta.url).href)
-  // The same file, built: its types are those of its source.
+  // The built file has the types of its source.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const store = await (module as Inside).openStore(url)
   await using kalends = await Kalends.open(url, { retention: false })
@@ -41,7 +41,7 @@ await program(params, async ({ url, claims, groups }) => {
     const began = performance.now()
     const jobs = await store.executing.claim('bench/1', tasks, LIMIT, last)
     const ended = performance.now()
-    if (jobs.length !== LIMIT) throw new Error(`${jobs.length} jobs were claimed, not ${LIMIT}`)
+    if (jobs.length !== LIMIT) throw new Error(`${jobs.length} jobs were claimed instead of ${LIMIT}`)
     if (claim >= WARM_UP) {
       claimMs.push(ended - began)
       lookMs.push(began - looked)

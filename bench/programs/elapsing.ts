@@ -1,26 +1,26 @@
-/** How a library's `next` is measured, and on what: the same elapses from the same instants for all. */
+/** Measures the `next` of a library, with the same elapses from the same instants for all. */
 import { z } from 'zod'
 
 export const elapsingParams = z.object({
   library: z.string(),
-  /** Alternately asked. */
+  /** Used in turn. */
   timers: z.array(z.object({ event: z.string(), cron: z.string(), zone: z.string() })),
   from: z.string(),
-  /** How far to go from there before it begins again. */
+  /** The number of steps before it starts again at `from`. */
   steps: z.number(),
   ms: z.number(),
 })
 
 export type Next = (after: Date) => Date | null
 
-/** @returns how many elapses were found in a second, and those of the first round */
+/** @returns the elapses found per second, and those of the first round */
 export function measureNext(
   nexts: readonly Next[],
   { from, steps, ms }: z.infer<typeof elapsingParams>,
 ): { perSecond: number; elapses: string[] } {
   const start = new Date(from)
   const elapses = round(nexts, start, steps)
-  // What the compiler of the machine needs to see before it makes it fast.
+  // Warm up the JIT compiler.
   timed(nexts, start, steps, ms / 2)
   return { perSecond: timed(nexts, start, steps, ms), elapses: elapses.map((at) => at.toISOString()) }
 }

@@ -1,10 +1,10 @@
-/** A worker with nothing to do: what it takes meanwhile. */
+/** Measures an idle worker. */
 import { Kalends, task } from 'kalends'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { program } from './program.ts'
 
-/** What a start does is over by then. */
+/** Startup work is finished by then. */
 const START_MS = 2000
 
 const params = z.object({ url: z.string(), seconds: z.number() })

@@ -1,4 +1,4 @@
-/** Runs what is due at one time, and tells how late each handler was started. */
+/** Runs schedules that are due at one time, and reports how late each handler started. */
 import { Kalends, task } from 'kalends'
 import { z } from 'zod'
 import { program } from './program.ts'

@@ -1,4 +1,4 @@
-/** Submits so many no-op jobs a second, in ten portions, until it is ended. */
+/** Submits a number of no-op jobs per second, in ten portions, for the given time. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Kalends, task } from 'kalends'
 import { z } from 'zod'

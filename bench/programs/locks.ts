@@ -1,4 +1,4 @@
-/** A worker that runs its own task every second; tells when each of its runs started. */
+/** A worker that runs its own task every second and reports the start of each run. */
 import { Kalends, task } from 'kalends'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
@@ -19,8 +19,8 @@ await program(params, async ({ url, name, leaseMs, schedules, seconds }, line) =
   kalends.handle(beat, ({ log }) => {
     starts.push(Date.now())
     log.info('started')
-    // Leaves a row of `attempt` behind.
-    if (starts.length % 2 === 0) throw new Error('as it should')
+    // Creates a row in `attempt`.
+    if (starts.length % 2 === 0) throw new Error('as intended')
   })
   const hold = task(`${name}-hold`)
   kalends.handle(hold, async ({ signal }) => {

@@ -1,4 +1,4 @@
-/** How long the REST API takes for the pages that people open: the median of some calls each, after one. */
+/** Measures the REST API for the pages of the web page: the median of several calls each, after a warm-up call. */
 import { Kalends } from 'kalends'
 import { http } from 'kalends/http'
 import { z } from 'zod'
@@ -17,7 +17,7 @@ await program(params, async ({ url, paths, calls }) => {
       const response = await answer(new Request(`http://localhost${path}`))
       const body = await response.text()
       if (call > 0) ms.push(performance.now() - began)
-      if (!response.ok) throw new Error(`${path} answered ${response.status}: ${body.slice(0, 500)}`)
+      if (!response.ok) throw new Error(`${path} returned ${response.status}: ${body.slice(0, 500)}`)
     }
     taken.push({ path, ms })
   }

@@ -1,4 +1,4 @@
-/** Submits schedules that go off every second: how long after each second was the last of them written? */
+/** Submits schedules that fire every second: how long after each second is the last job written? */
 import { Kalends } from 'kalends'
 import { z } from 'zod'
 import { program } from './program.ts'

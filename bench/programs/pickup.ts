@@ -1,4 +1,4 @@
-/** One of two processes: submits jobs one by one, or runs them and tells how long each has waited. */
+/** One of two processes: submits jobs one by one, or runs them and reports how long each waited. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kalends, task } from 'kalends'
 import { z } from 'zod'
@@ -7,7 +7,9 @@ import { signal } from './signal.ts'
 
 const params = z.object({ url: z.string(), role: z.enum(['submit', 'run']), jobs: z.number() })
 const noop = task<{ at: number }>('noop')
-/** Between two jobs, in milliseconds: evenly distributed, so that they come at any time between two looks. */
+/**
+ * The pause between two jobs, in milliseconds: uniformly distributed, so that jobs arrive at any time between polls.
+ */
 const PAUSE = { least: 100, more: 200 }
 
 await program(params, async ({ url, role, jobs }, line) => {

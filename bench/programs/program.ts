@@ -1,16 +1,16 @@
 /**
- * What each measured program is: a process that gets its parameters, does one thing, and tells what it has measured.
- * Between the two it may say `ready`, and then wait to be let go.
+ * The frame of each measured program: a process that gets parameters, does one thing and reports its measurements. In
+ * between, it may report `ready` and wait for the signal to continue.
  */
 import type { z } from 'zod'
 
-/** The line to whoever has started this process. */
+/** The connection to the parent process. */
 export interface Line {
-  /** Says that all is set up, and waits for the word to go on. */
+  /** Reports that the program is set up, and waits for the signal to continue. */
   readonly ready: (value?: unknown) => Promise<void>
-  /** Does what is measured: waits for the word to begin, tells how long it took, and waits for the word to go on. */
+  /** Measures `work`: waits for the signal to start, reports the duration, and waits for the signal to continue. */
   readonly measure: (work: () => Promise<unknown>) => Promise<void>
-  /** Tells something meanwhile. */
+  /** Sends a message in between. */
   readonly tell: (value: unknown) => void
 }
 
@@ -18,7 +18,7 @@ export async function program<Params>(
   params: z.ZodType<Params>,
   main: (params: Params, line: Line) => Promise<unknown>,
 ): Promise<void> {
-  // Whoever has started us is gone: nobody is there to hear the result, and nothing may be left behind.
+  // The parent process has ended: exit, because nobody receives the result.
   process.on('disconnect', () => process.exit(1))
   try {
     const value = await main(params.parse(JSON.parse(process.argv[2] ?? 'null')), { ready, measure, tell })
@@ -36,7 +36,7 @@ function tell(value: unknown): void {
 }
 
 async function ready(value?: unknown): Promise<void> {
-  // The only word that there is.
+  // This is the only message that the parent sends.
   const go = new Promise<void>((resolve) => {
     process.once('message', () => resolve())
   })
@@ -55,6 +55,6 @@ async function measure(work: () => Promise<unknown>): Promise<void> {
 }
 
 function send(message: unknown): void {
-  if (process.send === undefined) throw new Error('This program is started by the benchmark')
+  if (process.send === undefined) throw new Error('Only the benchmark can start this program')
   process.send(message)
 }

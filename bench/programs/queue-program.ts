@@ -1,4 +1,4 @@
-/** What every queue does in its measurement: no-op jobs, submitted in bulk, then run by one worker until all are done. */
+/** The measurement of every queue: submits no-op jobs in bulk, then runs all of them with one worker. */
 import { z } from 'zod'
 import { program } from './program.ts'
 import { signal } from './signal.ts'
@@ -7,19 +7,19 @@ const params = z.object({
   url: z.string(),
   jobs: z.number(),
   warmUp: z.number(),
-  /** Jobs submitted with one call. */
+  /** Jobs per submit call. */
   chunk: z.number(),
   concurrency: z.number(),
-  /** Of those that are measured in two ways. */
+  /** For queues that are measured with and without tuning. */
   tuned: z.boolean().optional(),
 })
 export type QueueParams = z.infer<typeof params>
 
 export interface MeasuredQueue {
   readonly submit: (numbers: readonly number[]) => Promise<unknown>
-  /** A worker that is to run so many jobs, each of which returns its number. */
+  /** Creates a worker for `count` jobs, each of which returns its number. */
   readonly worker: (count: number) => Promise<{
-    /** Resolves when the last of them is completed in the database. */
+    /** Resolves when the last job is completed in the database. */
     readonly run: () => Promise<unknown>
     readonly stop: () => Promise<unknown>
   }>
@@ -49,7 +49,7 @@ export function queueProgram(open: (params: QueueParams) => Promise<MeasuredQueu
   })
 }
 
-/** Counts up to `count`: for events of jobs that are done. */
+/** Resolves after `count` calls: for events of completed jobs. */
 export function countdown(count: number): { readonly done: Promise<void>; readonly one: () => void } {
   let left = count
   const all = signal()

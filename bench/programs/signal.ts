@@ -1,4 +1,4 @@
-/** A promise that is kept by somebody else: Promise.withResolvers, which Node 20 does not have. */
+/** A replacement for Promise.withResolvers, which Node.js 20 does not have. */
 export interface Signal<Value> {
   readonly promise: Promise<Value>
   readonly give: (value: Value) => void

@@ -1,4 +1,4 @@
-/** Opens, migrates and starts on a new SQLite file, and says so. */
+/** Opens, migrates and starts on a new SQLite file, then reports it. */
 import { Kalends, task } from 'kalends'
 import { z } from 'zod'
 import { program } from './program.ts'

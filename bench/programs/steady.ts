@@ -1,6 +1,5 @@
 /**
- * A worker that runs schedules which go off every second, and whatever load there is beside them; tells how late their
- * handlers were started.
+ * A worker that runs schedules that fire every second, and any other load. It reports how late their handlers started.
  */
 import { Kalends, task } from 'kalends'
 import { setTimeout as pause } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** One of several workers on one database: schedules and runs; tells how many runs it has ended, and when. */
+/** One of several workers on one database: schedules and runs jobs, and reports how many runs ended and when. */
 import { Kalends, task } from 'kalends'
 import { z } from 'zod'
 import { program } from './program.ts'
@@ -26,6 +26,6 @@ await program(params, async ({ url, name, concurrency }, line) => {
     ended += 1
   })
   await kalends.start({ concurrency })
-  // Between the two words to go on, all are run.
+  // All jobs run between the two signals.
   await line.measure(() => line.ready())
 })

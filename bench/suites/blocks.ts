@@ -1,4 +1,4 @@
-/** Many schedules due at one instant: how long is the event loop of the worker blocked by one piece of work? */
+/** Many schedules due at one instant: what is the longest block of the worker's event loop? */
 import { z } from 'zod'
 import { Child } from '../child.ts'
 import { insertSchedules, rewind } from '../fixtures.ts'

@@ -1,4 +1,4 @@
-/** Many schedules due at one instant: until the last job is written, beside the least the database has to do. */
+/** Many schedules due at one instant: the time until the last job is written, next to the minimum database work. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { Child } from '../child.ts'
@@ -11,13 +11,13 @@ import { median } from '../statistics.ts'
 import { atLeast, compare, find } from '../target.ts'
 
 const SCHEDULES = 10_000
-/** As many as the product has in one transaction. */
+/** As many as Kalends writes in one transaction. */
 const BATCH = 500
-/** Time to make the rows due, and for the worker to see when. */
+/** Time to make the rows due, and for the worker to read the due time. */
 const LEAD_MS = 3000
-/** So long before they are due, measuring begins: what the server had to do for the rows is done by then. */
+/** The measurement starts this long before the due time, when the server has finished its work for the rows. */
 const READY_MS = 200
-/** For the server, between the rows and the bare statements. */
+/** A pause for the server between the rows and the bare statements. */
 const REST_MS = 1000
 const FAR = new Date('2100-01-01T00:00:00Z')
 
@@ -66,7 +66,7 @@ async function measure(
   count: number,
 ): Promise<Measure[]> {
   await insertSchedules(database, { count, at: FAR })
-  // The first round of each is not counted: it warms up.
+  // The first round of each is a warm-up and does not count.
   const rounds = runs + 1
   const kalends = new Child('programs/burst', { url: database.url, schedules: count, rounds })
   const floor =
@@ -94,7 +94,7 @@ async function measure(
         )
         await checkJobs(database, count)
       }
-      // Or what the floor has left would be due.
+      // Otherwise, the rows of the floor program would be due.
       await rewind(database, FAR)
     }
   } finally {

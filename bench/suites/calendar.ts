@@ -1,4 +1,4 @@
-/** `next()` and parsing of calendar events, beside systemd's own code and the libraries for cron expressions. */
+/** `next()` and parsing of calendar events, compared with systemd's own code and libraries for cron expressions. */
 import { z } from 'zod'
 import { runProgram } from '../child.ts'
 import { interleave } from '../rounds.ts'
@@ -23,12 +23,12 @@ const ZONE = 'Europe/Berlin'
 const weekdays = (zone: string): Timer => ({ event: 'Mon..Fri 09:00', cron: '0 9 * * 1-5', zone })
 const one = (event: string, cron: string): readonly Timer[] => [{ event, cron, zone: ZONE }]
 
-/** The same instants in every library's words. */
+/** The same instants in the syntax of each library. */
 export const SHAPES: readonly Shape[] = [
   { name: 'Mon..Fri 09:00', timers: [weekdays(ZONE)], from: '2027-01-01T00:00:00Z', steps: 260 },
   { name: 'minutely', timers: one('*:*', '* * * * *'), from: '2027-01-01T00:00:00Z', steps: 500 },
   { name: 'Feb 29', timers: one('*-02-29 12:00', '0 12 29 2 *'), from: '2027-01-01T00:00:00Z', steps: 10 },
-  // Into and out of the night in which the clocks go back, at a time that does not come twice.
+  // Through the night in which the clocks go back, at a time that does not occur twice.
   { name: 'DST night', timers: one('04:30', '30 4 * * *'), from: '2027-10-29T12:00:00Z', steps: 4 },
   { name: '*-*~1 18:00', timers: one('*-*~1 18:00', '0 18 L * *'), from: '2027-01-01T00:00:00Z', steps: 24 },
   {
@@ -90,9 +90,7 @@ async function measureShape(
   const expected = results.get('Kalends')?.[0]?.elapses
   for (const [subject, [first]] of results) {
     if (JSON.stringify(first?.elapses) !== JSON.stringify(expected))
-      throw new Error(
-        `${subject} does not find the same elapses of ${name} as Kalends: this compares nothing`,
-      )
+      throw new Error(`${subject} finds other elapses of ${name} than Kalends, so the comparison is invalid`)
   }
   const parses = (results.get('Kalends') ?? []).flatMap(({ parsesPerSecond }) => parsesPerSecond ?? [])
   return [

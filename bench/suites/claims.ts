@@ -1,4 +1,4 @@
-/** What a claim costs among jobs that are not to be claimed now. */
+/** The cost of a claim among many jobs that cannot be claimed now. */
 import { z } from 'zod'
 import { runProgram } from '../child.ts'
 import { insertJobs, type JobRows } from '../fixtures.ts'
@@ -12,7 +12,7 @@ const EMPTY = 'an empty queue'
 interface Scene {
   readonly name: string
   readonly jobs: JobRows | null
-  /** The groups of the jobs that are claimed. */
+  /** The groups of the claimed jobs. */
   readonly groups: readonly string[]
 }
 

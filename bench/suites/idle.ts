@@ -1,4 +1,4 @@
-/** Workers with nothing to do: several at a time, for they are not in each other's way. */
+/** Idle workers: several at a time, because they do not affect each other. */
 import { z } from 'zod'
 import { Child } from '../child.ts'
 import { since } from '../counted.ts'
@@ -8,7 +8,7 @@ import type { Bench, Findings, Measure, Suite } from '../suite.ts'
 import { median } from '../statistics.ts'
 import { atMost } from '../target.ts'
 
-/** As long as a lease: what is done once in each is in it. */
+/** As long as a lease, to include the work that happens once per lease. */
 const SECONDS = 60
 const QUICK_SECONDS = 20
 const FAR = new Date('2100-01-01T00:00:00Z')
@@ -49,15 +49,15 @@ async function measure({ runs, servers }: Bench, seconds: number) {
   try {
     for (const database of databases) await insertSchedules(database, { count: 100, at: FAR })
     const [first] = databases
-    if (first === undefined) throw new RangeError('Nothing is to be measured')
+    if (first === undefined) throw new RangeError('No worker to measure')
     await Promise.all(children.map((child) => child.ready()))
     const before = await first.status()
     for (const child of children) child.go()
     const told = await Promise.all(children.map((child) => child.ready()))
-    // What is counted on the server is read before the workers say goodbye there.
+    // Read the server's counters before the workers deregister.
     const after = await first.status()
     const workers = told.map((value) => idleSchema.parse(value))
-    // One of them is our own question.
+    // One statement is our own query.
     const statements = (since(before, after).get('Questions') ?? Number.NaN) - 1
     const elapsedMs = workers.reduce((sum, { ms }) => sum + ms, 0)
     return { workers, statements: (statements / elapsedMs) * 1000 }

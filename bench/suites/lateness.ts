@@ -1,4 +1,4 @@
-/** Many schedules due in the same minute: how late are their handlers started? */
+/** Many schedules due in the same minute: how late do their handlers start? */
 import { z } from 'zod'
 import { Child, runProgram } from '../child.ts'
 import { insertSchedules } from '../fixtures.ts'
@@ -10,10 +10,10 @@ import { compare } from '../target.ts'
 
 const SCHEDULES = 2000
 const CONCURRENCY = 100
-/** Time to set up, before they are due. */
+/** Time to set up before the due time. */
 const LEAD_MS = 4000
 const BULLMQ = "BullMQ's job schedulers"
-/** As it is by default it is later than that. It knows whole minutes only: each run waits for one. */
+/** Tuned, because its defaults are slower. It supports only whole minutes, so each run waits for the next one. */
 const TUNED = "graphile-worker's crontab, tuned"
 const UNIT = 'ms late'
 const lateSchema = z.array(z.number())
@@ -55,7 +55,7 @@ export const latenessSuite: Suite = {
       bench.say(subject.name)
       const late = await subject.measure()
       if (late.length !== schedules) throw new Error(`${subject.name} ran ${late.length} of ${schedules}`)
-      if (Math.min(...late) < 0) throw new Error(`${subject.name} ran before it was time`)
+      if (Math.min(...late) < 0) throw new Error(`${subject.name} ran too early`)
       return late
     })
     const work = `start of ${schedules.toLocaleString('en')} handlers`

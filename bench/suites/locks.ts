@@ -1,4 +1,4 @@
-/** One row of each table is locked for three leases: how long are other workers without a run? */
+/** One row of each table is locked for three leases: how long do other workers have no run? */
 import { createConnection } from 'mysql2/promise'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
@@ -18,7 +18,7 @@ const SCHEDULES = 10
 const LEAD_S = 3
 const startsSchema = z.array(z.number())
 
-/** What selects one row of each table; `other` is the worker that is measured. */
+/** Selects one row of each table; `other` is the measured worker. */
 const ROWS = {
   worker: "name = 'locked'",
   periodic_task: "id = 'other-0'",
@@ -93,7 +93,7 @@ async function longestGapMs(bench: Bench, kind: DatabaseName, leaseMs: number): 
   }
 }
 
-/** By its key, so that no other row is locked. */
+/** Locks the row by its key, so that no other row is locked. */
 async function lockOne(
   database: BenchDatabase,
   admin: Awaited<ReturnType<typeof createConnection>>,

@@ -1,4 +1,4 @@
-/** Jobs that one process submits and another runs: how long they wait for a free worker. */
+/** Jobs that one process submits and another runs: how long do they wait for a free worker? */
 import { z } from 'zod'
 import { Child } from '../child.ts'
 import { interleave } from '../rounds.ts'
@@ -8,7 +8,7 @@ import { median, quantile } from '../statistics.ts'
 import { eachAtMost, type Named } from '../target.ts'
 
 const JOBS = 200
-/** The worker looks every 100 ms while such jobs arrive. */
+/** The worker polls every 100 ms while such jobs arrive. */
 const MAX_MS = 60
 const WORK = 'from the submission in one process to the start in another'
 

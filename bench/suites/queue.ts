@@ -1,4 +1,6 @@
-/** No-op jobs: submitted in bulk; claimed, run and completed, each with its own result. Beside other queues. */
+/**
+ * No-op jobs, compared with other queues: submitted in bulk, then claimed, run and completed with their own results.
+ */
 import { z } from 'zod'
 import { Child } from '../child.ts'
 import { countedMeasures } from '../counted.ts'
@@ -12,9 +14,9 @@ import { median } from '../statistics.ts'
 import { atMost, compare, find } from '../target.ts'
 
 const JOBS = 20_000
-/** Or cold code would be measured. */
+/** Warm-up jobs, so that cold code is not measured. */
 const WARM_UP = 5000
-/** Jobs submitted with one call. */
+/** Jobs per submit call. */
 const CHUNK = 1000
 const CONCURRENCY = 100
 const SUBMIT = 'submit no-op jobs in bulk'
@@ -24,10 +26,10 @@ interface Subject {
   readonly name: string
   readonly program: string
   readonly on: DatabaseName | ServerName
-  /** What it stores, and what a crash can lose. */
+  /** What the queue stores, and what a crash can lose. */
   readonly keeps: string
   readonly tuned?: boolean
-  /** Measured with this part of the jobs: its rates do not depend on their number. */
+  /** Measured with this fraction of the jobs: its rates do not depend on the number. */
   readonly part?: number
 }
 

@@ -1,4 +1,4 @@
-/** What a pass and the pages of the API cost as schedules and history grow. */
+/** The cost of a pass and of API pages as schedules and history grow. */
 import { z } from 'zod'
 import { runProgram } from '../child.ts'
 import type { BenchDatabase } from '../database.ts'
@@ -11,7 +11,7 @@ import { eachAtMost, type Named } from '../target.ts'
 
 const SCHEDULES = [1000, 10_000, 100_000, 1_000_000]
 const HISTORY = [0, 100_000, 1_000_000, 10_000_000]
-/** Schedules of one pass. */
+/** Schedules per pass. */
 const DUE = 100
 const FAR = new Date('2100-01-01T00:00:00Z')
 

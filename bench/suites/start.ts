@@ -1,4 +1,4 @@
-/** How long a person waits: for the help of the command line, and for a worker to start. */
+/** Startup times: the help of the command line and the start of a worker. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -48,7 +48,7 @@ export const startSuite: Suite = {
   },
 }
 
-/** @returns when it had started */
+/** @returns the time at which the worker had started */
 async function startOnSqlite({ servers }: Bench): Promise<number> {
   const path = join(await servers.folder(), `start-${process.hrtime.bigint()}.db`)
   const child = new Child('programs/start', { url: `sqlite:${path}` })

@@ -1,4 +1,4 @@
-/** One schedule a second for ten minutes beside load, and what it costs when more of them go off each second. */
+/** One schedule per second for ten minutes under load, and the cost of more schedules per second. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { Child } from '../child.ts'
@@ -14,7 +14,7 @@ const JOBS_PER_SECOND = 200
 const CONCURRENCY = 20
 const RATES = [1, 10, 100, 300, 1000]
 const EVERY_SECOND = '*:*:*'
-/** With fewer runs, this would be the cost of an idle worker. */
+/** With fewer runs, this would measure the cost of an idle worker. */
 const LEAST_FOR_CPU = 100
 const SUBJECT = 'Kalends on MariaDB'
 const resultSchema = z.object({ late: z.array(z.number()), noops: z.number() })
@@ -116,12 +116,12 @@ async function measure(bench: Bench, rate: number, seconds: number, load: number
       await firstSlot(database)
     })
     const result = resultSchema.parse(phase.value)
-    // The last second may be cut off, and the first come with it.
+    // The last second may be cut off, and the first included.
     const expected = rate * (seconds - 1)
     if (result.late.length < expected)
-      bench.say(`of ${expected} runs there were ${result.late.length}: the rest was late or missed`)
+      bench.say(`${result.late.length} of ${expected} runs: the others were late or missed`)
     if (load > 0 && result.noops < (load * seconds) / 2)
-      throw new Error(`Only ${result.noops} jobs were run beside: that is no load`)
+      throw new Error(`Only ${result.noops} other jobs ran: the load was too low`)
     return { ...result, phase }
   } finally {
     await Promise.all([worker.kill(), loader?.kill()])

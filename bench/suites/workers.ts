@@ -12,11 +12,11 @@ import { type Bench, type Findings, type Measure, scaled, type Suite } from '../
 import { find, ratio } from '../target.ts'
 
 const SCHEDULES = 5000
-/** Before that, each worker runs so many on average: until then, V8 has compiled the code. */
+/** Warm-up jobs per worker on average, after which V8 has compiled the code. */
 const WARM_UP = 2000
 const WORKERS = [1, 2, 4, 8]
 const LEAD_MS = 2500
-/** So long before they are due, measuring begins. */
+/** The measurement starts this long before the due time. */
 const READY_MS = 200
 const TOLERANCE = 1.1
 const newsSchema = z.object({ ended: z.number(), at: z.number(), errors: z.number() })

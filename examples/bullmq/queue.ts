@@ -1,4 +1,4 @@
-/** What the scheduler and the workers of BullMQ must agree on. */
+/** Options and types that the scheduler and the BullMQ workers share. */
 import { parseArgs } from 'node:util'
 
 const { values, positionals } = parseArgs({
@@ -13,15 +13,15 @@ const { values, positionals } = parseArgs({
 })
 
 export const options = values
-/** Of the schedules; Redis has only the jobs. */
+/** The database of the schedules. Redis stores only the jobs. */
 export const database = positionals[0] ?? 'sqlite:./bullmq.db'
 export const connection = { url: values.redis }
 
-/** What a job of BullMQ carries. */
+/** The data of a BullMQ job. */
 export interface Occurrence {
   readonly schedule: string
   readonly args: unknown
-  /** An ISO text: BullMQ keeps JSON. */
+  /** ISO 8601, because BullMQ stores JSON. */
   readonly slot: string
   readonly missed: number
 }

@@ -1,12 +1,12 @@
 /**
- * Schedules in the application's database, jobs in BullMQ: Kalends decides when, BullMQ runs.
+ * Schedules live in the application's database and jobs in BullMQ: Kalends decides when, BullMQ runs them.
  *
  *     node examples/dist/bullmq/scheduler.js [database] [--redis redis://127.0.0.1:6379] [--crash]
  *     node examples/dist/bullmq/worker.js
  *
- * Start any number of each. No transaction covers both: a job is added to BullMQ, then its hand-over is committed.
- * `--crash` kills the process (as `kill -9` does) in between. Start it once more: the same jobs are added again, with
- * the same ids, which BullMQ has already.
+ * Start any number of each. No transaction covers both systems: the scheduler adds a job to BullMQ, then commits the
+ * hand-over. `--crash` kills the process in between, as `kill -9` does. Start it again: it adds the same jobs with the
+ * same ids, and BullMQ ignores the duplicates.
  */
 import { Queue, QueueEvents } from 'bullmq'
 import { type FinishOptions, type Job, NotFoundError, PeriodicScheduler, task } from 'kalends'
@@ -17,13 +17,13 @@ const queue = new Queue<Occurrence>(options.queue, {
   defaultJobOptions: {
     attempts: 4,
     backoff: { type: 'exponential', delay: 60_000 },
-    // An id that BullMQ has removed is new to it: jobs stay for longer than a scheduler that crashed may be away.
+    // BullMQ forgets the ids of removed jobs, so keep jobs for longer than a crashed scheduler may be down.
     removeOnComplete: { age: 7 * 86_400 },
     removeOnFail: { age: 7 * 86_400 },
   },
 })
 
-/** The id is a UUID, without the ':' that BullMQ forbids. */
+/** The id is a UUID, so it never contains ':', which BullMQ forbids. */
 async function submit(jobs: readonly Job[]): Promise<void> {
   await queue.addBulk(
     jobs.map(({ id, task, scheduleId: schedule, args, slot, missed }) => ({
@@ -47,7 +47,7 @@ scheduler.declare('bullmq', [
 ])
 await scheduler.start()
 
-// From the oldest event that Redis keeps, so that ends are reported that came while no scheduler ran. Only the first
+// Start at the oldest event in Redis, to report jobs that finished while no scheduler was running. Only the first
 // report of a job counts.
 const events = new QueueEvents(options.queue, { connection, lastEventId: '0-0' })
 let reports: Promise<void> = Promise.resolve()
@@ -56,14 +56,14 @@ events.on('failed', ({ jobId, failedReason }) => report(jobId, { state: 'failed'
 await events.waitUntilReady()
 console.log('ready')
 
-/** One after the other: there may be thousands. */
+/** Reports one job at a time, because there may be thousands. */
 function report(id: string, end: FinishOptions): void {
   reports = reports
     .then(() => scheduler.finish(id, end))
     .then(
       () => undefined,
       (error: unknown) => {
-        // It was removed as too old.
+        // The job was pruned.
         if (!(error instanceof NotFoundError)) console.error(error)
       },
     )

@@ -1,4 +1,4 @@
-/** A worker of BullMQ, which knows nothing of Kalends. See scheduler.ts. */
+/** A plain BullMQ worker, independent of Kalends. See scheduler.ts. */
 import { Worker } from 'bullmq'
 import { connection, type Occurrence, options } from './queue.ts'
 

@@ -1,10 +1,10 @@
 /**
- * The web application: signed-in users make, change and pause their own reminders.
+ * The web application: signed-in users create, change and pause their own reminders.
  *
- * Every route works through `kalends.scope({ submitter: user })`. Whatever id a user sends, what belongs to others is
- * not there: the scope is part of each statement, so no route can forget it.
+ * Every route uses `kalends.scope({ submitter: user })`. The scope is part of each SQL statement, so no route can
+ * reach the reminders of another user, whatever id a request contains.
  */
-/* oxlint-disable oxc/no-async-endpoint-handlers -- Express 5 answers what a handler rejects with by itself */
+/* oxlint-disable oxc/no-async-endpoint-handlers -- Express 5 passes rejections to the error handler */
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import {
   ConflictError,
@@ -19,7 +19,7 @@ import { z } from 'zod'
 import { remind } from './reminder.ts'
 
 export interface AppOptions {
-  /** Who sent a request; null: nobody who is signed in. An application asks its sessions. */
+  /** Returns the user of a request, or null if nobody is signed in. A real application uses its sessions. */
   readonly userOf: (request: Request) => string | null
 }
 
@@ -32,7 +32,7 @@ const newReminder = z.object({ text, timer, zone })
 const changes = z.object({ text: text.optional(), timer: timer.optional(), zone })
 const preview = z.object({ timer, zone, limit: z.number().int().min(1).max(20).default(5) })
 
-/** Told as 422 with the error, so that a form can point at the column. */
+/** Sent as 422 with the column of the error, so that a form can highlight it. */
 class TimerRefused extends Error {
   readonly timerError: Pick<TimerError, 'message' | 'column' | 'hint'>
 
@@ -47,7 +47,7 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
   app.disable('x-powered-by')
   app.use(express.json({ limit: '10kb' }))
 
-  /** The schedules of the user who sent the request: the only way to them in this file. */
+  /** The schedules of the user who sent the request. Every route gets them here. */
   const schedulesOf = (request: Request) => {
     const user = userOf(request)
     if (user === null) throw new NotSignedIn()
@@ -55,7 +55,7 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
       .schedules
   }
 
-  /** The id of a reminder of this user; other schedules of theirs are not this page's affair. */
+  /** The requested reminder of this user. Other schedules of the user count as not found. */
   const own = async (request: Request) => {
     const schedules = schedulesOf(request)
     const id = String(request.params['id'])
@@ -71,7 +71,7 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
       task: remind,
       timer: checked(input),
       args: { text: input.text },
-      // A reminder that comes late is better than none, but one is enough.
+      // Send a missed reminder late, but only once.
       catchUp: 1,
     })
     response.status(201).location(`/reminders/${schedule.id}`).json(shown(schedule))
@@ -117,7 +117,7 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
     response.status(204).end()
   })
 
-  /** What a form shows while somebody types. */
+  /** A preview for a form while the user types. */
   app.post('/timers/preview', (request, response) => {
     schedulesOf(request)
     const { timer, ...options } = preview.parse(request.body)
@@ -137,16 +137,16 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
 
 class NotSignedIn extends Error {}
 
-/** The timer as it is stored, with the zone of the user in it. @throws TimerRefused */
+/** The normalized timer, including the user's zone. @throws TimerRefused */
 function checked({ timer, zone }: { readonly timer: string; readonly zone: string }): string {
   const check = checkTimer(timer, { zone, limit: 20 })
   if (!check.valid) throw new TimerRefused(check.error)
   if (check.elapses.length === 0)
-    throw new TimerRefused({ message: 'It never elapses again', column: null, hint: null })
+    throw new TimerRefused({ message: 'The timer never elapses again', column: null, hint: null })
   return check.text
 }
 
-/** Somebody may have written nonsense into the row, in SQL: the page still has to show it. */
+/** SQL edits may leave invalid args in the row; the page must still show it. */
 const shownArgs = z.object({ text: z.string() }).catch({ text: '' })
 
 function shown({ id, args, timer, status, nextRunAt }: Schedule) {
@@ -157,7 +157,7 @@ function shown({ id, args, timer, status, nextRunAt }: Schedule) {
     timer,
     description: check.valid ? check.description : check.error.message,
     status,
-    // Null for a moment after a change: a worker plans it.
+    // Null until a worker has planned a change.
     next: nextRunAt && { at: nextRunAt, local: localText(nextRunAt, check.valid ? check.zone : 'UTC') },
   }
 }
@@ -179,9 +179,9 @@ const answer: ErrorRequestHandler = (error: unknown, _request, response: Respons
     })
   else if (error instanceof InvalidInputError)
     response.status(400).json({ field: error.field, message: error.message })
-  else if (error instanceof NotFoundError) response.status(404).json({ message: 'There is no such reminder' })
+  else if (error instanceof NotFoundError) response.status(404).json({ message: 'Reminder not found' })
   else if (error instanceof LimitError) response.status(429).json({ message: error.message })
   else if (error instanceof ConflictError) response.status(409).json({ message: error.message })
-  // Not JSON, or too much of it: Express' own errors know their status.
+  // Invalid or oversized JSON: Express errors carry their own status.
   else next(error)
 }

@@ -1,4 +1,4 @@
-/** What the web process and the worker process share: a plain value, without I/O. */
+/** The task that the web process and the worker process share: a plain value without I/O. */
 import { task } from 'kalends'
 import { z } from 'zod'
 

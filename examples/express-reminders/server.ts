@@ -1,5 +1,5 @@
 /**
- * The web process. It writes schedules and runs nothing: it never calls `start`.
+ * The web process. It only writes schedules: it never calls `start`, so it runs no jobs.
  *
  *     node examples/dist/express-reminders/server.js [database] [--port 3000]
  *     node examples/dist/express-reminders/worker.js [database]
@@ -17,7 +17,7 @@ const { values, positionals } = parseArgs({
 })
 const kalends = await Kalends.open(positionals[0] ?? 'sqlite:./reminders.db')
 
-/** A stand-in for the sessions of a real application: the token is the name. */
+/** Replace this with your session handling: here, the token is the user name. */
 const app = reminders(kalends, {
   userOf: (request) => /^Bearer (\w+)$/.exec(request.get('authorization') ?? '')?.[1] ?? null,
 })

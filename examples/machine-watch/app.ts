@@ -1,5 +1,5 @@
 /**
- * The application: its tasks, how they are run, and when. All that Kalends needs to know is in here; main.ts
+ * The application: its tasks, their handlers and their schedules. Everything that concerns Kalends is here; main.ts
  * only opens, prints and stops.
  */
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
@@ -13,14 +13,14 @@ import { bytes, clock, day, percent } from './words.ts'
 
 export interface AppOptions {
   readonly history: History
-  /** Where the digests are written. */
+  /** The folder for the digests. */
   readonly folder: string
-  /** A disk is full when so much of it is used. */
+  /** A disk counts as full from this usage on. */
   readonly fullAtPercent: number
   readonly keepDays: number
 }
 
-// Plain values: a web server could import them to submit jobs, without ever running one.
+// Plain values: a web server could import them to submit jobs without running any.
 const load = task('load', { timeout: '5s', retries: 0 })
 const disks = task('disks', { timeout: '30s', retries: 0 })
 const diskAlarm = task('disk-alarm', { timeout: '30s' })
@@ -36,7 +36,7 @@ export function machineWatch(
 ): void {
   const host = hostname()
 
-  // What a handler returns is stored as the job's result, and main.ts prints it.
+  // Kalends stores the returned value as the job's result, and main.ts prints it.
   kalends.handle(load, async ({ slot }) => {
     const measured = await measureLoad()
     await history.add(host, slot ?? new Date(), measured)
@@ -52,27 +52,27 @@ export function machineWatch(
   kalends.handle(diskAlarm, async ({ log }) => {
     const measured = await measureDisks()
     const full = measured.filter(({ used, size }) => used * 100 >= size * fullAtPercent)
-    for (const disk of full) log.warn(`${disk.name} is nearly full: ${bytes(disk.size - disk.used)} are free`)
+    for (const disk of full) log.warn(`${disk.name} is nearly full: ${bytes(disk.size - disk.used)} free`)
     return full.length === 0
       ? `no disk is ${fullAtPercent} % full`
       : `WARNING: nearly full: ${full.map(shortly).join(', ')}`
   })
 
-  // The slot, not the clock, says which hour is meant: a digest that is made up later or tried again is the same.
+  // Take the hour from the slot, not from the clock: a late or retried digest then has the same content.
   kalends.handle(hourlyDigest, async ({ slot }) => {
     const to = slot ?? new Date()
-    // So that even the first one has something to tell.
+    // So that the first digest is not empty.
     await history.add(host, to, [...(await measureLoad()), ...(await measureDisks())])
     const file = `${day(to)}-${clock(to).slice(0, 5).replace(':', '')}-hourly.md`
-    return write(file, 'Machine digest of an hour', new Date(to.getTime() - HOUR_MS), to)
+    return write(file, 'Hourly machine digest', new Date(to.getTime() - HOUR_MS), to)
   })
 
   kalends.handle(dailyDigest, async ({ slot }) => {
     const at = slot ?? new Date()
-    // The calendar day before, which is not always 24 hours long.
+    // The previous calendar day, which is not always 24 hours long.
     const from = new Date(at.getFullYear(), at.getMonth(), at.getDate() - 1)
     const to = new Date(at.getFullYear(), at.getMonth(), at.getDate())
-    return write(`${day(from)}-daily.md`, 'Machine digest of a day', from, to)
+    return write(`${day(from)}-daily.md`, 'Daily machine digest', from, to)
   })
 
   kalends.handle(prune, async ({ slot }) => {
@@ -80,7 +80,7 @@ export function machineWatch(
     const left = await history.prune(before)
     const old = (await readdir(folder)).filter((file) => /^\d{4}-.*\.md$/.test(file) && file < day(before))
     for (const file of old) await rm(join(folder, file))
-    return `older than ${keepDays} days is gone; ${left.samples} measurements and ${left.jobs} jobs are left`
+    return `deleted data older than ${keepDays} days; ${left.samples} measurements and ${left.jobs} jobs remain`
   })
 
   kalends.declare('machine-watch', [
@@ -93,9 +93,9 @@ export function machineWatch(
       priority: 10,
       summary: 'Warns when a disk is nearly full',
     },
-    { task: hourlyDigest, timer: 'hourly', summary: 'Writes the digest of the hour' },
-    { task: dailyDigest, timer: '*-*-* 00:05', summary: 'Writes the digest of the day' },
-    { task: prune, timer: '*-*-* 03:30', summary: 'Deletes what is old' },
+    { task: hourlyDigest, timer: 'hourly', summary: 'Writes the hourly digest' },
+    { task: dailyDigest, timer: '*-*-* 00:05', summary: 'Writes the daily digest' },
+    { task: prune, timer: '*-*-* 03:30', summary: 'Deletes old data' },
   ])
 
   async function write(file: string, title: string, from: Date, to: Date): Promise<string> {
@@ -107,7 +107,7 @@ export function machineWatch(
       runs: await history.runsBetween(from, to),
     })
     await mkdir(folder, { recursive: true })
-    // In one step, so that nobody reads half of it.
+    // Rename, so that readers never see a partial file.
     const draft = join(folder, `.${file}.${process.pid}`)
     await writeFile(draft, text)
     await rename(draft, join(folder, file))

@@ -1,6 +1,6 @@
 /**
- * The application's own access to its database: the same one that Kalends works in. Any client will do; here
- * mysql2 and libsql, one connection each.
+ * The application's own access to the database that Kalends uses, too. Any client works; this example uses mysql2 and
+ * libsql.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import Libsql from 'libsql'
@@ -33,7 +33,7 @@ function openSqlite(path: string): AppDatabase {
   const database = new Libsql(path, { timeout: 5 })
   return {
     async rows<Row>(sql: string, params: readonly Value[] = []) {
-      // Another connection may be writing: wait for it outside of the driver, which would hold the event loop.
+      // If another connection is writing, wait outside the driver, which would block the event loop.
       for (let tries = 1; ; tries += 1) {
         try {
           const statement = database.prepare(sql)

@@ -1,4 +1,4 @@
-/** The digest of some hours as a Markdown text. */
+/** Formats the digest of a period as Markdown. */
 import type { Runs, Series } from './history.ts'
 import { bytes, clock, day, duration, percent } from './words.ts'
 
@@ -15,18 +15,18 @@ export function digest({ title, from, to, series, runs }: DigestData): string {
   return [
     `# ${title}`,
     `${day(from)} ${clock(from)} to ${day(to)} ${clock(to)}`,
-    ...(hosts.length === 0 ? ['Nothing was measured in this time.'] : []),
+    ...(hosts.length === 0 ? ['No measurements in this period.'] : []),
     ...hosts.flatMap((host) =>
       machine(
         host,
         series.filter((one) => one.host === host),
       ),
     ),
-    '## Work done',
+    '## Jobs',
     runs.length === 0
-      ? 'No job ended in this time.'
+      ? 'No job ended in this period.'
       : table(
-          ['task', 'how it ended', 'jobs'],
+          ['task', 'state', 'jobs'],
           runs.map(({ task, state, runs: count }) => [task, state, String(count)]),
         ),
     '',
@@ -41,7 +41,7 @@ function machine(host: string, series: readonly Series[]): string[] {
     ...(busy.length === 0 ? [] : [table(['', 'now', 'lowest', 'average', 'highest'], busy.map(busyRow))]),
     ...(disks.length === 0
       ? []
-      : [table(['disk', 'used', 'free', 'size', 'change', 'full, at this pace'], disks.map(diskRow))]),
+      : [table(['disk', 'used', 'free', 'size', 'change', 'full at this rate'], disks.map(diskRow))]),
   ]
 }
 
@@ -64,12 +64,12 @@ function diskRow({ name, first, last, size, from, to }: Series): string[] {
   ]
 }
 
-/** A pace that was seen for less than ten minutes says nothing. */
+/** The growth rate means little before ten minutes of data. */
 const SHORTEST_PACE_MS = 600_000
 const YEAR_MS = 365 * 86_400_000
 
 function fullIn(change: number, free: number, ms: number): string {
-  if (ms < SHORTEST_PACE_MS) return 'too early to say'
+  if (ms < SHORTEST_PACE_MS) return 'not enough data'
   const left = change > 0 ? (free / change) * ms : Number.POSITIVE_INFINITY
   return left > YEAR_MS ? 'not within a year' : `in ${duration(left)}`
 }

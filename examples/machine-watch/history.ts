@@ -1,8 +1,8 @@
-/** The history of the measurements: a table of the application's own, beside those of Kalends. */
+/** The history of the measurements, in the application's own table next to those of Kalends. */
 import type { AppDatabase, Value } from './database.ts'
 import type { Measurement } from './machine.ts'
 
-/** A series of measurements of one thing, over some time. */
+/** A series of measurements of one resource over a period. */
 export interface Series extends Pick<Measurement, 'kind' | 'name'> {
   readonly host: string
   readonly lowest: number
@@ -11,12 +11,12 @@ export interface Series extends Pick<Measurement, 'kind' | 'name'> {
   readonly first: number
   readonly last: number
   readonly size: number
-  /** Of the first and the last, as Unix milliseconds. */
+  /** Times of the first and last measurement, in Unix milliseconds. */
   readonly from: number
   readonly to: number
 }
 
-/** How the runs of a task went. */
+/** The number of runs of a task by their state. */
 export interface Runs {
   readonly task: string
   readonly state: string
@@ -37,7 +37,7 @@ export class History {
     return new History(database)
   }
 
-  /** What was measured at the same instant already stays: a job that is tried again adds nothing twice. */
+  /** Keeps existing measurements of the same instant, so a retried job adds no duplicates. */
   async add(host: string, at: Date, measurements: readonly Measurement[]): Promise<void> {
     for (const { kind, name, used, size } of measurements) {
       const key: Value[] = [host, kind, name, at.getTime()]
@@ -64,7 +64,7 @@ export class History {
     )
   }
 
-  /** The tables of Kalends can be read as any other. Instants in them are text in UTC. */
+  /** You can read the tables of Kalends like any other. Their instants are text in UTC. */
   runsBetween(from: Date, to: Date): Promise<Runs[]> {
     return this.#database.rows<Runs>(
       'SELECT task, state, COUNT(*) AS runs FROM job WHERE finished > ? AND finished <= ? GROUP BY task, state ORDER BY task, state',
@@ -72,7 +72,7 @@ export class History {
     )
   }
 
-  /** Deletes what is older: measurements, and the jobs that are over with their logs and attempts. @returns how much is left */
+  /** Deletes older measurements and ended jobs, with their logs and attempts. @returns how many rows remain */
   async prune(before: Date): Promise<{ samples: number; jobs: number }> {
     const finished = [instantText(before)]
     await this.#database.rows('DELETE FROM machine_sample WHERE measured < ?', [before.getTime()])
@@ -99,7 +99,7 @@ export class History {
   }
 }
 
-/** Both are words of SQL, and both databases take backticks. */
+/** Both are SQL keywords, and both databases accept backticks. */
 const FROM = '`from`'
 const TO = '`to`'
 

@@ -1,12 +1,12 @@
-/** What is measured: the disks of this machine, its load and its memory. */
+/** Measures the disks, load and memory of this machine. */
 import { readFile, statfs } from 'node:fs/promises'
 import { availableParallelism, freemem, loadavg, totalmem } from 'node:os'
 import { parse } from 'node:path'
 
-/** One measurement. `used` of `size`, in bytes; of the load: processes that want to run, of so many cores. */
+/** One measurement: `used` of `size`, in bytes. For the load: runnable processes and cores. */
 export interface Measurement {
   readonly kind: 'disk' | 'load' | 'memory'
-  /** Where the disk is mounted; empty for the others. */
+  /** The mount point of a disk; empty for other kinds. */
   readonly name: string
   readonly used: number
   readonly size: number
@@ -20,27 +20,27 @@ export async function measureLoad(): Promise<Measurement[]> {
   ]
 }
 
-/** A disk that does not answer is left out, so that one broken mount hides no other. */
+/** Leaves out disks that do not respond, so that a broken mount never hides the others. */
 export async function measureDisks(): Promise<Measurement[]> {
   const disks: Measurement[] = []
   for (const mount of await mounts()) {
     const disk = await statfs(mount).catch(() => null)
     if (disk === null || disk.blocks === 0) continue
-    // As df counts: blocks kept for root are neither used nor free.
+    // Like df: blocks reserved for root count as neither used nor free.
     const used = (disk.blocks - disk.bfree) * disk.bsize
     disks.push({ kind: 'disk', name: mount, used, size: used + disk.bavail * disk.bsize })
   }
   return disks
 }
 
-/** Free memory and what the system would give up for it: freemem() alone calls every cache used. */
+/** Free memory plus reclaimable caches, which freemem() counts as used. */
 async function availableMemory(): Promise<number> {
   const text = await readFile('/proc/meminfo', 'utf8').catch(() => '')
   const kilobytes = /^MemAvailable:\s+(\d+)/m.exec(text)?.[1]
   return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024
 }
 
-/** The real disks of a Linux machine, each once; elsewhere the disk that this process stands on. */
+/** The physical disks of a Linux machine, each once; on other systems, the disk of the working directory. */
 async function mounts(): Promise<string[]> {
   const table = await readFile('/proc/self/mounts', 'utf8').catch(() => null)
   if (table === null) return [parse(process.cwd()).root]
@@ -48,7 +48,7 @@ async function mounts(): Promise<string[]> {
   for (const line of table.split('\n')) {
     const [device = '', mount = '', type = ''] = line.split(' ')
     if (!device.startsWith('/dev/') || type === 'squashfs' || mount === '/') continue
-    // One device is often mounted in several places, in containers even over single files.
+    // A device is often mounted in several places; in containers, even over single files.
     const known = byDevice.get(device)
     if (known === undefined || mount.length < known.length) byDevice.set(device, mount)
   }

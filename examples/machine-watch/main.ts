@@ -1,10 +1,10 @@
 /**
- * Machine watch: measures disks, load and memory of this machine, and writes digests of them.
+ * Machine watch: measures the disks, load and memory of this machine and writes digests.
  *
  *     npm start
  *     npm start -- --database mysql://root@localhost/app --digests ./digests
  *
- * Start it twice or three times beside each other: they share the work.
+ * If you start it several times, the processes share the work.
  */
 import { readdir } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -19,10 +19,10 @@ import { Report } from './report.ts'
 const HELP = `Usage: npm start -- [options]
 
   --database <url>    sqlite:./machine-watch.db (default), mysql://user:password@host/name; also KALENDS_DATABASE
-  --digests <folder>  where the digests are written (default ./digests)
-  --full-at <n>       warn of disks that are so many percent full (default 90)
-  --keep <days>       how long measurements, jobs and digests are kept (default 14)
-  --port <n>          of the web page, on this machine alone (default 4040, or any that is free)
+  --digests <folder>  folder for the digests (default ./digests)
+  --full-at <n>       warn about disks that are at least this full, in percent (default 90)
+  --keep <days>       days to keep measurements, jobs and digests (default 14)
+  --port <n>          port of the web page, on this machine only (default 4040, or any free port)
   --help
 `
 
@@ -43,9 +43,9 @@ async function main(): Promise<void> {
   const report = new Report(write, process.stdout.isTTY && process.env['NO_COLOR'] === undefined)
   const stopped = stopSignal()
   const kalends = await Kalends.open(values.database, {
-    // Several may run on one machine, and the lines should tell who it was.
+    // Several may run on one machine; the id tells them apart.
     worker: `${hostname()}-${process.pid}`,
-    // Digests are for people: their days and hours begin where the people are.
+    // Digests are for people, so their days and hours follow the local time zone.
     zone: 'local',
     logger: report.logger,
   })
@@ -60,16 +60,16 @@ async function main(): Promise<void> {
     })
     report.watch(kalends)
     write(
-      `Machine watch on ${values.database.replace(/\/\/.*@/, '//***@')}; digests come to ${values.digests}; Ctrl-C stops it.\n`,
+      `Machine watch on ${values.database.replace(/\/\/.*@/, '//***@')}. Digests: ${values.digests}. Press Ctrl-C to stop.\n`,
     )
     await kalends.start()
     page = await openPage(kalends, Number(values.port))
-    write(`The page: ${page.link}\n`)
+    write(`Web page: ${page.link}\n`)
     await report.schedules(kalends)
     if (!(await hasDigests(values.digests))) await digestNow(kalends)
     await stopped
     write('\n')
-    report.line('stopping', '', 'what runs may end; Ctrl-C again ends at once')
+    report.line('stopping', '', 'waiting for running jobs; press Ctrl-C again to stop at once')
   } finally {
     await page?.close()
     await kalends.stop({ grace: '10s' })
@@ -78,12 +78,12 @@ async function main(): Promise<void> {
   report.summary()
 }
 
-/** The first one is not to be waited for until the hour is full. */
+/** Writes the first digest now instead of at the next full hour. */
 async function digestNow(kalends: Kalends): Promise<void> {
   try {
     await kalends.schedules.runNow('hourly-digest')
   } catch (error) {
-    // Another process was first.
+    // Another process has started it.
     if (!(error instanceof ConflictError)) throw error
   }
 }
@@ -93,7 +93,7 @@ async function hasDigests(folder: string): Promise<boolean> {
   return files.some((file) => file.endsWith('.md'))
 }
 
-/** The first signal asks for a clean stop. npm passes Ctrl-C on once more, which is not a second one. */
+/** The first signal requests a clean stop. npm forwards Ctrl-C a second time, which does not count. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let first = Infinity

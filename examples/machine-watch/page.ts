@@ -1,4 +1,4 @@
-/** The web page and the REST API, for whoever has the link that is printed. */
+/** The web page and the REST API, for anyone with the printed link. */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -6,7 +6,7 @@ import type { Kalends } from 'kalends'
 import { bearer, http, node } from 'kalends/http'
 
 export interface Page {
-  /** It signs in who opens it: the token is behind #, which browsers send to no server. */
+  /** Opening it signs in. The token follows #, so browsers never send it in the request. */
   readonly link: string
   close(): Promise<void>
 }
@@ -14,9 +14,9 @@ export interface Page {
 const HOST = '127.0.0.1'
 
 /**
- * It listens to this machine alone, and asks for a token all the same: this machine has other accounts.
+ * Listens on the loopback interface only, and still requires a token, because the machine may have other accounts.
  *
- * @param port  if another one of us has it already, any that is free
+ * @param port  if it is in use, a free port is used instead
  */
 export async function openPage(kalends: Kalends, port: number): Promise<Page> {
   const token = randomBytes(32).toString('hex')
@@ -32,7 +32,7 @@ export async function openPage(kalends: Kalends, port: number): Promise<Page> {
     await listen(0)
   }
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('The server has no port')
+  if (address === null || typeof address === 'string') throw new Error('The server has no TCP port')
   return {
     link: `http://${HOST}:${address.port}/#token=${token}`,
     close: async () => {

@@ -1,4 +1,4 @@
-/** Tells people what happens: a table at the start, a line for each event, a summary at the end. */
+/** The terminal output: a table at the start, a line for each event, a summary at the end. */
 import { styleText } from 'node:util'
 import type { Job, Kalends, Logger, Schedule, SettledEvent, SubmittedEvent } from 'kalends'
 import { clock, duration, when } from './words.ts'
@@ -20,7 +20,7 @@ export class Report {
     this.#colours = colours
   }
 
-  /** What Kalends itself has to say, where it matters. */
+  /** Prints the warnings and errors of Kalends. */
   readonly logger: Logger = {
     debug: () => {},
     info: () => {},
@@ -41,7 +41,7 @@ export class Report {
       items.map(async (schedule) => ({ schedule, next: await nextOf(kalends, schedule) })),
     )
     rows.sort((a, b) => (a.next?.getTime() ?? Infinity) - (b.next?.getTime() ?? Infinity))
-    this.#write(`\n  ${'SCHEDULE'.padEnd(15)}${'TIMER'.padEnd(24)}${'NEXT'.padEnd(32)}WHAT IT DOES\n`)
+    this.#write(`\n  ${'SCHEDULE'.padEnd(15)}${'TIMER'.padEnd(24)}${'NEXT'.padEnd(32)}SUMMARY\n`)
     for (const { schedule, next } of rows) {
       const at =
         next === null ? schedule.status : `${when(next, now)}, in ${duration(next.getTime() - now.getTime())}`
@@ -69,13 +69,13 @@ export class Report {
 
   #onSubmitted({ scheduleId: id, runs, skips, nextRunAt }: SubmittedEvent): void {
     const now = new Date()
-    const next = nextRunAt === null ? 'nothing is to come' : `next ${when(nextRunAt, now)}`
+    const next = nextRunAt === null ? 'no next run' : `next ${when(nextRunAt, now)}`
     for (const { reason, count } of skips) this.line('skipped', id, `${count} × ${reason}`, 'yellow')
     for (const { slot } of runs) {
       this.line('due', id, `since ${when(slot, now)}, ${duration(now.getTime() - slot.getTime())} ago`)
       this.line('submitted', id, next)
     }
-    // At the start the table tells it.
+    // At the start, the table shows this.
     if (runs.length === 0 && this.#told) this.line('planned', id, next, 'dim')
     this.#submitted += runs.length
   }

@@ -1,4 +1,4 @@
-/** Numbers and times as people read them. */
+/** Formats numbers and times for people. */
 
 export function bytes(count: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB']
@@ -28,7 +28,7 @@ export function duration(ms: number): string {
 
 const two = (value: number) => String(value).padStart(2, '0')
 
-/** By the clock on the wall: `07:40:10` */
+/** Local time: `07:40:10` */
 export function clock(at: Date): string {
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
 }
@@ -38,7 +38,7 @@ export function day(at: Date): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
 }
 
-/** The clock, with the day where it is another than that of `now`. */
+/** The local time, with the day unless it is that of `now`. */
 export function when(at: Date, now: Date): string {
   return day(at) === day(now) ? clock(at) : `${day(at)} ${clock(at)}`
 }

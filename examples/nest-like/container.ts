@@ -1,9 +1,9 @@
 /**
- * A stand-in for the container of NestJS, so that this example needs none: modules with providers, made in the order of
- * their needs, and the two hooks of the life-cycle. With NestJS itself, leave this file out.
+ * A stand-in for the NestJS container, so that this example does not need NestJS: modules with providers, created in
+ * dependency order, and two lifecycle hooks. With NestJS, you do not need this file.
  */
 
-/** Under which a provider is asked for. */
+/** Identifies a provider. */
 export interface Token<Value> {
   readonly name: string
   /** Only for the types. */
@@ -26,23 +26,23 @@ export interface Module {
   readonly providers: readonly Provider[]
 }
 
-/** A provider has been made, and so have all others. */
+/** Called after all providers are created. */
 export interface OnModuleInit {
   onModuleInit(): void | Promise<void>
 }
 
-/** The application ends. */
+/** Called when the application shuts down. */
 export interface OnApplicationShutdown {
   onApplicationShutdown(signal?: string): void | Promise<void>
 }
 
-/** As `{ provide, inject, useFactory }` in NestJS. */
+/** Like `{ provide, inject, useFactory }` in NestJS. */
 export function provide<Value, Needs extends readonly unknown[]>(
   token: Token<Value>,
   needs: readonly [...{ [Index in keyof Needs]: Token<Needs[Index]> }],
   make: (...needs: Needs) => Value | Promise<Value>,
 ): Provider {
-  // The container hands over what the tokens say, in this order.
+  // The container passes the values of these tokens, in this order.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { token, needs, make: make as Provider['make'] }
 }
@@ -55,9 +55,9 @@ export class Application {
   }
 
   /**
-   * Makes every provider, then calls the hooks `onModuleInit`, those of imported modules first.
+   * Creates every provider, then calls the `onModuleInit` hooks, those of imported modules first.
    *
-   * @throws Error when a provider needs what no module has
+   * @throws Error if no module provides a dependency
    */
   static async create(root: Module): Promise<Application> {
     const providers = providersOf(root, new Set())
@@ -66,8 +66,8 @@ export class Application {
       if (instances.has(token)) return instances.get(token)
       const provider = providers.find((one) => one.token === token)
       const path = [...wanted, token.name]
-      if (provider === undefined) throw new Error(`No module has what is needed: ${path.join(' → ')}`)
-      if (wanted.includes(token.name)) throw new Error(`A circle of needs: ${path.join(' → ')}`)
+      if (provider === undefined) throw new Error(`No module provides the dependency: ${path.join(' → ')}`)
+      if (wanted.includes(token.name)) throw new Error(`Circular dependency: ${path.join(' → ')}`)
       const needs: unknown[] = []
       for (const need of provider.needs) needs.push(await make(need, path))
       const instance = await provider.make(...needs)
@@ -86,19 +86,19 @@ export class Application {
   }
 
   get<Value>(token: Token<Value>): Value {
-    if (!this.#instances.has(token)) throw new Error(`No module has ${token.name}`)
-    // Only the provider of this token has put it there.
+    if (!this.#instances.has(token)) throw new Error(`No module provides ${token.name}`)
+    // The instance comes from the provider of this token.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return this.#instances.get(token) as Value
   }
 
-  /** Calls the hooks `onApplicationShutdown`, the last made first. */
+  /** Calls the `onApplicationShutdown` hooks, in reverse order of creation. */
   async close(signal?: string): Promise<void> {
     for (const instance of [...this.#instances.values()].toReversed())
       if (hasShutdown(instance)) await instance.onApplicationShutdown(signal)
   }
 
-  /** SIGTERM and SIGINT close the application. */
+  /** Closes the application on SIGTERM and SIGINT. */
   enableShutdownHooks(): void {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void this.close(signal))
   }

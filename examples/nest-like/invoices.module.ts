@@ -1,11 +1,11 @@
-/** A module of the application: a service, and the jobs that call it. */
+/** A module of the application: a service and the jobs that call it. */
 import { type HandlerContext, type Kalends, PermanentError, task } from 'kalends'
 import { daily } from 'kalends/timer'
 import { z } from 'zod'
 import { type Module, provide, token } from './container.ts'
 import { KALENDS } from './kalends.module.ts'
 
-/** Plain values: a controller imports them to submit, without the class that runs them. */
+/** Plain values: a controller can import them to submit jobs, without the class that runs them. */
 export const closeDay = task('invoices.close-day', { args: z.object({ branch: z.string() }) })
 export const sendInvoice = task('invoices.send', {
   args: z.object({ invoice: z.number().int() }),
@@ -15,7 +15,7 @@ export const sendInvoice = task('invoices.send', {
 type CloseDay = HandlerContext<{ branch: string }>
 type SendInvoice = HandlerContext<{ invoice: number }>
 
-/** The service: knows nothing of schedules. */
+/** The service. It does not depend on schedules. */
 export class Invoices {
   readonly #sent = new Set<number>()
 
@@ -41,7 +41,7 @@ export class InvoiceJobs {
   constructor(kalends: Kalends, invoices: Invoices) {
     this.#kalends = kalends
     this.#invoices = invoices
-    // In the constructor, for Kalends starts in the hook after it.
+    // Register in the constructor: Kalends starts in onModuleInit, which runs later.
     kalends.handle(closeDay, (context) => this.closeDay(context))
     kalends.handle(sendInvoice, (context) => this.send(context))
     kalends.declare('invoices', [
@@ -54,7 +54,7 @@ export class InvoiceJobs {
     ])
   }
 
-  /** One job for each invoice: each is tried again by itself, and none is submitted twice. */
+  /** Submits one job for each invoice, so each is retried on its own and none is submitted twice. */
   async closeDay({ args, slot }: CloseDay): Promise<{ invoices: number }> {
     const invoices = this.#invoices.openOf(args.branch, slot ?? new Date())
     if (invoices.length === 0) throw new PermanentError(`the branch ${args.branch} has no invoices`)

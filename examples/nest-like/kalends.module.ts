@@ -1,6 +1,6 @@
 /**
- * The module that the others import: it opens Kalends when the application is made, starts it once every provider has
- * named its handlers, and stops it when the application ends.
+ * The module that the others import. It opens Kalends when the application is created, starts it after all providers
+ * have registered their handlers, and stops it at shutdown.
  */
 import type { Kalends, StartOptions } from 'kalends'
 import { type Module, type OnApplicationShutdown, type OnModuleInit, provide, token } from './container.ts'
@@ -9,9 +9,9 @@ export const KALENDS = token<Kalends>('Kalends')
 const LIFE_CYCLE = token<KalendsLifeCycle>('KalendsLifeCycle')
 
 export interface KalendsModuleOptions {
-  /** Opens the database; tests give a virtual clock. */
+  /** Opens Kalends; tests pass a virtual clock. */
   readonly open: () => Kalends | Promise<Kalends>
-  /** Whether this process is a worker, and how; false: it only writes schedules and submits jobs. */
+  /** Start options of the worker; false if this process only writes schedules and submits jobs. */
   readonly start: StartOptions | false
 }
 
@@ -24,12 +24,12 @@ class KalendsLifeCycle implements OnModuleInit, OnApplicationShutdown {
     this.#start = start
   }
 
-  // Every provider has been made by now, and has said in its constructor what it handles and declares.
+  // By now, all providers have registered their handlers and schedules in their constructors.
   async onModuleInit(): Promise<void> {
     if (this.#start !== false) await this.#kalends.start(this.#start)
   }
 
-  // The modules that use Kalends were closed before: their handlers had until now, and get the grace period.
+  // The modules that use Kalends are already closed. Running handlers get the grace period.
   async onApplicationShutdown(): Promise<void> {
     await this.#kalends.stop({ grace: '20s' })
   }

@@ -1,10 +1,10 @@
 /**
- * A service of modules and providers, as NestJS has them, without NestJS.
+ * A service with modules and providers like those of NestJS, without NestJS.
  *
  *     node examples/dist/nest-like/main.js [database]
  *
- * With NestJS the classes stay as they are: `@Injectable()` on `InvoiceJobs` and `Invoices`, `Kalends` as a provider
- * with `useFactory: () => Kalends.open(url)`, and `app.enableShutdownHooks()`.
+ * With NestJS, keep the classes: add `@Injectable()` to `InvoiceJobs` and `Invoices`, provide `Kalends` with
+ * `useFactory: () => Kalends.open(url)`, and call `app.enableShutdownHooks()`.
  */
 import { Kalends } from 'kalends'
 import { Application } from './container.ts'
@@ -19,8 +19,8 @@ const kalendsModule = KalendsModule.forRoot({
 const application = await Application.create(invoicesModule(kalendsModule))
 application.enableShutdownHooks()
 
-// What a controller would do: nobody wants to wait until 22:00.
+// A controller could submit the job like this, without waiting until 22:00.
 const kalends = application.get(KALENDS)
 kalends.on('settled', ({ task, state }) => console.log(`${task}: ${state}`))
 await kalends.jobs.submit(closeDay, { branch: 'main' })
-console.log('ready; Ctrl-C stops it')
+console.log('ready; press Ctrl-C to stop')

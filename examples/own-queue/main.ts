@@ -1,10 +1,10 @@
 /**
- * An application that has a table of jobs and workers of its own: Kalends only decides what is due, and inserts it there.
+ * An application with its own job table and workers: Kalends only decides what is due and inserts it there.
  *
  *     node examples/dist/own-queue/main.js [database] [--worker name] [--lease 60s] [--crash]
  *
- * Start any number of these processes. `--crash` kills the process (as `kill -9` does) right after the first items were
- * inserted, before they are committed. Start it once more: nothing is lost, and nothing is there twice.
+ * Start any number of these processes. `--crash` kills the process, as `kill -9` does, after it has inserted the first
+ * items and before it commits them. Start it again: nothing is lost or duplicated.
  */
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -28,7 +28,7 @@ const scheduler = await PeriodicScheduler.open(url, {
   worker: values.worker,
   lease: values.lease,
   async submit(jobs, { tx }) {
-    // What is inserted here is committed together with the hand-over, or not at all.
+    // The insert is committed together with the hand-over, or not at all.
     await queue.insert(jobs, tx)
     for (const { id, task } of jobs) console.log(`queued ${task} ${id}`)
     if (values.crash) process.kill(process.pid, 'SIGKILL')
@@ -39,11 +39,11 @@ scheduler.declare('own-queue', [
   { task: task('report'), timer: '*:*:0/5', catchUp: 100, args: { to: 'x@example.com' } },
 ])
 await scheduler.start()
-// What was done, but not reported when a process died. A second report changes nothing.
+// Report items that were done but not reported when a process died. A second report has no effect.
 for (const id of await queue.done()) await report(id)
 console.log('ready')
 
-/** The workers of the application. */
+/** The application's own worker. */
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort())
 while (!stopping.signal.aborted) {

@@ -10,9 +10,9 @@ export async function openMysql(url: string): Promise<OwnQueue> {
   const db = drizzle(pool)
   return {
     async insert(jobs, tx) {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- on MySQL, it is a connection of mysql2
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- on MySQL, tx is a mysql2 connection
       const here = drizzle(tx as Connection)
-      // After an error or a crash, the same jobs come again: an id that is here already stays as it is.
+      // After an error or a crash, the same jobs arrive again: keep rows that already exist.
       await here
         .insert(item)
         .values(jobs.map(itemOf))

@@ -1,18 +1,18 @@
-/** What the application does with its table of jobs. mysql.ts and sqlite.ts do it with drizzle. */
+/** The operations on the application's job table. mysql.ts and sqlite.ts implement them with drizzle. */
 import type { Job } from 'kalends'
 import { openMysql } from './mysql.ts'
 import type { WorkItem } from './schema.ts'
 import { openSqlite } from './sqlite.ts'
 
 export interface OwnQueue {
-  /** @param tx  the connection of the transaction that hands the jobs over */
+  /** @param tx  the connection of the hand-over transaction */
   insert(jobs: readonly Job[], tx: unknown): Promise<void>
-  /** Takes the oldest new item. @returns null when there is none, or another worker was faster */
+  /** Takes the oldest new item. @returns null if there is none, or if another worker was faster */
   take(worker: string): Promise<WorkItem | null>
-  /** What a process of this name had taken when it died is new again. */
+  /** Makes items new again that a dead process with this name had taken. */
   release(worker: string): Promise<void>
   set(id: string, state: WorkItem['state']): Promise<void>
-  /** The ids of those that are done, but were not reported. */
+  /** The ids of items that are done but not reported. */
   done(): Promise<string[]>
   close(): Promise<void>
 }

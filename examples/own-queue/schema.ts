@@ -1,4 +1,4 @@
-/** The application's own table of jobs, in both dialects of drizzle. Its key is the id of the job of Kalends. */
+/** The application's job table, in both drizzle dialects. Its key is the Kalends job id. */
 import { bigint, mysqlTable, text, varchar } from 'drizzle-orm/mysql-core'
 import * as sqlite from 'drizzle-orm/sqlite-core'
 

@@ -11,9 +11,9 @@ export async function openSqlite(path: string): Promise<OwnQueue> {
   const db = drizzleOn(connection)
   return {
     async insert(jobs, tx) {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- on SQLite, it has the methods of better-sqlite3
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- on SQLite, tx has the better-sqlite3 API
       const here = drizzleOn(tx as Libsql.Database)
-      // After an error or a crash, the same jobs come again: an id that is here already stays as it is.
+      // After an error or a crash, the same jobs arrive again: keep rows that already exist.
       await here.insert(item).values(jobs.map(itemOf)).onConflictDoNothing()
     },
 
@@ -45,10 +45,10 @@ export async function openSqlite(path: string): Promise<OwnQueue> {
   }
 }
 
-/** With better-sqlite3, this is `drizzle(connection)` of drizzle-orm/better-sqlite3. */
+/** With better-sqlite3, use `drizzle(connection)` from drizzle-orm/better-sqlite3 instead. */
 function drizzleOn(connection: Pick<Libsql.Database, 'prepare'>) {
   return drizzle(async (text, params: unknown[]) => {
-    // Once: a write that found the file busy stays half done in this driver until the same statement runs again.
+    // Prepare once: after SQLITE_BUSY, this driver leaves the write pending until the same statement runs again.
     const statement = connection.prepare(text)
     return {
       rows: await whileBusy(() => {
@@ -60,7 +60,7 @@ function drizzleOn(connection: Pick<Libsql.Database, 'prepare'>) {
   })
 }
 
-/** Another connection may be writing: waits for it outside of the driver, which would hold the event loop. */
+/** While another connection is writing, waits outside the driver, which would block the event loop. */
 async function whileBusy<Result>(work: () => Result): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -1,15 +1,15 @@
 /**
- * A table of strict POSIX cron expressions in the code.
+ * A table of strict POSIX cron expressions in code.
  *
- * The design: five fields of numbers, lists, ranges and stars, as POSIX has them, and nothing else; what is not POSIX is
- * refused at once, with what to write instead. What the code says goes over what the database says, and every
- * difference is logged. After an outage a schedule runs once, however many of its times have passed. A new schedule
- * runs at its first start only if the current minute matches.
+ * The design: five fields with numbers, lists, ranges and stars, as POSIX defines them, and nothing else. Other syntax
+ * is rejected at once, with a suggestion. The code overrides the database, and every difference is logged. After an
+ * outage, a schedule runs once, however many runs it missed. A new schedule runs at its first start only if the
+ * current minute matches.
  *
  * In Kalends: `cron! …`, `declare`, `catchUp` 1 (the default), `firstRun: 'if-due'`.
  *
- *     node examples/dist/semantics/crontab.js                                        the story, on a virtual clock
- *     node dist/cli/main.js start examples/dist/semantics/crontab.js --database sqlite:./app.db      for real
+ *     node examples/dist/semantics/crontab.js                                        a demo on a virtual clock
+ *     node dist/cli/main.js start examples/dist/semantics/crontab.js --database sqlite:./app.db      in real time
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ import { DeclarationError, type Kalends, type Logger, task } from 'kalends'
 import { open } from 'kalends/testing'
 import { checkTimer } from 'kalends/timer'
 
-/** What `cron`, which is not strict, would mostly allow. */
+/** `cron`, which is not strict, allows most of these. */
 export const REFUSED = ['*/15 * * * *', '0 9 * * MON-FRI', '@hourly', '0 0 12 * * *', '0 0 31 2 *']
 
 export const TABLE = {
@@ -40,7 +40,7 @@ export const crontab =
 
 export default crontab(TABLE)
 
-/** What happens, as lines; the same each time, for the clock is virtual. */
+/** Prints what happens. The clock is virtual, so the lines are always the same. */
 export async function story(tell: (line: string) => void): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-crontab-'))
   try {
@@ -51,7 +51,7 @@ export async function story(tell: (line: string) => void): Promise<void> {
 }
 
 async function tellAll(folder: string, tell: (line: string) => void): Promise<void> {
-  tell('what is not POSIX is refused:')
+  tell('rejected because it is not POSIX:')
   for (const text of REFUSED) {
     const check = checkTimer(`cron! ${text}`)
     if (!check.valid) tell(`  ${text}: ${check.error.hint ?? check.error.message}`)
@@ -63,7 +63,7 @@ async function tellAll(folder: string, tell: (line: string) => void): Promise<vo
     await open(crontab(wrong))
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error
-    tell(`  and nothing starts: ${error.problems.length} problems in one error`)
+    tell(`  nothing starts: ${error.problems.length} problems in one error`)
   }
 
   const start = async (now: string, name = 'app') => {
@@ -74,7 +74,7 @@ async function tellAll(folder: string, tell: (line: string) => void): Promise<vo
       logger: telling(tell),
     })
     test.kalends.on('started', ({ task, slot, missed }) => {
-      const passed = missed === 0 ? '' : `, ${missed} before it were missed`
+      const passed = missed === 0 ? '' : `, after ${missed} missed runs`
       tell(`  ${time(test.now())}  ${task} runs for ${slot === null ? 'no slot' : time(slot)}${passed}`)
     })
     await test.drain()
@@ -91,7 +91,7 @@ async function tellAll(folder: string, tell: (line: string) => void): Promise<vo
   const first = await start('09:30:00')
   await first.advance('45min')
   await first.close()
-  tell("at 10:20 somebody writes: UPDATE periodic_task SET timer = 'daily', enabled = 0 WHERE id = 'report'")
+  tell("SQL at 10:20: UPDATE periodic_task SET timer = 'daily', enabled = 0 WHERE id = 'report'")
   const client = new Libsql(join(folder, 'app.db'))
   client.exec("UPDATE periodic_task SET timer = 'daily', enabled = 0 WHERE id = 'report'")
   client.close()
@@ -103,7 +103,7 @@ async function tellAll(folder: string, tell: (line: string) => void): Promise<vo
   await second.close()
 }
 
-/** Only what is said about declared schedules. */
+/** Passes on only the log lines about declared schedules. */
 function telling(tell: (line: string) => void): Logger {
   const line = (fields: object, message: string) => {
     if (!message.startsWith('Declared schedule')) return

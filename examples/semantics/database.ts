@@ -1,5 +1,6 @@
 /**
- * The application's own access to its database: mysql2 or libsql, with transactions. Any client will do.
+ * The application's own access to its database, with transactions. Any client works; this example uses mysql2 and
+ * libsql.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import Libsql from 'libsql'
@@ -11,7 +12,7 @@ export type Rows = <Row>(sql: string, params?: readonly Value[]) => Promise<Row[
 export interface AppDatabase {
   readonly kind: 'mysql' | 'sqlite'
   readonly rows: Rows
-  /** What `work` does is there together, or not at all when it throws. */
+  /** Commits the statements of `work` together, or rolls them back if it throws. */
   transaction<Result>(work: (rows: Rows) => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }
@@ -51,10 +52,10 @@ function rowsOf(client: Pool | PoolConnection): Rows {
   }
 }
 
-/** On the connection that `submit` gets. */
+/** Uses the connection that `submit` receives. */
 export function rowsOn(tx: unknown): Rows {
   if (tx instanceof Libsql) return async (sql, params = []) => select(tx.prepare(sql), params)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- on MySQL, it is a connection of mysql2
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- on MySQL, tx is a mysql2 connection
   return rowsOf(tx as PoolConnection)
 }
 
@@ -85,14 +86,14 @@ function openSqlite(path: string): AppDatabase {
   }
 }
 
-/** A connection costs next to nothing; with one for each transaction, nobody's statement gets into another's. */
+/** Connections are cheap. With one per transaction, no statement can end up in another transaction. */
 async function onConnection<Result>(path: string, work: (rows: Rows) => Promise<Result>): Promise<Result> {
   const connection = new Libsql(path, { timeout: 5 })
   try {
     return await work(async <Row>(sql: string, params: readonly Value[] = []) => {
-      // Once: a write that found the file busy stays half done in this driver until the same statement runs again.
+      // Prepare once: after SQLITE_BUSY, this driver leaves the write pending until the same statement runs again.
       const statement = connection.prepare(sql)
-      // Another connection may be writing: wait for it outside of the driver, which would hold the event loop.
+      // If another connection is writing, wait outside the driver, which would block the event loop.
       for (let tries = 1; ; tries += 1) {
         try {
           return select<Row>(statement, params)

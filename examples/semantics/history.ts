@@ -1,14 +1,14 @@
 /**
- * Once, interval and cron schedules with a history, in several schedulers.
+ * One-off, interval and cron schedules with a history, in several schedulers.
  *
- * The design: each process has a scheduler. One of them takes a schedule that is due, writes the run into the history,
- * and moves the schedule on. When the process dies in between, another takes over: no run is missing, or there twice.
+ * The design: each process has a scheduler. One of them takes a due schedule, writes the run into the history and
+ * advances the schedule. If it dies in between, another process takes over: no run is lost or duplicated.
  *
- * In Kalends: `PeriodicScheduler`, whose `submit` writes in the transaction of the hand-over.
+ * In Kalends: `PeriodicScheduler`, whose `submit` writes in the hand-over transaction.
  *
  *     node examples/dist/semantics/history.js [sqlite:./history.db | mysql://…]
  *
- * It waits for the next full minute, because cron knows nothing shorter.
+ * It waits for the next full minute, because cron has no shorter unit.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,7 +26,7 @@ interface HistoryRow {
   readonly scheduler: string
 }
 
-/** Writes the runs of a hand-over in its transaction. */
+/** Writes the runs of a hand-over, in its transaction. */
 async function write(rows: Rows, scheduler: string, jobs: readonly Job[]): Promise<void> {
   for (const { id, scheduleId: schedule, slot } of jobs)
     await rows('INSERT INTO run_history (id, schedule, slot, scheduler) VALUES (?, ?, ?, ?)', [
@@ -37,12 +37,12 @@ async function write(rows: Rows, scheduler: string, jobs: readonly Job[]): Promi
     ])
 }
 
-/** One of the processes. @param diesAt  the schedule after whose insert it dies, before the COMMIT; empty: it lives */
+/** One process. @param diesAt  dies between the insert of this schedule and the COMMIT; if empty, never */
 async function scheduler(url: string, name: string, diesAt: string): Promise<void> {
   const scheduler = await PeriodicScheduler.open(url, {
     worker: name,
     lease: LEASE,
-    // The history is all that there is: nobody reports an end.
+    // The history contains only starts, so nothing reports the end of a run.
     reports: false,
     async submit(jobs, { tx }) {
       await write(rowsOn(tx), name, jobs)
@@ -67,17 +67,17 @@ async function main(url: string): Promise<void> {
   const begun = Date.now()
   const kalends = await Kalends.open(url)
   const minute = new Date(Math.ceil((begun + 10_000) / 60_000) * 60_000)
-  // None of the three is lost, however long nobody was there.
+  // No run is lost, however long no scheduler is running.
   const settings = { task: 'note', catchUp: 100 }
   await kalends.schedules.put('once', { ...settings, timer: at(minute) })
   await kalends.schedules.put('interval', { ...settings, timer: 'every 2s' })
   await kalends.schedules.put('cron', { ...settings, timer: 'cron * * * * *', starts: minute })
-  console.log(`once, interval and cron; the minute is full at ${minute.toISOString()}`)
+  console.log(`once, interval and cron; the next full minute is ${minute.toISOString()}`)
 
   await once(start(url, 'first', 'interval'), 'exit')
   await once(start(url, 'second', 'cron'), 'exit')
   const others = [start(url, 'third'), start(url, 'fourth')]
-  // The lease has to end; then the two go on with what is due.
+  // When the lease has expired, these two take over.
   const both = "SELECT id FROM run_history WHERE schedule IN ('once', 'cron')"
   for (let seconds = 0; seconds < 60 && (await database.rows(both)).length < 2; seconds += 1)
     await pause(1000)
@@ -96,7 +96,7 @@ async function main(url: string): Promise<void> {
   ).length
   const { status } = (await kalends.schedules.get('once')) ?? { status: 'deleted' }
   console.log(
-    `once: ${rows.filter(({ schedule }) => schedule === 'once').length} run, ${status}; cron: ${rows.filter(({ schedule }) => schedule === 'cron').length} run; interval: ${gaps} gaps or doubles in ${interval.length} runs`,
+    `once: ${rows.filter(({ schedule }) => schedule === 'once').length} run, ${status}; cron: ${rows.filter(({ schedule }) => schedule === 'cron').length} run; interval: ${gaps} gaps or duplicates in ${interval.length} runs`,
   )
   await kalends.stop()
   await database.close()

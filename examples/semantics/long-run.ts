@@ -1,9 +1,9 @@
 /**
- * A calendar schedule whose run takes longer than its interval, in two workers.
+ * A calendar schedule whose runs take longer than its interval, with two workers.
  *
- * The design: rows of a table are all there is; every worker looks at them, and one of them runs what is due. A schedule
- * never runs beside itself: a time that comes while it runs is skipped, not queued. An administrator turns it off and on
- * in SQL, while everything is running; the run that is under way ends as always.
+ * The design: all state is in table rows. Every worker polls them, and one runs what is due. Runs of a schedule never
+ * overlap: a run that becomes due during another one is skipped, not queued. An administrator pauses and resumes the
+ * schedule in SQL while the workers are running; a current run still finishes.
  *
  * In Kalends: a calendar event, `overlap: 'skip'` (the default), and `UPDATE periodic_task SET enabled = …`.
  *
@@ -32,16 +32,16 @@ export async function story(url: string, tell: (line: string) => void): Promise<
   const [first] = workers
   if (first === undefined) throw new Error('no worker')
   await first.schedules.put('backup', { task: backup, timer: TIMER })
-  // Whatever an earlier telling has left it at.
+  // An earlier run of this program may have left it paused.
   await client.rows("UPDATE periodic_task SET enabled = 1 WHERE id = 'backup'")
   await runs(workers, 2)
 
   await client.rows("UPDATE periodic_task SET enabled = 0 WHERE id = 'backup'")
   const off = new Date()
-  tell(`${time(off)}  turned off in SQL`)
+  tell(`${time(off)}  paused in SQL`)
   await pause(4000)
   const on = new Date()
-  tell(`${time(on)}  turned on in SQL`)
+  tell(`${time(on)}  resumed in SQL`)
   await client.rows("UPDATE periodic_task SET enabled = 1 WHERE id = 'backup'")
   await runs(workers, 2)
 
@@ -59,13 +59,13 @@ async function worker(url: string, name: string, tell: (line: string) => void): 
     await pause(RUN_MS)
   })
   kalends.on('submitted', ({ skips }) => {
-    for (const { slot, reason } of skips) tell(`${time(new Date())}  ${time(slot)} is skipped: ${reason}`)
+    for (const { slot, reason } of skips) tell(`${time(new Date())}  skipped ${time(slot)}: ${reason}`)
   })
   await kalends.start()
   return kalends
 }
 
-/** Waits until so many runs have ended in either worker. */
+/** Waits until `count` runs have ended in either worker. */
 function runs(workers: readonly Kalends[], count: number): Promise<void> {
   return new Promise((resolve) => {
     let left = count

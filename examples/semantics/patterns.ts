@@ -1,14 +1,14 @@
 /**
- * A set of schedules that the code declares, by hourly and daily patterns.
+ * A set of schedules declared in code, with hourly and daily patterns.
  *
- * The design: a list in the code says what runs when; each start of the application brings it to the database. A
- * schedule says how many runs that were missed while nothing was up are made up: three missed hours are three jobs
- * when that is 100, one job when it is 1. A pattern that the code has changed counts from now; it never looks back.
+ * The design: a list in code defines what runs when, and each start of the application writes it to the database.
+ * `catchUp` is the maximum number of runs to make up after downtime: three missed hours become three jobs if it is 100,
+ * and one job if it is 1. A changed pattern applies from now on, never to the past.
  *
  * In Kalends: `declare`, `catchUp`, and the builders of `kalends/timer`.
  *
- *     node examples/dist/semantics/patterns.js                                       the story, on a virtual clock
- *     node dist/cli/main.js start examples/dist/semantics/patterns.js --database sqlite:./app.db     for real
+ *     node examples/dist/semantics/patterns.js                                       a demo on a virtual clock
+ *     node dist/cli/main.js start examples/dist/semantics/patterns.js --database sqlite:./app.db     in real time
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,13 +17,13 @@ import { type Kalends, task } from 'kalends'
 import { open } from 'kalends/testing'
 import { daily, hourly } from 'kalends/timer'
 
-/** Each hour has a bill of its own: none may be left out. */
+/** Each hour has its own bill, so none may be skipped. */
 const billing = task('billing')
-/** Only the newest state counts. */
+/** Only the latest state matters. */
 const refresh = task('refresh')
 const cleanup = task('cleanup')
 
-/** The code of the application; `refreshAt` differs between two versions of it. */
+/** The application's code. `refreshAt` differs between its two versions. */
 export const application =
   (refreshAt: number) =>
   (kalends: Kalends): void => {
@@ -39,7 +39,7 @@ export const application =
 
 export default application(0)
 
-/** What happens, as lines; the same each time, for the clock is virtual. */
+/** Prints what happens. The clock is virtual, so the lines are always the same. */
 export async function story(tell: (line: string) => void): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-patterns-'))
   try {
@@ -50,7 +50,7 @@ export async function story(tell: (line: string) => void): Promise<void> {
 }
 
 async function tellAll(folder: string, tell: (line: string) => void): Promise<void> {
-  // A file, so that the next start finds what the one before has left.
+  // A file, so that the next start finds the state of the previous one.
   const database = `sqlite:${join(folder, 'app.db')}`
   const up = async (from: string, to: string, refreshAt: number) => {
     tell(`up from ${from} to ${to}, refresh at minute ${refreshAt}`)
@@ -60,7 +60,7 @@ async function tellAll(folder: string, tell: (line: string) => void): Promise<vo
       const missed = runs.reduce((sum, run) => sum + run.missed, 0)
       if (runs.length > 0)
         tell(
-          `  ${minute(test.now())}  ${id}: jobs for ${slots}${missed === 0 ? '' : `; ${missed} more were missed`}`,
+          `  ${minute(test.now())}  ${id}: jobs for ${slots}${missed === 0 ? '' : `; ${missed} more missed`}`,
         )
     })
     test.kalends.on('settled', ({ state, result }) => {

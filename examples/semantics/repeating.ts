@@ -1,20 +1,20 @@
 /**
  * A self-rescheduling interval.
  *
- * The design: a task runs, and when it has ended the next run is set an interval later; it never runs beside
- * itself. It may be limited to a number of runs, and is done after the last. A run that fails is tried again after
- * 60, 120, 240, 480 and then every 600 seconds; when all of that was in vain, the task is dead and says why. People
- * pause and resume it, and reset it when it is done or dead.
+ * The design: when a run ends, the next one is scheduled an interval later, so runs never overlap. A task may be
+ * limited to a number of runs and is done after the last. A failed run is retried after 60, 120, 240, 480 and then
+ * every 600 seconds. If all retries fail, the task is dead and stores the error. People can pause and resume it, and
+ * reset it when it is done or dead.
  *
  * In Kalends: `every … after finish`, `maxRuns`, `retries`, `onExhausted: 'stop'`, and the calls pause, resume, reset.
  *
- *     node examples/dist/semantics/repeating.js                                      the story, on a virtual clock
- *     node dist/cli/main.js start examples/dist/semantics/repeating.js --database sqlite:./app.db    for real
+ *     node examples/dist/semantics/repeating.js                                      a demo on a virtual clock
+ *     node dist/cli/main.js start examples/dist/semantics/repeating.js --database sqlite:./app.db    in real time
  */
 import { type Kalends, PermanentError, task } from 'kalends'
 import { open } from 'kalends/testing'
 
-/** The delay of the first retry is the interval of the timer, and no delay is longer than ten of them. */
+/** The first retry delay is the timer's interval, and the longest is ten intervals. */
 export const poll = task<{ feed: string }>('poll', { retries: 6, retryBackoff: 'exponential' })
 
 export type Fetch = (feed: string) => unknown
@@ -28,7 +28,7 @@ export const polling =
     })
   }
 
-/** For `kalends start`: a setup may be asynchronous, and make schedules that people then own. */
+/** For `kalends start`: a setup may be asynchronous, and may create schedules that people then own. */
 export default async (kalends: Kalends): Promise<void> => {
   polling((feed) => `read ${feed}`)(kalends)
   await kalends.schedules.put('news', {
@@ -39,13 +39,13 @@ export default async (kalends: Kalends): Promise<void> => {
   })
 }
 
-/** What happens, as lines; the same each time, for the clock is virtual. */
+/** Prints what happens. The clock is virtual, so the lines are always the same. */
 export async function story(tell: (line: string) => void): Promise<void> {
   const feed = { isUp: true, isGone: false }
   const begin = new Date('2026-01-01T00:00:00Z')
   const seconds = () => `${(test.now().getTime() - begin.getTime()) / 1000}s`.padStart(6)
   const fetchFeed = (name: string) => {
-    if (feed.isGone) throw new PermanentError(`${name} is gone for ever`)
+    if (feed.isGone) throw new PermanentError(`${name} no longer exists`)
     if (!feed.isUp) throw new Error(`${name} is down`)
     return `read ${name}`
   }
@@ -58,11 +58,11 @@ export async function story(tell: (line: string) => void): Promise<void> {
   const tellStatus = async (what: string) => {
     const { status, runCount, errorCount, lastError } = await existing()
     const error = lastError === null ? '' : `, ${lastError.split('\n')[0]}`
-    tell(`${seconds()}  ${what}: ${status}, ${runCount} runs, ${errorCount} of them failed${error}`)
+    tell(`${seconds()}  ${what}: ${status}, ${runCount} runs, ${errorCount} failed${error}`)
   }
   const existing = async () => {
     const schedule = await schedules.get('news')
-    if (schedule === null) throw new Error('somebody has deleted it')
+    if (schedule === null) throw new Error("the schedule 'news' was deleted")
     return schedule
   }
 
@@ -100,7 +100,7 @@ export async function story(tell: (line: string) => void): Promise<void> {
   await schedules.reset('news')
   feed.isGone = true
   await test.advance('60s')
-  await tellStatus('what can never succeed is not tried again')
+  await tellStatus('a permanent error is not retried')
 }
 
 if (process.argv[1] === import.meta.filename) await story((line) => console.log(line))

@@ -1,4 +1,4 @@
-// Runs what `next build` leaves in its standalone folder, without the package.
+// Runs the standalone output of `next build`, without the package.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'

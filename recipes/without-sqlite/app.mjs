@@ -1,4 +1,4 @@
-// Without the driver of SQLite, everything else loads, and a URL of SQLite says what to install.
+// Without the SQLite driver, everything else loads, and the error of an SQLite URL names the missing package.
 import { Kalends } from 'kalends'
 
 const error = await Kalends.open('sqlite::memory:').catch((thrown) => thrown)

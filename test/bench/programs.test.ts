@@ -26,22 +26,22 @@ describe('a measured program', () => {
   it('reports the reason when it fails', async () => {
     const params = { library: 'none', timers: [], from: '2027-01-01T00:00:00Z', steps: 1, ms: 1 }
     await expect(runProgram('peers/calendar', params, measured)).rejects.toThrow(
-      /peers\/calendar failed: RangeError: There is no library 'none'/,
+      /peers\/calendar failed: RangeError: Unknown library 'none'/,
     )
     await expect(runProgram('peers/calendar', {}, measured)).rejects.toThrow(/invalid_type/)
   })
 
   it('is reported with its output when it ends without a message', async () => {
     await expect(runProgram('programs/nowhere', {}, measured)).rejects.toThrow(
-      /ended without a word:[^]*Cannot find module/,
+      /ended without a message:[^]*Cannot find module/,
     )
   })
 
-  it('waits for the start signal, and is killed with all others at the end', async () => {
+  it('waits for the start signal, and is killed with all others at the end of the benchmark', async () => {
     const child = new Child('programs/start', { url: 'sqlite::memory:' })
     await child.ready()
     await killAll()
-    await expect(child.ready()).rejects.toThrow(/ended without a word/)
+    await expect(child.ready()).rejects.toThrow(/ended without a message/)
     expect(() => new Child('programs/start', {})).toThrow(/The benchmark is over/)
   })
 })

@@ -38,7 +38,7 @@ describe('targets', () => {
     expect(atLeast('fast', 1.99, 2).reached).toBe(false)
     expect(atMost('late', 5, 5, ' ms')).toEqual({ text: 'late', measured: '5 ms', reached: true })
     expect(atMost('late', 5.01, 5).reached).toBe(false)
-    // What could not be measured is not reached.
+    // A target without a measurement is not reached.
     expect(atMost('late', Number.NaN, 5).reached).toBe(false)
   })
 
@@ -194,7 +194,7 @@ describe('the arguments of the benchmark', () => {
   })
 
   it('are rejected when they are invalid', () => {
-    expect(() => readArguments(['c'], ['a', 'b'])).toThrow("There is no suite 'c'; there are a, b")
+    expect(() => readArguments(['c'], ['a', 'b'])).toThrow("Unknown suite 'c'; known suites: a, b")
     expect(() => readArguments(['--runs', 'many'], ['a'])).toThrow(/integer/)
     expect(() => readArguments(['--slow'], ['a'])).toThrow(/--slow/)
   })

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import type { NaiveEvent } from './naive.ts'
 
-/** A field as written, and the values that it stands for; null: any. */
+/** The text of a field and its values; null for any value. */
 interface Field {
   readonly text: string
   readonly values: ReadonlySet<number> | null
@@ -18,7 +18,7 @@ function written(number: number, padded: boolean): string {
   return padded ? String(number).padStart(2, '0') : String(number)
 }
 
-/** One item of a list. `down`: an open repetition counts down, as behind `~`. */
+/** One item of a list. `down`: an open repetition counts down, as after `~`. */
 function item(low: number, high: number, down: boolean): fc.Arbitrary<{ text: string; values: number[] }> {
   const value = fc.integer({ min: low, max: high })
   return fc
@@ -78,7 +78,7 @@ const date = fc.boolean().chain((daysFromEnd) =>
   }),
 )
 
-/** A date in every month, so that events elapse often enough to meet the change of a clock. */
+/** A date in every month, so that events elapse often enough around clock changes. */
 const frequentDate = fc.oneof(
   { weight: 3, arbitrary: fc.constant({ years: ANY, months: ANY, days: ANY, daysFromEnd: false }) },
   { weight: 1, arbitrary: date },
@@ -92,7 +92,7 @@ const seconds = fc.oneof(
   },
 )
 
-/** Events of whole seconds, with what they mean written out. */
+/** Events of whole seconds, with their expanded meaning. */
 export function events(zone: fc.Arbitrary<string>, dates: 'all' | 'frequent'): fc.Arbitrary<NaiveEvent> {
   return fc
     .record({

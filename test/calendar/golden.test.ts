@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { CalendarSyntaxError, calendar } from '../../src/calendar/index.ts'
 import { goldenRows, instant, micros } from './golden.ts'
 
-describe(`systemd 252 and this Node (tz database ${process.versions['tz'] ?? 'unknown'}) agree`, () => {
+describe(`systemd 252 and this Node.js (tz database ${process.versions['tz'] ?? 'unknown'}) agree`, () => {
   test('on the texts that are calendar events [T1]', () => {
     const wrong = goldenRows.filter(({ expr, tz, valid }) => {
       try {

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 
-/** What systemd 252 answers to one expression. */
+/** The output of systemd 252 for one expression. */
 export interface GoldenRow {
   readonly expr: string
   readonly base: string
-  /** The zone of the process, in force when the expression names none. */
+  /** The zone of the process, used if the expression has none. */
   readonly tz: string
   readonly valid: boolean
   readonly normalized: string | null
-  /** Elapses, each the next of the one before; fewer than five when there are no more. */
+  /** Consecutive elapses; fewer than five if there are no more. */
   readonly next: readonly string[]
 }
 
@@ -27,7 +27,7 @@ export function micros(instant: string): number {
   return Date.parse(`${seconds}Z`) * 1000 + Number(fraction.padEnd(6, '0'))
 }
 
-/** The reverse of micros(). */
+/** The inverse of micros(). */
 export function instant(micros: number): string {
   const seconds = new Date(Math.floor(micros / 1_000_000) * 1000).toISOString().slice(0, 19)
   const rest = micros - Math.floor(micros / 1_000_000) * 1_000_000

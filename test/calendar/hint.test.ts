@@ -8,10 +8,10 @@ function refusal(text: string): CalendarSyntaxError {
     if (error instanceof CalendarSyntaxError) return error
     throw error
   }
-  throw new Error(`${text} was not refused`)
+  throw new Error(`${text} was not rejected`)
 }
 
-test('an error is one line that names the text, the column, the problem and the correction', () => {
+test('an error is one line with the text, the column, the problem and a correction', () => {
   const error = refusal('Mo 9:00')
   expect(error.message).toBe(
     'Not a calendar event: "Mo 9:00", column 1: neither a weekday nor a word such as daily; did you mean Mon?',
@@ -26,7 +26,7 @@ test('an error is one line that names the text, the column, the problem and the 
   })
 })
 
-test('a long text and its control characters are shortened and escaped in the message', () => {
+test('the message shortens long texts and escapes control characters', () => {
   const { message } = refusal(`Mon\u0007\u2028${'x'.repeat(500)}`)
   expect(message).toContain(String.raw`"Mon\u0007\u2028xx`)
   expect(message.length).toBeLessThan(250)
@@ -34,7 +34,7 @@ test('a long text and its control characters are shortened and escaped in the me
 
 const PLACE = 'use UTC or the name of a place, such as Europe/Berlin'
 
-describe('a likely correction is offered, at the column of the mistake:', () => {
+describe('a likely correction is suggested, with the column of the mistake:', () => {
   test.each([
     ['Mo', 1, 'Mo', 'did you mean Mon?'],
     ['Tues', 1, 'Tues', 'did you mean Tue?'],
@@ -87,7 +87,7 @@ describe('zones:', () => {
   test.each([
     ['daily Europe/Berln', 'Europe/Berln is not a time zone', 'did you mean Europe/Berlin?'],
     ['hourly CEST', 'CEST is not a time zone', `abbreviations are ambiguous; ${PLACE}`],
-  ])('%s: the zone is at fault, not the word before it', (text, problem, hint) => {
+  ])('%s: the error is about the zone, not the word before it', (text, problem, hint) => {
     expect(refusal(text)).toMatchObject({ message: expect.stringContaining(problem), hint })
   })
 
@@ -118,7 +118,7 @@ describe('cron is recognised:', () => {
 
 describe('an invalid text, zone, fold or instant is rejected with its own class of error:', () => {
   test('the text', () => {
-    // A caller without types may pass anything.
+    // Untyped callers may pass any value.
     expect(() => Reflect.apply(calendar, undefined, [5])).toThrow(TypeError)
   })
 

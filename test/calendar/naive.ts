@@ -1,20 +1,20 @@
 import type { Fold } from '../../src/calendar/index.ts'
 
 /**
- * Elapses found the slow way: look at every minute of a window, ask Intl what the clock shows, compare with
- * plain sets. Shares nothing with src/calendar, so that both are unlikely to be wrong in the same way.
+ * A slow search for elapses: checks every minute of a window, reads the local time from Intl, and compares it with
+ * plain sets. It shares no code with src/calendar, so that both are unlikely to have the same bug.
  *
- * Instants are milliseconds since the epoch; a wall-clock time is the instant at which UTC shows it.
+ * Instants are milliseconds since the epoch; a local time is the instant at which UTC shows it.
  */
 export interface NaiveEvent {
   readonly text: string
   readonly zone: string
-  /** null: any. Sunday is 0. */
+  /** null for any. Sunday is 0. */
   readonly weekdays: ReadonlySet<number> | null
   readonly years: ReadonlySet<number> | null
   readonly months: ReadonlySet<number> | null
   readonly days: ReadonlySet<number> | null
-  /** `days` count from the month's end, 1 being the last one. */
+  /** `days` count from the end of the month; 1 is the last day. */
   readonly daysFromEnd: boolean
   readonly hours: ReadonlySet<number> | null
   readonly minutes: ReadonlySet<number> | null
@@ -28,7 +28,7 @@ export interface Minute {
 
 const MINUTE = 60_000
 
-/** What the clock of a zone shows in each minute from `from` up to `to`. */
+/** The local time of a zone in each minute from `from` to `to`. */
 export function minutesShown(zone: string, from: number, to: number): readonly Minute[] {
   const clock = new Intl.DateTimeFormat('en-GB', {
     timeZone: zone,
@@ -58,7 +58,7 @@ export function dayMatches(event: NaiveEvent, wall: number): boolean {
   )
 }
 
-/** Every showing of every matching time in the given minutes, in order. */
+/** All occurrences of all matching times in the given minutes, in order. */
 export function showings(event: NaiveEvent, minutes: readonly Minute[]): Minute[] {
   return minutes
     .filter(({ wall }) => {
@@ -76,7 +76,7 @@ export function showings(event: NaiveEvent, minutes: readonly Minute[]): Minute[
     )
 }
 
-/** The elapses of a chain that starts before the minutes: of a repeated time the first showing, or both. */
+/** The elapses of a chain that starts before the minutes: the first occurrence of a repeated time, or both. */
 export function chain(event: NaiveEvent, minutes: readonly Minute[], fold: Fold): number[] {
   const all = showings(event, minutes)
   const seen = new Set<number>()
@@ -93,8 +93,8 @@ export function chain(event: NaiveEvent, minutes: readonly Minute[], fold: Fold)
 const MICROSECOND = 0.001
 
 /**
- * The first elapse after an instant inside the minutes, by the letter of the rule: matching times in the order
- * of the clock from what it shows a microsecond after `after` on; of each the first showing that is later than
+ * The first elapse after an instant within the minutes, exactly as the rule is defined: takes matching times in local
+ * order, from the local time a microsecond after `after` on, and of each the first occurrence that is later than
  * `after`.
  */
 export function nextOfFirst(
@@ -103,7 +103,7 @@ export function nextOfFirst(
   after: number,
 ): number | undefined {
   const minute = minutes.findLast(({ instant }) => instant <= after)
-  if (minute === undefined) throw new Error('after lies before the minutes')
+  if (minute === undefined) throw new Error('after is before the minutes')
   const shownThen = minute.wall + (after - minute.instant) + MICROSECOND
   return showings(event, minutes)
     .filter(({ wall, instant }) => wall >= shownThen && instant > after)

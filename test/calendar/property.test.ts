@@ -9,7 +9,7 @@ import { runs } from '../support/runs.ts'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** A day on which the clock of each zone is changed, or a month or year ends. */
+/** Days with a clock change in each zone, or the end of a month or year. */
 const CHANGES = [
   ['Europe/Berlin', '2024-03-31'],
   ['Europe/Berlin', '2024-10-27'],
@@ -43,7 +43,7 @@ const windows: readonly Window[] = CHANGES.map(([zone, day]) => {
   return { zone, from, to, minutes: minutesShown(zone, from, to) }
 })
 
-/** An event and an instant around a change of its clock. */
+/** An event and an instant around a clock change. */
 const aroundChange = fc.constantFrom(...windows).chain((window) =>
   fc.tuple(
     fc.constant(window),
@@ -52,7 +52,7 @@ const aroundChange = fc.constantFrom(...windows).chain((window) =>
   ),
 )
 
-/** 01:42:34 in New York, to be shown once more an hour later. */
+/** 01:42:34 in New York, which repeats an hour later. */
 const NEW_YORK_REPEATS = Date.parse('2024-11-03T05:42:34Z')
 const everyMinuteAt34: NaiveEvent = {
   text: '*-*-* *:*:34 America/New_York',
@@ -114,7 +114,7 @@ describe('a search that checks every minute finds the same run times [T2]', () =
         if (expected !== undefined) expect(next?.getTime()).toBe(expected)
         else if (next !== null) expect(next.getTime()).toBeGreaterThanOrEqual(to)
       }),
-      // After an elapse itself the very time that was shown then is not looked for again, though it is shown again.
+      // After an elapse, its own local time is not matched again, although it repeats.
       { ...runs(500), examples: [[[inNewYork, everyMinuteAt34, NEW_YORK_REPEATS]]] },
     )
   })
@@ -149,7 +149,7 @@ describe('a search that checks every minute finds the same run times [T2]', () =
     )
   })
 
-  test('day by day over six years, for every notation of a date', () => {
+  test('for every date notation, day by day over six years', () => {
     const start = Date.parse('2019-01-01')
     const days = Array.from({ length: 6 * 365 }, (_, index) => start + index * DAY)
     fc.assert(
@@ -170,13 +170,13 @@ describe('a search that checks every minute finds the same run times [T2]', () =
 })
 
 describe('for every event and instant', () => {
-  test('the normal form is its own normal form, and elapses like the text', () => {
+  test('the normal form is its own normal form and elapses like the text', () => {
     fc.assert(
       fc.property(anyEvent, anyMicros, (text, at) => {
         const event = calendar(text)
         const normal = calendar(String(event))
         expect(String(normal)).toBe(String(event))
-        // The one loss that systemd has, too: a list that holds every second prints as `*`.
+        // A loss that systemd has, too: a list of every second becomes `*`.
         if (/[:,]0*\/0*1(?:[,.]|$| )/.test(text)) return
         expect(normal.nextMicros(at)).toBe(event.nextMicros(at))
       }),
@@ -195,7 +195,7 @@ describe('for every event and instant', () => {
   })
 
   test.each(['first', 'both'] as const)(
-    'a run time is the previous one of itself and the next one of the instant before it (fold %s)',
+    'previous of a run time is the run time itself, and so is next of the instant before it (fold %s)',
     (fold) => {
       fc.assert(
         fc.property(anyEvent, anyMicros, (text, at) => {
@@ -212,7 +212,7 @@ describe('for every event and instant', () => {
     },
   )
 
-  test("nothing lies between previous and next with fold 'both' [T2]", () => {
+  test("there is no run time between previous and next with fold 'both' [T2]", () => {
     fc.assert(
       fc.property(anyEvent, anyMicros, (text, at) => {
         const event = calendar(text, { fold: 'both' })
@@ -225,7 +225,7 @@ describe('for every event and instant', () => {
     )
   })
 
-  test('a Date is the exact run time rounded up to its millisecond', () => {
+  test('a Date is the exact run time rounded up to a millisecond', () => {
     fc.assert(
       fc.property(anyEvent, anyMicros, (text, at) => {
         const event = calendar(text)

@@ -34,7 +34,7 @@ const LETTERS = [
   ' UTC',
 ]
 
-/** Texts of every kind: noise, noise made of what events are made of, and events with one thing changed. */
+/** All kinds of texts: noise, noise of event tokens, and events with one change. */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 200 }),
   fc.string({ unit: fc.constantFrom(...LETTERS), maxLength: 60 }),
@@ -52,7 +52,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** How many characters are looked at while a text is read. */
+/** The number of characters read while a text is parsed. */
 function charactersRead(text: string): number {
   const peek = vi.spyOn(Reader.prototype, 'peek')
   try {
@@ -65,7 +65,7 @@ function charactersRead(text: string): number {
   return length
 }
 
-describe('every text is an event, or is rejected with the problem and its place', () => {
+describe('every text is an event or is rejected with the problem and its position', () => {
   test('and has no other effect', () => {
     fc.assert(
       fc.property(anyText, (text) => {
@@ -87,7 +87,7 @@ describe('every text is an event, or is rejected with the problem and its place'
   })
 })
 
-describe('the cost of reading a text depends on its length only, not on its numbers', () => {
+describe('the cost of parsing a text depends only on its length, not on its numbers', () => {
   test('a text is scanned a fixed number of times', () => {
     fc.assert(
       fc.property(anyText, (text) => {
@@ -134,7 +134,7 @@ describe('the next run time is computed directly, not by walking to it [L20]', (
     const at = vi.spyOn(Zone.prototype, 'at')
     event.next(new Date('2024-01-01'))
     event.previous(new Date('2024-01-01'))
-    // A search asks for the stretches around its candidates; the last event has one candidate a year, in gaps.
+    // A search reads the offsets around its candidates; the last event has one candidate per year, in gaps.
     expect(at.mock.calls.length).toBeLessThan(1500)
   })
 })

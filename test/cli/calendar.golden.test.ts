@@ -1,4 +1,4 @@
-/** 300 expressions drawn at random, as the real `systemd-analyze calendar` of systemd 252 answered them. */
+/** 300 random expressions with the output of the real `systemd-analyze calendar` of systemd 252. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import calendarCommand from '../../src/cli/calendar.ts'
@@ -10,7 +10,7 @@ interface Answer {
   readonly base: string
   readonly tz: string
   readonly status: number
-  /** Without the lines that say how far it is from now. */
+  /** Removes the lines with the time from now. */
   readonly output: string
 }
 

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import calendarCommand from '../../src/cli/calendar.ts'
 import { CommandError } from '../../src/cli/failure.ts'
 
-/** One call of the real tool: `systemd-analyze calendar` of systemd 252, with TZ set to the zone. */
+/** One call of the real `systemd-analyze calendar` of systemd 252, with TZ set to the zone. */
 interface Recording {
   readonly zone: string
-  /** When it was called; to the millisecond. */
+  /** The time of the call, to the millisecond. */
   readonly now: string
   readonly args: readonly string[]
   readonly output: string
@@ -64,14 +64,14 @@ Normalized form: Mon..Fri *-*-* 09:00:00 Europe/Berlin
   })
 })
 
-test('an event without a zone is in UTC, as in a schedule, in every time zone of the process', () => {
+test('an event without a zone is in UTC, as in a schedule, in any time zone of the process', () => {
   const args = ['9:00', '--base-time', '2026-03-27 00:00 UTC']
   expect(run(args, undefined, 'Europe/Berlin').output).toContain('Fri 2026-03-27 10:00:00 CET')
   expect(run([...args, '--zone', 'Asia/Tokyo']).output).toContain('Sat 2026-03-28 00:00:00 UTC')
 })
 
 describe('an invalid expression', () => {
-  test('prints one message, with a caret below the mistake and a correction', () => {
+  test('prints one message with a caret below the mistake and a correction', () => {
     const { message, exitCode } = refusal('Mon..Fr 9:00')
     expect(message).toBe(
       `Not a calendar event: "Mon..Fr 9:00", column 6: a weekday is expected here; did you mean Fri?
@@ -81,18 +81,18 @@ describe('an invalid expression', () => {
     expect(exitCode).toBe(1)
   })
 
-  test('prints no caret where it could not point: below control characters or a long line', () => {
+  test('prints no caret below control characters or a long line', () => {
     expect(refusal('Mon\t9:00').message).not.toContain('^')
     expect(refusal(`${'1,'.repeat(200)}x`).message).not.toContain('^')
   })
 
-  test('does not prevent the output of the others', () => {
+  test('does not prevent the output of other expressions', () => {
     const { output, error } = run(['dialy', 'daily', 'weakly'])
     expect(output).toContain('Normalized form: *-*-* 00:00:00\n')
     expect(String(error)).toMatch(/did you mean daily\?[^]*did you mean weekly\?/)
   })
 
-  test('that the shell has split is joined again in the hint', () => {
+  test('that the shell has split is joined in the hint', () => {
     expect(refusal('Mon..Fri', '9:00', 'Europe/Berlin').message).toContain(
       "put the event in quotes: kalends calendar 'Mon..Fri 9:00 Europe/Berlin'",
     )

@@ -9,7 +9,7 @@ import { root, run, start, temporaryFolder } from './program.ts'
 
 const CLI = 'dist/cli/main.js'
 
-/** A module as the application writes it, that gets kalends from this package. */
+/** A module of an application, which imports kalends from this package. */
 async function moduleIn(folder: string, body: string, name = 'app.mjs'): Promise<string> {
   const index = pathToFileURL(join(root, 'dist/index.js')).href
   await writeFile(join(folder, name), `import { task } from '${index}'\n${body}\n`)
@@ -18,7 +18,7 @@ async function moduleIn(folder: string, body: string, name = 'app.mjs'): Promise
 
 describe('help and usage', () => {
   test.each([['--help'], ['help'], ['start', '--help'], ['migrate', '--help'], ['calendar', '--help']])(
-    'kalends %s %s prints examples, and exits with 0',
+    'kalends %s %s prints examples and exits with 0',
     async (...args) => {
       const { code, stdout, stderr } = await runHere(args, { cwd: await temporaryFolder() })
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -91,7 +91,7 @@ describe('modules that cannot be loaded', () => {
     expect(code).toBe(1)
   })
 
-  test('TypeScript runs if this Node can import it; otherwise the message says so', async () => {
+  test('TypeScript runs if this Node.js can import it; otherwise the message says so', async () => {
     const cwd = await temporaryFolder()
     const module = await moduleIn(
       cwd,
@@ -107,7 +107,7 @@ describe('modules that cannot be loaded', () => {
 })
 
 eachDatabase(({ fresh, bare }) => {
-  test('kalends migrate reports once what it applied, also with a prefix and a URL from the environment', async () => {
+  test('kalends migrate reports applied migrations once, also with a prefix and a URL from the environment', async () => {
     const cwd = await temporaryFolder()
     const database = await bare()
     const env = { KALENDS_DATABASE: database.url }
@@ -136,7 +136,7 @@ eachDatabase(({ fresh, bare }) => {
        export default (kalends) => {
          kalends.handle(tick, ({ slot }) => { process.stdout.write('ran for ' + slot.toISOString() + '\\n') })
          kalends.declare('ticks', [{ task: tick, timer: '*:*:*' }])
-         setInterval(() => {}, 1000) // what a module leaves open must not keep the worker
+         setInterval(() => {}, 1000) // open handles of a module must not keep the worker alive
        }`,
     )
     const worker = start(CLI, ['start', module, '--database', database.url, '--worker', 'test'], { cwd })
@@ -152,7 +152,7 @@ eachDatabase(({ fresh, bare }) => {
 })
 
 describe('kalends start', () => {
-  test('without a module submits what is due, and leaves the jobs to other workers', async () => {
+  test('without a module submits due schedules and leaves the jobs to other workers', async () => {
     const cwd = await temporaryFolder()
     const submitter = await startHere(['start', '--json'], { cwd })
     await submitter.until(/No module was given/)
@@ -165,7 +165,7 @@ describe('kalends start', () => {
     expect(lines.at(-1)).toMatchObject({ level: 30, msg: 'Kalends stopped' })
   })
 
-  test('logs what is at least as important as --log-level says', async () => {
+  test('logs messages from the given --log-level on', async () => {
     const cwd = await temporaryFolder()
     const module = await moduleIn(
       cwd,
@@ -186,7 +186,7 @@ describe('kalends start', () => {
     expect(await lines('debug')).toEqual(new Set([20, 30, 40]))
   })
 
-  test('stops cleanly when its log has no reader any more', async () => {
+  test('stops cleanly when its log no longer has a reader', async () => {
     const cwd = await temporaryFolder()
     const module = await moduleIn(
       cwd,

@@ -1,4 +1,4 @@
-/** What the task `command` does with the streams of a program. */
+/** How the task `command` handles the streams of a program. */
 import childProcess from 'node:child_process'
 import { EventEmitter } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ async function run(args: CommandArgs): Promise<{ job: Job; lines: string[] }> {
   return { job, lines: logged.map(({ level, message }) => `${level} ${message}`) }
 }
 
-/** What keeps this process alive, such as pipes of programs. */
+/** The handles that keep this process alive, such as pipes of programs. */
 const openPipes = () => process.getActiveResourcesInfo().filter((name) => name === 'PipeWrap').length
 
 /** Bytes in use, without garbage. */
@@ -39,7 +39,7 @@ test.each([
   ['stdout', 'info', ''],
   ['stderr', 'warn', '>&2'],
 ])(
-  '600 MB without a line break on %s are one line of 16 KB, and need no memory',
+  '600 MB without a line break on %s become one line of 16 KB and need no memory',
   async (_name, level, to) => {
     const before = liveMemory()
     let most = before
@@ -62,14 +62,14 @@ test.each([
   },
 )
 
-test('lines end with a line feed, a carriage return or both, wherever the output is cut into chunks', async () => {
+test('lines end with a line feed, a carriage return or both, wherever the chunks of the output end', async () => {
   const { lines } = await run({
     shell: String.raw`printf 'a\nb\r\nc\rd\r'; sleep 0.05; printf '\ne\n\nf\303'; sleep 0.05; printf '\244\r\r\n\nlast'`,
   })
   expect(lines).toEqual(['a', 'b', 'c', 'd', 'e', '', 'fä', '', '', 'last'].map((line) => `info ${line}`))
 })
 
-test('what a program leaves behind may still print: its output is read, but keeps no process alive', async () => {
+test('background processes of a program can still print: their output is read but keeps no process alive', async () => {
   const folder = await temporaryFolder()
   const [go, done] = [join(folder, 'go'), join(folder, 'done')]
   const before = openPipes()
@@ -83,7 +83,7 @@ test('what a program leaves behind may still print: its output is read, but keep
   await until(async () => (existsSync(done) ? true : null))
 })
 
-test('a program that closes its streams, or does not read its input, decides by its exit code', async () => {
+test('for a program that closes its streams or does not read its input, the exit code decides', async () => {
   const stdin = 'x'.repeat(200_000)
   expect((await run({ shell: 'exec <&- >&- 2>&-; exit 0', stdin })).job.state).toBe('success')
   expect((await run({ shell: 'exit 7', stdin })).job).toMatchObject({
@@ -92,11 +92,11 @@ test('a program that closes its streams, or does not read its input, decides by 
   })
 })
 
-test('a program that gets no process and no streams fails the job, and not the worker', async () => {
+test('a program that cannot start fails the job, not the worker', async () => {
   const spawn = vi.spyOn(childProcess, 'spawn').mockImplementation(() => {
     const child = new EventEmitter()
     process.nextTick(() => child.emit('error', new Error('spawn EMFILE')))
-    // What spawn returns without free file descriptors: nothing but the event.
+    // Without free file descriptors, spawn returns only an event.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return child as childProcess.ChildProcess
   })

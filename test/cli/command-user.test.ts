@@ -1,4 +1,4 @@
-/** Whom commands run as: names are names, and never options or words of a shell. */
+/** The user of commands: names are never options or words of a shell. */
 import { describe, expect, test } from 'vitest'
 import { commandTask } from '../../src/cli/command-task.ts'
 import { commandUser } from '../../src/cli/command-user.ts'

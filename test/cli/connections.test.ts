@@ -1,4 +1,4 @@
-/** Connections are limited in all and for each client, and silent ones keep nobody out. */
+/** Connections are limited in total and per client, and silent ones block no other clients. */
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -9,7 +9,7 @@ const OURS = '127.0.0.1'
 const THEIRS = '127.0.0.2'
 const PROXY = '127.0.0.3'
 
-/** Answers `/` at once, and `/wait` never. */
+/** Responds to `/` at once and never to `/wait`. */
 async function serving(limits: ConnectionLimits) {
   const waiting: ServerResponse[] = []
   const server = createServer((request, response) => {
@@ -23,7 +23,7 @@ async function serving(limits: ConnectionLimits) {
     server.closeAllConnections()
     server.close()
   })
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server listens on a port
   const { port } = server.address() as AddressInfo
   const open = async (localAddress: string): Promise<Socket> => {
     const socket = connect({ port, host: OURS, localAddress }).on('error', () => undefined)
@@ -37,7 +37,7 @@ async function serving(limits: ConnectionLimits) {
     const [data] = await once(socket, 'data')
     return String(data)
   }
-  /** Connections whose requests are being answered. */
+  /** Connections with active requests. */
   const busy = async (localAddress: string, count: number): Promise<Socket[]> => {
     const sockets: Socket[] = []
     for (let index = 0; index < count; index += 1) {
@@ -63,7 +63,7 @@ test('a client that opens silent connections loses its oldest ones, and other cl
   expect(await answered(await open(THEIRS))).toContain('done')
 })
 
-test('active connections stay open, and one more gets 429 with Retry-After', async () => {
+test('active connections stay open, and further ones get 429 with Retry-After', async () => {
   const { open, answered, busy, waiting } = await serving({ total: 100, perClient: 3 })
   const kept = await busy(THEIRS, 3)
   const refused = await open(THEIRS)
@@ -71,7 +71,7 @@ test('active connections stay open, and one more gets 429 with Retry-After', asy
   expect(String(data)).toMatch(/^HTTP\/1\.1 429 .*\r\nretry-after: 5\r\n/)
   expect(kept.map(({ destroyed }) => destroyed)).toEqual([false, false, false])
   expect(await answered(await open(OURS))).toContain('done')
-  // Once one is answered, there is room.
+  // A response makes room for another one.
   const [first] = kept
   waiting[0]?.end('done')
   if (first !== undefined) await once(first, 'data')
@@ -84,7 +84,7 @@ test('a thousand silent connections of many clients block no other client [V4]',
   expect(await answered(await open(OURS))).toContain('done')
 })
 
-test('when all connections are active, one more gets 429', async () => {
+test('when all connections are active, further ones get 429', async () => {
   const { open, busy } = await serving({ total: 4, perClient: 3 })
   await busy(THEIRS, 2)
   await busy(OURS, 2)
@@ -92,7 +92,7 @@ test('when all connections are active, one more gets 429', async () => {
   expect(String(data)).toMatch(/^HTTP\/1\.1 429 /)
 })
 
-test('a trusted proxy has no limit per client: its connections belong to many clients', async () => {
+test('a trusted proxy has no limit per client, because its connections belong to many clients', async () => {
   const { open, answered, busy } = await serving({ total: 100, perClient: 2 })
   await busy(PROXY, 10)
   expect(await answered(await open(PROXY))).toContain('done')

@@ -7,14 +7,14 @@ import { everyCommand, root } from './program.ts'
 
 const page = readFileSync(join(root, 'docs/cli.md'), 'utf8')
 
-/** Commands that do something, with their path. */
+/** Executable commands with their path. */
 function leaves(command: AnyCommand, path = command.name()): [path: string, command: AnyCommand][] {
   return command.commands.length === 0
     ? [[path, command]]
     : command.commands.flatMap((child) => leaves(child, `${path} ${child.name()}`))
 }
 
-test('docs/cli.md names every command, every option and every exit code', async () => {
+test('docs/cli.md lists every command, option and exit code', async () => {
   const missing: string[] = []
   for (const [path, command] of (await everyCommand()).flatMap((one) => leaves(one))) {
     if (!page.includes(`kalends ${path}`) && !page.includes(`\`${path} `) && !page.includes(`\`${path}\``))

@@ -1,4 +1,4 @@
-/** Commands of `kalends` in the process of the test: most of the time of a child is its start. */
+/** Runs `kalends` commands in the process of the test, because starting a child takes most of its time. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { EventEmitter, once } from 'node:events'
 import { onTestFinished } from 'vitest'
@@ -11,14 +11,14 @@ type StreamName = 'stdout' | 'stderr'
 type HereOptions = Omit<RunOptions, 'stdin'>
 
 export interface CommandHere {
-  /** What it has printed to stdout so far. */
+  /** The output to stdout so far. */
   readonly printed: () => string
-  /** What it has printed to stderr so far. */
+  /** The output to stderr so far. */
   readonly said: () => string
-  /** Waits until stdout matches. Fails when the command ends before. */
+  /** Waits until stdout matches. Fails if the command ends first. */
   readonly until: (pattern: RegExp) => Promise<string>
   readonly ended: Promise<Ended>
-  /** Sends a signal to this command alone unless it has ended, and waits for its end. */
+  /** Sends a signal only to this command, unless it has ended, and waits for its end. */
   readonly stop: (signal?: StopSignal) => Promise<Ended>
 }
 
@@ -28,8 +28,8 @@ export function runHere(args: readonly string[], options: HereOptions): Promise<
 }
 
 /**
- * Starts a command that goes on until it is stopped, and waits until it is ready; default: `kalends start`. It is stopped
- * when the test ends.
+ * Starts a long-running command, by default `kalends start`, and waits until it is ready. The command is stopped when
+ * the test ends.
  */
 export async function startHere(
   args: readonly string[],
@@ -46,7 +46,7 @@ export async function startHere(
 
 let turn: Promise<unknown> = Promise.resolve()
 
-/** The folder and the environment belong to the whole process, so commands begin one after the other. */
+/** The working folder and the environment are global, so commands start one at a time. */
 function inTurn<Result>({ cwd, env = {} }: HereOptions, work: () => Promise<Result>): Promise<Result> {
   const result = turn.then(async () => {
     const [folder, environment] = [process.cwd(), { ...process.env }]
@@ -74,7 +74,7 @@ class Exit extends Error {
   }
 }
 
-/** What a command has of its own in the process that it shares, also in its timers and while it answers requests. */
+/** The private state of a command in the shared process, also in its timers and requests. */
 class Share {
   readonly printed = { stdout: '', stderr: '' }
   readonly signals = new EventEmitter()
@@ -93,7 +93,7 @@ class Share {
 
 const shares = new AsyncLocalStorage<Share>()
 
-/** What commands print, the handlers of their signals, and their exit do not reach the process of the test. */
+/** Output, signal handlers and exits of commands do not reach the process of the test. */
 function sharing(): void {
   for (const name of ['stdout', 'stderr'] as const)
     intercept(process[name], 'write', (share, [text]) => {
@@ -109,10 +109,10 @@ function sharing(): void {
     throw new Exit(Number(code ?? EXIT.ok))
   })
 }
-/** What is in place of the methods. After each file, vitest puts process.exit back. */
+/** The replacements of the methods. After each file, vitest restores process.exit. */
 const intercepted = new WeakSet<object>()
 
-/** @param instead  called where a command calls the method; if it returns undefined, the method is called as well */
+/** @param instead  called when a command calls the method; if it returns undefined, the method is called, too */
 function intercept(
   owner: object,
   name: string,

@@ -1,4 +1,4 @@
-/** What only processes of their own can show of `kalends start --http`. */
+/** Tests of `kalends start --http` that need separate processes. */
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -42,7 +42,7 @@ describe('kalends start --http', () => {
     expect(made.status).toBe(201)
     const health = await fetch(`${url}health`, { headers: bearing(token) })
     expect(await health.json()).toMatchObject({ ok: true, worker: expect.any(String) })
-    // SIGTERM ends it although somebody listens.
+    // SIGTERM ends it although a client is listening.
     const events = await fetch(`${url}api/v1/events`, { headers: bearing(token) })
     expect(events.status).toBe(200)
     worker.child.kill('SIGTERM')
@@ -55,7 +55,7 @@ describe('kalends start --http', () => {
     await events.body?.cancel().catch(() => undefined)
   })
 
-  test('keeps the token for the next start, and shares it with other workers', async () => {
+  test('keeps the token for the next start and shares it with other workers', async () => {
     const folder = await temporaryFolder()
     const tokens: (string | undefined)[] = []
     for (const isStopped of [false, true, true]) {
@@ -67,7 +67,7 @@ describe('kalends start --http', () => {
     expect((await readdir(folder)).filter((name) => name.includes('token'))).toEqual(['kalends.db.token'])
   })
 
-  test('writes no token to the log, also not as JSON', async () => {
+  test('writes no token to the log, not even as JSON', async () => {
     const { worker } = await serving(['127.0.0.1:0', '--json'])
     const { stdout, stderr } = await worker.stop()
     const [, token = ''] = /#token=(\S+)/.exec(stderr) ?? []
@@ -94,7 +94,7 @@ describe('kalends start --http', () => {
     }
   })
 
-  test('warns in the log and at the terminal of a token that is sent over plain HTTP to another machine', async () => {
+  test('warns in the log and at the terminal about a token that is sent over plain HTTP to another machine', async () => {
     const server = await serving(['0.0.0.0:0'], { KALENDS_TOKEN: TOKEN })
     const { stdout, stderr } = await server.worker.stop()
     expect(stdout).toMatch(/WARN {2}The token travels over plain HTTP/)
@@ -104,7 +104,7 @@ describe('kalends start --http', () => {
     expect(quiet.stdout + quiet.stderr).not.toContain('plain HTTP')
   })
 
-  test("takes the client's address from a trusted proxy, and from no other", async () => {
+  test("accepts the client's address only from a trusted proxy", async () => {
     const forwarded = { 'x-forwarded-for': '203.0.113.7', ...bearing('wrong-token-of-that-length') }
     for (const [args, address] of [
       [['--trusted-proxy', '10.0.0.0/8', '--trusted-proxy', '127.0.0.1'], '203.0.113.7'],
@@ -117,7 +117,7 @@ describe('kalends start --http', () => {
   })
 
   describe('on a Unix socket', () => {
-    test('serves without a token, for this user only, and removes the socket at the end [V4]', async () => {
+    test('serves only this user, without a token, and removes the socket at the end [V4]', async () => {
       const folder = await temporaryFolder()
       const path = join(folder, 'api.sock')
       const server = await serving(['unix:api.sock'], {}, folder)
@@ -142,7 +142,7 @@ describe('kalends start --http', () => {
     test('replaces the socket of a server that was killed', async () => {
       const folder = await temporaryFolder()
       const path = join(folder, 'api.sock')
-      // A clean close removes only the name that the server listened on.
+      // A clean close removes only the name on which the server listens.
       const killed = createServer().listen(`${path}.first`)
       await once(killed, 'listening')
       await link(`${path}.first`, path)
@@ -153,7 +153,7 @@ describe('kalends start --http', () => {
       await server.worker.stop()
     })
 
-    test('rejects a socket on which another server responds, and a file', async () => {
+    test('rejects a socket on which another server responds, and a regular file', async () => {
       const folder = await temporaryFolder()
       const server = await serving(['unix:api.sock'], {}, folder)
       const second = await runHere(['start', '--http', 'unix:api.sock'], { cwd: folder })
@@ -196,7 +196,7 @@ describe('kalends start --http', () => {
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)])
   })
 
-  test('reports a port in use, and ends the worker', async () => {
+  test('reports a port in use and ends the worker', async () => {
     const { url } = await serving(['127.0.0.1:0'])
     const { code, stdout, stderr } = await runHere(['start', '--http', `127.0.0.1:${new URL(url).port}`], {
       cwd: await temporaryFolder(),
@@ -208,7 +208,7 @@ describe('kalends start --http', () => {
     expect(stdout).toMatch(/Kalends stopped/)
   })
 
-  test('without --http loads no code of it, and a schema only for commands', async () => {
+  test('without --http, loads no HTTP code, and a schema only for commands', async () => {
     const folder = join(root, 'src/cli')
     const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.ts'))
     for (const file of files) {

@@ -1,4 +1,4 @@
-/** Importing a file again: which schedule is that of which entry. */
+/** Importing a file again: which schedule belongs to which entry. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -19,7 +19,7 @@ function jsonLines(text: string): Line[] {
     .map((line): Line => JSON.parse(line))
 }
 
-/** Candidates `name: timer command`, of the name `job` unless they say otherwise. */
+/** Candidates `name: timer command`, with `job` as the default name. */
 function candidate(text: string): Candidate {
   const [, name = 'job', timer = '', shell = ''] = /^(?:(\S+): )?(\S+) (.*)$/.exec(text) ?? []
   const schedule = {
@@ -34,7 +34,7 @@ function candidate(text: string): Candidate {
   return { source: text, original: text, name, schedule, isLeftOut: false, notes: [] }
 }
 
-/** Imports lists of entries one after the other, and returns the ids of the last one. */
+/** Imports lists of entries in order, and returns the ids of the last list. */
 function idsAfter(...imports: readonly (readonly string[])[]) {
   let existing: { id: string; timer: string; args: unknown }[] = []
   let ids: Record<string, string> = {}
@@ -68,13 +68,13 @@ test.each([
   ['a command changes', ['1 a', '2 b'], ['1 c', '2 b'], { '1 c': 'cron.job', '2 b': 'cron.job-2' }, []],
   ['time and command of the only line change', ['1 a'], ['2 b'], { '2 b': 'cron.job' }, []],
   [
-    'time and command of more than one line change',
+    'time and command of several lines change',
     ['1 a', '2 b'],
     ['3 c', '4 d'],
     { '3 c': 'cron.job-3', '4 d': 'cron.job-4' },
     ['cron.job', 'cron.job-2'],
   ],
-  ['two lines are the same', ['1 a', '1 a'], ['1 a'], { '1 a': 'cron.job' }, ['cron.job-2']],
+  ['two lines are equal', ['1 a', '1 a'], ['1 a'], { '1 a': 'cron.job' }, ['cron.job-2']],
   [
     'a name ends like a numbered id',
     ['1 a', '2 b', 'job-2: 3 c'],
@@ -88,7 +88,7 @@ test.each([
   expect(idsAfter(before, after, after).ids).toEqual(ids)
 })
 
-test('a schedule whose line is refused now is not stale', () => {
+test('a schedule whose line is now rejected is not stale', () => {
   const refused = { ...candidate('1 a'), schedule: null }
   const existing = [{ id: 'cron.job', timer: '1', args: { shell: 'a' } }]
   expect(matched([refused], existing, 'cron.').stale).toEqual([])
@@ -136,7 +136,7 @@ eachDatabase(({ fresh }) => {
     return { database, cli, write, importing, stored }
   }
 
-  test('the schedule of a line that is gone is named, and removed with --prune; the others stay as they are [C3, L72]', async () => {
+  test('the schedule of a removed line is named, and deleted with --prune; other schedules do not change [C3, L72]', async () => {
     const { database, write, importing, stored, cli } = await machine()
     await write('tab', '0 3 * * * /bin/job --one\n0 4 * * * /bin/job --two\n0 5 * * * /bin/other\n')
     await importing('crontab', 'tab')
@@ -166,7 +166,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('schedules of other prefixes and tasks are left alone, and those of lines with mistakes', async () => {
+  test('schedules of other prefixes and tasks, and of lines with mistakes, do not change', async () => {
     const { database, cli, write, importing, stored } = await machine()
     await cli('schedules', 'add', 'cron.mine', '--task', 'other', '--timer', 'daily')
     await write('one', '@daily /bin/one\n@daily /bin/mine\n@hourly /bin/wrong\n')
@@ -188,7 +188,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('of a timer with several times, the schedule of the time that is gone is named; --only looks at no others', async () => {
+  test('for a timer with several times, the schedule of a removed time is named; --only checks no others', async () => {
     const { database, write, importing, stored } = await machine()
     await write('u/a.service', '[Service]\nType=oneshot\nExecStart=/bin/a\n')
     await write('u/a.timer', '[Timer]\nOnCalendar=01:00\nOnCalendar=02:00\nOnCalendar=03:00\n')
@@ -228,7 +228,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('settings that an import gives are updated, and those of users are kept', async () => {
+  test('settings from the import are updated, and those of users are kept', async () => {
     const { database, cli, write, importing } = await machine()
     await write('tab', '0 3 * * * /bin/backup\n@daily /bin/report\n')
     await importing('crontab', 'tab')

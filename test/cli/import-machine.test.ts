@@ -1,6 +1,6 @@
 /**
- * A machine with units and crontabs, and what `import --dry-run` makes of them: the expected results are in
- * fixtures/import/expected, and are compared with what systemd and Debian's crontab make of the same files.
+ * A machine with units and crontabs, and the results of `import --dry-run`. The expected results are in
+ * fixtures/import/expected and are compared with those of systemd and Debian's crontab for the same files.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chownSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
@@ -71,10 +71,10 @@ test.each([
   )
 })
 
-/** What a service manager prints about its units: by unit and key. */
+/** The output of a service manager about its units, by unit and key. */
 type Dump = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
 
-/** What systemd makes of units, as `systemd --test` prints it; it does so only for ordinary users. */
+/** The units as printed by `systemd --test`, which works only for ordinary users. */
 async function loaded(manager: 'system' | 'user', folders: readonly string[], start: string): Promise<Dump> {
   const nobody = findUser('nobody')
   const runtime = await mkdtemp(join(tmpdir(), 'kalends-runtime-'))
@@ -116,7 +116,7 @@ function words(line: string, environment: readonly string[]): string[] {
   )
 }
 
-/** What an import has found, in the words of systemd. */
+/** The results of an import in the format of systemd. */
 function asLoaded(found: readonly Found[], source: string) {
   const times = found
     .filter((one) => one.source === source)
@@ -154,7 +154,7 @@ const hasSystemd =
   isRoot() && (await hasProgram(inject('testRun'), 'The import of units', 'systemd-analyze', 'systemd'))
 
 describe.skipIf(!hasSystemd)('systemd reads the same units', () => {
-  test('the timers that would be created have its times, commands, users, folders and timeouts [C3, L71]', async () => {
+  test('timers that would be created have the same times, commands, users, folders and timeouts [C3, L71]', async () => {
     const dump = await loaded('system', SYSTEM, 'timers.target console.timer')
     const found = await foundIn('systemd', ...SYSTEM)
     const sources = new Set(
@@ -165,7 +165,7 @@ describe.skipIf(!hasSystemd)('systemd reads the same units', () => {
       expect(asLoaded(found, source), source).toEqual(ofSystemd(dump, source, 'root'))
   })
 
-  test('of those that would not, it starts only two, which a worker cannot run', async () => {
+  test('of the other timers, it starts only two, which a worker cannot run', async () => {
     const dump = await loaded('system', SYSTEM, 'timers.target console.timer')
     const found = await foundIn('systemd', ...SYSTEM)
     const rest = found.filter(({ result }) => result !== 'would be created').map(({ source }) => source)
@@ -189,14 +189,14 @@ describe.skipIf(!hasSystemd)('systemd reads the same units', () => {
   })
 })
 
-/** Debian's crontab checks a file with -n; other programs of this name do not know this option. */
+/** Debian's crontab checks a file with -n, an option that other crontab programs do not have. */
 const crontab = findProgram('crontab')
 const checks = (text: string) =>
   crontab === null ? null : spawnSync(crontab, ['-n', '-'], { input: text, encoding: 'utf8' })
 const isDebians = checks('@daily x\n')?.status === 0
 
 test.skipIf(!isDebians)(
-  "Debian's crontab rejects exactly the lines whose notes say so, and mistakes",
+  "Debian's crontab rejects exactly the invalid lines and those whose notes say so",
   async () => {
     const read = await Promise.all(
       crontabs
@@ -204,7 +204,7 @@ test.skipIf(!isDebians)(
         .map((name) => foundIn('crontab', `crontabs/${name}`)),
     )
     for (const { original, result, notes } of read.flat()) {
-      // It accepts days that never come, and starts of the machine.
+      // It accepts days that never occur, and @reboot.
       const isMistake = result === 'refused' && !/never|@reboot/.test(notes.join())
       const isRejected = isMistake || notes.join().includes('reject')
       expect(checks(`${original}\n`)?.status, original).toBe(isRejected ? 1 : 0)

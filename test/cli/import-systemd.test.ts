@@ -1,4 +1,4 @@
-/** Units as systemd reads them: systemd.unit(5), systemd.timer(5), systemd.service(5). */
+/** Units are read like in systemd: systemd.unit(5), systemd.timer(5), systemd.service(5). */
 import { chownSync } from 'node:fs'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
@@ -35,7 +35,7 @@ async function tree(files: Readonly<Record<string, string>>): Promise<string> {
   return folder
 }
 
-/** `import systemd`, as a dry run, in the folder of the units. */
+/** Runs `import systemd` as a dry run in the folder of the units. */
 async function imported(cwd: string, ...args: readonly string[]) {
   const { code, stdout, stderr } = await runHere(
     ['import', 'systemd', ...args, '--dry-run', '--json', '--zone', 'UTC'],
@@ -62,15 +62,18 @@ describe('an empty value', () => {
     ['OnBootSec=\nOnUnitInactiveSec=2h', ['every 2h after finish']],
     ['OnActiveSec=\nOnCalendar=hourly', ['*-*-* *:00:00']],
     ['Persistent=\nOnCalendar=hourly', ['*-*-* *:00:00', 'every 1d after finish']],
-  ])('of a time clears all times, of another setting only that one: %j [L71]', async (dropIn, timers) => {
-    expect(
-      await timersOf({
-        ...base,
-        'a.timer': '[Timer]\nOnBootSec=1h\nOnUnitInactiveSec=1d\n',
-        'a.timer.d/o.conf': `[Timer]\n${dropIn}\n`,
-      }),
-    ).toEqual(timers)
-  })
+  ])(
+    'of a time clears all times, and that of another setting only this setting: %j [L71]',
+    async (dropIn, timers) => {
+      expect(
+        await timersOf({
+          ...base,
+          'a.timer': '[Timer]\nOnBootSec=1h\nOnUnitInactiveSec=1d\n',
+          'a.timer.d/o.conf': `[Timer]\n${dropIn}\n`,
+        }),
+      ).toEqual(timers)
+    },
+  )
 
   test('that clears every time leaves a timer that systemd does not start', async () => {
     const { found } = await imported(
@@ -112,7 +115,7 @@ describe('drop-ins', () => {
     expect(await userOf(files, 'my-job@one.service')).toEqual(['root'])
   })
 
-  test('apply in the order of their names, wherever they are', async () => {
+  test('apply in the order of their names, in any folder', async () => {
     const files = {
       'my-job.service': SERVICE,
       'my-job.service.d/10.conf': user('first'),
@@ -122,7 +125,7 @@ describe('drop-ins', () => {
     expect(await userOf(files, 'my-job.service')).toEqual(['third'])
   })
 
-  test('with the same name: that of the first folder counts, then that of the most specific name', async () => {
+  test('with the same name: the first folder counts, then the most specific name', async () => {
     const files = {
       'usr/a.timer': timer,
       'usr/a.timer.d/time.conf': '[Timer]\nOnCalendar=\nOnCalendar=01:00\n',
@@ -137,7 +140,7 @@ describe('drop-ins', () => {
     expect(found).toMatchObject([{ timer: '*-*-* 01:00:00', args: { user: 'specific', cwd: '/etc' } }])
   })
 
-  test('are masked by an empty file or a link to /dev/null of the same name in an earlier folder', async () => {
+  test('are masked by an empty file or a link to /dev/null with the same name in an earlier folder', async () => {
     const files = {
       'usr/a.timer': timer,
       'usr/a.timer.d/one.conf': '[Timer]\nOnCalendar=hourly\n',
@@ -154,7 +157,7 @@ describe('drop-ins', () => {
 describe('the search path', () => {
   const timer = (event: string) => `[Timer]\nOnCalendar=${event}\n`
 
-  test('the first folder that has a unit wins, for timers and for services', async () => {
+  test('the first folder with the unit takes precedence, for timers and services', async () => {
     const files = {
       'etc/a.timer': timer('daily'),
       'run/a.timer': timer('hourly'),
@@ -165,13 +168,13 @@ describe('the search path', () => {
     expect(found).toMatchObject([{ timer: '*-*-* 00:00:00', args: { argv: ['/bin/run'] } }])
   })
 
-  test('without folders, it is that of the system', async () => {
+  test('without folders, the search path is that of the system', async () => {
     const { code, stderr } = await imported(await temporaryFolder(), '--only', 'no-such')
     expect(code).toBe(3)
     expect(stderr).toContain('no-such.timer does not exist in the folders of the system')
   })
 
-  test('an alias is the same unit, with the drop-ins of both names [C3]', async () => {
+  test('an alias is the same unit with the drop-ins of both names [C3]', async () => {
     const files = {
       'usr/a.timer': timer('daily'),
       'usr/a.service': SERVICE,
@@ -183,7 +186,7 @@ describe('the search path', () => {
     expect(found).toMatchObject([{ source: 'a.timer', result: 'would be created', catchUp: 1 }])
   })
 
-  test('a timer that is linked from elsewhere keeps its own name', async () => {
+  test('a timer that is linked from another folder keeps its own name', async () => {
     const files = {
       'opt/x.timer': timer('daily'),
       'etc/x.timer': timer('hourly'),
@@ -221,7 +224,7 @@ describe('which timers run', () => {
     expect(all.found).toMatchObject([{ source: 'a.timer', result: 'would be created' }])
   })
 
-  test('a timer is enabled by a link of any target, in any of the folders', async () => {
+  test('a timer is enabled by a link of any target in any of the folders', async () => {
     const files = {
       'usr/a.timer': timer,
       'usr/b.timer': timer,
@@ -240,7 +243,7 @@ describe('which timers run', () => {
     ])
   })
 
-  test('of a template, the instances that are enabled or named', async () => {
+  test('the enabled or named instances of a template run', async () => {
     const cwd = await tree({
       'cron@.timer': '[Timer]\nOnCalendar=%i\n',
       'cron@.service': SERVICE,
@@ -298,7 +301,7 @@ describe('specifiers', () => {
     ['a.service', `${SERVICE}WorkingDirectory=/srv/%H\n`, '%H'],
     ['a.service', `${SERVICE}Environment=A=%m\n`, '%m'],
     ['a.service', `${SERVICE}EnvironmentFile=/etc/%l\n`, '%l'],
-  ])('in %s, one that is not known is an error that names it: %j [L71]', async (name, text, specifier) => {
+  ])('in %s, an unknown one is an error that names it: %j [L71]', async (name, text, specifier) => {
     const cwd = await tree({ 'a.timer': '[Timer]\nOnCalendar=daily\n', 'a.service': SERVICE, [name]: text })
     const { code, found } = await imported(cwd, '.', '--all')
     expect(found).toMatchObject([
@@ -352,7 +355,7 @@ describe('units of users', () => {
     },
   )
 
-  test('have the home, the folders and the rights of the user', async () => {
+  test('have the home, folders and rights of the user', async () => {
     const cwd = await tree({
       'systemd/user/a.timer': timer,
       'systemd/user/a.service': '[Service]\nType=oneshot\nUser=root\nExecStart=+%h/bin/a %u %U %t %E\n',
@@ -378,7 +381,7 @@ describe('units of users', () => {
     expect(stderr).toContain('import the units of users separately')
   })
 
-  test('a unit in a folder of the system is the system’s, whatever wants it', async () => {
+  test('a unit in a system folder belongs to the system, whatever wants it', async () => {
     const cwd = await tree({
       'etc/systemd/system/a.timer': `${timer}[Install]\nWantedBy=default.target\n`,
       'etc/systemd/system/a.service': SERVICE,
@@ -388,7 +391,7 @@ describe('units of users', () => {
   })
 })
 
-describe('what systemd only warns about', () => {
+describe('a setting that systemd only warns about', () => {
   const comment = 'a comment needs its own line'
 
   test.each([
@@ -420,14 +423,14 @@ describe('what systemd only warns about', () => {
     expect(found[0]?.notes[0]).toContain(comment)
   })
 
-  test('a timer of which no time is left is refused, as systemd refuses it', async () => {
+  test('a timer without a remaining time is rejected, as in systemd', async () => {
     const cwd = await tree({ 'a.timer': '[Timer]\nOnCalendar=daily # nightly\n', 'a.service': SERVICE })
     const { found } = await imported(cwd, '.', '--all')
     expect(found).toMatchObject([{ result: 'refused', notes: [expect.stringContaining(comment)] }])
   })
 })
 
-test('times relative to the last start or end become every …, several times become several schedules', async () => {
+test('times relative to the last start or end become every …, and several times become several schedules', async () => {
   const cwd = await tree({
     'a.timer': '[Timer]\nOnUnitInactiveSec=5min\n',
     'a.service': SERVICE,

@@ -51,7 +51,7 @@ describe('a crontab', () => {
   const entries = readCrontab(crontab, { system: false, zone: 'Europe/Berlin' })
   const schedules = entries.filter(({ schedule }) => schedule !== null)
 
-  test('each line becomes a schedule, except those that cannot', () => {
+  test('each line that can be imported becomes a schedule', () => {
     expect(schedules).toHaveLength(20)
     expect(entries.filter(({ schedule }) => schedule === null).map(({ notes }) => notes.join())).toEqual([
       expect.stringContaining('start it with the machine'),
@@ -59,8 +59,8 @@ describe('a crontab', () => {
     ])
   })
 
-  // In winter, and without the days of either field, which croner takes for both where a star begins one.
-  test.each(schedules)('$original: elapses when a cron library says', ({ original, schedule }) => {
+  // In winter, and without days in either field, because croner combines both if one begins with a star.
+  test.each(schedules)('$original elapses at the times of a cron library', ({ original, schedule }) => {
     const [expression = ''] = /^(?:@\w+|(?:\S+\s+){4}\S+)/.exec(original) ?? []
     const zone =
       original.includes('market') || original.includes('statistics') || original.includes('tar')
@@ -76,7 +76,7 @@ describe('a crontab', () => {
     expect(elapses(schedule?.timer ?? '', after, 15)).toEqual(expected)
   })
 
-  test('names, steps, macros, zones, input, a random delay', () => {
+  test('names, steps, macros, zones, input and a random delay are imported', () => {
     const byName = new Map(schedules.map((entry) => [entry.original.split('/').at(-1), entry]))
     expect(byName.get('open-market')?.schedule?.timer).toBe('Mon..Fri *-*-* 09:30:00 America/New_York')
     expect(byName.get('statistics')?.schedule?.jitter).toBe(30 * 60_000)
@@ -129,7 +129,7 @@ describe('a crontab', () => {
     ['0 0 1/10 2/3 *', '0 0 1-31/10 2-12/3 *', '*-02/3-01/10 00:00:00'],
     ['0 0 * * mon/2', '0 0 * * mon-6/2', 'Mon,Wed,Fri *-*-* 00:00:00'],
   ])(
-    '%s, which daemons reject, is imported with a note that says how it was read [C3]',
+    '%s, which daemons reject, is imported with a note that explains how it was read [C3]',
     (time, range, event) => {
       const { schedule, notes } = one(`${time} x`)
       expect(schedule?.timer).toBe(event)
@@ -143,7 +143,7 @@ describe('a crontab', () => {
   })
 
   test.each(['99/2 * * * *', '0 24/2 * * *', '0 0 * * 7/2', '0 0 13/2 13/2 *'])(
-    '%s, whose start is not in the field, is rejected',
+    '%s, whose start is outside the range of the field, is rejected',
     (time) => expect(one(`${time} x`).schedule).toBeNull(),
   )
 
@@ -175,11 +175,11 @@ describe('a crontab', () => {
     ['an option after the word', '@daily mail -s Hello joe', [[undefined, 'mail -s Hello joe']]],
     ['nothing after the word', '@daily sync', [[undefined, 'sync']]],
     ['shell syntax', '@daily [ -x /bin/a ] && /bin/a', [[undefined, '[ -x /bin/a ] && /bin/a']]],
-  ])('whether lines name a user is recognised from the column: %s', (_what, text, found) => {
+  ])('the column shows whether lines name a user: %s', (_what, text, found) => {
     expect(read(text)).toEqual(found)
   })
 
-  test('--system and --no-system decide it', () => {
+  test('--system and --no-system override this', () => {
     expect(read('@daily php /srv/a.php', true)).toEqual([['php', '/srv/a.php']])
     expect(read('@daily daemon /bin/a', false)).toEqual([[undefined, 'daemon /bin/a']])
     expect(read('@daily root /bin/a\n@daily /bin/b', false)).toEqual([
@@ -207,7 +207,7 @@ describe('a crontab', () => {
   test.each([
     ['a', 1000, 1000],
     ['\u{1f600}', 600, 1000],
-    // Four code points and three joiners: 11 units of UTF-16.
+    // Four code points and three joiners: 11 UTF-16 code units.
     ['👨‍👩‍👧‍👦', 200, 990],
     ['e\u0301', 600, 1000],
     ['xxxxx\u{1f600}', 200, 999],
@@ -218,7 +218,7 @@ describe('a crontab', () => {
     expect(summary.isWellFormed()).toBe(true)
   })
 
-  test('an assignment applies to the lines after it, without its quotes', () => {
+  test('an assignment applies to later lines, without its quotes', () => {
     const [first, second] = readCrontab('0 1 * * * a\n X = " y z "\n0 2 * * * b', {
       system: false,
       zone: 'UTC',
@@ -237,7 +237,7 @@ describe('systemd units', () => {
     expect(wordsOf(text)).toEqual(words)
   })
 
-  test('continued lines, comments, drop-ins that clear and add', () => {
+  test('continued lines, comments, and drop-ins that clear and add are read', () => {
     const unit = readUnit([
       '# a comment\n[Timer]\nOnCalendar=daily\nOnCalendar=hourly\nRandomizedDelaySec=1\\\n  min\n',
       '[Timer]\nOnCalendar=\nOnCalendar=weekly\n',
@@ -277,7 +277,7 @@ describe('systemd units', () => {
     expect(() => service(text)).toThrow(why)
   })
 
-  test('a service that restarts by itself is rejected', () => {
+  test('a service with automatic restarts is rejected', () => {
     expect(() => service('ExecStart=/bin/a', 'forking')).toThrow('forking')
   })
 })
@@ -298,7 +298,7 @@ describe("the timers of Debian's packages", () => {
       return answer
     })
 
-  test('elapse when systemd-analyze says, in the zone of the machine', async () => {
+  test('elapse at the times of systemd-analyze, in the zone of the machine', async () => {
     const cwd = await temporaryFolder()
     for (const zone of ['UTC', 'Europe/Berlin']) {
       const args = [

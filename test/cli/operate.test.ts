@@ -1,4 +1,4 @@
-/** What an operator does from a terminal, on each database: what is printed for people, for programs, and the exit codes. */
+/** Commands of operators on each database: their output for people and programs, and their exit codes. */
 import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,15 +13,15 @@ interface Operator {
   readonly database: TestDatabase
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  /** Runs to its end, without a terminal. */
+  /** Runs a command to its end, without a terminal. */
   readonly cli: (...args: string[]) => Promise<Ended>
-  /** The same, and reads what it printed as JSON lines; fails when it fails. */
+  /** The same, and parses the output as JSON lines. Fails if the command fails. */
   readonly json: (...args: string[]) => Promise<Readonly<Record<string, unknown>>[]>
-  /** A worker with this module body; stopped when the test ends. */
+  /** A worker with this module body. It is stopped when the test ends. */
   readonly worker: (body: string, ...args: string[]) => Promise<void>
 }
 
-/** One that has ended may stay a zombie where nobody asks for its end. */
+/** An ended process may stay a zombie if its parent does not wait for it. */
 function isRunning(pid: number): boolean {
   return /^[^Z]/.test(spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout)
 }
@@ -49,7 +49,7 @@ eachDatabase(({ fresh }) => {
       },
       worker: async (body, ...args) => {
         const index = pathToFileURL(join(root, 'dist/index.js')).href
-        // A second module of the same name would be the first one: it is loaded already.
+        // A second module with the same name would be the first one, which is already loaded.
         workers += 1
         const module = `app-${workers}.mjs`
         await writeFile(join(cwd, module), `import { task } from '${index}'\n${body}\n`)
@@ -58,7 +58,7 @@ eachDatabase(({ fresh }) => {
     }
   }
 
-  test('freeze, freezes and thaw', async () => {
+  test('freeze, freezes and thaw work', async () => {
     const { cli, json } = await operator()
     await cli('schedules', 'add', 'hourly', '--task', 'report', '--timer', '2199-01-01 00:30')
     const dry = await cli('freeze', '--schedule', 'hourly', '--until', '2199-01-02', '--dry-run')
@@ -86,7 +86,7 @@ eachDatabase(({ fresh }) => {
     expect(await json('freezes')).toHaveLength(1)
   })
 
-  test('ids have 254 characters, and ids of jobs are ASCII; the help and the errors say so', async () => {
+  test('ids have at most 254 characters, and job ids are ASCII, as the help and the errors state', async () => {
     const { cli, json } = await operator()
     const id = '👍'.repeat(254)
     const add = (name: string) => cli('schedules', 'add', name, '--task', 't', '--timer', 'yearly')
@@ -103,7 +103,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('jobs', 'submit', '--help')).stdout).toContain('1 to 254 ASCII characters')
   })
 
-  test('schedules: add, list, show, edit, pause, resume, run, history, explain, reset, rm', async () => {
+  test('schedules: add, list, show, edit, pause, resume, run, history, explain, reset and rm work', async () => {
     const { cli, json, database } = await operator()
     const made = await cli(
       'schedules',
@@ -261,7 +261,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('schedules', 'edit', 'y', '--timer', 'daily')).code).toBe(3)
   })
 
-  test('jobs: submit, list, show, logs, follow, wait, cancel, retry; workers', async () => {
+  test('jobs: submit, list, show, logs, follow, wait, cancel and retry work, and so does workers', async () => {
     const { cli, json, worker, cwd, env } = await operator()
     await worker(`
       const work = task('work', { retries: 0 })
@@ -314,7 +314,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('jobs', 'cancel', stuck)).code).toBe(0)
   })
 
-  test('a list has as many rows as its limit, across pages, and reports the total', async () => {
+  test('a list returns rows up to its limit, across pages, and reports the total', async () => {
     const { cli, json, database } = await operator()
     const values = (of: (index: number) => string) =>
       Array.from({ length: 1201 }, (_, index) => of(index)).join(', ')
@@ -342,7 +342,7 @@ eachDatabase(({ fresh }) => {
     )
   })
 
-  test('jobs: many at once, by a filter', async () => {
+  test('jobs: cancel and retry change many jobs by a filter', async () => {
     const { cli, json } = await operator()
     for (let n = 0; n < 3; n += 1) await cli('jobs', 'submit', 'nobody', '--id', `job-${n}`)
     await cli('jobs', 'submit', 'later', '--run-at', '+1h', '--priority', '-5', '--group', 'g')
@@ -361,7 +361,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('jobs', 'retry', '--task', 'nobody', '--yes')).stderr).toBe('No job matches.\n')
   })
 
-  test('prune removes final jobs, and nothing without a confirmation', async () => {
+  test('prune removes final jobs, but nothing without confirmation', async () => {
     const { cli, json, database } = await operator()
     for (let n = 0; n < 3; n += 1) await cli('jobs', 'submit', 'x', '--id', `job-${n}`)
     await database.query(
@@ -374,7 +374,7 @@ eachDatabase(({ fresh }) => {
     expect((await json('jobs', 'list')).map(({ id }) => id)).toEqual(['job-0'])
   })
 
-  test('doctor finds problems, says what to do, and exits with 1 [S8]', async () => {
+  test('doctor finds problems, names remedies and exits with 1 [S8]', async () => {
     const { cli, json, database, worker } = await operator()
     expect(await cli('doctor')).toMatchObject({ code: 0, stdout: '' })
     await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('broken', 'x', 'Mo 9:00')")
@@ -404,8 +404,8 @@ eachDatabase(({ fresh }) => {
     await database.query("DELETE FROM worker WHERE id = 'gone/1'")
     const [job] = await json('jobs', 'list')
     await cli('jobs', 'logs', '--follow', String(job?.['id']))
-    // The worker plans by the new timer with its next look.
-    await until('nothing is wrong any more', async () => (await cli('doctor')).code === 0)
+    // The worker plans the new timer at its next poll.
+    await until('doctor finds no problem', async () => (await cli('doctor')).code === 0)
     expect(await cli('doctor')).toMatchObject({ code: 0, stdout: '' })
   })
 
@@ -439,7 +439,7 @@ eachDatabase(({ fresh }) => {
       ['blocked-job', ['behind']],
       ['endless-schedule', ['endless']],
     ])
-    // Whoever started a worker with a longer lease has marks that end later.
+    // Marks of a worker with a longer lease end later.
     await database.query(
       `UPDATE periodic_task SET mark_ends = ${inThreeMinutes(database.kind)} WHERE id = 'far'`,
     )
@@ -466,7 +466,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('schedules', 'list', '--table-prefix', 'other_')).stderr).toContain("'kalends migrate'")
   })
 
-  test('commands run only where a worker allows them; the exit code decides, the output is the log', async () => {
+  test('commands run only if a worker allows them; the exit code decides, and the output is logged', async () => {
     const { cli, worker, json } = await operator()
     vi.stubEnv('SECRET', 'of the worker')
     onTestFinished(() => void vi.unstubAllEnvs())
@@ -518,7 +518,7 @@ eachDatabase(({ fresh }) => {
   })
 
   test.runIf(process.getuid?.() === 0)(
-    'with --command-user every command runs as that user, and a job cannot choose another one',
+    'with --command-user, every command runs as that user, and a job cannot choose another one',
     async () => {
       const { cli, worker, json } = await operator()
       await worker('export default () => {}', '--allow-commands', '--command-user', 'nobody')
@@ -530,7 +530,7 @@ eachDatabase(({ fresh }) => {
         JSON.stringify({
           shell: 'id -un; id -Gn; echo "$USER $HOME"; cat /proc/$PPID/environ || echo refused',
           user: 'nobody',
-          // What is still root must act on nothing of these.
+          // The part that still runs as root must not use any of these.
           env: { PATH: '/no/such/folder:/usr/bin:/bin', LD_PRELOAD: '' },
         }),
         '--wait',
@@ -550,7 +550,7 @@ eachDatabase(({ fresh }) => {
     },
   )
 
-  test('a command that is cancelled or times out ends with all processes that it has started', async () => {
+  test('a command that is cancelled or times out ends with all its child processes', async () => {
     const { cli, worker, json } = await operator()
     await worker('export default () => {}', '--allow-commands')
     const script = 'sleep 600 & echo child $!; wait'

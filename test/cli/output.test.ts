@@ -1,4 +1,4 @@
-/** Text from rows, files and drivers reaches a terminal only in a form that the terminal does not obey. */
+/** Text from rows, files and drivers cannot control the terminal. */
 import { describe, expect, test } from 'vitest'
 import { CommandError, report } from '../../src/cli/failure.ts'
 import { commandLog } from '../../src/cli/log.ts'
@@ -8,11 +8,11 @@ import { scene } from '../kalends/scene.ts'
 import { runHere } from './here.ts'
 import { type Ended, temporaryFolder } from './program.ts'
 
-/** Clears a screen with C0 and with C1, reorders text, begins a line, hides characters. */
+/** Clears the screen with C0 and C1, reorders text, begins a line, hides characters. */
 const HOSTILE =
   'a\u001b[2J\u009b2J\u0007\u007f\u2028\u2029\u061c\u200e\u200f\u202a\u202e\u2066\u2069\r\tz\u200b\ufeff\u2060\u00adz\u200d\u200c\ufe0f\u{e0041}'
 const ACTIVE =
-  // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- they are what is looked for
+  // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- the test searches for them
   /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u2028\u2029\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe0f\ufeff\u{e0041}]/u
 
 describe('error lines', () => {
@@ -55,7 +55,7 @@ describe('JSON', () => {
     expect(JSON.parse(json)).toEqual(value)
   })
 
-  test('is escaped in the log as well, with one event per line', () => {
+  test('is escaped in the log, too, with one event per line', () => {
     for (const json of [true, false]) {
       let written = ''
       const log = commandLog({ json, level: 'info' }, (text) => {
@@ -69,7 +69,7 @@ describe('JSON', () => {
   })
 })
 
-test('emoji and the joiners of scripts are shown, the same characters elsewhere are not', () => {
+test('joiners are shown in emoji and scripts, but not elsewhere', () => {
   for (const text of ['👩🏽\u200d🚀', '❤\ufe0f\u200d🔥', '⚠\ufe0f', 'می\u200cخواهم', 'क्\u200dष']) {
     expect(harmlessText(text)).toBe(text)
     expect(harmlessJson(JSON.stringify(text))).toBe(JSON.stringify(text))
@@ -86,7 +86,7 @@ test('plain text and line breaks of a message are unchanged', () => {
 })
 
 describe.each(databases)('$kind', (under) => {
-  test('a command prints a hostile row without any effect on the terminal', async () => {
+  test('a command prints a hostile row without effects on the terminal', async () => {
     const { database, open } = await scene(under)
     await open()
     const id = `${HOSTILE}\nerror: forged`
@@ -99,7 +99,7 @@ describe.each(databases)('$kind', (under) => {
     const list = await cli('schedules', 'list', '--json')
     expect(list.stdout).not.toMatch(ACTIVE)
     expect(JSON.parse(list.stdout)).toMatchObject({ id, summary: HOSTILE, args: { x: HOSTILE } })
-    // Paused already: the message names the schedule.
+    // It is already paused, so the message names the schedule.
     for (const ids of [[id], [id, 'none']]) {
       const { code, stderr } = await cli('schedules', 'pause', ...ids)
       expect(code).toBe(4)

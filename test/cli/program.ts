@@ -1,4 +1,4 @@
-/** The built programs of this package as child processes. `npm test` builds them before. */
+/** Runs the built programs of this package as child processes. `npm test` builds them first. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -18,22 +18,22 @@ export interface Ended {
 
 export interface Program {
   readonly child: ChildProcess
-  /** What it has printed to stdout so far. */
+  /** The output to stdout so far. */
   readonly printed: () => string
-  /** Waits until stdout matches. Fails when the program ends before, or hangs. */
+  /** Waits until stdout matches. Fails if the program ends first or hangs. */
   readonly until: (pattern: RegExp, limitMs?: number) => Promise<string>
   readonly ended: Promise<Ended>
 }
 
 export interface RunOptions {
   readonly cwd: string
-  /** On top of the own environment, without KALENDS_DATABASE. */
+  /** Added to this process's environment, without KALENDS_DATABASE. */
   readonly env?: Readonly<Record<string, string>>
-  /** What it reads; default nothing. */
+  /** Its input; empty by default. */
   readonly stdin?: string
 }
 
-/** An empty folder that goes with the test. */
+/** An empty folder that is removed with the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-program-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -41,18 +41,18 @@ export async function temporaryFolder(): Promise<string> {
 }
 
 /**
- * @param script  from the root of the package, such as `dist/cli/main.js`
+ * @param script  path from the root of the package, such as `dist/cli/main.js`
  */
 export function start(script: string, args: readonly string[], options: RunOptions): Program {
   const file = join(root, script)
-  if (!existsSync(file)) throw new Error(`${script} is not built; 'npm test' does it, or npm run build`)
+  if (!existsSync(file)) throw new Error(`${script} is not built: run npm run build`)
   const { KALENDS_DATABASE: _, ...env } = process.env
   const child = spawn(process.execPath, [file, ...args], {
     cwd: options.cwd,
     env: { ...env, NO_COLOR: '1', NODE_NO_WARNINGS: '1', ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  // Who does not read its input is not an error.
+  // A program that does not read its input is not an error.
   child.stdin.on('error', () => undefined)
   child.stdin.end(options.stdin ?? '')
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -104,7 +104,7 @@ export async function everyCommand(): Promise<AnyCommand[]> {
   return Promise.all(
     names.map(async (name) => {
       const command = (await program([name])).commands.find((one) => one.name() === name)
-      if (command === undefined) throw new Error(`there is no command ${name}`)
+      if (command === undefined) throw new Error(`unknown command ${name}`)
       return command
     }),
   )

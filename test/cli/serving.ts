@@ -1,4 +1,4 @@
-/** `kalends start --http` for tests: in the process of the test, or as a program where the process itself matters. */
+/** Starts `kalends start --http` in the process of the test, or as a program if the process itself matters. */
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { startHere } from './here.ts'
@@ -25,7 +25,7 @@ export async function servingProcess(args: readonly string[], cwd: string) {
 
 export const bearing = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** GET over a Unix socket. @returns the status */
+/** Sends GET over a Unix socket. @returns the status */
 export async function getAt(
   socketPath: string,
   path: string,

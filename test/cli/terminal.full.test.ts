@@ -1,4 +1,4 @@
-/** How the command line behaves at its edges: terminals, narrow ones and none, closed pipes, colours, a database that is down. */
+/** Edge cases of the command line: narrow or no terminals, closed pipes, colours, an unavailable database. */
 import { spawn, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -13,7 +13,7 @@ import { type Ended, root, run, temporaryFolder } from './program.ts'
 const CLI = 'dist/cli/main.js'
 const program = `'${process.execPath}' '${join(root, CLI)}'`
 
-/** In a folder with a database of three schedules. */
+/** A folder with a database of three schedules. */
 async function folder(): Promise<{ cwd: string; cli: (...args: string[]) => Promise<Ended> }> {
   const cwd = await temporaryFolder()
   const cli = (...args: string[]) => run(CLI, args, { cwd })
@@ -23,13 +23,13 @@ async function folder(): Promise<{ cwd: string; cli: (...args: string[]) => Prom
   return { cwd, cli }
 }
 
-/** A shell line, at a terminal that util-linux's `script` makes. */
+/** Runs a shell command at a terminal of util-linux's `script`. */
 function atTerminal(
   line: string,
   cwd: string,
   options: { input?: string; env?: Record<string, string> } = {},
 ): Promise<{ code: number | null; output: string }> {
-  // Node takes a terminal for one without colours where CI is set.
+  // With CI set, Node.js assumes a terminal without colours.
   const { NO_COLOR: _, KALENDS_DATABASE: __, COLUMNS: ___, CI: ____, ...env } = process.env
   const child = spawn('script', ['-qec', line, '/dev/null'], {
     cwd,
@@ -52,7 +52,7 @@ const hasScript = await hasProgram(inject('testRun'), 'The CLI at a terminal', '
 const hasBash = await hasProgram(inject('testRun'), 'The CLI in bash', 'bash')
 
 describe.runIf(hasScript)('at a terminal', () => {
-  test('output has colour, unless NO_COLOR is set or the terminal is dumb', async () => {
+  test('output has colours unless NO_COLOR is set or the terminal is dumb', async () => {
     const { cwd } = await folder()
     expect((await atTerminal(`${program} schedules list`, cwd)).output).toContain(
       '\u001b[32mactive\u001b[39m',
@@ -61,7 +61,7 @@ describe.runIf(hasScript)('at a terminal', () => {
       expect((await atTerminal(`${program} schedules list`, cwd, { env })).output).not.toContain('\u001b[')
   })
 
-  test('lines are no wider than the terminal; the least important columns are dropped first', async () => {
+  test('lines are at most as wide as the terminal; the least important columns are dropped first', async () => {
     const { cwd } = await folder()
     const shown = async (columns: number) => {
       const { output } = await atTerminal(`stty cols ${columns}; ${program} schedules list`, cwd, {
@@ -73,11 +73,11 @@ describe.runIf(hasScript)('at a terminal', () => {
     }
     expect((await shown(200))[0]).toMatch(/^NEXT +LEFT +LAST +PASSED +SCHEDULE +STATE$/)
     expect((await shown(39)).join('\n')).toMatch(/SCHEDULE[^]*a-rather-long-na\S*…/)
-    // Room for the longest time of day in LEFT, such as 23 h 59 min, and for nothing else that can be dropped.
+    // Room for the longest time in LEFT, such as 23 h 59 min, but not for other optional columns.
     expect((await shown(31))[0]).toMatch(/SCHEDULE +STATE$/)
   })
 
-  test('destructive commands ask, and accept only yes', async () => {
+  test('destructive commands ask and accept only yes', async () => {
     const { cwd, cli } = await folder()
     for (const input of ['\n', 'n\n', 'maybe\n']) {
       const { code, output } = await atTerminal(`${program} schedules rm one`, cwd, { input })
@@ -94,7 +94,7 @@ describe.runIf(hasScript)('at a terminal', () => {
 })
 
 describe('without a terminal', () => {
-  test('there is no colour, no limit of the width and no question, and messages are not mixed with data', async () => {
+  test('there are no colours, no width limit and no questions, and messages are separate from data', async () => {
     const { cli } = await folder()
     const { stdout, stderr } = await cli('schedules', 'list')
     expect(stdout).not.toContain('\u001b')
@@ -110,7 +110,7 @@ describe('without a terminal', () => {
     for (const line of stdout.trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(40)
   })
 
-  test.runIf(hasBash)('a pipe that is closed early ends the command without an error', async () => {
+  test.runIf(hasBash)('an early closed pipe ends the command without an error', async () => {
     const { cwd } = await folder()
     const lines = [
       `${program} schedules list --json | head -n 1 > /dev/null; echo "\${PIPESTATUS[0]}"`,
@@ -126,7 +126,7 @@ describe('without a terminal', () => {
     }
   })
 
-  test('Ctrl-C ends a command that waits, with 130', async () => {
+  test('Ctrl-C ends a waiting command with 130', async () => {
     const { cwd, cli } = await folder()
     const job = (await cli('jobs', 'submit', 'nobody')).stdout.trim()
     const child = spawn(process.execPath, [join(root, CLI), 'jobs', 'logs', '--follow', job], {
@@ -135,14 +135,14 @@ describe('without a terminal', () => {
     })
     const ended = new Promise((resolve) => child.once('close', resolve))
     const timer = setInterval(() => child.kill('SIGINT'), 500)
-    // Before its handler is there, the signal itself ends it.
+    // Before its handler is installed, the signal itself ends the command.
     expect([130, null]).toContain(await ended)
     clearInterval(timer)
   })
 })
 
 describe('the database', () => {
-  test('comes from the flag, else the environment, else the configuration file, else the default', async () => {
+  test('comes from the flag, the environment, the configuration file or the default, in this order', async () => {
     const cwd = await temporaryFolder()
     const named = async (args: string[], env: Record<string, string> = {}) =>
       /'(.*?)' \(from (.*?)\)/
@@ -187,7 +187,7 @@ describe('the database', () => {
     expect(stderr).toContain(why)
   })
 
-  test('if it is unavailable, every command that needs it exits with 5', async () => {
+  test('that is unavailable makes every command that needs it exit with 5', async () => {
     const cwd = await temporaryFolder()
     const down = ['--database', 'mysql://root:s3cret@127.0.0.1:1/app']
     const commands = [
@@ -253,7 +253,7 @@ describe('help', () => {
 
   test('loads no heavy modules', async () => {
     const cwd = await temporaryFolder()
-    // Node writes there which modules it has loaded.
+    // Node.js writes the loaded modules to this file.
     await run(CLI, ['--help'], { cwd, env: { NODE_V8_COVERAGE: join(cwd, 'loaded') } })
     const loaded = readdirSync(join(cwd, 'loaded')).flatMap((name) => {
       const { result }: { result: { url: string }[] } = JSON.parse(
@@ -278,14 +278,14 @@ describe('kalends check', () => {
     return run(CLI, ['check', 'app.mjs', ...args], { cwd })
   }
 
-  test('reports that all is well, and leaves no database behind', async () => {
+  test('reports success and leaves no database behind', async () => {
     const body =
       "kalends.handle(task('a'), () => {}); kalends.declare('s', [{ task: task('a'), timer: 'daily' }])"
     expect(await check(body)).toMatchObject({ code: 0, stdout: 'app.mjs: no problems\n', stderr: '' })
     expect(await check(body, '--json')).toMatchObject({ code: 0, stdout: '{"ok":true,"problems":[]}\n' })
   })
 
-  test('reports all problems at once, and exits with 1', async () => {
+  test('reports all problems at once and exits with 1', async () => {
     const body =
       "kalends.declare('s', [{ task: task('a'), timer: 'Mo 9:00' }, { task: task('a'), timer: 'daily', catchUp: -1 }])"
     const { code, stdout, stderr } = await check(body)
@@ -300,7 +300,7 @@ describe('kalends check', () => {
 })
 
 describe('completion', () => {
-  /** With the program `kalends`, which the scripts run. */
+  /** An environment with the program `kalends`, which the scripts run. */
   const environment = async () => {
     const folder = await temporaryFolder()
     await writeFile(join(folder, 'kalends'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 })
@@ -336,7 +336,7 @@ describe('completion', () => {
     expect(completed('kalends jobs list --sub')).toEqual(['--submitter'])
   })
 
-  test('zsh and fish have scripts, other shells are rejected with the list of those that exist', async () => {
+  test('zsh and fish have scripts, and other shells are rejected with a list of supported ones', async () => {
     const cwd = await temporaryFolder()
     expect((await run(CLI, ['completion', 'zsh'], { cwd })).stdout).toMatch(/^#compdef kalends\n/)
     expect((await run(CLI, ['completion', 'fish'], { cwd })).stdout).toContain('complete -c kalends ')
@@ -364,11 +364,11 @@ describe('tables', () => {
     expect(tableText(columns, [['漢字漢字漢字漢字', '1.5', 'third']], width)).toBe(expected)
   })
 
-  test('control characters are shown, not sent to the terminal', () => {
+  test('control characters are shown escaped, not sent to the terminal', () => {
     expect(harmlessText('a\u001b[2Jb\nc\td\u0007\u202ee')).toBe('a\\x1b[2Jb\\nc\\td\\x07\\u202ee')
   })
 
-  test('a bar shows the progress', () => {
+  test('a progress bar shows the percentage and the counts', () => {
     expect(barText('Importing', 15, 60)).toBe('Importing [#######.......................] 25% 15/60')
     expect(barText('Removed', 1500, null)).toBe('Removed 1500')
   })

@@ -1,4 +1,4 @@
-/** The token of `kalends start --http`: where it is kept, and who may be able to read it. */
+/** The token of `kalends start --http`: its location and its permissions. */
 import { chmod, chown, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ async function fileWith(text: string, mode = 0o600): Promise<string> {
   return file
 }
 
-test('a token for a database on a server is in the state folder, which others cannot open', async () => {
+test('a token for a server database is in the state folder, which others cannot open', async () => {
   const state = await temporaryFolder()
   const token = ownToken('mysql://root@localhost/app', { XDG_STATE_HOME: state })
   const file = join(state, 'kalends/token')
@@ -26,7 +26,7 @@ test('a token for a database on a server is in the state folder, which others ca
   expect(ownToken('sqlite::memory:', { XDG_STATE_HOME: state })).toEqual(token)
 })
 
-test('a token for a SQLite file is beside it', async () => {
+test('a token for an SQLite file is next to it', async () => {
   const folder = await temporaryFolder()
   expect(ownToken(`sqlite:${folder}/app.db`, {}).file).toBe(join(folder, 'app.db.token'))
 })
@@ -59,20 +59,20 @@ describe('a token is rejected', () => {
     expect(() => givenToken(file, {})).toThrow(/belongs to the user 65534/)
   })
 
-  test('behind a link to a file that others can read', async () => {
+  test('in a link to a file that others can read', async () => {
     const file = await fileWith(TOKEN, 0o644)
     await symlink(file, `${file}.link`)
     expect(() => givenToken(`${file}.link`, {})).toThrow(/has the mode 0644/)
   })
 
-  test('in a folder in place of a file', async () => {
+  test('in a folder instead of a file', async () => {
     const folder = join(await temporaryFolder(), 'token')
     await mkdir(folder, { mode: 0o700 })
     expect(() => givenToken(folder, {})).toThrow(/is not a regular file/)
   })
 
   test.each(['', 'short', 'with two words in it', 'täuschend-lang-genug', `${TOKEN}\nmore`])(
-    'if it is %j, and the message does not repeat it',
+    'if it is %j, and the message does not contain it',
     async (text) => {
       const file = await fileWith(text)
       expect(() => givenToken(file, {})).toThrow(/at least 16 ASCII characters.*openssl rand -hex 32/)

@@ -1,4 +1,4 @@
-/** The commands of docs/api.md, run against a server: each answers as it says. */
+/** Runs the commands of docs/api.md against a server and compares the responses with the page. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -47,7 +47,7 @@ it('there are examples', () => {
 })
 
 eachDatabase(({ fresh }) => {
-  it.skipIf(!hasCurl)('every command responds as the page says', async () => {
+  it.skipIf(!hasCurl)('every command responds as documented', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const kalends = await Kalends.open(database.url, { retention: false })
@@ -59,7 +59,7 @@ eachDatabase(({ fresh }) => {
     onTestFinished(() => void server.close())
     const address = server.address()
     const port = typeof address === 'object' ? address?.port : undefined
-    // A worker without handlers, which submits and runs nothing.
+    // A worker without handlers, which runs nothing.
     await kalends.start({ scheduler: false })
     for (const { command, status, answer } of examples) {
       const { stdout } = await run('sh', ['-c', `${command} -w '\\n%{http_code}'`], {

@@ -1,4 +1,4 @@
-/** Every feature and every lesson has a test that would fail without it. */
+/** Every feature and every lesson has a test that fails without it. */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
@@ -9,7 +9,7 @@ interface Feature {
   readonly tests: readonly string[]
 }
 
-test('each entry of docs/features.md and docs/lessons.md has tests, and tests name no other', async () => {
+test('each entry of docs/features.md and docs/lessons.md has tests, and tests name only such entries', async () => {
   const script: { features: () => Feature[] } = await import(
     pathToFileURL(join(root, 'scripts/features.mjs')).href
   )

@@ -1,4 +1,4 @@
-/** Lessons of docs/lessons.md that no test of a feature would catch. */
+/** Lessons of docs/lessons.md that no feature test covers. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { Kalends, task } from '../../src/index.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { root } from './markdown.ts'
 
-test('every statement reports what the database rejects, and can tell an insert from an update [L38]', () => {
+test('no statement hides rejections of the database or merges inserts and updates [L38]', () => {
   const found = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .filter((file) =>

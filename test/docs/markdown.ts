@@ -1,20 +1,20 @@
-/** The fenced code of the documentation, so that tests can run what it shows. */
+/** The fenced code blocks of the documentation, for tests that run them. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
 export const root = join(import.meta.dirname, '../..')
 
 export interface Block {
-  /** Where it stands: `docs/tables.md:12`. */
+  /** Its location: `docs/tables.md:12`. */
   readonly at: string
   /** The word after the fence, such as `sql`. */
   readonly language: string
-  /** What follows that word: `sqlite`, `no-run`. */
+  /** The words after it: `sqlite`, `no-run`. */
   readonly flags: readonly string[]
   readonly text: string
 }
 
-/** Every Markdown file that people read, but for what is generated. */
+/** Every Markdown file for people, except generated ones. */
 export function pages(): string[] {
   const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md') && !file.startsWith('reference'))

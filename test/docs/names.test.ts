@@ -1,4 +1,4 @@
-/** One name for each thing: the columns in docs/tables.md, and their fields in JavaScript, in the API and in drizzle. */
+/** One name for each thing: columns in docs/tables.md, and fields in JavaScript, the API and drizzle. */
 import { readFileSync } from 'node:fs'
 import { getTableColumns } from 'drizzle-orm'
 import { expect, onTestFinished, test } from 'vitest'
@@ -9,10 +9,10 @@ import * as answers from '../../src/http/answer-schemas.ts'
 import { Kalends } from '../../src/index.ts'
 
 const TEXT = readFileSync('docs/tables.md', 'utf8')
-/** A field that says only a part of what its column says. */
+/** Fields with only a part of the value of their column. */
 const PARTLY = ['waitingFor']
 
-/** The columns of a section of the page, each with its field; null: it has none. */
+/** The columns of a section of the page, each with its field, or null if it has none. */
 function documented(heading: string): Map<string, string | null> {
   const start = TEXT.indexOf(`\n## ${heading}`)
   const section = TEXT.slice(start, TEXT.indexOf('\n## ', start + 1))
@@ -31,7 +31,7 @@ const TABLES = [
   ['job', documented('job: a run'), 'job', answers.Job],
 ] as const
 
-test.each(TABLES)('docs/tables.md names each column of %s, and its field', (_, columns, table, schema) => {
+test.each(TABLES)('docs/tables.md lists each column of %s and its field', (_, columns, table, schema) => {
   for (const tables of [mysql.tables(), sqlite.tables()]) {
     const properties = Object.entries(getTableColumns<(typeof tables)['job' | 'periodicTask']>(tables[table]))
     expect(new Set(properties.map(([, { name }]) => name))).toEqual(new Set(columns.keys()))
@@ -44,7 +44,7 @@ test.each(TABLES)('docs/tables.md names each column of %s, and its field', (_, c
   expect(fields.toSorted()).toEqual(Object.keys(schema.shape).toSorted())
 })
 
-test('the fields in JavaScript are those of the API', async () => {
+test('JavaScript and the API have the same fields', async () => {
   const kalends = await Kalends.open('sqlite::memory:')
   onTestFinished(() => kalends.stop())
   const schedule = await kalends.schedules.create({ task: 'mail', timer: 'daily' })
@@ -53,7 +53,7 @@ test('the fields in JavaScript are those of the API', async () => {
   expect(Object.keys(job).toSorted()).toEqual(Object.keys(answers.Job.shape).toSorted())
 })
 
-/** Points of a calendar or of a range, and not the time at which something happened. */
+/** Points of a calendar or a range, not times of events. */
 const POINTS = [
   'until',
   'frozenUntil',
@@ -69,7 +69,7 @@ const POINTS = [
   'busySince',
 ]
 
-test('the time at which something happened ends in At, and ids of other rows end in Id', () => {
+test('fields with the time of an event end in At, and ids of other rows end in Id', () => {
   const found = { instants: new Set<string>(), others: new Set<string>() }
   const collect = (name: string, schema: z.core.JSONSchema._JSONSchema) => {
     if (typeof schema !== 'object') return

@@ -1,4 +1,4 @@
-/** What `npm run docs:api` writes into docs/reference, which is generated anew when it is wanted and in no repository. */
+/** The output of `npm run docs:api` in docs/reference, which is generated on demand and not in git. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Application, Logger, LogLevel, TSConfigReader, TypeDocReader } from 'typedoc'
@@ -36,7 +36,7 @@ test('the reference has the entry points of the package', () => {
   const sources = Object.values(packed.exports).flatMap(({ default: built }) =>
     built === undefined ? [] : [built.default.replace('./dist/', 'src/').replace(/\.js$/, '.ts')],
   )
-  // These have pages of their own: docs/api.md and docs/tables.md.
+  // These have their own pages: docs/api.md and docs/tables.md.
   const others = ['src/http/index.ts', 'src/drizzle/mysql.ts', 'src/drizzle/sqlite.ts']
   expect(new Set(entryPoints)).toEqual(new Set(sources.filter((file) => !others.includes(file))))
 })

@@ -1,6 +1,6 @@
 /**
- * The samples marked `ts run` do what they say: each is run as it stands, and what it logs is what its comments
- * say. Those that wait for schedules do so on the clock of kalends/testing.
+ * Runs the samples marked `ts run` and compares their output with their comments. Samples that wait for schedules use
+ * the clock of kalends/testing.
  */
 import * as fs from 'node:fs'
 import * as os from 'node:os'
@@ -34,18 +34,18 @@ const samples = pages()
   .flatMap((page) => blocksOf(page, ['ts']))
   .filter(({ flags }) => flags.includes('run'))
 
-/** What the comments behind `console.log(…)` say, in their order. */
+/** The texts of the comments after `console.log(…)`, in order. */
 function promised(text: string): string[] {
   return [...text.matchAll(/^\s*console\.log\(.*\) \/\/ (.*)$/gm)].map(([, said = '']) => said)
 }
 
 function found(name: string): object {
   const module = modules[name]
-  if (module === undefined) throw new Error(`the samples do not know the module '${name}'`)
+  if (module === undefined) throw new Error(`the samples cannot import '${name}'`)
   return module
 }
 
-/** Runs a sample. @returns what it has logged */
+/** Runs a sample. @returns its output */
 async function run(text: string): Promise<string[]> {
   const { outputText } = ts.transpileModule(text, {
     compilerOptions: {
@@ -56,7 +56,7 @@ async function run(text: string): Promise<string[]> {
   })
   const logged: string[] = []
   const log = (...values: unknown[]) => void logged.push(format(...values))
-  // The samples of our own pages, whose types are checked beside.
+  // These are samples of our own pages, whose types are checked elsewhere.
   // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-call, no-new-func
   await new Function('require', 'exports', 'console', `return (async () => {${outputText}\n})()`)(
     found,

@@ -1,6 +1,6 @@
 /**
- * What is generated from src/model/settings.ts: the tables of the documentation, and what the web page knows of
- * settings, for it may import nothing but the REST API. `npm run docs:settings` writes them anew.
+ * Files generated from src/model/settings.ts: the tables of the documentation, and the settings of the web page, which
+ * can import only the REST API. `npm run docs:settings` updates them.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ import { root } from './markdown.ts'
 
 type Cells = readonly string[]
 
-/** Padded as the formatter does it. */
+/** Pads cells like the formatter. */
 function tableOf(header: Cells, rows: readonly Cells[]): string {
   const widths = header.map((_, column) =>
     Math.max(3, ...[header, ...rows].map((cells) => cells[column]?.length ?? 0)),
@@ -38,7 +38,7 @@ const quoted = (text: string) => `\`${text}\``
 const listed = (names: readonly SettingName[]) =>
   names.map((name) => quoted(settingOf(name).column)).join(', ')
 
-/** What a column takes. */
+/** The accepted values of a column. */
 function taken(setting: Setting): string {
   switch (setting.kind) {
     case 'text':
@@ -125,14 +125,14 @@ ${SETTING_NAMES.map(fieldOf).join('\n')}
 `
 }
 
-/** The page with its generated part as it must be. */
+/** The page with its expected generated part. */
 function withPart(page: string, part: string): string {
   const text = readFileSync(join(root, page), 'utf8')
   const [whole, begin, end] =
     /(<!-- written by npm run docs:settings: begin -->\n)[^]*(\n<!-- written by npm run docs:settings: end -->)/.exec(
       text,
     ) ?? []
-  if (whole === undefined) throw new Error(`${page} has no place for what is generated`)
+  if (whole === undefined) throw new Error(`${page} has no markers for the generated part`)
   return text.replace(whole, () => `${begin}\n${part}\n${end}`)
 }
 
@@ -148,7 +148,7 @@ test('the page lists every setting', async () => {
   await expect(ofPage()).toMatchFileSnapshot(join(root, 'src/ui/api/generated/settings.ts'))
 })
 
-test('editors show the text of the table', () => {
+test('doc comments have the texts of the table', () => {
   const source = ts.createSourceFile(
     'setting-table.ts',
     readFileSync(join(root, 'src/model/setting-table.ts'), 'utf8'),

@@ -1,4 +1,4 @@
-/** The SQL of the documentation, on every database, with Kalends at work on it. */
+/** Runs the SQL of the documentation on every database while Kalends is working. */
 import { join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { Kalends } from '../../src/index.ts'
@@ -16,11 +16,11 @@ function statements(blocks: readonly Block[]): string[] {
     .filter((statement) => statement !== '')
 }
 
-/** The rows that the pages speak of. */
+/** The rows that the pages mention. */
 async function seed(database: TestDatabase): Promise<void> {
   for (const id of ['greet', 'load'])
     await database.query("INSERT INTO periodic_task (id, task, timer) VALUES (?, ?, '*:*:0/2')", [id, id])
-  // Done in 2098, and planned: no worker changes it.
+  // Done in 2098 and planned, so no worker changes it.
   await database.query(
     "INSERT INTO periodic_task (id, task, timer, idle, last_slot, planned_from) VALUES ('early', 'load', 'daily', 'done', '2098-01-01 00:00:00', '1|daily|0||||')",
   )
@@ -43,26 +43,23 @@ test('there is SQL to run', () => {
 })
 
 eachDatabase(({ kind, fresh, bare }) => {
-  test.each(withSql)(
-    '$page: every statement runs, and finds the rows that it is about',
-    async ({ blocks }) => {
-      const database = await fresh()
-      const kalends = await Kalends.open(database.url)
-      await seed(database)
-      await kalends.start({ concurrency: 0 })
-      for (const statement of statements(blocks.filter(({ flags }) => flags.length === 0))) {
-        const where = /^(?:UPDATE|DELETE FROM|INSERT INTO) (\w+)[^]*?( WHERE [^]*)?$/.exec(statement)
-        const count = async () => {
-          const [row] = await database.query(`SELECT COUNT(*) AS n FROM ${where?.[1]}${where?.[2] ?? ''}`)
-          return Number(row?.['n'])
-        }
-        if (statement.startsWith('UPDATE')) expect(await count(), statement).toBe(1)
-        await database.query(statement)
+  test.each(withSql)('$page: every statement runs and finds its rows', async ({ blocks }) => {
+    const database = await fresh()
+    const kalends = await Kalends.open(database.url)
+    await seed(database)
+    await kalends.start({ concurrency: 0 })
+    for (const statement of statements(blocks.filter(({ flags }) => flags.length === 0))) {
+      const where = /^(?:UPDATE|DELETE FROM|INSERT INTO) (\w+)[^]*?( WHERE [^]*)?$/.exec(statement)
+      const count = async () => {
+        const [row] = await database.query(`SELECT COUNT(*) AS n FROM ${where?.[1]}${where?.[2] ?? ''}`)
+        return Number(row?.['n'])
       }
-      await kalends.stop()
-      await database.drop()
-    },
-  )
+      if (statement.startsWith('UPDATE')) expect(await count(), statement).toBe(1)
+      await database.query(statement)
+    }
+    await kalends.stop()
+    await database.drop()
+  })
 
   test.skipIf(kind === 'sqlite')('the documented privileges are sufficient and necessary', async () => {
     const database = await bare()

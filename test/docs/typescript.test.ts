@@ -1,4 +1,4 @@
-/** The TypeScript of the documentation fits the types of the sources. */
+/** The TypeScript of the documentation matches the types of the sources. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
@@ -7,7 +7,7 @@ import { blocksOf, pages, root } from './markdown.ts'
 
 const blocks = pages().flatMap((page) => blocksOf(page, ['ts']))
 
-/** What applications import, from the sources: what was built may be older. */
+/** Maps imports of applications to the sources, because the build may be older. */
 function entryPoints(): Record<string, string[]> {
   const { exports }: { exports: Record<string, { default?: { default: string } }> } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
@@ -37,7 +37,7 @@ test('every code sample is free of type errors', () => {
     noUnusedLocals: false,
     paths: entryPoints(),
   })
-  // Each block is a module beside this file, so that 'kalends' and the packages are found.
+  // Each block is a module in this folder, so that 'kalends' and the packages are found.
   const texts = new Map(
     blocks.map(({ text }, index) => [join(import.meta.dirname, `block-${index}.ts`), `${text}\nexport {}\n`]),
   )

@@ -1,4 +1,4 @@
-/** `kalends/drizzle/*`: an application reads the tables, and joins its own with them. */
+/** `kalends/drizzle/*`: an application reads the tables and joins its own tables with them. */
 import { eq } from 'drizzle-orm'
 import { drizzle as onPool } from 'drizzle-orm/mysql2'
 import { mysqlTable, varchar } from 'drizzle-orm/mysql-core'
@@ -54,7 +54,7 @@ async function read(database: TestDatabase) {
 }
 
 eachDatabase((under) => {
-  it('an application joins its own table with the jobs, and reads Dates, flags and JSON [E2]', async () => {
+  it('an application can join its own table with the jobs and read Dates, flags and JSON [E2]', async () => {
     const { database, open } = await scene({ fresh: under.bare })
     const kalends = await open({ tablePrefix: PREFIX })
     const mail = task('mail')
@@ -101,7 +101,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('instants that people wrote in SQL are read as such', async () => {
+  it('instants that were written in SQL are read as Dates', async () => {
     if (under.kind !== 'sqlite') return
     const { database, open } = await scene({ fresh: under.bare })
     await open({ tablePrefix: PREFIX })

@@ -1,4 +1,4 @@
-/** BullMQ as queue: exactly once by id, through kill -9. */
+/** BullMQ as the queue: its job ids prevent duplicates after kill -9. */
 import { Queue } from 'bullmq'
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest'
 import { start, temporaryFolder } from '../cli/program.ts'
@@ -19,7 +19,7 @@ afterAll(() => redis?.stop())
 
 eachDatabase(({ kind, fresh }) => {
   test.skipIf(found === null)(
-    'after kill -9 between BullMQ and the COMMIT, BullMQ gets the same job again, runs it once, and its end is reported [S11, X2, L7]',
+    'after kill -9 between BullMQ and the COMMIT, BullMQ gets the same job again, runs it once, and its outcome is reported [S11, X2, L7]',
     async () => {
       const url = redis?.url ?? ''
       const database = await fresh()
@@ -46,7 +46,7 @@ eachDatabase(({ kind, fresh }) => {
         await until(`the job ${id} is queued again`, async () =>
           new RegExp(`queued \\w+ ${id}\n`).test(printed()),
         )
-      // Not before: the end of a run that came first would be all, and the job would not be handed over again.
+      // Start the worker only now: if a job ended earlier, it would not be handed over again.
       workers.push(...[1, 2].map(() => start(WORKER, args, { cwd })))
       await until('six jobs are done', async () => done().length >= 6)
       for (const id of ids)

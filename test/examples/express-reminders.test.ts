@@ -1,4 +1,4 @@
-/** Two users and their reminders, over HTTP: a web process that runs nothing, and a worker beside it. */
+/** Two users and their reminders over HTTP, with a web process that runs no jobs and a worker. */
 import { expect, onTestFinished, test } from 'vitest'
 import { type Program, start, temporaryFolder } from '../cli/program.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
@@ -37,7 +37,7 @@ async function web({ url }: TestDatabase): Promise<Web> {
       return {
         status: response.status,
         location: response.headers.get('location'),
-        // Only what the routes answer is looked at, and that is JSON.
+        // All routes respond with JSON.
         body: text === '' ? {} : JSON.parse(text),
       }
     },
@@ -66,7 +66,7 @@ eachDatabase(({ fresh }) => {
       },
     })
     const path = String(made.location)
-    // Planned with the write, before any worker runs.
+    // The write plans the next run, before any worker runs.
     expect(made.body['next']).toMatchObject({ local: expect.stringMatching(/ 10:00:00 /) })
     const worker = start('examples/dist/express-reminders/worker.js', [database.url], {
       cwd: await temporaryFolder(),
@@ -122,14 +122,14 @@ eachDatabase(({ fresh }) => {
       expect(await ben(method, route, sent), `${method} ${route}`).toEqual({
         status: 404,
         location: null,
-        body: { message: 'There is no such reminder' },
+        body: { message: 'Reminder not found' },
       })
       expect((await nobody(method, route, sent)).status).toBe(401)
       expect((await anna(method, route.replace(String(body['id']), 'nightly'), sent)).status).toBe(404)
     }
     expect((await ben('GET', '/reminders')).body).toEqual({ items: [], total: 0 })
     expect((await nobody('POST', '/reminders', { text: 'x', timer: 'daily' })).status).toBe(401)
-    // Who sends a submitter, an id or a task along gets what is theirs all the same.
+    // A submitter, id or task in the request has no effect.
     const sly = { text: 'x', timer: 'daily', submitter: 'anna', task: 'cleanup', id: body['id'] }
     expect((await ben('POST', '/reminders', sly)).status).toBe(201)
     expect(await database.query("SELECT * FROM periodic_task WHERE submitter = 'anna' ORDER BY id")).toEqual(

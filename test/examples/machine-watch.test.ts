@@ -11,7 +11,7 @@ eachDatabase(({ fresh }) => {
     const cwd = await temporaryFolder()
     const database = await fresh()
     const watch = start(MAIN, ['--database', database.url, '--port', '0'], { cwd })
-    const [, page = ''] = /The page: (\S+)/.exec(await watch.until(/The page: .*\n/)) ?? []
+    const [, page = ''] = /Web page: (\S+)/.exec(await watch.until(/Web page: .*\n/)) ?? []
     await watch.until(/SCHEDULE +TIMER +NEXT[^]*load +\*:\*:0\/10 .*in \d+ m?s/)
     await watch.until(/done +hourly-digest +wrote digests\/.*-hourly\.md/)
     await database.query("UPDATE periodic_task SET timer = '*:*:0/1' WHERE id = 'load'")
@@ -21,7 +21,7 @@ eachDatabase(({ fresh }) => {
     await watch.until(/(done +load[^]*){2}/)
     const answer = await fetch(page, { headers: { accept: 'text/html' } })
     expect(await answer.text()).toContain('<title>Kalends</title>')
-    // The link signs in, and without it nobody does.
+    // The API requires the token from the link.
     const api = new URL('api/v1/schedules', page)
     expect((await fetch(api)).status).toBe(401)
     const [, token = ''] = /^#token=([\da-f]{64})$/.exec(new URL(page).hash) ?? []
@@ -32,18 +32,18 @@ eachDatabase(({ fresh }) => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/Stopped cleanly after .* submitted \d+ jobs and ran \d+ \(.*\); 0 failed\.\n$/)
 
-    // Around midnight, there is one of the day, too.
+    // Around midnight, there is a daily digest, too.
     const files = await readdir(join(cwd, 'digests'))
     const file = files.find((name) => name.endsWith('-hourly.md')) ?? ''
     const digest = await readFile(join(cwd, 'digests', file), 'utf8')
-    expect(digest).toMatch(/# Machine digest of an hour\n[^]*\| \/ \| \d+ % \| .* \| .* \|/)
+    expect(digest).toMatch(/# Hourly machine digest\n[^]*\| \/ \| \d+ % \| .* \| .* \|/)
     expect(await database.query('SELECT COUNT(*) AS n FROM worker')).toEqual([{ n: 0 }])
     const [{ n } = {}] = await database.query("SELECT COUNT(*) AS n FROM machine_sample WHERE kind = 'load'")
     expect(n).toBeGreaterThanOrEqual(2)
     await database.drop()
   })
 
-  test('warns of a full disk, writes the daily digest, and prunes itself', async () => {
+  test('warns of a full disk, writes the daily digest, and prunes its data', async () => {
     const cwd = await temporaryFolder()
     const database = await fresh()
     const watch = start(MAIN, ['--database', database.url, '--full-at', '0', '--keep', '3'], { cwd })
@@ -57,7 +57,7 @@ eachDatabase(({ fresh }) => {
     )
     await watch.until(/done +disk-alarm +WARNING: nearly full: \//)
     await watch.until(/done +daily-digest +wrote digests\/\d{4}-\d\d-\d\d-daily\.md/)
-    await watch.until(/done +prune +older than 3 days is gone; \d+ measurements and \d+ jobs are left/)
+    await watch.until(/done +prune +deleted data older than 3 days; \d+ measurements and \d+ jobs remain/)
     const [left] = await database.query(
       `SELECT (SELECT COUNT(*) FROM job WHERE finished = ${old}) AS jobs, (SELECT COUNT(*) FROM job_log WHERE job_id = 'gone') AS logs, (SELECT COUNT(*) FROM machine_sample WHERE host = 'test') AS samples`,
     )

@@ -30,7 +30,7 @@ test('on a virtual clock, a day of the schedule calls the methods of the injecte
   const [run] = await clock.kalends.schedules.history('invoices.close-day')
   expect(run).toMatchObject({ state: 'success', result: { invoices: 2 }, args: { branch: 'main' } })
 
-  // What can never succeed is not tried again.
+  // A permanent error is not retried.
   const nowhere = await clock.kalends.jobs.submit(closeDay, { branch: 'nowhere' })
   expect(await clock.waitFor(nowhere)).toMatchObject({ state: 'failed', reason: 'permanent' })
   await application?.close()
@@ -70,7 +70,7 @@ eachDatabase(({ fresh }) => {
   })
 })
 
-test('a start that fails closes what it has created, and names what is missing', async () => {
+test('a failed start closes the created providers and names the missing dependency', async () => {
   const closed: string[] = []
   const missing = token<string>('Missing')
   const opened = token<object>('Opened')

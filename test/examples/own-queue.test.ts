@@ -1,4 +1,4 @@
-/** An application with a table of jobs of its own: exactly once, through kill -9. */
+/** An application with its own job table: each job is inserted exactly once, even after kill -9. */
 import { expect, onTestFinished, test } from 'vitest'
 import { start, temporaryFolder } from '../cli/program.ts'
 import { eachDatabase } from '../support/databases.ts'
@@ -8,7 +8,7 @@ const MAIN = 'examples/dist/own-queue/main.js'
 const PERIOD_MS: Readonly<Record<string, number>> = { measure: 2000, report: 5000 }
 
 eachDatabase(({ fresh }) => {
-  test('after kill -9 in a hand-over, nothing is in the table; then each slot is there and reported once [S11, X1, X4, L7]', async () => {
+  test('kill -9 during a hand-over leaves no row; after a restart, each slot is inserted and reported once [S11, X1, X4, L7]', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const cwd = await temporaryFolder()
@@ -19,7 +19,7 @@ eachDatabase(({ fresh }) => {
     const queued = crashed.stdout.split('\n').filter((line) => line.startsWith('queued'))
     const ids = queued.map((line) => line.split(' ').at(-1) ?? '')
     expect(ids.length).toBeGreaterThanOrEqual(1)
-    // A server may notice only now that the connection is gone.
+    // The server may notice the lost connection late.
     await until('the transaction is rolled back', async () => {
       const jobs = await database.query("SELECT id FROM job WHERE state = 'waiting'")
       return ids.every((id) => jobs.some((job) => job['id'] === id))
@@ -35,7 +35,7 @@ eachDatabase(({ fresh }) => {
 
     const items = await database.query('SELECT id, task, slot, state FROM work_item ORDER BY slot')
     expect(items.filter(({ id }) => ids.includes(String(id)))).toHaveLength(ids.length)
-    // The table has exactly the jobs that were handed over, and each that was reported has ended.
+    // The table has exactly the jobs that were handed over, and each reported job has ended.
     const jobs = await database.query(
       "SELECT id, state FROM job WHERE state IN ('external', 'success') AND queue IS NOT NULL",
     )
@@ -49,7 +49,7 @@ eachDatabase(({ fresh }) => {
         "SELECT missed, reason, state FROM job WHERE periodic_task_id = ? AND state NOT IN ('external', 'success')",
         [schedule],
       )
-      // While a run is in the queue, the next slot is skipped; what is not handed over yet waits.
+      // While a run is queued, the next slot is skipped; a job that is not handed over yet is waiting.
       const skips = others.filter(({ state }) => state === 'skipped')
       expect(skips.filter(({ reason }) => reason !== 'overlap')).toEqual([])
       const skipped = skips.reduce((sum, { missed }) => sum + Number(missed), 0)

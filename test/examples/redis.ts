@@ -1,5 +1,5 @@
 /**
- * A Redis of the test's own, on a free port, loopback only. As root on Debian it is installed where it is missing.
+ * A private Redis server on a free loopback port. As root on Debian, installs Redis if it is missing.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ export interface Redis {
   readonly stop: () => Promise<void>
 }
 
-/** @returns a text that says why there is none */
+/** @returns the reason if Redis is not available */
 export async function findRedis(): Promise<{ program: string } | string> {
   return await findOrInstall('redis-server', ['redis-server'], () => {
     const program = findProgram('redis-server')
@@ -25,7 +25,7 @@ export async function findRedis(): Promise<{ program: string } | string> {
   })
 }
 
-/** @param durability  what it keeps on disk; without a word it is as Redis has it by default */
+/** @param durability  persistence options; by default those of Redis */
 export async function startRedis(
   program: string,
   durability: readonly string[] = ['--save', ''],
@@ -33,7 +33,7 @@ export async function startRedis(
   const folder = await mkdtemp(join(tmpdir(), 'kalends-redis-'))
   const port = await freePort()
   const options = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, ...durability]
-  // It stops it as soon as our end of its stdin is closed, also when this process is killed.
+  // Stops the server when our end of its stdin is closed, even if this process is killed.
   const server = spawn('sh', [superviseScript, folder, program, ...options], {
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -63,6 +63,7 @@ async function freePort(): Promise<number> {
   const address = listener.address()
   listener.close()
   await once(listener, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port from the operating system')
+  if (address === null || typeof address === 'string')
+    throw new Error('the operating system assigned no port')
   return address.port
 }

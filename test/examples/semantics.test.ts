@@ -1,4 +1,4 @@
-/** The semantics of five known designs: the programs of examples/semantics tell what happens, line by line. */
+/** The semantics of five known designs: the programs of examples/semantics print what happens, line by line. */
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { story as crontab } from '../../examples/semantics/crontab.ts'
@@ -19,18 +19,18 @@ test('a self-rescheduling interval repeats, becomes done, is retried, paused, re
     '60s attempt 1: success',
     '120s attempt 1: success',
     '180s attempt 1: success',
-    '3600s an hour later: done, 3 runs, 0 of them failed',
-    '3600s reset: active, 0 runs, 0 of them failed',
+    '3600s an hour later: done, 3 runs, 0 failed',
+    '3600s reset: active, 0 runs, 0 failed',
     '3660s attempt 1: waiting, again in 60s',
     '3720s attempt 2: waiting, again in 120s',
     '3840s attempt 3: waiting, again in 240s',
-    // The next run is counted from the end of this one, whenever it should have been.
+    // The interval to the next run starts at the end of this one.
     '4080s attempt 4: success',
     '4140s attempt 1: success',
-    '4140s the feed was down for a while: active, 2 runs, 0 of them failed',
-    '7740s paused for an hour: paused, 2 runs, 0 of them failed',
+    '4140s the feed was down for a while: active, 2 runs, 0 failed',
+    '7740s paused for an hour: paused, 2 runs, 0 failed',
     '7800s attempt 1: success',
-    '7800s resumed a minute ago: done, 3 runs, 0 of them failed',
+    '7800s resumed a minute ago: done, 3 runs, 0 failed',
     '7860s attempt 1: waiting, again in 60s',
     '7920s attempt 2: waiting, again in 120s',
     '8040s attempt 3: waiting, again in 240s',
@@ -38,13 +38,13 @@ test('a self-rescheduling interval repeats, becomes done, is retried, paused, re
     '8760s attempt 5: waiting, again in 600s',
     '9360s attempt 6: waiting, again in 600s',
     '9960s attempt 7: failed',
-    '15000s the feed is down: dead, 1 runs, 1 of them failed, Error: news is down',
+    '15000s the feed is down: dead, 1 runs, 1 failed, Error: news is down',
     '15060s attempt 1: failed',
-    '15060s what can never succeed is not tried again: dead, 1 runs, 1 of them failed, PermanentError: news is gone for ever',
+    '15060s a permanent error is not retried: dead, 1 runs, 1 failed, PermanentError: news no longer exists',
   ])
 })
 
-test('three missed hours become three jobs or one, and a changed pattern is planned from now [S5]', async () => {
+test('three missed hours become three jobs or one, and a changed pattern applies from now on [S5]', async () => {
   const lines = await linesOf(patterns)
   expect(lines.filter((line) => /^up|jobs for/.test(line))).toEqual([
     'up from 02:30 to 04:10, refresh at minute 0',
@@ -55,8 +55,8 @@ test('three missed hours become three jobs or one, and a changed pattern is plan
     '04:00 refresh: jobs for 04:00',
     'up from 07:10 to 07:20, refresh at minute 0',
     '07:10 billing: jobs for 05:00, 06:00, 07:00',
-    '07:10 refresh: jobs for 07:00; 2 more were missed',
-    // Nothing at the start of the new version: 07:00 was no time of the new pattern that was missed.
+    '07:10 refresh: jobs for 07:00; 2 more missed',
+    // Nothing runs at the start of the new version: the new pattern has missed no run.
     'up from 07:25 to 08:35, refresh at minute 30',
     '07:30 refresh: jobs for 07:30',
     '08:00 billing: jobs for 08:00',
@@ -72,15 +72,15 @@ test('three missed hours become three jobs or one, and a changed pattern is plan
   )
 })
 
-test('strict cron: errors, code wins over the database with the differences logged, one run after an outage, first start', async () => {
+test('strict cron: errors, code overrides the database and logs the differences, one run after an outage, first start', async () => {
   expect(await linesOf(crontab)).toEqual([
-    'what is not POSIX is refused:',
+    'rejected because it is not POSIX:',
     '*/15 * * * *: write *:0/15',
     '0 9 * * MON-FRI: write Mon..Fri 9:00',
     '@hourly: write hourly',
     '0 0 12 * * *: write 12:00',
     expect.stringMatching(/^0 0 31 2 \*: .* it never fires/),
-    'and nothing starts: 2 problems in one error',
+    'nothing starts: 2 problems in one error',
     'start at 09:00:20',
     "log: Declared schedule 'sync' is new",
     "log: Declared schedule 'report' is new",
@@ -91,17 +91,17 @@ test('strict cron: errors, code wins over the database with the differences logg
     'nothing runs: the next report is for 2026-03-09T09:00',
     'start at 09:30:00',
     '10:00:00 sync runs for 10:00:00',
-    "at 10:20 somebody writes: UPDATE periodic_task SET timer = 'daily', enabled = 0 WHERE id = 'report'",
+    "SQL at 10:20: UPDATE periodic_task SET timer = 'daily', enabled = 0 WHERE id = 'report'",
     'start at 22:15:00',
     'log: Declared schedule \'report\' was changed: timer, {"before":{"timer":"daily"},"changes":{"timer":"cron! 0 9 1 * 1"}}',
-    '22:15:00 sync runs for 22:00:00, 5 before it were missed',
+    '22:15:00 sync runs for 22:00:00, after 5 missed runs',
     '00:00:00 sync runs for 00:00:00',
-    // enabled belongs to people.
+    // The declaration does not override 'enabled'.
     "report has the timer 'cron! 0 9 1 * 1' again and is paused",
   ])
 })
 
-/** These wait for a full minute, or for runs that take their time: all databases at once. */
+/** These tests wait for a full minute or for long runs, so they use all databases at once. */
 function onAllDatabases(name: string, proof: (database: TestDatabase) => Promise<void>): void {
   const kinds = databases.map(({ kind }) => kind).join(', ')
   test(`${name} (${kinds})`, async () => {
@@ -112,7 +112,7 @@ function onAllDatabases(name: string, proof: (database: TestDatabase) => Promise
 }
 
 onAllDatabases(
-  'once, interval and cron: two schedulers die between insert and advance, and nothing is lost or doubled',
+  'once, interval and cron: two schedulers die between insert and advance, and nothing is lost or duplicated',
   async ({ kind, url, query }) => {
     const begun = Date.now()
     const cwd = await temporaryFolder()
@@ -121,19 +121,19 @@ onAllDatabases(
     expect(stdout, kind).toMatch(/first: dies after the insert of interval\n/)
     expect(stdout, kind).toMatch(/second: dies after the insert of cron(, \w+)*\n/)
     expect(stdout, kind).toMatch(
-      /\nonce: 1 run, done; cron: 1 run; interval: 0 gaps or doubles in \d+ runs\n$/,
+      /\nonce: 1 run, done; cron: 1 run; interval: 0 gaps or duplicates in \d+ runs\n$/,
     )
 
     const rows = await query('SELECT schedule, slot FROM run_history ORDER BY slot, schedule')
     const [created = {}] = await query("SELECT created FROM periodic_task WHERE id = 'interval'")
     const slots = rows.filter(({ schedule }) => schedule === 'interval').map(({ slot }) => Number(slot))
     expect(slots[0], kind).toBeGreaterThan(begun)
-    // Planned when the first scheduler sees it, which may be later than the first of these times.
+    // The first scheduler plans it when it starts, which may be after the first of these times.
     const first = ((slots[0] ?? 0) - milliseconds(created['created'])) / 2000
     expect(slots, kind).toEqual(
       slots.map((_, index) => milliseconds(created['created']) + 2000 * (Math.ceil(first) + index)),
     )
-    // The history has what was handed over, and nothing was skipped.
+    // The history contains every job that was handed over, and nothing was skipped.
     const jobs = await query('SELECT id, state, reason FROM job')
     // The schedulers may stop between a submission and its hand-over.
     const left = jobs.filter(({ state }) => state === 'waiting')
@@ -145,7 +145,7 @@ onAllDatabases(
 )
 
 onAllDatabases(
-  'a run that takes longer than its interval, in two workers: never twice at a time, off and on in SQL',
+  'runs that take longer than their interval never overlap in two workers, and are paused and resumed in SQL',
   async ({ kind, url }) => {
     const { history, off, on } = await longRun(url, () => {})
     const ran = history.filter(({ state }) => state !== 'skipped')
@@ -161,7 +161,7 @@ onAllDatabases(
       kind,
     ).toContain('overlap')
 
-    // Within the poll interval, and a pause is no downtime: nothing of it is made up, or recorded as missed.
+    // The pause takes effect within the poll interval. It is not downtime: nothing is made up or counted as missed.
     const pollIntervalMs = 1000
     const between = history.filter(
       ({ slot }) => slot !== null && slot.getTime() > off.getTime() + pollIntervalMs && slot <= on,
@@ -184,7 +184,7 @@ test.each(['repeating', 'patterns', 'crontab'])(
   },
 )
 
-/** A time as the database writes it. */
+/** Parses a time in the database's format. */
 function milliseconds(stored: unknown): number {
   return Date.parse(`${String(stored).replace(' ', 'T').replace(/Z$/, '')}Z`)
 }

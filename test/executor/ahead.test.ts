@@ -1,4 +1,4 @@
-/** Jobs that are claimed while there is no capacity for them: when, how many, and what becomes of those that do not start. */
+/** Jobs that are claimed ahead, without free capacity: when, how many, and what happens to those that do not start. */
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Handler } from '../../src/executor/handler.ts'
 import { type ClaimedJob, fenceOf } from '../../src/model/job.ts'
@@ -14,7 +14,7 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers())
 })
 
-/** What is under way in this process and needs no timer has ended. */
+/** Waits until all work of this process that needs no timer has ended. */
 async function settledDown(): Promise<void> {
   for (let turn = 0; turn < 500; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -27,7 +27,7 @@ function busy({
 }: {
   readonly handler?: Handler
   readonly concurrency?: number
-  /** The most concurrent jobs of the task. */
+  /** The maximum number of concurrent jobs of the task. */
   readonly most?: number
 } = {}) {
   const state = {
@@ -106,7 +106,7 @@ function busy({
   return { executor, state }
 }
 
-/** Lets short jobs run, then holds back the writes of their ends. */
+/** Lets short jobs run, then delays the writes of their outcomes. */
 async function withShortRuns(of: ReturnType<typeof busy>, jobs = 100) {
   const { state } = of
   state.left = jobs
@@ -122,8 +122,8 @@ async function withShortRuns(of: ReturnType<typeof busy>, jobs = 100) {
   return writes
 }
 
-describe('while the ends of short runs are being written', () => {
-  it('as many jobs are claimed ahead as have ended lately, and none of them starts', async () => {
+describe('while the outcomes of short runs are being written', () => {
+  it('as many jobs are claimed ahead as have ended recently, and none of them starts', async () => {
     const of = busy()
     const writes = await withShortRuns(of)
     const { state, executor } = of
@@ -140,7 +140,7 @@ describe('while the ends of short runs are being written', () => {
     await executor.stop(0)
   })
 
-  it('never more than a fixed number', async () => {
+  it('at most a fixed number is claimed ahead', async () => {
     const of = busy({ concurrency: 5000 })
     const writes = await withShortRuns(of, 20_000)
     expect(of.state.given - of.state.started.length).toBe(500)
@@ -170,7 +170,7 @@ describe('while the ends of short runs are being written', () => {
     expect(state.started).toHaveLength(100 + 2 * CONCURRENCY)
   })
 
-  it('a worker that stops gives them back, without an event', async () => {
+  it('a stopping worker releases them without an event', async () => {
     const of = busy()
     const writes = await withShortRuns(of)
     const { state, executor } = of
@@ -184,7 +184,7 @@ describe('while the ends of short runs are being written', () => {
     expect(state.settled).toHaveLength(state.started.length)
   })
 
-  it('so do those of a claim that is under way when it stops', async () => {
+  it('jobs of a claim that is in progress at the stop are released, too', async () => {
     const of = busy()
     const writes = await withShortRuns(of)
     const { state, executor } = of
@@ -193,7 +193,7 @@ describe('while the ends of short runs are being written', () => {
     state.claiming = claims.promise
     writes.open()
     await settledDown()
-    // What was there has started, and the next claim has no response yet.
+    // The available jobs have started, and the next claim has no response yet.
     const started = state.started.length
     expect(started).toBeGreaterThan(length)
     const stopped = executor.stop(0)
@@ -217,7 +217,7 @@ describe('while the ends of short runs are being written', () => {
     await executor.stop(0)
   })
 
-  it('a comparison with the database knows them', async () => {
+  it('a comparison with the database includes them', async () => {
     const of = busy()
     const writes = await withShortRuns(of)
     const { state, executor } = of
@@ -259,7 +259,7 @@ describe('while the ends of short runs are being written', () => {
   })
 })
 
-it('none of them goes back as long as each starts within 100 ms', async () => {
+it('none of them goes back to the queue while each starts within 100 ms', async () => {
   const of = busy({ handler: () => new Promise((resolve) => setTimeout(resolve, 5)) })
   const { executor, state } = of
   for (let passed = 0; passed < 2000; passed += 5) {
@@ -275,7 +275,7 @@ it('none of them goes back as long as each starts within 100 ms', async () => {
   await stopped
 })
 
-it('jobs without retries have their turn: after a claim that left some out, none is made ahead for a second', async () => {
+it('jobs without retries have their turn: after a claim that excluded some, none is claimed ahead for a second', async () => {
   const of = busy({ handler: () => new Promise((resolve) => setTimeout(resolve, 5)) })
   const { executor, state } = of
   const pass = async (ms: number) => {
@@ -300,14 +300,14 @@ it('jobs without retries have their turn: after a claim that left some out, none
   await stopped
 })
 
-it('jobs that a submission has started start in the capacity that it has reserved', async () => {
+it('jobs that a submission has started use the capacity that it has reserved', async () => {
   const { executor, state } = busy()
   state.left = 100
   executor.wake()
   await settledDown()
   expect(state.ends).toHaveLength(100)
   const reservation = executor.reserve('w/1', 5)
-  if (reservation === null) throw new Error('there was no capacity')
+  if (reservation === null) throw new Error('no free capacity')
   state.writes = gate().promise
   state.left = Infinity
   executor.wake()

@@ -11,7 +11,7 @@ import { claimed, executingStore } from './claimed.ts'
 
 const flaky = task('flaky', { retries: 2, retryDelay: 20 })
 
-it('a line that waits does not keep the text that it is a part of in memory', () => {
+it('a waiting line does not keep the larger text that contains it in memory', () => {
   setFlagsFromString('--expose-gc')
   const collectGarbage: unknown = runInNewContext('gc')
   if (typeof collectGarbage !== 'function') throw new Error('there is no gc')
@@ -22,7 +22,7 @@ it('a line that waits does not keep the text that it is a part of in memory', ()
   const journal = new Journal({ store: executingStore, onError: () => {}, onDropped: () => {} })
   const log = new AttemptLog(claimed('j'), journal, new Redaction([]), () => new Date(0))
   const before = heap()
-  // Small enough for the heap of V8: larger texts may be elsewhere.
+  // Small enough for the V8 heap: larger texts may be stored elsewhere.
   for (let count = 0; count < 100; count += 1)
     log.logger().info(Buffer.alloc(500_000, `${count}`).toString().slice(0, 200))
   expect(heap() - before).toBeLessThan(10_000_000)

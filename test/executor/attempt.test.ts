@@ -1,4 +1,4 @@
-/** One attempt in memory: what its handler gets, and when it ends without its handler. */
+/** One attempt in memory: the context of its handler, and when it ends without its handler. */
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { AttemptTimeoutError, CancelledError } from '../../src/errors.ts'
 import type { Handler, HandlerContext } from '../../src/executor/handler.ts'
@@ -18,7 +18,7 @@ interface Given extends Partial<Pick<JobExecutorOptions, 'middleware' | 'redacti
   readonly store?: Partial<ExecutingStore>
 }
 
-/** Runs jobs of the task 'noop'. Turns of the event loop pass by themselves, time does not. */
+/** Runs jobs of the task 'noop'. The event loop turns as usual, but the test advances the time. */
 async function running({ jobs, handler, schema, store, ...options }: Given) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -63,7 +63,7 @@ const withTimeout = (id: string, timeout: number) => ({
   policy: { ...DEFAULT_POLICY, timeout },
 })
 
-it('a signal that the handler asks for after the abort is aborted, with the reason', async () => {
+it('a signal that the handler reads after the abort is aborted, with the reason', async () => {
   const contexts: HandlerContext[] = []
   const { executor } = await running({
     jobs: [claimed('j')],
@@ -81,7 +81,7 @@ it('a signal that the handler asks for after the abort is aborted, with the reas
   expect(signal?.reason).toBe(reason)
 })
 
-it('an attempt whose handler never asks for its signal times out all the same', async () => {
+it('an attempt whose handler never reads its signal times out, too', async () => {
   const { ends } = await running({
     jobs: [withTimeout('j', 100)],
     handler: () => new Promise((resolve) => setTimeout(resolve, 200)),
@@ -90,7 +90,7 @@ it('an attempt whose handler never asks for its signal times out all the same', 
   expect(ends.get('j')).toMatchObject({ kind: 'timeout' })
 })
 
-it('a copy of the context has everything, and its functions need no object', async () => {
+it('a copy of the context is complete, and its functions work without the object', async () => {
   const seen: unknown[] = []
   const written: unknown[] = []
   const { ends } = await running({
@@ -108,7 +108,7 @@ it('a copy of the context has everything, and its functions need no object', asy
     handler: async (context) => {
       const { args, slot, missed, attempt, job, signal, log, progress, snooze } = { ...context }
       seen.push(args, slot, missed, attempt, job.id, signal === context.signal, signal.aborted)
-      // oxlint-disable-next-line typescript/unbound-method -- what handlers may do
+      // oxlint-disable-next-line typescript/unbound-method -- handlers may do this
       const { info } = log
       info('a line')
       progress(0.5)
@@ -133,7 +133,7 @@ it('a handler that changes its args does not change the args of its job', async 
   expect(seen).toEqual([{ to: 'other' }, { to: 'one' }])
 })
 
-it('secrets are hidden in the error of a handler that has removed them from its args and its job', async () => {
+it('secrets in an error are hidden even if the handler has removed them from its args and its job', async () => {
   const { ends } = await running({
     jobs: [{ ...claimed('j'), args: { token: 'hunter2' }, argsText: '{"token":"hunter2"}' }],
     redaction: new Redaction(['args.token']),
@@ -146,7 +146,7 @@ it('secrets are hidden in the error of a handler that has removed them from its 
   expect(ends.get('j')).toMatchObject({ error: 'with [redacted]' })
 })
 
-it('secrets of earlier progress are not stored in later progress and the result; those in the row are', async () => {
+it('secrets of earlier progress are removed from later progress and the result, except for those in the row', async () => {
   const progressOf = new Map<string, string>()
   const lines: string[] = []
   const first = { token: 'first-secret', done: 1 }
@@ -193,12 +193,12 @@ it('secrets of earlier progress are not stored in later progress and the result;
   expect(lines).toEqual([
     'other place: The result contains secrets of earlier progress; it is stored without its secrets',
   ])
-  // More than can be searched for.
+  // More secrets than can be searched for.
   expect(JSON.parse(progressOf.get('too many') ?? '')).toEqual({ ...last, note: 'not first-secret' })
   expect(ends.get('too many')).toMatchObject({ result: expect.stringContaining('["first-secret"]') })
 })
 
-it('of a thousand attempts with different timeouts, each ends at its own', async () => {
+it('each of a thousand attempts with different timeouts ends at its own', async () => {
   const jobs = Array.from({ length: 1000 }, (_, index) => withTimeout(`${index}`, ((index * 7) % 1000) + 1))
   const { executor, ends } = await running({
     jobs,
@@ -214,7 +214,7 @@ it('of a thousand attempts with different timeouts, each ends at its own', async
   expect(ends.size).toBe(1000)
 })
 
-it('a timeout of 24.8 days does not end an attempt before', async () => {
+it('a timeout of 24.8 days does not end an attempt early', async () => {
   const signals: AbortSignal[] = []
   await running({
     jobs: [withTimeout('j', 2_147_483_647)],
@@ -230,7 +230,7 @@ it('a timeout of 24.8 days does not end an attempt before', async () => {
   expect(isAborted()).toEqual([true])
 })
 
-it('an abandoned handler is known until it ends, and its end changes nothing', async () => {
+it('an abandoned handler is listed until it ends, and its outcome has no effect', async () => {
   const hold = gate()
   const { executor, ends } = await running({
     jobs: [withTimeout('j', 100)],
@@ -256,7 +256,7 @@ it('an abandoned handler is known until it ends, and its end changes nothing', a
   expect(ends.get('j')).toBe(end)
 })
 
-it('a job that is cancelled while its args are checked ends without a call of its handler', async () => {
+it('a job that is cancelled during the check of its args ends without a call of its handler', async () => {
   const checked = gate<{ readonly value: Record<string, unknown> }>()
   let calls = 0
   const { executor, ends } = await running({
@@ -295,7 +295,7 @@ it('middleware that neither calls the handler nor returns ends with its timeout'
   expect(executor.attempts.count()).toBe(0)
 })
 
-it('a job that has logged nothing does not wait for the lines of others', async () => {
+it('a job without log lines does not wait for the lines of others', async () => {
   const { ends } = await running({
     jobs: [claimed('talks'), claimed('silent')],
     handler: ({ job, log }) => {
@@ -308,7 +308,7 @@ it('a job that has logged nothing does not wait for the lines of others', async 
   expect([...ends.keys()]).toEqual(['silent', 'talks'])
 })
 
-it('attempts that have ended leave no timer', async () => {
+it('ended attempts leave no timer', async () => {
   const { executor, ends } = await running({
     jobs: [claimed('a'), claimed('b')],
     handler: () => 'done',

@@ -1,4 +1,4 @@
-/** Attempts of a job: retries, timeouts, and what decides whether a run went well. */
+/** Attempts of a job: retries, timeouts, and what decides the outcome of a run. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Job, type Kalends, PermanentError, task, AttemptTimeoutError } from '../../src/index.ts'
@@ -42,7 +42,7 @@ eachDatabase((under) => {
     ['exponential' as const, [10, 20, 40, 80, 100, 100]],
     ['fixed' as const, [10, 10, 10, 10, 10, 10]],
   ])(
-    'the delays of %s retries are %j ms, by the clock of the database, 10 % more or less [R3]',
+    'the delays of %s retries are %j ms on the database clock, within 10 % [R3]',
     async (retryBackoff, delays) => {
       const { open } = await scene(under)
       const kalends = await open()
@@ -66,7 +66,7 @@ eachDatabase((under) => {
     },
   )
 
-  it('retries of the job or schedule override those of the task', async () => {
+  it('the retries of a job or schedule override those of the task', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(flaky, () => {
@@ -126,15 +126,15 @@ eachDatabase((under) => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(flaky, () => {
-      throw new PermanentError('the customer is gone')
+      throw new PermanentError('the customer does not exist')
     })
     await kalends.start()
     const job = await ended(kalends, await kalends.jobs.submit(flaky))
     expect(job).toMatchObject({ state: 'failed', reason: 'permanent', attempt: 1 })
-    expect(job.error).toContain('PermanentError: the customer is gone')
+    expect(job.error).toContain('PermanentError: the customer does not exist')
   })
 
-  it('the causes of an error are stored with it', async () => {
+  it('an error is stored with its causes', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(flaky, () => {
@@ -145,7 +145,7 @@ eachDatabase((under) => {
     expect(job.error).toMatch(/no mail[^]*Caused by: Error: no network/)
   })
 
-  it('any value that a handler throws fails the attempt, and never ends the worker', async () => {
+  it('any value that a handler throws fails the attempt and never ends the worker', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const circular: Record<string, unknown> = {}
@@ -174,7 +174,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('a handler receives the args as the schema of the task parses the stored JSON', async () => {
+  it('a handler receives the stored args as parsed by the schema of the task', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const remind = task('remind', {
@@ -190,7 +190,7 @@ eachDatabase((under) => {
     expect(seen).toEqual([{ on, to: 'nobody' }, { on: '2026-03-29T00:30:00.123Z' }])
   })
 
-  it('args that do not match the schema any more fail the job at once, without retries and without calling the handler', async () => {
+  it('args that no longer match the schema fail the job at once, without retries or a call of the handler', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     let called = 0
@@ -205,12 +205,12 @@ eachDatabase((under) => {
     expect(called).toBe(0)
   })
 
-  it('invalid args in a call by the handler are an ordinary error, with retries', async () => {
+  it('invalid args in a call that the handler makes are an ordinary error with retries', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const other = task('other', { args: z.object({ days: z.number() }) })
     kalends.handle(flaky, async ({ attempt }) => {
-      // What a handler in JavaScript does.
+      // Plain JavaScript may do this.
       const wrong: Record<string, unknown> = { days: 'many' }
       if (attempt === 1) await kalends.jobs.submit('other', wrong)
     })
@@ -233,7 +233,7 @@ eachDatabase((under) => {
     expect((await ended(kalends, await kalends.jobs.submit(silent))).result).toBeNull()
   })
 
-  it('a result that is not JSON fails the job at once: the next attempt would return it as well', async () => {
+  it('a result that is not JSON fails the job at once, because the next attempt would return it, too', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const circular: Record<string, unknown> = {}
@@ -249,7 +249,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('the outcome of the job decides success: counters and last_* of its schedule are written with it [R5, R7]', async () => {
+  it("the outcome of a job is written together with its schedule's counters and last_* columns [R5, R7]", async () => {
     const { open } = await scene(under)
     const kalends = await open()
     let fail = true
@@ -282,7 +282,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a failed attempt that will be retried does not change the counters of runs [R7]', async () => {
+  it('a failed attempt that will be retried does not change the run counters [R7]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const later = task('later', { retryDelay: '1h' })
@@ -311,7 +311,7 @@ eachDatabase((under) => {
     expect((job?.runAt?.getTime() ?? 0) - (job?.startedAt?.getTime() ?? 0)).toBeGreaterThanOrEqual(3_240_000)
   })
 
-  it('a handler receives schedule, run number, slot, missed count and attempt [R6]', async () => {
+  it('a handler receives the schedule, run number, slot, missed count and attempt [R6]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const seen: unknown[] = []
@@ -375,7 +375,7 @@ eachDatabase((under) => {
     await ended(kalends, id)
   })
 
-  it('a final job has the last progress and every log line, also of its failed attempts', async () => {
+  it('a final job has the last progress and all log lines, including those of failed attempts', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const chatty = task('chatty', { retryDelay: '20ms', retries: 1 })
@@ -393,7 +393,7 @@ eachDatabase((under) => {
     const ids = await Promise.all(Array.from({ length: 5 }, () => kalends.jobs.submit(chatty)))
     for (const id of ids) {
       expect(await ended(kalends, id)).toMatchObject({ state: 'success', progress: 1 })
-      // Behind the lines of other jobs, they may be written after the end.
+      // Behind lines of other jobs, they may be written after the outcome.
       const lines = await until(async () => {
         const found = await logged(id)
         return found.length < whole.length ? null : found
@@ -402,7 +402,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('progress starts again with each attempt', async () => {
+  it('progress is reset with each attempt', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const half = task('half', { retryDelay: '20ms' })

@@ -1,4 +1,4 @@
-/** What a busy worker asks of its database: few and full batches, and no look that could find nothing new. */
+/** The statements of a busy worker: few, full batches and no polls without new work. */
 import { expect, it } from 'vitest'
 import type { ExecutingStore } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
@@ -6,7 +6,7 @@ import { claimed, executorOn, NOTHING } from './claimed.ts'
 
 const CONCURRENCY = 200
 
-it('jobs that end together free capacity for one full claim and are written as one batch', async () => {
+it('jobs that end together free capacity for one full claim and are written in one batch', async () => {
   const jobs = 5 * CONCURRENCY
   const calls = { claims: [] as number[], settles: [] as number[], stopLooks: 0 }
   let given = 0

@@ -1,4 +1,4 @@
-/** Cancelling jobs, from whichever process. */
+/** Jobs can be cancelled from any process. */
 import { expect, it } from 'vitest'
 import { CancelledError, NotFoundError, task } from '../../src/index.ts'
 import { LEASE_MS, movableTimers } from '../kalends/movable-timers.ts'
@@ -26,7 +26,7 @@ eachDatabase((under) => {
     expect(called).toBe(1)
   })
 
-  it('a job that waits for its time or for its retry is cancelled', async () => {
+  it('a job that is waiting for its time or its retry is cancelled', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(long, () => {
@@ -77,7 +77,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('s')).toMatchObject({ runCount: 0, errorCount: 0 })
   })
 
-  it('a handler that succeeds after a cancel request is cancelled nevertheless', async () => {
+  it('a job whose handler succeeds after a cancel request is still cancelled', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(long, async ({ signal }) => {
@@ -110,7 +110,7 @@ eachDatabase((under) => {
     await expect(kalends.jobs.cancel('nobody')).rejects.toThrow("There is no job with the id 'nobody'")
   })
 
-  it('a cancel of a job of a lost worker takes effect when the worker is evicted [L29]', async () => {
+  it('cancelling a job of a lost worker takes effect when the worker is evicted [L29]', async () => {
     const { open, database } = await scene(under)
     const web = await open()
     let called = 0
@@ -127,7 +127,7 @@ eachDatabase((under) => {
     expect(called).toBe(0)
   })
 
-  it('a job of a lost worker is a failed attempt, and is retried on another worker [R8, L29]', async () => {
+  it('a lost worker counts as a failed attempt, and the job is retried on another worker [R8, L29]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(long, ({ attempt }) => `attempt ${attempt}`)
@@ -164,7 +164,7 @@ eachDatabase((under) => {
     await started
     const lost = signal(kalends, 'leaseLost')
     const starts = collect(kalends, 'started')
-    // What another worker does when a lease has passed without a heartbeat (docs/decisions.md#death-is-a-deleted-row).
+    // Like another worker after a lease without a heartbeat (docs/decisions.md#death-is-a-deleted-row).
     await database.query('DELETE FROM worker')
     await beatUntil(async () => (starts.some(({ attempt }) => attempt === 2) ? true : null))
     expect((await lost).worker).toBe(before)

@@ -1,4 +1,4 @@
-/** What tests of the executor without a database share. */
+/** Helpers for tests of the executor without a database. */
 import type { HandledTask, Handler } from '../../src/executor/handler.ts'
 import { JobExecutor } from '../../src/executor/job-executor.ts'
 import type { JobExecutorOptions } from '../../src/executor/options.ts'
@@ -47,10 +47,10 @@ export function claimed(id: string): ClaimedJob {
 }
 
 export const NOTHING: SettleResult = { settled: [], lost: [], locked: [], refused: [] }
-/** All lines, and the progress of all jobs. */
+/** All log lines, and the progress of all jobs. */
 export const WRITTEN = { left: [], refused: [] }
 
-/** There is nothing in it. */
+/** An empty queue. */
 export const executingStore: ExecutingStore = {
   promoteDue: () => Promise.resolve(0),
   claim: () => Promise.resolve([]),
@@ -69,7 +69,7 @@ export const executingStore: ExecutingStore = {
   orphans: () => Promise.resolve([]),
 }
 
-/** An executor of the task 'noop' without a database. An error fails the test, unless it is given an `onError`. */
+/** An executor of the task 'noop' without a database. Errors fail the test, unless `onError` is given. */
 export function executorOn(
   store: Partial<ExecutingStore>,
   handled: Handler | HandledTask,
@@ -86,7 +86,7 @@ export function executorOn(
     redaction: new Redaction([]),
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency: 10,
-    // Longer than any test takes.
+    // Longer than any test.
     pollIntervalMs: 3_600_000,
     now: () => new Date(0),
     onStarted: () => {},

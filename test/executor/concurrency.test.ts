@@ -1,4 +1,4 @@
-/** How many jobs of one task run at the same time in one worker. */
+/** The limit of concurrent jobs of one task in one worker. */
 import { expect, it } from 'vitest'
 import { type Kalends, task } from '../../src/index.ts'
 import { collect, ended, gate, scene, signal, until } from '../kalends/scene.ts'
@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const heavy = task('heavy', { concurrency: 2, retries: 0 })
 const light = task('light')
 
-/** Handles the heavy task: how many of them ran at the same time, and a gate that holds them. */
+/** Handles the heavy task: counts its concurrent runs, and has a gate that delays them. */
 function watched(
   kalends: Kalends,
   hold: Promise<unknown> = Promise.resolve(),
@@ -19,13 +19,13 @@ function watched(
     await hold
     await new Promise((resolve) => setImmediate(resolve))
     seen.now -= 1
-    if (args['fails'] === true) throw new Error('as it was told')
+    if (args['fails'] === true) throw new Error('as intended')
   })
   return seen
 }
 
 eachDatabase((under) => {
-  it('no more jobs of a task run than its concurrency, also across groups in one claim; other tasks continue [R9]', async () => {
+  it('a task never exceeds its concurrency, also across groups in one claim; other tasks continue [R9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const hold = gate()
@@ -36,7 +36,7 @@ eachDatabase((under) => {
       ...Array.from({ length: 20 }, () => ({ task: light, group: 'g0' })),
     ])
     await kalends.start({ concurrency: 10 })
-    // The heavy ones hold their two places; all the light ones come through beside them.
+    // The heavy jobs occupy two places, and all light jobs run meanwhile.
     for (const id of jobs.slice(12)) expect(await ended(kalends, id)).toMatchObject({ result: 'done' })
     expect(seen).toEqual({ now: 2, most: 2 })
     expect(kalends.health().running).toBe(2)
@@ -46,14 +46,14 @@ eachDatabase((under) => {
     expect(seen.most).toBe(2)
   })
 
-  it('capacity becomes free when a run fails or is cancelled', async () => {
+  it('a failed or cancelled run frees capacity', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const one = task('one', { concurrency: 1, retries: 0 })
     kalends.handle(one, async ({ args, signal: stop }) => {
       if (args['hangs'] === true)
         await new Promise((_, reject) => stop.addEventListener('abort', () => reject(new Error('stopped'))))
-      if (args['fails'] === true) throw new Error('as it was told')
+      if (args['fails'] === true) throw new Error('as intended')
     })
     await kalends.start()
     const started = signal(kalends, 'started')
@@ -86,7 +86,7 @@ eachDatabase((under) => {
     expect(most).toBeLessThanOrEqual(3)
   })
 
-  it('the limit applies to each worker: two workers run twice as many', async () => {
+  it('the limit applies per worker: two workers run twice as many jobs', async () => {
     const { open } = await scene(under)
     const hold = gate()
     const workers = [await open({ worker: 'one' }), await open({ worker: 'two' })]

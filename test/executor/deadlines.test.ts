@@ -8,7 +8,7 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers())
 })
 
-/** What was reached, and when. */
+/** The reached items and their times. */
 function collecting() {
   const reached: [item: string, ms: number][] = []
   const began = performance.now()
@@ -18,7 +18,7 @@ function collecting() {
 
 it('a thousand items share one timer, and each reaches its own deadline', () => {
   const { deadlines, reached } = collecting()
-  // In no order: 7 and 1000 have no common factor.
+  // Out of order: 7 and 1000 have no common factor.
   const times = Array.from({ length: 1000 }, (_, index) => ((index * 7) % 1000) + 1)
   for (const ms of times) deadlines.set(`${ms}`, ms)
   expect(vi.getTimerCount()).toBe(1)
@@ -41,7 +41,7 @@ it('a deleted item is never reached, and without items there is no timer', () =>
   expect(reached).toEqual([['third', 25]])
 })
 
-it('only the last deadline of an item counts, also if it is set when the one before is reached', () => {
+it('only the last deadline of an item counts, even if it is set when the previous one is reached', () => {
   const reached: number[] = []
   const began = performance.now()
   const deadlines = new Deadlines<string>((item) => {
@@ -57,7 +57,7 @@ it('only the last deadline of an item counts, also if it is set when the one bef
   expect(reached).toEqual([30, 35, 40, 100])
 })
 
-it.each([24.9, 100])('a deadline in %d days is not reached before', (days) => {
+it.each([24.9, 100])('a deadline in %d days is not reached early', (days) => {
   const { deadlines, reached } = collecting()
   deadlines.set('far', days * DAY_MS)
   vi.advanceTimersByTime(days * DAY_MS - 1)
@@ -66,7 +66,7 @@ it.each([24.9, 100])('a deadline in %d days is not reached before', (days) => {
   expect(reached).toEqual([['far', days * DAY_MS]])
 })
 
-it('items whose deadlines have passed while the process was busy are reached together', () => {
+it('items whose deadlines pass while the process is busy are reached together', () => {
   const { deadlines, reached } = collecting()
   for (const ms of [30, 10, 20, 5000]) deadlines.set(`${ms}`, ms)
   const later = performance.now() + 100

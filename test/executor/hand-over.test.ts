@@ -1,4 +1,4 @@
-/** The loop that hands jobs over: what it does after a submit that throws, hangs or ends the transaction. */
+/** The hand-over loop after a submit that throws, hangs or ends the transaction. */
 import { expect, it, vi } from 'vitest'
 import { type ExternalQueue, HandOver } from '../../src/executor/hand-over.ts'
 import type { ClaimedJob } from '../../src/model/job.ts'
@@ -19,7 +19,7 @@ function scene(
     reports = true,
     failsOnce,
   }: Partial<Pick<ExternalQueue, 'submit' | 'reports'>> & {
-    /** After submit, for the jobs with these ids. */
+    /** Called after submit, with the ids of the jobs. */
     readonly failsOnce?: { readonly ids: readonly string[]; readonly error: Error }
   } = {},
 ) {
@@ -77,7 +77,7 @@ function scene(
 
 const MANY = Array.from({ length: 250 }, (_, index) => `j${index}`)
 
-it('hands over all that waits, a hundred at a time', async () => {
+it('hands over all waiting jobs, a hundred at a time', async () => {
   const { handOver, limits, left, handedOver } = scene(MANY)
   expect(await handOver.pass()).toBe(Infinity)
   expect(left.size).toBe(0)
@@ -85,12 +85,12 @@ it('hands over all that waits, a hundred at a time', async () => {
   expect(handedOver).toEqual(MANY)
 })
 
-it('after a submit that took too long, begins again with one job, and then more', async () => {
+it('after a submit that took too long, starts again with one job, then more', async () => {
   const error = new CallbackTooSlowError('too long')
   const { handOver, limits, refused, postponed } = scene(MANY, { failsOnce: { ids: ['j0'], error } })
   await handOver.pass()
   expect(limits.slice(0, 5)).toEqual([100, 1, 2, 4, 8])
-  // The first hundred are tried again after their back-off.
+  // The first hundred are retried after their back-off.
   expect(refused).toHaveBeenCalledTimes(100)
   expect(refused.mock.calls[0]?.[1]).toMatchObject({
     message: 'submit of the external queue failed: too long',
@@ -98,7 +98,7 @@ it('after a submit that took too long, begins again with one job, and then more'
   expect(postponed).toHaveLength(100)
 })
 
-it('after a submit that has ended the transaction, only what is not committed comes again [X1]', async () => {
+it('after a submit that has ended the transaction, only uncommitted jobs are submitted again [X1]', async () => {
   const error = new TransactionEndedError('it ended the transaction')
   const { handOver, committed, refused, errors, handedOver } = scene(['a', 'b'], {
     failsOnce: { ids: ['a'], error },
@@ -112,15 +112,15 @@ it('after a submit that has ended the transaction, only what is not committed co
   ])
 })
 
-it('passes other errors on, and hands over in the next pass', async () => {
-  const error = new Error('the database is away')
+it('passes other errors on, and continues in the next pass', async () => {
+  const error = new Error('the database is unavailable')
   const { handOver, left } = scene(['a'], { failsOnce: { ids: ['a'], error } })
   await expect(handOver.pass()).rejects.toBe(error)
   await handOver.pass()
   expect(left.size).toBe(0)
 })
 
-it('ends the jobs itself if the queue reports no ends, also after a COMMIT of the callback', async () => {
+it('ends the jobs itself if the queue sends no reports, also after a COMMIT by the callback', async () => {
   const error = new TransactionEndedError('it ended the transaction')
   const { handOver, committed, settled } = scene(['a', 'b', 'c'], {
     reports: false,
@@ -134,7 +134,7 @@ it('ends the jobs itself if the queue reports no ends, also after a COMMIT of th
   expect(other.settled).toEqual(['d'])
 })
 
-it('gives submit jobs without what only the store needs', async () => {
+it('calls submit with jobs without internal fields of the store', async () => {
   const submit = vi.fn<ExternalQueue['submit']>()
   await scene(['a'], { submit }).handOver.pass()
   const [[job]] = submit.mock.calls[0] ?? [[]]

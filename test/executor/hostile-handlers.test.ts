@@ -1,4 +1,4 @@
-/** Whatever a handler throws or returns: its attempt fails with a clear error, and nothing else happens. */
+/** Whatever a handler throws or returns, its attempt fails with a clear error and has no other effect. */
 import { inspect } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { task } from '../../src/index.ts'
@@ -14,7 +14,7 @@ const revoked = () => {
   revoke()
   return proxy
 }
-/** Throws at every question. */
+/** A proxy that throws on every access. */
 const closed = (target: object) =>
   new Proxy(target, { get: no, getPrototypeOf: no, has: no, ownKeys: no, getOwnPropertyDescriptor: no })
 const withGetter = (name: 'message' | 'stack' | 'cause' | 'name') =>
@@ -30,13 +30,13 @@ const THROWN: Readonly<Record<string, () => unknown>> = {
   'an Error whose stack cannot be read': () => withGetter('stack'),
   'an Error whose cause cannot be read': () => withGetter('cause'),
   'an Error whose name cannot be read': () => withGetter('name'),
-  'an Error whose message and stack are no texts': () =>
+  'an Error whose message and stack are not strings': () =>
     Object.assign(new Error('x'), { stack: 7, message: Symbol('m') }),
   'a revoked proxy': revoked,
   'a proxy whose traps throw': () => closed(new Error('x')),
   'an Error with a revoked proxy as its cause': () => new Error('mine', { cause: revoked() }),
-  'an Error whose causes are a circle': circular,
-  'an object that cannot be shown': () => ({ toJSON: no, toString: no, [inspect.custom]: no }),
+  'an Error with circular causes': circular,
+  'an object that cannot be printed': () => ({ toJSON: no, toString: no, [inspect.custom]: no }),
   'an Error of 40 MB': () => new Error('x'.repeat(40_000_000)),
 }
 
@@ -103,7 +103,7 @@ eachDatabase((under) => {
 
     const fine = await kalends.jobs.submit('fine')
     expect(await ended(kalends, fine)).toMatchObject({ state: 'success', result: 'done' })
-    // The row is there before the worker has the answer.
+    // The row exists before the worker has the response.
     await until(async () => (kalends.health().unwritten === 0 ? true : null))
     expect(kalends.health()).toMatchObject({ ok: true, running: 0, unwritten: 0, rejected: 0 })
     expect(messages().filter((message) => message.startsWith('error'))).toEqual([])
@@ -131,13 +131,13 @@ eachDatabase((under) => {
       level: 'warn',
       message: 'Further lines of attempt 1 are dropped: it has logged 10000 lines or 4 MB',
     })
-    // 256 of 16 KB are 4 MB.
+    // 256 lines of 16 KB are 4 MB.
     const loud = await kalends.jobs.submit('shouts')
     expect(await ended(kalends, loud)).toMatchObject({ state: 'success' })
     expect(await kalends.jobs.logs(loud)).toHaveLength(257)
   })
 
-  it('results and progress have the limit of args, and errors are cut to it [R10]', async () => {
+  it('results and progress have the same limit as args, and errors are cut to it [R10]', async () => {
     const { open } = await scene(under)
     const kalends = await open({ argsLimit: 100 })
     kalends.handle(task('returns'), ({ args }) => 'x'.repeat(Number(args['length'])))

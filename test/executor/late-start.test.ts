@@ -1,4 +1,6 @@
-/** A worker starts only jobs that are certainly still its own. When its last heartbeat is too old, its claims are void. */
+/**
+ * A worker starts only jobs that are certainly still its own. If its last heartbeat is too old, its claims are void.
+ */
 import { describe, expect, it, vi } from 'vitest'
 import type { HandledTask } from '../../src/executor/handler.ts'
 import { task } from '../../src/index.ts'
@@ -9,13 +11,13 @@ import { eachDatabase } from '../support/databases.ts'
 import { LONELY } from '../worker/membership-options.ts'
 import { claimed, executorOn, NOTHING } from './claimed.ts'
 
-/** A worker trusts its id for this time after a heartbeat: others evict it no sooner. */
+/** A worker trusts its id for this time after a heartbeat, because others do not evict it earlier. */
 const TRUSTED_MS = ((LEASE_MS * 3) / 5) * 0.99
 
 /**
- * A worker that claims the jobs a, b and c at once, on a clock that the test moves.
+ * A worker that claims the jobs a, b and c at once, on a clock that the test advances.
  *
- * @param claimMs  how long the database takes to respond to the claim
+ * @param claimMs  the response time of the claim
  * @param handlerMs  how long the first handler blocks the process
  */
 async function runDue({ claimMs = 0, handlerMs = 0 }: { claimMs?: number; handlerMs?: number }) {
@@ -60,7 +62,7 @@ describe('claimed jobs', () => {
     expect(ends.map(([, end]) => end)).toEqual(['success', 'success', 'success'])
   })
 
-  it('do not start after a handler has blocked the process for too long: they are released, and start after the next heartbeat', async () => {
+  it('do not start after a handler has blocked the process for too long, but are released and start after the next heartbeat', async () => {
     const { executor, membership, started, ends } = await runDue({ handlerMs: TRUSTED_MS })
     expect(started).toEqual(['a'])
     expect(new Map(ends)).toEqual(
@@ -95,7 +97,8 @@ eachDatabase((under) => {
     const begun: { job: string; worker: string | null; attempt: number }[] = []
     kalends.handle(task('work'), ({ job, attempt, args }) => {
       begun.push({ job: job.id, worker: kalends.health().worker, attempt })
-      // No promise can continue meanwhile, and then every timer is due. Its own signal fires too, and its job is repeated.
+      // No promise continues meanwhile, and then every timer is due. The handler's signal fires, too, and its job is
+      // repeated.
       if (args['blocks'] === true && begun.length === 1) vi.advanceTimersByTime(LEASE_MS + 300)
     })
     const [blocking, ...others] = await kalends.jobs.submitMany([
@@ -104,13 +107,13 @@ eachDatabase((under) => {
     ])
     const settled = collect(kalends, 'settled')
     await kalends.start()
-    // Without statements of the test's own: one that is under way for longer than a lease is ended.
+    // The test sends no statements, because one that runs for longer than a lease is ended.
     await until(async () =>
       settled.filter(({ state }) => state === 'success').length > others.length ? true : null,
     )
     for (const id of others) expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 1 })
     expect(begun[0]?.job).toBe(blocking)
-    // No job starts on a worker that other workers may consider dead, and each of the others starts once.
+    // No job starts on a worker that others may consider dead, and each of the other jobs starts once.
     expect(begun.filter(({ worker }) => worker === null)).toEqual([])
     expect(begun.filter(({ job }) => job !== blocking).map(({ job }) => job)).toEqual(others)
   })

@@ -9,7 +9,7 @@ import { claimed, executingStore, executorOn, NOTHING } from './claimed.ts'
 
 const WORKER = 'w/1'
 
-/** An executor whose handlers end when the test says so, on a store whose claims give what the test says. */
+/** An executor whose handlers end on demand, on a store with given claims. */
 async function started(concurrency: number, own: number | null = null) {
   const limits: number[] = []
   const waiting: string[] = []
@@ -18,13 +18,13 @@ async function started(concurrency: number, own: number | null = null) {
     worker: WORKER as string | null,
     claims: gate(),
     answer: null as Gate | null,
-    /** What the next claim throws. */
+    /** The error of the next claim. */
     failure: null as Error | null,
     running: 0,
     most: 0,
-    /** As the database has it, of those that it says run here. */
+    /** The claims that the database reports as running here. */
     heldClaim: 1,
-    /** Jobs whose handlers were told to stop, and why. */
+    /** Jobs whose handlers were asked to stop, with the reason. */
     aborted: [] as string[],
   }
   const ends = new Map<string, Gate>()
@@ -78,13 +78,13 @@ async function started(concurrency: number, own: number | null = null) {
   return { executor, state, limits, waiting, held, released, ends }
 }
 
-/** Everything that was started in this turn of the event loop has ended. */
+/** Waits until everything that started in this turn of the event loop has ended. */
 async function settledDown(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
 function reserved(reservation: Reservation | null): Reservation {
-  if (reservation === null) throw new Error('there is no capacity')
+  if (reservation === null) throw new Error('no free capacity')
   return reservation
 }
 
@@ -120,7 +120,7 @@ it('the limit of a task applies to all reservations together', async () => {
   ends.set('x', gate())
   const first = reserved(executor.reserve(WORKER, 1))
   expect(first.taskLimits.get('noop')).toBe(2)
-  // The job of the first may be of that task, too.
+  // The job of the first reservation may belong to that task, too.
   const second = reserved(executor.reserve(WORKER, 1))
   expect(second.taskLimits.get('noop')).toBe(1)
   first.commit([claimed('x')])
@@ -148,7 +148,7 @@ it('nothing can be reserved while jobs wait, during a claim, or under another wo
   expect(one.limit).toBe(1)
   one.commit([])
   expect(executor.reserve('w/2', 1)).toBeNull()
-  // Of two waiting jobs, one has found a place. The other one gets the next free place.
+  // One of two waiting jobs has a place. The other one gets the next free place.
   waiting.push('b', 'c')
   executor.wake()
   await settledDown()
@@ -195,7 +195,7 @@ it('a claim that failed with a response returns its reservation', async () => {
   await executor.stop(1000)
 })
 
-it('a reservation ends once', async () => {
+it('a reservation ends only once', async () => {
   const { executor } = await started(1)
   const one = reserved(executor.reserve(WORKER, 1))
   one.commit([])
@@ -228,7 +228,7 @@ it('without a response, jobs of the lost submission are released, but not those 
   await executor.stop(1000)
 })
 
-it('the uncertainty ends with a comparison that is late enough, and not while the database is unavailable', async () => {
+it('the uncertainty ends with a late enough comparison, and not while the database is unavailable', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const { executor, state, held, released } = await started(1)
@@ -277,7 +277,7 @@ it('a job is released after its handler has ended if another server has an earli
   await settledDown()
   expect(state.aborted).toEqual(['a: LeaseLostError'])
   await pass(3000)
-  // The next claim would get the number of the claim whose handler still runs.
+  // The next claim would get the number of the claim whose handler is still running.
   expect(released).toEqual([])
   ends.get('a')?.open()
   await pass(3000)
@@ -286,7 +286,7 @@ it('a job is released after its handler has ended if another server has an earli
   await executor.stop(1000)
 })
 
-/** In steps, so that each sleep that ends is seen. */
+/** Advances in steps, so that every ended sleep is processed. */
 async function pass(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     await vi.advanceTimersByTimeAsync(500)
@@ -306,7 +306,7 @@ it('queued jobs start before jobs that are submitted later', async () => {
   await executor.stop(1000)
 })
 
-it('a stop waits for submissions without a response, and for the jobs that they start', async () => {
+it('a stop waits for submissions without a response and for the jobs that they start', async () => {
   const { executor, ends, state } = await started(1)
   const end = gate()
   ends.set('x', end)

@@ -1,4 +1,4 @@
-/** A job that is claimed again by the worker that still runs an earlier claim of it. */
+/** A worker claims a job again while it still runs an earlier claim of it. */
 import { expect, it, onTestFinished } from 'vitest'
 import { CancelledError, LeaseLostError } from '../../src/errors.ts'
 import type { ClaimedJob, Fence } from '../../src/model/job.ts'
@@ -6,7 +6,7 @@ import type { EndedAttempt } from '../../src/store/executing-store.ts'
 import { aborted, gate } from '../kalends/scene.ts'
 import { claimed, executorOn, NOTHING } from './claimed.ts'
 
-/** An executor that is given what the test puts into the queue. Its handlers run until their signal fires. */
+/** An executor for the test's queue. Its handlers run until their signal fires. */
 function running() {
   const queue: ClaimedJob[] = []
   const reasons = new Map<number, ReturnType<typeof gate<unknown>>>()
@@ -48,7 +48,7 @@ async function settledDown(): Promise<void> {
   for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-it('the second claim of a job fires the signal of the first, and the end of the first is not written', async () => {
+it('the second claim of a job fires the signal of the first, and the outcome of the first is not written', async () => {
   const { executor, claim, reasons, settled, stop, runs } = running()
   stop.answer.open([])
   claim(1)
@@ -67,7 +67,7 @@ it('a late stop request for the first claim does not stop the second', async () 
   await stop.asked.promise
   claim(2)
   await reasons.get(1)?.promise
-  // The question was asked before the second claim.
+  // The query was sent before the second claim.
   stop.answer.open([{ id: 'j', worker: 'w/1', claim: 1 }])
   await settledDown()
   expect(runs).toEqual([1, 2])
@@ -77,7 +77,7 @@ it('a late stop request for the first claim does not stop the second', async () 
   expect(await reasons.get(2)?.promise).toBeInstanceOf(CancelledError)
 })
 
-it('a worker that was evicted stops what it runs under that id, and writes nothing about it', async () => {
+it('an evicted worker stops the jobs of that id and writes nothing about them', async () => {
   const { executor, claim, reasons, settled, stop } = running()
   stop.answer.open([])
   claim(1)
@@ -104,7 +104,7 @@ it('a worker that is cut off fires all signals, and releases its jobs when it ca
   expect(reason).toBeInstanceOf(LeaseLostError)
   expect(reason).toHaveProperty('message', expect.stringContaining('w/1 has no connection'))
   await settledDown()
-  // The fence keeps the row of a worker that has taken the job over.
+  // The fence protects the row of a worker that has taken over the job.
   expect(settled).toMatchObject([{ fence: { id: 'j', worker: 'w/1', claim: 1 }, end: { kind: 'released' } }])
   expect(executor.attempts.count()).toBe(0)
 })
@@ -117,7 +117,7 @@ it.each([
   ],
   // It has been snoozed or retried manually.
   ['was claimed as often is released', 0, { kind: 'released' }],
-])('a job that %s with a worker that is cut off, because it may be the cause', async (_, releases, end) => {
+])('a job that %s with a cut-off worker, because it may be the cause', async (_, releases, end) => {
   const { executor, claim, settled, stop } = running()
   stop.answer.open([])
   claim(11, { attempt: 1, releases })
@@ -137,7 +137,7 @@ it('a worker that was cut off after a cancellation still writes the cancellation
   expect(settled).toMatchObject([{ end: { kind: 'cancelled' } }])
 })
 
-it('a worker that stops claims nothing more, also within the grace period', async () => {
+it('a stopping worker claims nothing more, also during the grace period', async () => {
   const { executor, claim, stop, runs } = running()
   stop.answer.open([])
   claim(1)

@@ -5,7 +5,7 @@ import type { Middleware } from '../../src/index.ts'
 
 const poll = task('poll', { retries: 1, retryDelay: '1min' })
 
-test('a snoozed job runs again after the time, without a failure and without a retry [R3, X7]', async () => {
+test('a snoozed job runs again after the given time, without a failure or a used retry [R3, X7]', async () => {
   const attempts: string[] = []
   await using app = await open(async (kalends) => {
     kalends.handle(poll, ({ attempt, snooze }) => {
@@ -34,7 +34,7 @@ test('a snoozed job runs again after the time, without a failure and without a r
   expect(history?.map(({ outcome }) => outcome)).toEqual(['snoozed', 'snoozed', 'snoozed', 'success'])
 })
 
-test('its retries are left to it after a snooze', async () => {
+test('a snooze does not use up retries', async () => {
   let calls = 0
   await using app = await open((kalends) => {
     kalends.handle(poll, ({ snooze }) => {
@@ -81,7 +81,7 @@ test.each<[string, Middleware]>([
   expect(await app.waitFor(id)).toMatchObject({ state: 'success', attempt: 1 })
 })
 
-test('a handler that goes on after it has caught the error ends as it says itself', async () => {
+test('a handler that catches the error and continues decides its own outcome', async () => {
   await using app = await open((kalends) =>
     kalends.handle(poll, ({ snooze }) => {
       try {
@@ -113,7 +113,7 @@ test('a snoozed job that was asked to stop is cancelled', async () => {
   expect(await app.waitFor(await app.kalends.jobs.submit(poll))).toMatchObject({ state: 'cancelled' })
 })
 
-test('unlimited retries go on, through every interface', async () => {
+test('unlimited retries continue and work through every interface', async () => {
   const stubborn = task('stubborn', { retries: 'unlimited', retryDelay: 1, retryBackoff: 'fixed' })
   await using app = await open(async (kalends) => {
     kalends.handle(stubborn, ({ attempt }) => {

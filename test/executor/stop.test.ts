@@ -1,4 +1,4 @@
-/** The end of a worker: nothing is begun, handlers get their time, the rest goes back. */
+/** The stop of a worker: nothing new starts, handlers get a grace period, and other jobs are released. */
 import { expect, it } from 'vitest'
 import { ConflictError, InvalidInputError, StoppedError, task } from '../../src/index.ts'
 import { movableTimers } from '../kalends/movable-timers.ts'
@@ -63,7 +63,7 @@ eachDatabase((under) => {
     expect(await ended(web, id)).toMatchObject({ state: 'success', attempt: 1, result: 1 })
   })
 
-  it('a handler that ignores its signal does not keep a worker from stopping, and its job is released', async () => {
+  it('a handler that ignores its signal does not prevent the stop, and its job is released', async () => {
     const on = await scene(under)
     const { pass } = movableTimers(on)
     const kalends = await on.open()
@@ -124,7 +124,7 @@ eachDatabase((under) => {
     await kalends.stop()
   })
 
-  it('stop during start ends everything that start has begun', async () => {
+  it('stop during start ends everything that start has started', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const starting = kalends.start()
@@ -170,7 +170,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT id FROM worker')).toEqual([])
   })
 
-  it('a logger that throws ends no loop and loses no job', async () => {
+  it('a logger that throws stops no loop and loses no job', async () => {
     const { open } = await scene(under)
     const kalends = await open({
       logger: { debug: throwing, info: throwing, warn: throwing, error: throwing },
@@ -181,7 +181,7 @@ eachDatabase((under) => {
       expect(await ended(kalends, await kalends.jobs.submit(long))).toMatchObject({ state: 'success' })
   })
 
-  it('a listener that throws ends no loop and loses no job', async () => {
+  it('a listener that throws stops no loop and loses no job', async () => {
     const { open } = await scene(under)
     const { logger, messages } = collectingLogger()
     const kalends = await open({ logger })

@@ -1,4 +1,4 @@
-/** Whose turn it is: priorities, groups, and tasks that nobody here can run. */
+/** The order of jobs: priorities, groups, and tasks without a handler here. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { task } from '../../src/index.ts'
@@ -8,7 +8,7 @@ import { eachDatabase } from '../support/databases.ts'
 const noted = task('noted', { args: z.object({ name: z.string() }) })
 
 eachDatabase((under) => {
-  it('the larger priority goes first, then the older job [R9]', async () => {
+  it('higher priority goes first, then the older job [R9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const order: string[] = []
@@ -28,7 +28,7 @@ eachDatabase((under) => {
     expect(order).toEqual(['e', 'b', 'd', 'a', 'c', 'f'])
   })
 
-  it('groups take turns, no matter how many jobs one of them has [R9]', async () => {
+  it('groups take turns, however many jobs one of them has [R9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const order: string[] = []
@@ -43,7 +43,7 @@ eachDatabase((under) => {
     expect(order.slice(0, 4)).toEqual(['big', 'small', 'tiny', 'big'])
   })
 
-  it('never more jobs run at once than the concurrency of the worker [R9]', async () => {
+  it('a worker never exceeds its concurrency [R9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     let now = 0

@@ -1,4 +1,4 @@
-/** A claimed job that cannot be started goes back to the queue, and stands in the way of no other. */
+/** A claimed job that cannot start goes back to the queue and does not block other jobs. */
 import { expect, it } from 'vitest'
 import { gate } from '../kalends/scene.ts'
 import type { EndedAttempt, ExecutingStore } from '../../src/store/executing-store.ts'
@@ -45,7 +45,7 @@ it('an unstartable job is released, and the jobs behind it in its batch run [L50
   expect(String(errors[0])).toContain('no handler for the task; the job goes back to the queue')
 })
 
-it('the claims of a worker leave out a job that it could not start [L50]', async () => {
+it('the claims of a worker exclude a job that it could not start [L50]', async () => {
   const released = gate()
   const leftOut: string[] = []
   let claims = 0
@@ -87,10 +87,10 @@ it('a job that cannot be made claimable is reported', async () => {
   await executor.stop(0)
 })
 
-it('jobs that cannot be made claimable do not prevent the claim of others', async () => {
+it('jobs that cannot be made claimable do not prevent claims of others', async () => {
   const claim = gate<readonly number[]>()
   const { executor, errors } = scene({
-    promoteDue: () => Promise.reject(new Error('a row is refused')),
+    promoteDue: () => Promise.reject(new Error('a row is rejected')),
     claim: () => {
       claim.open(executor.loops().map((loop) => loop.health().consecutiveErrors))
       return Promise.resolve([])
@@ -100,5 +100,5 @@ it('jobs that cannot be made claimable do not prevent the claim of others', asyn
   executor.start()
   expect(await claim.promise).toEqual([0, 0, 0, 0, 0])
   await executor.stop(0)
-  expect(errors.map(String)).toEqual(['Error: a row is refused'])
+  expect(errors.map(String)).toEqual(['Error: a row is rejected'])
 })

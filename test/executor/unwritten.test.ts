@@ -1,4 +1,4 @@
-/** Runs that have ended, and whose end is not in the database: how much capacity they take up, and which ones do not. */
+/** Ended runs whose outcomes are not in the database: which of them occupy capacity. */
 import { createConnection } from 'mysql2/promise'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ABANDON_MS } from '../../src/executor/attempt-runner.ts'
@@ -18,9 +18,9 @@ import { eachDatabase } from '../support/databases.ts'
 import { claimed, executorOn, NOTHING, WRITTEN } from './claimed.ts'
 
 /**
- * An executor whose handlers end at once, on a queue of so many jobs whose ends are written as the test says.
+ * An executor whose handlers end at once, on a queue of `count` jobs whose outcomes are written as the test defines.
  *
- * @param handler  what each handler does
+ * @param handler  the work of each handler
  */
 function busy(
   concurrency: number,
@@ -66,7 +66,7 @@ function busy(
   return { executor, state }
 }
 
-/** What is under way in this process and needs no timer has ended. */
+/** Waits until all work of this process that needs no timer has ended. */
 async function settledDown(): Promise<void> {
   for (let turn = 0; turn < 3000; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -77,7 +77,7 @@ function fakeTimers(): void {
 }
 
 describe('a worker', () => {
-  it('starts no more jobs than its concurrency while it cannot write how they ended [L53]', async () => {
+  it('starts no more jobs than its concurrency while it cannot write their outcomes [L53]', async () => {
     const writes = gate()
     const { executor, state } = busy(3, 10, async () => {
       await writes.promise
@@ -126,7 +126,7 @@ describe('a worker', () => {
     await executor.stop(0)
   })
 
-  it('checks locked rows a few times per second, no matter how many there are', async () => {
+  it('checks locked rows a few times per second, however many there are', async () => {
     fakeTimers()
     let asked = 0
     const { executor } = busy(400, 400, (attempts) => {
@@ -148,7 +148,7 @@ describe('a worker', () => {
     vi.useRealTimers()
   })
 
-  it('sets aside an end that the database rejects, retries it every five minutes, and frees its capacity', async () => {
+  it('sets aside an outcome that the database rejects, retries it every five minutes, and frees its capacity', async () => {
     fakeTimers()
     const tried: string[] = []
     let rejects = true
@@ -165,7 +165,7 @@ describe('a worker', () => {
     const before = tried.length
     await vi.advanceTimersByTimeAsync(290_000)
     await settledDown()
-    // A comparison with the database does not take it for a job that was started without a response.
+    // A comparison with the database does not consider it a job that was started without a response.
     state.held = [
       {
         fence: { id: 'j2', worker: 'w/1', claim: 1 },
@@ -180,7 +180,7 @@ describe('a worker', () => {
     await settledDown()
     expect(new Set(tried.slice(before))).toEqual(new Set(['j2']))
     expect(executor.settler.unwritten()).toMatchObject({ waiting: 0, rejected: 1 })
-    // Repaired by now.
+    // The row is repaired by now.
     rejects = false
     const between = tried.length
     vi.useRealTimers()
@@ -190,7 +190,7 @@ describe('a worker', () => {
   })
 })
 
-/** A table of log lines that another transaction locks until the gate opens, and the ends that were written. */
+/** A log table that another transaction locks until the gate opens, and the written outcomes. */
 function lockedLog() {
   const lock = gate()
   const lines: string[] = []
@@ -211,8 +211,8 @@ function lockedLog() {
   }
 }
 
-describe('while the table of log lines is locked', () => {
-  it('an outcome waits a second for the lines of its attempt, further ones do not wait, and no line is lost [R10, L78]', async () => {
+describe('while the log table is locked', () => {
+  it('an outcome waits a second for the lines of its attempt, later ones do not wait, and no line is lost [R10, L78]', async () => {
     fakeTimers()
     const { lock, lines, ended: ends, settle, appendLogs } = lockedLog()
     const { executor } = busy(2, 10, settle, { appendLogs, handler: ({ log }) => log.info('ran') })
@@ -279,7 +279,7 @@ describe('while the table of log lines is locked', () => {
     await vi.advanceTimersByTimeAsync(60_000)
   })
 
-  it('a worker that stops waits a few seconds for the lines, and reports how many are lost', async () => {
+  it('a stopping worker waits a few seconds for the lines, and reports how many are lost', async () => {
     fakeTimers()
     const { settle, appendLogs } = lockedLog()
     const { executor, state } = busy(1, 3, settle, { appendLogs, handler: ({ log }) => log.info('ran') })
@@ -293,18 +293,18 @@ describe('while the table of log lines is locked', () => {
     expect(isStopped).toBe(false)
     await vi.advanceTimersByTimeAsync(1)
     await stopped
-    // The handlers of the other two were not started.
+    // The handlers of the other two have not started.
     expect(state.dropped).toEqual(['The worker stopped before it could write 1 log line'])
     expect(state.errors).toEqual([])
   })
 
-  it('a worker that stops writes the outcome of a handler that ignores its signal', async () => {
+  it('a stopping worker writes the outcome of a handler that ignores its signal', async () => {
     fakeTimers()
     const { ended: ends, settle, appendLogs } = lockedLog()
     const { executor } = busy(1, 1, settle, {
       appendLogs,
       handler: ({ log, signal }) => {
-        // So late that the attempt ends without it while this line is being written.
+        // So late that the attempt ends while this line is being written.
         signal.addEventListener('abort', () => setTimeout(() => log.info('stops'), ABANDON_MS - 1))
         return new Promise(() => {})
       },
@@ -322,7 +322,7 @@ describe('while the table of log lines is locked', () => {
   })
 })
 
-it('an outcome waits for its lines although no progress can be written', async () => {
+it('an outcome waits for its lines even if no progress can be written', async () => {
   fakeTimers()
   const { settle, ended: ends } = lockedLog()
   const written: [line: string, isEnded: boolean][] = []
@@ -347,7 +347,7 @@ it('an outcome waits for its lines although no progress can be written', async (
   await vi.advanceTimersByTimeAsync(60_000)
 })
 
-it('an outcome waits a second for progress that cannot be written, and further ones do not wait', async () => {
+it('an outcome waits a second for progress that cannot be written, and later ones do not wait', async () => {
   fakeTimers()
   const { ended: ends, settle } = lockedLog()
   const { executor } = busy(1, 3, settle, {
@@ -369,7 +369,7 @@ const odd = task('odd', { retries: 0 })
 eachDatabase((under) => {
   const { kind } = under
 
-  it('an end that the database always rejects occupies no capacity, and its job stays visible', async () => {
+  it('an outcome that the database always rejects occupies no capacity, and its job stays visible', async () => {
     standingClock()
     const { open, database } = await scene(under)
     const { logger, messages } = collectingLogger()
@@ -387,7 +387,7 @@ eachDatabase((under) => {
     const bad = await web.jobs.submit(odd)
     const good = await web.jobs.submit(quick)
     expect(await ended(web, good)).toMatchObject({ state: 'success' })
-    // The row is there before the worker has the answer.
+    // The row exists before the worker has the response.
     await until(async () => {
       const { rejected, unwritten } = kalends.health()
       return rejected === 1 && unwritten === 0 ? true : null
@@ -408,7 +408,7 @@ eachDatabase((under) => {
     expect(await web.jobs.get(bad)).toMatchObject({ state: 'success', result: 'done', attempt: 1 })
   })
 
-  it('a log line that the database rejects is reported as dropped, and affects nothing else', async () => {
+  it('a log line that the database rejects is reported as dropped and affects nothing else', async () => {
     const { open, database } = await scene(under)
     const { logger, messages } = collectingLogger()
     const kalends = await open({ logger })
@@ -462,7 +462,7 @@ eachDatabase((under) => {
   )
 
   it.skipIf(kind === 'sqlite')(
-    'an open REPEATABLE READ transaction that deletes old log lines holds back no outcome, and every line is written after it [L24]',
+    'an open REPEATABLE READ transaction that deletes old log lines delays no outcome, and every line is written after it [L24]',
     async () => {
       const { open, database } = await scene(under)
       const kalends = await open()

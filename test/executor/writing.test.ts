@@ -1,4 +1,4 @@
-/** What runs leave behind is written although the database refuses, or goes away for a while. */
+/** Outcomes, log lines and progress are written even if the database rejects writes or is unavailable for a while. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { Journal } from '../../src/executor/journal.ts'
@@ -18,10 +18,10 @@ import { gate } from '../kalends/scene.ts'
 import { WRITTEN } from './claimed.ts'
 
 function unused(): never {
-  throw new Error('not asked for here')
+  throw new Error('not used in this test')
 }
 
-/** A store of which only the given parts are used. */
+/** A store with only the given parts. */
 function storeWith(parts: Partial<ExecutingStore>): ExecutingStore {
   return {
     promoteDue: unused,
@@ -70,7 +70,7 @@ function settledAll(attempts: readonly EndedAttempt[]): SettleResult {
   }
 }
 
-/** Settles through a store, until so many are written. */
+/** Settles through a store until this many outcomes are written. */
 async function settle(settleAttempts: ExecutingStore['settle'], attempts: readonly EndedAttempt[]) {
   const errors: unknown[] = []
   const written: Record<string, unknown> = {}
@@ -94,7 +94,7 @@ async function settle(settleAttempts: ExecutingStore['settle'], attempts: readon
 
 const success = (result: string): AttemptEnd => ({ kind: 'success', result })
 
-describe('the end of a run', () => {
+describe('the outcome of a run', () => {
   it('is written in one batch with others that ended in the meantime', async () => {
     const batches: number[] = []
     await settle(
@@ -138,7 +138,7 @@ describe('the end of a run', () => {
 const line = (message: string): NewLogLine => ({ jobId: 'j', at: new Date(0), level: 'info', message })
 const fence = { id: 'j', worker: 'w/1', claim: 1 }
 
-/** A journal whose loops run on fake timers, with the errors of its loops and the reports of what it dropped. */
+/** A journal whose loops run on fake timers, with the errors of its loops and its reports of dropped entries. */
 function journalOn(parts: Partial<ExecutingStore>) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -153,13 +153,13 @@ function journalOn(parts: Partial<ExecutingStore>) {
   return { journal, errors, dropped }
 }
 
-/** Longer than it takes to collect lines and write them. */
+/** Longer than the journal collects and writes lines. */
 const PASS_MS = 300
 const pass = (ms = PASS_MS) => vi.advanceTimersByTimeAsync(ms)
 const away = () => Promise.reject(new StoreUnavailableError('away'))
 const forever = () => new Promise<never>(() => {})
 
-/** Parts of a store that collect what is written. */
+/** Parts of a store that collect the writes. */
 function collecting() {
   const lines: string[] = []
   const progress: string[] = []
@@ -175,7 +175,7 @@ function collecting() {
 }
 
 describe('the journal', () => {
-  it('a flush waits for the write in progress, so that every earlier line is written after it', async () => {
+  it('a flush waits for the write in progress, so that all earlier lines are written after it', async () => {
     const release = gate()
     const { lines, progress, appendLogs, saveProgress } = collecting()
     const { journal } = journalOn({
@@ -250,7 +250,7 @@ describe('the journal', () => {
     }
   })
 
-  it('the progress of a job whose row is locked waits, and does not delay that of others', async () => {
+  it('the progress of a job with a locked row waits and does not delay that of others', async () => {
     let isLocked = true
     const { progress, saveProgress } = collecting()
     const { journal, errors } = journalOn({
@@ -292,7 +292,7 @@ describe('the journal', () => {
     const { lines, appendLogs } = collecting()
     const { journal, dropped } = journalOn({ appendLogs: (some) => (isAway ? away() : appendLogs(some)) })
     const long = line('x'.repeat(1024 * 1024))
-    // In memory, a character may take two bytes.
+    // A character may take two bytes in memory.
     const most = MAX_WAITING_BYTES / (2 * long.message.length)
     const outage = async () => {
       isAway = true
@@ -314,7 +314,7 @@ describe('the journal', () => {
     expect(dropped).toEqual([...reports, ...reports])
   })
 
-  it('while the lines of an outage are written, no outcome waits for its lines, and afterwards each one does', async () => {
+  it('while the lines of an outage are written, no outcome waits for its lines; afterwards, each one does', async () => {
     let isAway = true
     const { lines, appendLogs } = collecting()
     const { journal } = journalOn({
@@ -348,7 +348,7 @@ describe('the journal', () => {
     expect(lines.slice(10_000)).toEqual(['a', 'b', 'c'])
   })
 
-  it('tells how long the oldest line or progress has waited', async () => {
+  it('reports how long the oldest line or progress has waited', async () => {
     const { journal } = journalOn({ appendLogs: away, saveProgress: async () => WRITTEN })
     await pass(60_000)
     journal.log(line('one'))
@@ -358,7 +358,7 @@ describe('the journal', () => {
     expect(journal.unwritten().ms).toBe(2000)
   })
 
-  it('progress that is often replaced has waited only since the last write', async () => {
+  it('the waiting time of often replaced progress starts at the last write', async () => {
     const { journal } = journalOn({
       saveProgress: async () => {
         await new Promise((resolve) => setTimeout(resolve, 150))
@@ -399,7 +399,7 @@ describe('the journal', () => {
     expect(errors).toEqual([])
   })
 
-  it('lines that are left are written next, in their order', async () => {
+  it('remaining lines are written next, in order', async () => {
     let isAway = true
     const { lines, appendLogs } = collecting()
     const { journal, errors } = journalOn({
@@ -445,8 +445,8 @@ describe('the journal', () => {
   })
 })
 
-describe('a journal that stops', () => {
-  it('repeats writes that fail, until everything is written', async () => {
+describe('a stopping journal', () => {
+  it('repeats failed writes until everything is written', async () => {
     let failures = 5
     const { lines, progress, appendLogs, saveProgress } = collecting()
     const { journal, dropped } = journalOn({
@@ -463,7 +463,7 @@ describe('a journal that stops', () => {
     expect(dropped).toEqual([])
   })
 
-  it('reports once, after its limit, how many lines are lost, and nothing of a write that fails later', async () => {
+  it('after its limit, reports once how many lines are lost, and does not report a write that fails later', async () => {
     const late = gate()
     let tries = 0
     const { journal, errors, dropped } = journalOn({
@@ -486,7 +486,7 @@ describe('a journal that stops', () => {
     expect(errors).toHaveLength(before)
   })
 
-  it('after its limit, also reports nothing of a pass that was under way', async () => {
+  it('after its limit, does not report a pass that was in progress either', async () => {
     const late = gate()
     const { journal, errors, dropped } = journalOn({
       appendLogs: async () => {

@@ -1,10 +1,10 @@
-/** Rows with one to three columns of the worst. */
+/** Rows with one to three hostile columns. */
 import * as fc from 'fast-check'
 import type { DatabaseKind } from '../support/databases.ts'
 
 const LONG = 10_240
 
-/** Values that stand in no documentation. */
+/** Undocumented values. */
 const VALUES: readonly unknown[] = [
   null,
   '',
@@ -87,7 +87,7 @@ const anyValue = (kind: DatabaseKind) =>
     { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
     { weight: 1, arbitrary: fc.constantFrom(...BYTES) },
     { weight: 1, arbitrary: fc.integer() },
-    // An INSERT of a SQLite driver takes any number; a server's shall be asked for each.
+    // The SQLite driver accepts any number in an INSERT; on a server, each is tested.
     { weight: kind === 'sqlite' ? 1 : 0, arbitrary: fc.double({ noNaN: true }) },
   )
 
@@ -97,7 +97,7 @@ interface Table {
   readonly columns: readonly string[]
 }
 
-/** What the good part of a row says is due at once. */
+/** Values of the valid columns that make the row due at once. */
 const TABLES: readonly Table[] = [
   {
     name: 'periodic_task',
@@ -205,7 +205,7 @@ const TABLES: readonly Table[] = [
   },
 ]
 
-/** A row of any table, as it may be written by hand. */
+/** A manually written row of any table. */
 export const rowCases = (kind: DatabaseKind) =>
   fc
     .constantFrom(...TABLES, ...TABLES.slice(0, 2), ...TABLES.slice(0, 2))

@@ -1,4 +1,4 @@
-/** The command line with anything on it: never a stack trace, and always a documented exit code. */
+/** Any command line: never a stack trace, and always a documented exit code. */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { AnyCommand } from '../../src/cli/commander.ts'
@@ -69,7 +69,7 @@ it(`for any input, seed ${SEED}`, { timeout: 600_000 }, async () => {
     fc
       .tuple(
         fc.array(value, { maxLength: 3 }),
-        // Those that follow what happens run until they are stopped.
+        // Commands that follow events run until they are stopped.
         fc.array(
           fc.tuple(
             fc.constantFrom('--no-such', ...options.filter((option) => !/follow|watch|wait/.test(option))),

@@ -1,6 +1,6 @@
 /**
- * Whatever reads text that comes in, before it is known who sent it or what it is, costs at most in proportion to
- * its length. Costs are compared with each other, never with a clock.
+ * The cost of reading untrusted text is at most proportional to its length. Costs are compared with each other, never
+ * with a clock.
  */
 import { describe, expect, it } from 'vitest'
 import { calendar } from '../../src/calendar/index.ts'
@@ -13,14 +13,14 @@ import { jsonText } from '../../src/model/task.ts'
 import { withLiterals } from '../../src/store/mysql/literal.ts'
 import { checkTimer, fromCrontab, inWords, timer, timeSpan } from '../../src/timer/index.ts'
 
-/** Reads a text; what it throws or answers does not matter. */
+/** Reads a text; its result or error does not matter. */
 type Step = (text: string) => unknown
 
 interface Case {
   readonly step: Step
-  /** Characters of the shorter text: enough that a quadratic step takes long. */
+  /** Characters of the shorter text: enough to make a quadratic step slow. */
   readonly length: number
-  /** How often a measurement repeats it. */
+  /** Repetitions per measurement. */
   readonly times?: number
 }
 
@@ -79,7 +79,7 @@ const HOSTILE: Readonly<Record<string, (length: number) => string>> = {
   ...Object.fromEntries(
     UNITS.flatMap((unit) => {
       const repeated = (length: number) => unit.repeat(Math.ceil(length / unit.length))
-      // What is read to the end, and what turns out to be wrong only there.
+      // Texts that are read to the end, including those with an error only there.
       return [
         [JSON.stringify(unit), repeated],
         [`${JSON.stringify(unit)} and !`, (length: number) => `${repeated(length)}!`],
@@ -92,7 +92,7 @@ const HOSTILE: Readonly<Record<string, (length: number) => string>> = {
 const SECRET = `${'a'.repeat(3000)}b`
 const request = (path: string, headers: Record<string, string> = {}) =>
   new Request(`http://localhost${path}`, { headers })
-/** A header takes no control characters. */
+/** A header cannot contain control characters. */
 const header = (text: string) => text.replaceAll(/[^\x20-\x7e]/g, '.')
 
 async function cases(): Promise<Record<string, Case>> {
@@ -235,14 +235,14 @@ async function cases(): Promise<Record<string, Case>> {
   }
 }
 
-/** Milliseconds of CPU that this process spent on it. */
+/** CPU time of this process in milliseconds. */
 async function costOf({ step, times = 1 }: Case, text: string): Promise<number> {
   const before = process.cpuUsage()
   for (let time = 0; time < times; time += 1) {
     try {
       await step(text)
     } catch {
-      // That it is refused is what most of them are for.
+      // Most of them are rejected on purpose.
     }
   }
   const { user, system } = process.cpuUsage(before)
@@ -252,13 +252,13 @@ async function costOf({ step, times = 1 }: Case, text: string): Promise<number> 
 const GROWTH = 4
 /** Linear is 4, quadratic is 16. */
 const MAX_GROWTH = 10
-/** Below it, measurements say nothing. A quadratic step exceeds it at these lengths. */
+/** Below this, measurements mean little. A quadratic step exceeds it at these lengths. */
 const NOISE_MS = 20
 const ROUNDS = 12
-/** What else runs on the machine does not explain such a cost again and again. */
+/** Other load on the machine cannot explain such a cost repeatedly. */
 const BEYOND_DOUBT_MS = 50 * NOISE_MS
 
-/** Rounds go on only while the cheapest ones look quadratic: what else runs on the machine only adds to a cost. */
+/** Rounds continue only while the cheapest ones look quadratic, because other load only adds to the cost. */
 async function growthOf(one: Case, text: (length: number) => string): Promise<number> {
   const [short, long] = [text(one.length), text(GROWTH * one.length)]
   let least = { short: Infinity, long: Infinity }

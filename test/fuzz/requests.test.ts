@@ -1,4 +1,4 @@
-/** Requests as nobody should send them: never a 5xx, and whatever is refused is refused in the documented form. */
+/** Arbitrary requests never cause a 5xx, and every rejection has the documented format. */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { operations } from '../../src/http/operations.ts'

@@ -1,6 +1,6 @@
 /**
- * Rows as somebody may write them by hand, with anything in any column: a bad row hurts only itself. The other
- * schedules and jobs go on, lists and pages answer, and the loops live.
+ * Manually written rows with any values in any column: an invalid row never affects others. Other schedules and jobs
+ * continue, lists and pages respond, and the loops keep running.
  */
 import { inspect } from 'node:util'
 import * as fc from 'fast-check'
@@ -15,10 +15,10 @@ import { rowCases } from './bad-rows.ts'
 const SEED = Number(process.env['KALENDS_SEED'] ?? 20261121)
 const RUNS = Number(process.env['KALENDS_FUZZ_RUNS'] ?? 60)
 
-/** Bad rows are more than a few: each of them is looked at by every pass. */
+/** Many bad rows, each of which every pass reads. */
 type BadRow = { readonly table: string; readonly columns: Readonly<Record<string, unknown>> }
 
-/** @returns whether the database takes it */
+/** @returns whether the database accepts it */
 async function write({ kind, query }: TestDatabase, { table, columns }: BadRow): Promise<boolean> {
   const names = Object.keys(columns)
   const into = `${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`

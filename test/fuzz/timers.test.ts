@@ -1,4 +1,4 @@
-/** Timers of any text: read, or refused with what is wrong and where; and what is read never goes backwards. */
+/** Any text as a timer is parsed or rejected with the problem and its position, and its run times never decrease. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CalendarSyntaxError } from '../../src/calendar/index.ts'
@@ -99,7 +99,7 @@ function isRefusal(error: unknown): boolean {
   )
 }
 
-/** What a text gives; null: it was refused as it should be. */
+/** The timer of a text; null if it was correctly rejected. */
 function read<Value>(text: string, reader: (text: string) => Value): Value | null {
   try {
     return reader(text)
@@ -117,7 +117,7 @@ function read<Value>(text: string, reader: (text: string) => Value): Value | nul
 }
 
 describe(`every text, seed ${SEED}`, () => {
-  it('is a timer whose text means itself, whose next is later and whose previous is not; or it is rejected', () => {
+  it('is rejected or is a timer with an equivalent normal form, a later next and no later previous', () => {
     let timers = 0
     fc.assert(
       fc.property(anyText, anyInstant, anyInstant, (text, at, anchor) => {
@@ -134,7 +134,7 @@ describe(`every text, seed ${SEED}`, () => {
         }
         const previous = elapses.previous(at)
         if (previous !== null) expect(previous.getTime()).toBeLessThanOrEqual(at.getTime())
-        // What is read again from its own text goes off at the same time.
+        // A timer that is parsed from its own text fires at the same times.
         expect(timer(made.text).elapses(anchor).next(at)).toEqual(next)
       }),
       { numRuns: RUNS, seed: SEED },
@@ -174,6 +174,6 @@ it.each([
   `cron 0 0 * * ${'9'.repeat(100_000)}`,
   `cron 0 0 1-${'9'.repeat(100_000)} * *`,
   ' '.repeat(100_000),
-])('a text of 100 KB gets a response: %.30s', (text) => {
+])('a text of 100 KB is processed: %.30s', (text) => {
   for (const reader of [timer, timeSpan, fromCrontab]) read<unknown>(text, reader)
 })

@@ -1,4 +1,4 @@
-/** Who may write what: tasks, permissions, the application's hook, limits, entity tags, and what a scope can find out. */
+/** Write access: tasks, permissions, the application's hook, limits, entity tags, and what a scope reveals. */
 import { expect, it, vi } from 'vitest'
 import { type Access, http, type WriteRequest } from '../../src/http/index.ts'
 import { operations } from '../../src/http/operations.ts'
@@ -9,7 +9,7 @@ const mail = { task: 'mail', timer: 'daily' }
 const HOSTILE = { ageMs: -1e6, perSchedule: "1 AND extractvalue(1, concat(0x7e, (SELECT 'leak')))" }
 
 eachDatabase((under) => {
-  it('a tenant reaches no built-in task and no task outside its list by any route [V1, L46]', async () => {
+  it('a tenant cannot use built-in tasks or tasks outside its list by any route [V1, L46]', async () => {
     const { call, kalends, database, lines } = await apiScene(under)
     const id = await kalends.jobs.submit('kalends.prune', HOSTILE, { submitter: 'ann' })
     await kalends.schedules.create({ id: 'prune', task: 'kalends.prune', timer: 'daily', submitter: 'ann' })
@@ -26,7 +26,7 @@ eachDatabase((under) => {
         expect([line, task, reply.status, reply.body.code]).toEqual([line, task, 403, 'FORBIDDEN'])
         expect(reply.text).not.toMatch(/SELECT|extractvalue/)
       }
-    // Also where the row is theirs, because code has made it for them.
+    // Even if the row is theirs, because code has created it for them.
     for (const one of operations.filter(({ method, path }) => method !== 'GET' && path.includes('{id}'))) {
       const ofJob = one.path.includes('/jobs/')
       const path = one.path.replace('{id}', ofJob ? id : 'prune')
@@ -46,7 +46,7 @@ eachDatabase((under) => {
     expect(JSON.stringify(lines)).not.toMatch(/extractvalue/)
   })
 
-  it('callers without a scope use built-in tasks only where the server allows it [V1]', async () => {
+  it('callers without a scope can use built-in tasks only if the server allows it [V1]', async () => {
     const { call, kalends } = await apiScene(under)
     const body = { task: 'command', args: { shell: 'id' } }
     expect((await call('POST /api/v1/jobs', { body })).body.code).toBe('FORBIDDEN')
@@ -95,7 +95,7 @@ eachDatabase((under) => {
     expect((await call('GET /api/v1/me', { as: 'ann' })).body).toMatchObject({ tasks: ['mail', 'work'] })
   })
 
-  it('a scope with write access but without tasks is a mistake of the application, and is rejected [V1]', async () => {
+  it('a scope with write access but without tasks is rejected as a mistake of the application [V1]', async () => {
     const { kalends } = await apiScene(under)
     for (const access of [{ role: 'operate' }, { role: 'admin' }, { role: 'read', submit: true }] as const) {
       const handler = http(kalends, { authorize: () => ({ ...access, scope: { submitter: 'ann' } }) })
@@ -105,7 +105,7 @@ eachDatabase((under) => {
     expect((await reads(request('GET /api/v1/me'))).status).toBe(200)
   })
 
-  it('the hook is called before each write, with user, operation and target, and can reject it [V1]', async () => {
+  it('the hook is called before each write with user, operation and target, and can reject it [V1]', async () => {
     const asked: WriteRequest[] = []
     const answers: (boolean | string)[] = []
     const permit = (attempt: WriteRequest) => {
@@ -208,7 +208,7 @@ eachDatabase((under) => {
     expect((await call('PUT /api/v1/schedules/s', { headers: { 'if-match': '*' }, body: mail })).status).toBe(
       422,
     )
-    // A run is no edit.
+    // A run is not an edit.
     await kalends.schedules.runNow('s')
     const paused = await call('POST /api/v1/schedules/s/pause', { headers: { 'if-match': newer } })
     expect(paused.status).toBe(200)
@@ -238,7 +238,7 @@ eachDatabase((under) => {
     expect(changed.headers.get('etag')).not.toBe(tag)
   })
 
-  it('callers that may not use every task cannot freeze, and the hook decides about freezes', async () => {
+  it('callers that cannot use every task cannot freeze, and the hook decides about freezes', async () => {
     const seen: unknown[] = []
     const { call, kalends } = await apiScene(under, {
       authorize: (request) => ({
@@ -265,7 +265,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('what the hook has permitted is what is written, also when the row changes meanwhile', async () => {
+  it('only the write that the hook has permitted happens, even if the row changes meanwhile', async () => {
     const edits: (() => Promise<unknown>)[] = []
     const { call, kalends } = await apiScene(under, {
       permit: async ({ task }) => {
@@ -301,7 +301,7 @@ eachDatabase((under) => {
     ['POST /api/v1/schedules/s/pause', undefined],
     ['POST /api/v1/schedules/s/run', undefined],
   ] as const)(
-    '%s: an If-Match of another version than the row has gets 412, and the hook is not asked',
+    '%s: an If-Match with another version than that of the row gets 412 without a call of the hook',
     async (line, body) => {
       let edit: (() => Promise<unknown>) | null = null
       const asked: unknown[] = []
@@ -349,7 +349,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get('s'))?.args).toEqual({ pin: '4712-second', to: 'y' })
   })
 
-  it('a PUT of a new schedule does not replace one that was created while the hook was asked', async () => {
+  it('a PUT of a new schedule does not replace one that was created during the call of the hook', async () => {
     const edits: (() => Promise<unknown>)[] = []
     const { call, kalends } = await apiScene(under, {
       permit: async ({ task }) => {
@@ -363,7 +363,7 @@ eachDatabase((under) => {
       body: { detail: 'only mail' },
     })
     expect(await kalends.schedules.get('s')).toMatchObject({ task: 'billing' })
-    // For code, too, null is the version of a schedule that does not exist.
+    // Code, too, uses null as the version of a missing schedule.
     await expect(kalends.schedules.put('s', mail, { ifVersion: null })).rejects.toMatchObject({
       code: 'KALENDS_VERSION',
     })
@@ -378,7 +378,7 @@ eachDatabase((under) => {
         const headers: Record<string, string> = id === undefined ? {} : { 'last-event-id': id }
         const { body } = await send('GET /api/v1/events', { as: 'ann', headers })
         const reader = body?.getReader()
-        if (reader === undefined) throw new Error('a stream is needed')
+        if (reader === undefined) throw new Error('the response has no stream')
         const read = async () => new TextDecoder().decode((await reader.read()).value)
         return { read, end: () => reader.cancel() }
       }

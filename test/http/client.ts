@@ -1,4 +1,4 @@
-/** What an application does with a generated client: the types are made from the document (see openapi.test.ts). */
+/** Uses a generated client, whose types come from the document (see openapi.test.ts). */
 import createClient from 'openapi-fetch'
 import type { paths } from '../../src/ui/api/generated/api.ts'
 
@@ -33,7 +33,7 @@ export async function useClient(
     body: { task: 'mail' },
   })
   const deleted = await client.DELETE('/api/v1/schedules/{id}', path)
-  // @ts-expect-error there is no such path
+  // @ts-expect-error the path does not exist
   await client.GET('/api/v1/nowhere')
   return [
     status,

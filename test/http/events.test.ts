@@ -14,19 +14,21 @@ interface Message {
 interface Stream {
   readonly messages: Message[]
   readonly response: Response
-  /** The next message that matches, also one that came already. */
+  /** The next matching message, including earlier ones. */
   readonly until: (matches: (message: Message) => boolean) => Promise<Message>
   readonly ended: Promise<void>
   readonly leave: () => Promise<void>
 }
 
-/** From now on, time passes for the events only in `pass`. Not for what began before, such as connections of the database. */
+/**
+ * From now on, only `pass` advances the time for the events. Earlier timers, such as those of connections, are real.
+ */
 function stopTime(): void {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
 }
 
-/** Lets time pass, and what is under way do its next step. */
+/** Advances the time, and lets pending work take its next step. */
 async function pass(ms: number): Promise<void> {
   vi.advanceTimersByTime(ms)
   await turn()
@@ -72,7 +74,7 @@ async function follow({ send }: ApiScene, options: CallOptions = {}): Promise<St
   }
 }
 
-/** What each look at the database has found, from now on. */
+/** The results of all polls from now on. */
 function looksOf({ kalends }: ApiScene): unknown[] {
   const found: unknown[] = []
   const { views } = kalends.api
@@ -89,7 +91,7 @@ const about = (topic: string) => (message: Message) =>
   message.event === 'change' && message.topics.includes(topic)
 
 eachDatabase((under) => {
-  it('changes are reported within two polls, from every source: the API, code, another process, SQL', async () => {
+  it('changes from every source are reported within two polls: the API, code, another process, SQL', async () => {
     const api = await apiScene(under)
     stopTime()
     const looks = looksOf(api)
@@ -98,11 +100,11 @@ eachDatabase((under) => {
       const before = looks.length
       vi.advanceTimersByTime(1000)
       while (looks.length === before) await turn()
-      // What was found is sent half a second after the message before.
+      // A result is sent half a second after the previous message.
       for (let quarter = 0; quarter < 4; quarter += 1) await pass(150)
     }
     while (looks.length === 0) await turn()
-    // Servers record the second of the last change, and show it a little later.
+    // Servers record the second of the last change and show it a little later.
     const nextSecond = async () => {
       if (under.kind === 'sqlite') return
       const second = async () =>
@@ -111,7 +113,7 @@ eachDatabase((under) => {
       while ((await second()) === before) await turn()
     }
     const told = async (topic: string, change: () => Promise<unknown>) => {
-      // Beyond what came before: it is told after the look that finds it, and once more after the next one.
+      // Later than before: a change is reported after the poll that finds it, and again after the next one.
       do await look()
       while (!isDeepStrictEqual(looks.at(-1), looks.at(-2)))
       await look()
@@ -176,7 +178,7 @@ it.skipIf(sqlite === undefined)('a burst becomes at most two messages per second
 })
 
 it.skipIf(sqlite === undefined)(
-  'there is no polling without listeners, and a client that leaves is forgotten',
+  'there is no polling without listeners, and a client that disconnects is removed',
   async () => {
     const api = await scene()
     const looks = looksOf(api)
@@ -189,7 +191,7 @@ it.skipIf(sqlite === undefined)(
 )
 
 it.skipIf(sqlite === undefined)(
-  'the number of listeners and the life of a connection are bounded',
+  'the number of listeners and the duration of a connection are limited',
   async () => {
     const api = await scene({ listeners: 2, lifeMs: 1000 })
     const [one] = [await follow(api), await follow(api)]
@@ -198,14 +200,14 @@ it.skipIf(sqlite === undefined)(
     await pass(1000)
     await one.ended
     await (await follow(api)).leave()
-    // A look at the headers does not listen.
+    // A HEAD request does not listen.
     for (let index = 0; index < 5; index += 1)
       expect((await api.send('HEAD /api/v1/events')).status).toBe(200)
     expect((await api.send('GET /api/v1/events')).status).toBe(200)
   },
 )
 
-it.skipIf(sqlite === undefined)('one reader gets ten of the places at most [V4]', async () => {
+it.skipIf(sqlite === undefined)('one reader gets at most ten of the connections [V4]', async () => {
   const api = await scene()
   const own = await Promise.all(Array.from({ length: 10 }, () => follow(api, { as: 'reader' })))
   const eleventh = await api.call('GET /api/v1/events', { as: 'reader' })
@@ -219,7 +221,7 @@ it.skipIf(sqlite === undefined)('one reader gets ten of the places at most [V4]'
   await follow(api, { as: 'reader' })
 })
 
-it.skipIf(sqlite === undefined)('readers without a name are counted by their address', async () => {
+it.skipIf(sqlite === undefined)('readers without a name are counted by address', async () => {
   if (sqlite === undefined) return
   const { handler } = await apiScene(sqlite, {
     authorize: () => ({ role: 'read' }),

@@ -42,14 +42,14 @@ it.skipIf(server === undefined)(
       text: expect.stringContaining('database'),
     })
     expect(await call('GET /health/live')).toMatchObject({ status: 200, body: { ok: false, live: true } })
-    // What the reasons say may name hosts and users.
+    // The reasons may contain host and user names.
     expect((await call('GET /health', { as: 'nobody' })).body).toEqual({ ok: false, live: true })
     for (const proxy of proxies) proxy.mend()
     await until(async () => ((await call('GET /health')).status === 200 ? true : null))
   },
 )
 
-it.skipIf(sqlite === undefined)('with a process that hangs for good, liveness is 503', async () => {
+it.skipIf(sqlite === undefined)('with a process that hangs permanently, liveness is 503', async () => {
   if (sqlite === undefined) return
   const { kalends, call } = await apiScene(sqlite)
   const health = kalends.health()

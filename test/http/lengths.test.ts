@@ -5,14 +5,14 @@ import { NAME_LIMIT } from '../../src/model/settings.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { apiScene } from './scene.ts'
 
-/** One character; two units in JavaScript. */
+/** One character with two code units in JavaScript. */
 const WIDE = '👍'
 const LONGEST = WIDE.repeat(NAME_LIMIT)
 const LONGER = `${LONGEST}${WIDE}`
 const timer = 'yearly'
 
 eachDatabase((under) => {
-  it('a name has 254 characters through the library, the API and the tables, and not one more [V9]', async () => {
+  it('a name can have 254 characters in the library, the API and the tables, but not more [V9]', async () => {
     const { kalends, database, call } = await apiScene(under)
     const { schedules, jobs } = kalends
     const refused = (work: () => unknown) =>
@@ -55,7 +55,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT COUNT(*) AS number FROM job')).toEqual([{ number: 1 }])
   })
 
-  it('an id of a job that is not ASCII is refused as a new one, and found nowhere', async () => {
+  it('a job id that is not ASCII is rejected as a new id and never found', async () => {
     const { kalends, call } = await apiScene(under)
     const message = 'id: must be a job id of 1 to 254 ASCII characters, got "Zoë"'
     await expect(kalends.jobs.submit('t', {}, { id: 'Zoë' })).rejects.toThrow(message)
@@ -69,7 +69,7 @@ eachDatabase((under) => {
     expect((await call('GET /api/v1/jobs?id=Zo%C3%AB')).body).toMatchObject({ items: [] })
   })
 
-  it('lists with the longest ids are paged through the API', async () => {
+  it('lists with the longest ids can be paged through the API', async () => {
     const { kalends, call } = await apiScene(under)
     const ends = ['a', 'b', 'c']
     for (const end of ends) {
@@ -96,7 +96,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('an owner with the longest name submits jobs with generated and with chosen ids [V9]', async () => {
+  it('an owner with the longest name can submit jobs with generated and chosen ids [V9]', async () => {
     const { kalends, database } = await apiScene(under)
     for (const owner of [
       { group: LONGEST, submitter: LONGEST },
@@ -123,7 +123,7 @@ eachDatabase((under) => {
     expect(stored).toEqual([{ id: 'Zo%C3%AB%20%E6%97%A5%E6%9C%AC/chosen' }])
   })
 
-  it('the OpenAPI document says the limits', async () => {
+  it('the OpenAPI document contains the limits', async () => {
     const { call } = await apiScene(under)
     const { components } = (await call('GET /api/v1/openapi.json')).body
     const { NewSchedule, NewJob } = components.schemas

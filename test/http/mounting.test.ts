@@ -1,4 +1,4 @@
-/** The handler in the servers that applications have. */
+/** The handler in common servers of applications. */
 import { once } from 'node:events'
 import { createServer, request as rawRequest, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,7 +18,7 @@ async function kalendsAndHandler(
   const kalends = await Kalends.open('sqlite::memory:')
   onTestFinished(() => kalends.stop())
   const handler = http(kalends, {
-    // As an application that has its own sign-in: its middleware has put the user on the request.
+    // Like an application with its own sign-in, whose middleware sets the user on the request.
     authorize: (request, { incoming }) => {
       const user: unknown =
         incoming === undefined ? request.headers.get('x-user') : incoming.headers['x-user']
@@ -37,7 +37,7 @@ async function listening(server: Server): Promise<string> {
     server.closeAllConnections()
     server.close()
   })
-  // What listens on a port has an address of this kind.
+  // A server that listens on a port has an address of this type.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
@@ -142,7 +142,7 @@ describe.each(Object.entries(mounts))('%s', (_name, mount) => {
   })
 })
 
-it('what does not ask for HTML gets a text that helps, at the address of the page', async () => {
+it('a request that does not accept HTML gets a helpful text at the address of the page', async () => {
   const { handler } = await kalendsAndHandler()
   for (const path of ['', '/'])
     for (const accept of ['*/*', 'application/json']) {
@@ -155,7 +155,7 @@ it('what does not ask for HTML gets a text that helps, at the address of the pag
 
 describe('without basePath', () => {
   it.each(['/evil/api/v1/me', '/evil/health', '/api/v1x/api/v1/me', '/kalends/', '/evil/'])(
-    '%s is 404: nothing is mounted there',
+    '%s is 404, because nothing is mounted there',
     async (path) => {
       const { handler } = await kalendsAndHandler()
       const response = await handler(
@@ -165,7 +165,7 @@ describe('without basePath', () => {
     },
   )
 
-  it('Express reports its mount point, also one with parameters', async () => {
+  it('Express reports its mount point, even with parameters', async () => {
     const { handler } = await kalendsAndHandler()
     const app = express()
     app.use('/:tenant/kalends', node(handler))
@@ -174,11 +174,11 @@ describe('without basePath', () => {
       (await fetch(`${url}${path}`, { headers: { 'x-user': 'ada', accept: 'text/html' } })).status
     expect(await status('/acme/kalends/api/v1/me')).toBe(200)
     expect(await status('/acme/kalends/evil/api/v1/me')).toBe(404)
-    // Redirected to the mount point with its slash, where the page is.
+    // Redirects to the mount point with a trailing slash, where the page is.
     expect(await status('/acme/kalends?x=1')).toBe(200)
   })
 
-  it('so does a framework that only cuts it off, such as Connect', async () => {
+  it('a framework that only strips the mount point, such as Connect, works, too', async () => {
     const { handler } = await kalendsAndHandler()
     const listener = node(handler)
     const url = await listening(
@@ -214,7 +214,7 @@ describe('with basePath', () => {
     },
   )
 
-  it('a path with the steps . or .. is not below it, whatever they resolve to', async () => {
+  it('a path with the segments . or .. is never below it', async () => {
     const { handler, kalends } = await kalendsAndHandler({ basePath: '/kal' })
     const url = await listening(createServer((request, response) => node(handler)(request, response)))
     const status = async (path: string) => {
@@ -247,12 +247,12 @@ describe('with basePath', () => {
     expect((await handler(request)).status).toBe(200)
   })
 
-  it.each(['/a?b', '/a#b', '\\a'])('%s is rejected: not a path', async (basePath) => {
+  it.each(['/a?b', '/a#b', '\\a'])('%s is rejected because it is not a path', async (basePath) => {
     await expect(kalendsAndHandler({ basePath })).rejects.toThrow('basePath: ')
   })
 })
 
-it('a client that leaves ends its stream', async () => {
+it('a client that disconnects ends its stream', async () => {
   const { handler } = await kalendsAndHandler()
   let streams = 0
   const counted: HttpHandler = Object.assign(
@@ -276,7 +276,7 @@ it('a client that leaves ends its stream', async () => {
   await expect.poll(() => streams).toBe(0)
 })
 
-it('a request that is not HTTP, or has two lengths, is rejected by the server', async () => {
+it('the server rejects a request that is not HTTP or has two lengths', async () => {
   const { handler } = await kalendsAndHandler()
   const url = new URL(await listening(createServer((request, response) => node(handler)(request, response))))
   for (const text of [

@@ -1,4 +1,4 @@
-/** A text that may be taken for another one is refused as a name wherever one comes in. */
+/** A text that can be mistaken for another one is rejected as a name at every entry point. */
 import { expect, it } from 'vitest'
 import { InvalidInputError, Kalends, task } from '../../src/index.ts'
 import { isName } from '../../src/model/input.ts'
@@ -7,10 +7,10 @@ import { lookalikes, unfit } from '../support/hostile-texts.ts'
 import { apiScene } from './scene.ts'
 
 const UNFIT = unfit('tick')
-/** Nothing has no owner. */
+/** Without the empty text, which means no owner. */
 const UNFIT_OWNERS = UNFIT.filter((text) => text !== '')
 
-it('a name has no surrounding blanks, no control or invisible characters and no half of a character', () => {
+it('a name with surrounding spaces, control or invisible characters or lone surrogates is rejected', () => {
   expect(UNFIT.filter((text) => isName(text, 254))).toEqual([])
   for (const text of ['tick', 'send mail', 'Täglich', 'e\u0301té', '👍🏽', 'a/b', 'x'.repeat(254)])
     expect(isName(text, 254), text).toBe(true)
@@ -27,7 +27,7 @@ it('the error names the invisible character', () => {
 })
 
 eachDatabase((under) => {
-  it('no entry point reads another text as a name, and nothing is stored [L50]', async () => {
+  it('every entry point rejects such names, and nothing is stored [L50]', async () => {
     const { kalends, database, call } = await apiScene(under)
     const timer = 'daily'
     const places: Readonly<Record<string, (text: string) => unknown>> = {

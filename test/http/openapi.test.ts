@@ -1,4 +1,4 @@
-/** The document is valid OpenAPI 3.1, complete, and good enough to generate a client from. */
+/** The document is valid and complete OpenAPI 3.1, and clients can be generated from it. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,7 +14,7 @@ import { apiScene } from './scene.ts'
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
 const document = openApiDocument(operations, '/')
-/** As a reader gets it. */
+/** The document as clients receive it. */
 const copy = (): Record<string, unknown> => JSON.parse(JSON.stringify(document))
 
 it('is valid OpenAPI 3.1', async () => {
@@ -25,7 +25,7 @@ it('is valid OpenAPI 3.1', async () => {
   expect(validator.version).toBe('3.1')
 })
 
-it('has every operation, each with an id, a summary, its role and its responses', () => {
+it('has every operation with an id, a summary, its role and its responses', () => {
   const ids = operations.map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)
   const text = JSON.stringify(document)
@@ -39,7 +39,7 @@ it('has every operation, each with an id, a summary, its role and its responses'
   for (const name of references) expect(document).toHaveProperty(['components', 'schemas', String(name)])
 })
 
-it('the types of the page and of generated clients are current, and a client type-checks', async () => {
+it('the types of the page and of generated clients are up to date, and a client type-checks', async () => {
   const types = await openapiTS(JSON.stringify(document), { rootTypes: true, rootTypesNoSchemaPrefix: true })
   await expect(
     `// Generated from the OpenAPI document: npm run generate:api.\n${astToString(types)}`,

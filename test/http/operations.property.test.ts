@@ -1,6 +1,6 @@
 /**
- * Every operation with good and bad input under each role: never a 5xx, never a row of another scope, never a
- * change by a reader; and what is answered is what the document says.
+ * Every operation with valid and invalid input under each role never returns a 5xx or a row of another scope, and never
+ * lets a reader change anything. Responses match the document.
  */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -105,10 +105,10 @@ const fields = (keys: readonly string[], weirdness: number) =>
     .subarray([...keys])
     .chain((some) => fc.record(Object.fromEntries(some.map((key) => [key, valueOf(key, weirdness)]))))
 
-/** A path holds no half of a character. */
+/** A path cannot contain a lone surrogate. */
 const wellFormed = (text: string) => Buffer.from(text, 'utf8').toString('utf8')
 
-/** Names of fields that an operation takes, and some that it does not. */
+/** Names of fields that an operation accepts, and some that it does not. */
 function keysOf(schema: unknown): string[] {
   const required = schema instanceof z.ZodOptional ? schema.unwrap() : schema
   return required instanceof z.ZodObject ? Object.keys(required.shape) : []
@@ -120,7 +120,7 @@ const call = fc.constantFrom(...operations.filter(({ id }) => id !== 'followChan
     return fc.record({
       operation: fc.constant(one.id),
       as: fc.constantFrom('admin', 'operator', 'reader', 'ann', 'annReads', 'nobody'),
-      // A path that ends with a slash or with dots is another path.
+      // A path that ends with a slash or dots is another path.
       id: valueOf('id', weirdness).map((value) =>
         typeof value === 'string' && !/^\.{0,2}$/.test(value) ? value : 'own',
       ),
@@ -154,7 +154,7 @@ const call = fc.constantFrom(...operations.filter(({ id }) => id !== 'followChan
 )
 
 eachDatabase((under) => {
-  it('never a 5xx, never a row of another scope, never a change by a reader', async () => {
+  it('no operation returns a 5xx or a row of another scope, or lets a reader change anything', async () => {
     const { send, kalends, database, lines } = await apiScene(under)
     const bobs = { task: 'mail', timer: 'daily', submitter: 'bob', summary: SECRET, args: { secret: SECRET } }
     const snapshot = async () =>
@@ -223,7 +223,7 @@ eachDatabase((under) => {
       }),
       calls,
     )
-    // It did try good input.
+    // Some inputs were valid.
     for (const status of [200, 422])
       expect(seen.get(status) ?? 0, String(status)).toBeGreaterThan(calls.numRuns / 100)
   }, 180_000)

@@ -1,4 +1,4 @@
-/** A flood of requests never makes the loops wait, and is refused where it cannot be served. */
+/** A flood of requests never delays the loops, and requests beyond the capacity are rejected. */
 import { createConnection } from 'mysql2/promise'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Kalends, task, TooSlowError } from '../../src/index.ts'
@@ -10,8 +10,8 @@ import { apiScene } from './scene.ts'
 const noop = task('noop')
 
 eachDatabase(({ kind, fresh }) => {
-  describe.skipIf(kind === 'sqlite')('while the API uses all connections that it may use', () => {
-    /** Holds the row of the schedule 'held', so that each write to it keeps a connection until `release`. */
+  describe.skipIf(kind === 'sqlite')('while the API uses all its connections', () => {
+    /** Locks the row of the schedule 'held', so that each write to it occupies a connection until `release`. */
     async function holdRow({ url }: TestDatabase): Promise<() => Promise<void>> {
       const side = await createConnection({ uri: url })
       onTestFinished(() => side.end())
@@ -22,7 +22,7 @@ eachDatabase(({ kind, fresh }) => {
       }
     }
 
-    /** Waits until so many sessions wait for the held row. */
+    /** Waits until this many sessions wait for the locked row. */
     const waitingSessions = (database: TestDatabase, count: number) =>
       until(async () => {
         const running = await sessions(database)
@@ -37,7 +37,7 @@ eachDatabase(({ kind, fresh }) => {
       await kalends.schedules.create({ id: 'held', task: 'noop', timer: 'yearly' })
       await kalends.start()
       const release = await holdRow(database)
-      // Two are under way, 64 wait.
+      // Two are in progress, 64 wait.
       const flood = Array.from({ length: 66 }, () =>
         call('PATCH /api/v1/schedules/held', { body: { summary: 'x' } }),
       )
@@ -59,31 +59,34 @@ eachDatabase(({ kind, fresh }) => {
     })
   })
 
-  it.skipIf(kind === 'sqlite')('health reports that loops wait for a connection, and why [V5]', async () => {
-    const database = await fresh()
-    const kalends = await Kalends.open(database.url, {
-      pollInterval: 50,
-      retention: false,
-      lease: 1000,
-      connections: 3,
-    })
-    onTestFinished(async () => {
-      await kalends.stop({ grace: 0 })
-      await database.drop()
-    })
-    await kalends.start()
-    // One loop at a time waits for its table, and the others for its connection.
-    const side = await createConnection({ uri: database.url })
-    onTestFinished(() => side.end())
-    await side.query('LOCK TABLES periodic_task WRITE, job WRITE, worker WRITE')
-    const note = await until(async () => {
-      const found = kalends.health().reasons.find(({ code }) => code === 'no-connection')
-      return found ?? null
-    })
-    expect(note.text).toMatch(/has waited .* for a connection/)
-    await side.query('UNLOCK TABLES')
-    await until(async () => (kalends.health().ok ? true : null))
-  })
+  it.skipIf(kind === 'sqlite')(
+    'health reports that loops wait for a connection, with the reason [V5]',
+    async () => {
+      const database = await fresh()
+      const kalends = await Kalends.open(database.url, {
+        pollInterval: 50,
+        retention: false,
+        lease: 1000,
+        connections: 3,
+      })
+      onTestFinished(async () => {
+        await kalends.stop({ grace: 0 })
+        await database.drop()
+      })
+      await kalends.start()
+      // One loop waits for its table, and the others for its connection.
+      const side = await createConnection({ uri: database.url })
+      onTestFinished(() => side.end())
+      await side.query('LOCK TABLES periodic_task WRITE, job WRITE, worker WRITE')
+      const note = await until(async () => {
+        const found = kalends.health().reasons.find(({ code }) => code === 'no-connection')
+        return found ?? null
+      })
+      expect(note.text).toMatch(/has waited .* for a connection/)
+      await side.query('UNLOCK TABLES')
+      await until(async () => (kalends.health().ok ? true : null))
+    },
+  )
 
   describe.skipIf(kind === 'sqlite')('a statement that exceeds its time limit', () => {
     const SLOW = 'SELECT one FROM (SELECT 1 AS one UNION SELECT 2) AS two WHERE SLEEP(60) = 0'
@@ -101,7 +104,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await limited.rows('SELECT CONNECTION_ID() AS id')).toEqual([session])
     })
 
-    it('is a 503 that says what to do', async () => {
+    it('is a 503 with a remedy', async () => {
       const { kalends, call } = await apiScene({ fresh })
       vi.spyOn(kalends.api, 'workers').mockRejectedValue(new TooSlowError('It took longer than 5 s'))
       const slow = await call('GET /api/v1/workers')
@@ -110,7 +113,7 @@ eachDatabase(({ kind, fresh }) => {
     })
   })
 
-  describe.runIf(kind === 'sqlite')('on the one connection of SQLite', () => {
+  describe.runIf(kind === 'sqlite')('on the single connection of SQLite', () => {
     it('a flood is rejected beyond its queue, and schedules are submitted and run before it', async () => {
       const { kalends, call } = await apiScene({ fresh })
       kalends.handle(noop, () => {})
@@ -131,7 +134,7 @@ eachDatabase(({ kind, fresh }) => {
     })
   })
 
-  it('concurrent requests are parsed and answered in different turns of the event loop', async () => {
+  it('concurrent requests are parsed and answered in separate turns of the event loop', async () => {
     const { kalends, call } = await apiScene({ fresh })
     kalends.handle(noop, () => {})
     let turn = 0
@@ -162,7 +165,7 @@ eachDatabase(({ kind, fresh }) => {
     }
   })
 
-  it('a list of large jobs is small, and names what it omits; a single job is complete [V5, L49]', async () => {
+  it('a list of large jobs is small and names omitted values; a single job is complete [V5, L49]', async () => {
     const { database, kalends, call } = await apiScene({ fresh }, {}, { redact: ['args.password'] })
     const large = JSON.stringify({ password: 'secret', text: 'x'.repeat(900_000) })
     for (let index = 0; index < 30; index += 1)
@@ -175,7 +178,7 @@ eachDatabase(({ kind, fresh }) => {
     const one = await call('GET /api/v1/jobs/j0')
     expect(one.body.args.text).toHaveLength(900_000)
     expect(one.body.args.password).toBe('[redacted]')
-    // Whatever its size, a row of SQL runs.
+    // A row from SQL runs, whatever its size.
     const task900 = task<{ text: string }>('mail')
     kalends.handle(task900, ({ args }) => args.text.length)
     const ran = signal(kalends, 'settled', ({ jobId }) => jobId === 'j0')

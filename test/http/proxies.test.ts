@@ -1,4 +1,4 @@
-/** Forwarding headers are believed where a trusted proxy sends them, and an open API answers nothing that has them. */
+/** Forwarding headers count only from trusted proxies, and an open API rejects requests with them. */
 import { once } from 'node:events'
 import { createServer, request as rawRequest } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
@@ -22,7 +22,7 @@ async function served(options: HttpOptions) {
     server.closeAllConnections()
     server.close()
   })
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server listens on a port
   const { port } = server.address() as AddressInfo
   const get = async (path: string, headers: Record<string, string> = {}, localAddress = '127.0.0.1') => {
     const sent = rawRequest({
@@ -67,7 +67,7 @@ describe('an open API', () => {
     })
   })
 
-  it('rejects HTTP/1.0: a proxy that adds no header uses it', async () => {
+  it('rejects HTTP/1.0, which proxies without forwarding headers use', async () => {
     const { port } = await served({ open: 'admin' })
     const socket = connect(port, '127.0.0.1')
     socket.end('GET /api/v1/me HTTP/1.0\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n')
@@ -98,7 +98,7 @@ describe('an API with authorize', () => {
     return { address, lines }
   }
 
-  it('uses the address of the connection, for any header', async () => {
+  it('uses the address of the connection, regardless of headers', async () => {
     const { address, lines } = await seen(
       {},
       { 'x-forwarded-for': '203.0.113.7', 'x-real-ip': '203.0.113.8' },
@@ -115,7 +115,7 @@ describe('an API with authorize', () => {
       '198.51.100.9, 203.0.113.7, 127.0.0.9',
       '203.0.113.7',
     ],
-    ['a client that adds one more', '127.0.0.1, 203.0.113.7', '203.0.113.7'],
+    ['the address after one that the client has added', '127.0.0.1, 203.0.113.7', '203.0.113.7'],
     ['with a port', '203.0.113.7:5123', '203.0.113.7'],
     ['IPv6 with a port', '[2001:db8::1]:5123', '2001:db8::1'],
     ['an IPv4 address in IPv6', '::ffff:203.0.113.7', '203.0.113.7'],
@@ -137,7 +137,7 @@ describe('an API with authorize', () => {
     expect(address).toBe('127.0.0.2')
   })
 
-  it('accepts an address from a server without a Node request', async () => {
+  it('accepts an address from a server without a Node.js request', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const addresses: (string | undefined)[] = []
     const handler = http(kalends, {
@@ -155,7 +155,7 @@ describe('an API with authorize', () => {
     expect(addresses).toEqual(['203.0.113.7', '10.0.0.2', undefined])
   })
 
-  it('warns once of a token over plain HTTP from another machine', async () => {
+  it('warns once about a token over plain HTTP from another machine', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const { logger, messages } = collectingLogger()
     const handler = http(kalends, { authorize: () => reader, trustedProxies: ['10.0.0.1'], logger })
@@ -188,7 +188,7 @@ it.each([
   expect(() => new TrustedProxies([range])).toThrow(/trustedProxies: .*'10\.0\.0\.0\/8'/)
 })
 
-it('the cost of a long list of addresses is linear', () => {
+it('the cost of a long address list is linear', () => {
   const proxies = new TrustedProxies(['10.0.0.0/8'])
   const headers = new Headers({ 'x-forwarded-for': `203.0.113.7,${'10.0.0.1,'.repeat(1700)}10.0.0.1` })
   expect(proxies.clientOf('10.0.0.1', headers)).toBe('203.0.113.7')
@@ -197,7 +197,7 @@ it('the cost of a long list of addresses is linear', () => {
   )
 })
 
-it('limits count the /64 of an IPv6 address as one client', () => {
+it('limits treat the /64 of an IPv6 address as one client', () => {
   expect(clientKey('203.0.113.7')).toBe('203.0.113.7')
   expect(clientKey('2001:db8:1:2:3:4:5:6')).toBe(clientKey('2001:db8:1:2::9'))
   expect(clientKey('2001:db8::1')).toBe(clientKey('2001:db8:0:0:ffff::'))

@@ -1,4 +1,4 @@
-/** What the suites of the API share: a Kalends on a database of the test's own, the handler, and calls of it. */
+/** Helpers for the API suites: a Kalends on a private database, the handler, and calls. */
 import { onTestFinished } from 'vitest'
 import { type Access, http, type HttpHandler, type HttpOptions } from '../../src/http/index.ts'
 import type { Kalends } from '../../src/index.ts'
@@ -9,8 +9,8 @@ export interface Reply {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Parsed where it is JSON. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests say what they expect
+  /** Parsed if it is JSON. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests check the type
   readonly body: any
 }
 
@@ -31,7 +31,7 @@ export interface ApiScene {
   readonly send: (line: string, options?: CallOptions) => Promise<Response>
 }
 
-/** Who there is; a token is the name. */
+/** The known users; the token is the name. */
 export const USERS: Readonly<Record<string, Access>> = {
   admin: { role: 'admin', submit: true, user: 'ada' },
   operator: { role: 'operate', user: 'olaf' },
@@ -102,7 +102,7 @@ export async function replyOf(response: Response): Promise<Reply> {
   }
 }
 
-/** Where the API shows texts of a job of the schedule `s`. */
+/** The paths at which the API shows texts of a job of the schedule `s`. */
 export function placesOf(job: string): string[] {
   return [
     `jobs/${job}`,

@@ -27,7 +27,7 @@ eachDatabase((under) => {
     expect((await call(`DELETE ${path}`)).status).toBe(404)
   })
 
-  it('a timer gets its zone, a schedule another task, and a job a delay', async () => {
+  it('a timer can get a zone, a schedule another task, and a job a delay', async () => {
     const { call, kalends } = await apiScene(under)
     const path = '/api/v1/schedules/s'
     const put = await call(`PUT ${path}`, { body: { ...mail, timer: '09:00', zone: 'Europe/Berlin' } })
@@ -81,7 +81,7 @@ eachDatabase((under) => {
     expect((await kalends.jobs.list()).total).toBe(1)
   })
 
-  it('pause and resume work only in the right state, and reset reactivates done schedules [R1]', async () => {
+  it('pause and resume are rejected in an unsuitable state, and reset reactivates done schedules [R1]', async () => {
     const { call, database } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const at = (action: string) => call(`POST /api/v1/schedules/s/${action}`)
@@ -95,7 +95,7 @@ eachDatabase((under) => {
     expect((await call('POST /api/v1/schedules/none/pause')).status).toBe(404)
   })
 
-  it('a pause has a reason, and leaves or cancels waiting jobs', async () => {
+  it('a pause has a reason and keeps or cancels waiting jobs', async () => {
     const { call, kalends, lines } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const { body: run } = await call('POST /api/v1/schedules/s/run')
@@ -113,7 +113,7 @@ eachDatabase((under) => {
     expect(lines.some(({ fields }) => JSON.stringify(fields).includes('See #1'))).toBe(true)
   })
 
-  it('freezes can be previewed, made, listed and ended, by administrators of everything', async () => {
+  it('administrators without a scope can preview, create, list and end freezes', async () => {
     const { call, kalends, lines } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const target = { task: 'mail', until: '2199-01-01T00:00:00.000Z' }
@@ -157,7 +157,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('what GET returns can be put, which changes nothing, also with redacted args', async () => {
+  it('PUT of the value from GET changes nothing, even with redacted args', async () => {
     const { call, kalends, lines } = await apiScene(under, {}, { redact: ['args.password'] })
     await kalends.schedules.create({
       id: 's',
@@ -195,7 +195,7 @@ eachDatabase((under) => {
     )
   })
 
-  it('pages, filters, counts and runs', async () => {
+  it('lists have pages, filters, counts and runs', async () => {
     const { call, kalends } = await apiScene(under)
     for (const id of ['c', 'a', 'b', 'd']) {
       await kalends.schedules.create({ id, task: id === 'd' ? 'other' : 'mail', timer: 'daily', group: 'g' })
@@ -227,7 +227,7 @@ eachDatabase((under) => {
     expect(await ids('')).toEqual([['c', 'd'], 2, null])
   })
 
-  it('history, next runs and explain', async () => {
+  it('a schedule has a history, next runs and explanations', async () => {
     const { call, kalends } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: { task: 'mail', timer: '9:00 Europe/Berlin' } })
     const job = await kalends.schedules.runNow('s')
@@ -244,7 +244,7 @@ eachDatabase((under) => {
   })
 
   describe('jobs', () => {
-    it('are submitted, listed, counted, cancelled and retried, one by one and many at once', async () => {
+    it('can be submitted, listed, counted, cancelled and retried, one by one or many at once', async () => {
       const { call, kalends, database } = await apiScene(under)
       const ids: string[] = []
       for (let index = 0; index < 5; index += 1) ids.push(await kalends.jobs.submit('mail', { index }))
@@ -276,7 +276,7 @@ eachDatabase((under) => {
       expect((await call('POST /api/v1/jobs/retry', { body: { filter: {} } })).body.changed).toHaveLength(5)
     })
 
-    it('show their attempts: those that failed, and the one that succeeded', async () => {
+    it('show their failed and successful attempts', async () => {
       const { call, kalends } = await apiScene(under)
       const { task } = await import('../../src/index.ts')
       kalends.handle(task('flaky', { retryDelay: 20 }), ({ attempt }) => {
@@ -294,7 +294,7 @@ eachDatabase((under) => {
       expect((await call('GET /api/v1/jobs/none/attempts')).status).toBe(404)
     })
 
-    it('show their log while they run, line by line', async () => {
+    it('show their log line by line while they run', async () => {
       const { call, kalends } = await apiScene(under)
       const { task } = await import('../../src/index.ts')
       kalends.handle(task('talk'), ({ log }) => {
@@ -325,7 +325,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('the load of a week and the runs of an hour', async () => {
+  it('the API shows the load of a week and the runs of an hour', async () => {
     const { call, kalends, database } = await apiScene(under)
     await kalends.schedules.create({ id: 'daily', task: 'mail', timer: '03:00' })
     await kalends.schedules.create({ id: 'often', task: 'mail', timer: '*:*:*' })

@@ -1,4 +1,4 @@
-/** Wherever a path of `redact` finds a secret, the secret stands in no output about its job. */
+/** A secret at any path of `redact` appears in no output about its job. */
 import { inspect } from 'node:util'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { eachDatabase } from '../support/databases.ts'
 import { runs } from '../support/runs.ts'
 import { apiScene, placesOf } from './scene.ts'
 
-/** A path, and a value with a secret there: as a value or as a name. */
+/** A path, and a value with a secret there, as a value or as a name. */
 const PLACES: Readonly<Record<string, (secret: string) => unknown>> = {
   'args.secret': (secret) => ({ secret }),
   'args.users.key': (key) => ({ users: [{ key: 'another' }, { key }] }),
@@ -41,14 +41,14 @@ const formsOf = (secret: string) => [
 const textWith = (secret: string) =>
   `login ${formsOf(secret).join(' | ')} ${JSON.stringify({ [secret]: [secret] })} .`
 
-/** What an attempt stores beside the secret itself. */
+/** Other values that an attempt stores. */
 const besides = (value: unknown, secret: string) =>
   typeof value === 'object' && !Array.isArray(value)
     ? { ...value, note: textWith(secret), [`of ${secret}`]: [{ [secret]: secret }] }
     : value
 
 eachDatabase((under) => {
-  it('a secret at any path of redact stands in no error, log line, event, process log or answer [V6]', async () => {
+  it('a secret at any path of redact appears in no error, log line, event, process log or response [V6]', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...Object.keys(PLACES)),
@@ -77,12 +77,12 @@ eachDatabase((under) => {
               log.info(`early ${said}`)
               if (root === 'progress') {
                 progress(valueWith(earlier))
-                // The earlier secret in another place of later progress.
+                // The earlier secret at another place of later progress.
                 progress(besides(valueWith(secret), earlier))
                 progress(besides(valueWith(secret), secret))
               } else progress({ note: root === 'args' ? said : 'no secret yet' })
               log.info(said)
-              // The secrets of a result are known when there is a result.
+              // The secrets of a result are known only when it exists.
               if (attempt === 1)
                 throw new Error(root === 'result' ? 'again' : said, {
                   cause: new Error(root === 'result' ? 'later' : said),
@@ -114,7 +114,7 @@ eachDatabase((under) => {
               await database.query('SELECT message FROM job_log'),
             ])
           }
-          // A result that was rejected is stored nowhere, so that its secrets are known to nobody any more.
+          // A rejected result is not stored, so its secrets are unknown afterwards.
           if (root !== 'result') await look(failed.id)
           await rows('rows of a failure')
           expect(outputs['rows of a failure']).toContain('[redacted]')
@@ -126,7 +126,7 @@ eachDatabase((under) => {
           outputs['events'] = JSON.stringify(events)
           outputs['process log'] = inspect(lines, { depth: 10 })
           for (const [place, output] of Object.entries(outputs)) {
-            // JSON escapes the JSON within its texts once more.
+            // JSON escapes JSON in its texts again.
             const plain = output.replaceAll('\\\\', '\\').replaceAll('\\"', '"')
             for (const one of root === 'progress' ? [earlier, secret] : [secret])
               for (const form of formsOf(one))
@@ -137,7 +137,7 @@ eachDatabase((under) => {
         },
       ),
       {
-        // On a server, which takes a second for each, the examples.
+        // On a server, which needs a second for each, only the examples.
         numRuns: under.kind === 'sqlite' ? runs(150).numRuns : Object.keys(PLACES).length,
         examples: Object.keys(PLACES).map((path) => [path, ['x-1earlierS9-', 'x-1"se cret"S9-']]),
       },

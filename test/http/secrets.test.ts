@@ -1,4 +1,4 @@
-/** What `redact` hides stands nowhere, and owners learn nothing of the server. */
+/** Values that `redact` hides appear nowhere, and owners learn nothing about the server. */
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { task } from '../../src/index.ts'
@@ -15,7 +15,7 @@ const LEAK = /hunter2|p@ss|p%40ss|73555/
 const login = task('login', { retries: 1, retryDelay: 1 })
 
 eachDatabase((under) => {
-  it('a path without * applies to each item of an array, also to values too short to search for [V6]', async () => {
+  it('a path without * applies to each array item, even to values that are too short to search for [V6]', async () => {
     const { call, kalends } = await apiScene(under, {}, { redact: ['args.accounts.pin', 'args.lists.0'] })
     const given = {
       accounts: [{ pin: 1, name: 'a' }, { pin: { x: 'y' } }, [{ pin: 'z' }]],
@@ -31,7 +31,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get(made.body.id))?.args).toEqual(given)
   })
 
-  it('a secret that a handler throws and logs is in no row, log, event or answer [V6]', async () => {
+  it('a secret that a handler throws and logs is in no row, log, event or response [V6]', async () => {
     const { call, kalends, database, lines } = await apiScene(under, {}, { redact })
     const started = collect(kalends, 'started')
     const settled = collect(kalends, 'settled')
@@ -66,7 +66,7 @@ eachDatabase((under) => {
     expect(JSON.stringify([started, settled])).not.toMatch(LEAK)
     expect(inspect(lines, { depth: 10 })).toContain('no login with [redacted]')
     expect(inspect(lines, { depth: 10 })).not.toMatch(LEAK)
-    // What runs, and code that asks for the job, has the args as they are.
+    // Handlers, and code that reads the job, get the original args.
     expect((await kalends.jobs.get(job))?.args).toEqual(args)
   })
 
@@ -166,7 +166,7 @@ eachDatabase((under) => {
   })
 
   it.each([
-    ['cut off in the middle of a secret', `${'x'.repeat(484)} login hunter2 "quoted" p@ss`],
+    ['that is cut off in the middle of a secret', `${'x'.repeat(484)} login hunter2 "quoted" p@ss`],
     ['with a secret of two lines', 'login hunter2\np@ss'],
   ])('a failure %s reveals nothing of it', async (_what, error) => {
     const { call, kalends, database } = await apiScene(under, {}, { redact: ['args.password'] })
@@ -181,7 +181,7 @@ eachDatabase((under) => {
     expect((await call('GET /api/v1/failures')).body.items).toMatchObject([{ error: '' }])
   })
 
-  it('an owner cannot search in hidden values; others can', async () => {
+  it('an owner cannot search hidden values; others can', async () => {
     const { call, kalends, database } = await apiScene(under)
     const id = await kalends.jobs.submit('work', {}, { submitter: 'ann' })
     await database.query(
@@ -238,11 +238,11 @@ eachDatabase((under) => {
     })
   })
 
-  it('a logged database error contains no statement, and so no args [V6]', async () => {
+  it('a logged database error contains no statement and so no args [V6]', async () => {
     const { kalends, database, lines, call } = await apiScene(under)
     await database.query('DROP TABLE job_log')
     await database.query('DROP TABLE job')
-    // Such texts are not sent as hexadecimal.
+    // Such texts are not sent in hexadecimal.
     const plain = { password: 'hunter2' }
     await expect(kalends.jobs.submit('login', plain)).rejects.toSatisfy(
       (error) => !LEAK.test(inspect(error, { depth: 10, showHidden: true })),
@@ -256,7 +256,7 @@ eachDatabase((under) => {
     const nested = (levels: number): unknown => (levels === 0 ? 'x' : { a: nested(levels - 1) })
     const arrays = (levels: number): unknown => (levels === 0 ? 1 : [arrays(levels - 1)])
 
-    it('of 31 levels are stored, deeper ones are rejected, through the library and the API', async () => {
+    it('with 31 levels are stored, and deeper ones are rejected, in the library and the API', async () => {
       const { call, kalends } = await apiScene(under)
       for (const make of [nested, arrays]) {
         const most = make(31)
@@ -304,7 +304,7 @@ eachDatabase((under) => {
       expect(await database.query('SELECT id FROM job')).toEqual([])
     })
 
-    it('are stored if they contain whole surrogate pairs, or texts that look like an escape', async () => {
+    it('are stored if they contain complete surrogate pairs or texts that look like an escape', async () => {
       const { kalends } = await apiScene(under)
       const fine = { '😀': String.raw`😀 \ud800 "\\udfff" ` }
       const id = await kalends.jobs.submit('t', fine)
@@ -312,7 +312,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('other texts with a lone surrogate are rejected as well, through the library and the API', async () => {
+  it('other texts with a lone surrogate are rejected, too, in the library and the API', async () => {
     const { call, kalends } = await apiScene(under)
     const half = 'x\ud800'
     const schedule = { task: 't', timer: 'daily' }
@@ -331,7 +331,7 @@ eachDatabase((under) => {
     expect(() => kalends.scope({ submitter: half })).toThrow('submitter: ')
   })
 
-  it('a handler that writes a lone surrogate does not fail: U+FFFD is stored in its place', async () => {
+  it('a handler that writes a lone surrogate does not fail, and U+FFFD is stored instead', async () => {
     const { kalends } = await apiScene(under)
     kalends.handle(task('writes'), ({ log, progress }) => {
       log.info('log \ud800')
@@ -354,7 +354,7 @@ eachDatabase((under) => {
 })
 
 describe.skipIf(!databases.some(({ kind }) => kind === 'sqlite'))('the audit log', () => {
-  it('contains no secret that stands beside the args', async () => {
+  it('contains no secret of the args, even in other fields', async () => {
     const sqlite = databases.find(({ kind }) => kind === 'sqlite')
     if (sqlite === undefined) return
     const { call, lines } = await apiScene(sqlite, {}, { redact })

@@ -1,4 +1,4 @@
-/** Each rule has a test that tries to break it. */
+/** Each security rule has a test that tries to break it. */
 import { describe, expect, it } from 'vitest'
 import { commandLog } from '../../src/cli/log.ts'
 import { bearer, http } from '../../src/http/index.ts'
@@ -10,7 +10,7 @@ import { apiScene, replyOf, request, SITE, USERS } from './scene.ts'
 const sqlite = databases.find(({ kind }) => kind === 'sqlite')
 const mail = { task: 'mail', timer: 'daily' }
 
-/** A path of each operation, with ids that exist or not. */
+/** A path for each operation, with existing or unknown ids. */
 const lineOf = ({ method, path }: (typeof operations)[number], id = 'x') =>
   `${method} ${path.replace('{id}', id)}`
 
@@ -20,7 +20,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     return apiScene(sqlite)
   }
 
-  it('without authorize every operation is rejected, and only health responds', async () => {
+  it('without authorize, every operation except health is rejected', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const handler = http(kalends)
     for (const one of operations) {
@@ -30,7 +30,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     }
   })
 
-  it('an unknown caller gets 401, and learns nothing more than ok', async () => {
+  it('an unknown caller gets 401, and health returns only ok', async () => {
     const { call, kalends } = await open()
     await kalends.start()
     for (const one of operations) {
@@ -63,7 +63,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
         ])
       }
     }
-    // Whoever adds an operation decides about its role.
+    // Every new operation needs a decision about its role.
     expect(operations.filter(({ method, permission }) => method !== 'GET' && permission === 'read')).toEqual(
       [],
     )
@@ -75,14 +75,14 @@ describe.skipIf(sqlite === undefined)('access', () => {
       expect((await call(`GET ${path}`, { as: 'ann' })).body.code).toBe('SCOPED')
   })
 
-  it('an authorize that throws or returns an invalid value rejects the request, without details', async () => {
+  it('an authorize that throws or returns an invalid value rejects the request without details', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     for (const authorize of [
       () => {
         throw new Error('secret of the session store')
       },
       () => Promise.reject(new Error('secret of the session store')),
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what untyped code may give
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- untyped code may return this
       () => ({ role: 'root' }) as never,
     ]) {
       const reply = await replyOf(await http(kalends, { authorize })(request('GET /api/v1/schedules')))
@@ -102,22 +102,25 @@ describe.skipIf(sqlite === undefined)('access', () => {
     { submitter: '' },
     { group: 5 },
     { submitter: undefined },
-  ])('an authorize that returns the scope %j rejects the request, and the log says why', async (scope) => {
-    if (sqlite === undefined) return
-    const { call, kalends, lines } = await apiScene(sqlite, {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what untyped code may give
-      authorize: () => ({ role: 'admin', scope }) as never,
-    })
-    await kalends.schedules.create({ id: 'theirs', ...mail, submitter: 'bob' })
-    for (const line of ['GET /api/v1/schedules', 'GET /api/v1/workers', 'DELETE /api/v1/schedules/theirs'])
-      expect((await call(line)).body).toMatchObject({ status: 500, code: 'INTERNAL' })
-    expect((await call('GET /health')).body).toEqual({ ok: true, live: true })
-    const [line] = lines.filter(({ level }) => level === 'error')
-    expect(line?.fields).toMatchObject({
-      err: { message: expect.stringContaining('authorize returned the scope') },
-    })
-    expect(await kalends.schedules.get('theirs')).not.toBeNull()
-  })
+  ])(
+    'an authorize that returns the scope %j rejects the request, and the log has the reason',
+    async (scope) => {
+      if (sqlite === undefined) return
+      const { call, kalends, lines } = await apiScene(sqlite, {
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- untyped code may return this
+        authorize: () => ({ role: 'admin', scope }) as never,
+      })
+      await kalends.schedules.create({ id: 'theirs', ...mail, submitter: 'bob' })
+      for (const line of ['GET /api/v1/schedules', 'GET /api/v1/workers', 'DELETE /api/v1/schedules/theirs'])
+        expect((await call(line)).body).toMatchObject({ status: 500, code: 'INTERNAL' })
+      expect((await call('GET /health')).body).toEqual({ ok: true, live: true })
+      const [line] = lines.filter(({ level }) => level === 'error')
+      expect(line?.fields).toMatchObject({
+        err: { message: expect.stringContaining('authorize returned the scope') },
+      })
+      expect(await kalends.schedules.get('theirs')).not.toBeNull()
+    },
+  )
 
   it('only the exact token is accepted', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
@@ -140,7 +143,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(() => bearer({ short: { role: 'read' } })).toThrow('16 characters')
   })
 
-  it('open mode responds only under the names of this machine: DNS rebinding', async () => {
+  it('open mode responds only to the host names of this machine, against DNS rebinding', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const handler = http(kalends, { open: 'admin' })
     const status = async (host: string, path = '/api/v1/schedules') =>
@@ -156,13 +159,13 @@ describe.skipIf(sqlite === undefined)('access', () => {
       '127.0.0.2',
     ])
       expect([host, await status(host)]).toEqual([host, 421])
-    // It does not even learn which paths exist.
+    // The response does not even reveal which paths exist.
     expect(await status('evil.example', '/api/v1/unknown')).toBe(421)
     const named = http(kalends, { open: 'read', hosts: ['box.example'] })
     expect((await named(request('GET /api/v1/me', { headers: { host: 'box.example:1' } }))).status).toBe(200)
   })
 
-  it('a write that a foreign page sends through a browser is rejected', async () => {
+  it('a write from another site in a browser is rejected', async () => {
     const { call } = await open()
     const write = (headers: Record<string, string>, host = 'app.example') =>
       call('PUT /api/v1/schedules/s', { body: mail, headers: { host, ...headers } })
@@ -177,14 +180,14 @@ describe.skipIf(sqlite === undefined)('access', () => {
     ] as Record<string, string>[])
       expect([headers, (await write(headers)).body.code]).toEqual([headers, 'FOREIGN_ORIGIN'])
     expect((await call('GET /api/v1/schedules/s')).status).toBe(404)
-    // Behind a proxy that ends TLS the scheme is another; the host is what counts.
+    // Behind a TLS-terminating proxy, the scheme differs, so only the host counts.
     for (const headers of [
       {},
       { origin: 'http://app.example' },
       { origin: 'https://app.example', 'sec-fetch-site': 'same-origin' },
     ] as Record<string, string>[])
       expect((await write(headers)).status).toBeLessThan(300)
-    // Reading shows nothing to a foreign page: no answer allows it.
+    // Another site cannot read responses, because none allows it.
     const read = await call('GET /api/v1/schedules', { headers: { origin: 'http://evil.example' } })
     expect(read.headers.get('access-control-allow-origin')).toBeNull()
   })
@@ -198,7 +201,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(() => http(kalends, { origins: ['https://admin.example/path'] })).toThrow('origins')
   })
 
-  it('every response has headers that keep a browser from interpreting it', async () => {
+  it('every response has headers that prevent browsers from interpreting it', async () => {
     const { call } = await open()
     for (const line of [
       'GET /api/v1/schedules',
@@ -250,12 +253,12 @@ describe.skipIf(sqlite === undefined)('access', () => {
       expect(reply.text.length).toBeLessThan(2000)
     })
 
-    it('numbers in texts are texts', async () => {
+    it('numbers in texts stay texts', async () => {
       const body = '{"task":"t","timer":"daily","args":{"n":"9007199254740993 \\" [[[","f":1.5e3}}'
       expect((await send(body)).status).toBe(201)
     })
 
-    it('of another type, or without one, are rejected: a form of a foreign page cannot send JSON', async () => {
+    it('without the JSON content type are rejected, because forms of other sites cannot send JSON', async () => {
       for (const type of [
         'text/plain',
         'application/x-www-form-urlencoded',
@@ -324,14 +327,14 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect((await call('GET /api/v1/me', { headers: { cookie: long } })).status).toBe(200)
   })
 
-  it('a query has at most a hundred parameters', async () => {
+  it('a query can have at most a hundred parameters', async () => {
     const { call } = await open()
     const query = Array.from({ length: 101 }, (_, index) => `p${index}`).join('&')
     const reply = await call(`GET /api/v1/me?${query}`)
     expect([reply.status, reply.body.detail]).toEqual([422, expect.stringContaining('100 parameters')])
   })
 
-  it('an error names the field, the place and what to write instead', async () => {
+  it('an error names the field, the position and a correction', async () => {
     const { call } = await open()
     const timer = await call('POST /api/v1/schedules', { body: { task: 't', timer: 'cron 0 0 L * *' } })
     expect(timer).toMatchObject({
@@ -362,7 +365,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, PUT, PATCH, DELETE'])
   })
 
-  it('a body with many errors gets a short answer: the first 20 of them, and how many more', async () => {
+  it('a body with many errors gets a short response with the first 20 and the number of others', async () => {
     const { call } = await open()
     const unknown = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`unknown-${index}`, 1]))
     const { status, body, text } = await call('POST /api/v1/schedules', {
@@ -375,7 +378,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       detail: expect.stringMatching(/^unknown-0: unknown field; .*; and 49980 more errors$/),
     })
     expect(text.length).toBeLessThan(5000)
-    // Neither are a few long names and values repeated in full.
+    // A few long names and values are not repeated in full either.
     const long = 'x'.repeat(100_000)
     for (const problem of [
       { [long]: 1 },
@@ -405,7 +408,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect((await call(`GET ${made.headers.get('location')}`)).body.id).toBe(id)
   })
 
-  it('or log lines: one write is one line, in JSON and as text', async () => {
+  it('names cannot inject log lines: one write is one line, in JSON and as text', async () => {
     if (sqlite === undefined) return
     const out: string[] = []
     const logger = commandLog({ json: false, level: 'debug' }, (text) => void out.push(text))
@@ -456,7 +459,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(JSON.stringify(lines)).not.toMatch(/hunter2|k1|k2/)
   })
 
-  it('a write to several jobs is logged under the called operation, once for each job', async () => {
+  it('a write to several jobs is logged under the called operation, once per job', async () => {
     if (sqlite === undefined) return
     const { call, lines } = await apiScene(sqlite)
     const jobs = [
@@ -473,7 +476,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     ])
   })
 
-  it('hidden values are never shown, cannot be guessed by a search, and are preserved when they are sent back', async () => {
+  it('hidden values are never shown, cannot be guessed by a search, and are kept when they are sent back', async () => {
     if (sqlite === undefined) return
     const { call, kalends, database } = await apiScene(
       sqlite,
@@ -502,7 +505,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     )
   })
 
-  it('a logger that throws fails no write', async () => {
+  it('a logger that throws does not fail writes', async () => {
     if (sqlite === undefined) return
     const fail = () => {
       throw new Error('the disk of the log is full')
@@ -513,7 +516,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
 })
 
 eachDatabase((under) => {
-  it('a scope reaches only its own rows for any id, and writes nothing for others', async () => {
+  it('a scope reaches only its own rows for any id, and writes no rows of others', async () => {
     const { call, kalends, database } = await apiScene(under)
     await kalends.schedules.create({
       id: 'theirs',
@@ -535,7 +538,7 @@ eachDatabase((under) => {
       for (const id of one.path.includes('/jobs/') ? [job, other] : ['theirs', 'nobodys']) {
         const body = one.method === 'PUT' ? mail : one.body === null ? undefined : {}
         const reply = await call(lineOf(one, id), { as: 'ann', ...(body !== undefined && { body }) })
-        // A PUT makes one of her own.
+        // A PUT creates a schedule of the caller.
         const refused = one.unscoped === true ? 403 : 404
         expect([one.id, reply.status]).toEqual([one.id, one.method === 'PUT' ? 201 : refused])
         expect(reply.text).not.toContain('secret')

@@ -1,4 +1,4 @@
-/** Failed sign-ins are told and slowed down; nobody else waits for them. */
+/** Failed sign-ins are logged and delayed, without delays for other clients. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { FailedSignIns, SIGN_IN_LIMITS } from '../../src/http/failed-sign-ins.ts'
 import { bearer, http, type HttpOptions, type RequestContext } from '../../src/http/index.ts'
@@ -41,7 +41,7 @@ async function scene(options: HttpOptions = {}) {
     const headers = new Headers({ ...(token !== null && { authorization: `Bearer ${token}` }), ...others })
     return handler(new Request(`https://app.example${path}`, { method, headers }), context)
   }
-  /** Its status once it has answered. */
+  /** The status of the response. */
   const outcome = (answer: Promise<Response>) => {
     const seen: { status: number | null } = { status: null }
     const watch = async () => {
@@ -53,11 +53,11 @@ async function scene(options: HttpOptions = {}) {
   return { send, outcome, lines, looked: () => looked }
 }
 
-/** What needs no timer is over. */
+/** Waits until all work that needs no timer has ended. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('failed sign-ins', () => {
-  it('a rejected token is logged with the address, without the token [V4]', async () => {
+  it('a rejected token is logged with the address but without the token [V4]', async () => {
     const { send, lines } = await scene()
     const answer = send('wrong-horse-battery', MALLORY, 'POST /api/v1/schedules')
     await vi.advanceTimersByTimeAsync(SIGN_IN_LIMITS.longestDelayMs)
@@ -80,7 +80,7 @@ describe('failed sign-ins', () => {
     expect(JSON.stringify(lines)).not.toContain('wrong-horse')
   })
 
-  it('a rejected token gets its response with a longer delay after each failure, up to a limit [V4]', async () => {
+  it('responses to rejected tokens have longer delays after each failure, up to a limit [V4]', async () => {
     const { send, outcome } = await scene()
     for (const ms of [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]) {
       const seen = outcome(send('wrong', MALLORY))
@@ -89,14 +89,14 @@ describe('failed sign-ins', () => {
       await vi.advanceTimersByTimeAsync(1)
       expect([ms, seen.status]).toEqual([ms, 401])
     }
-    // After a while without a failure it begins again.
+    // After a while without failures, the delays start again.
     await vi.advanceTimersByTimeAsync(SIGN_IN_LIMITS.forgetMs)
     const seen = outcome(send('wrong', MALLORY))
     await vi.advanceTimersByTimeAsync(100)
     expect(seen.status).toBe(401)
   })
 
-  it('an address without a try left is checked once per second, and no other address is affected', async () => {
+  it('an address without remaining tries is checked once per second, and other addresses are not affected', async () => {
     const { send, looked } = await scene()
     const guess = async () => {
       for (let guess = 0; guess < 100; guess += 1) {
@@ -110,7 +110,7 @@ describe('failed sign-ins', () => {
     const late = await send(TOKEN, MALLORY)
     expect([late.status, late.headers.get('retry-after')]).toEqual([429, '1'])
     await vi.advanceTimersByTimeAsync(SIGN_IN_LIMITS.tryMs)
-    // An accepted token gives the try back.
+    // An accepted token restores the try.
     for (let request = 0; request < 3; request += 1) expect((await send(TOKEN, MALLORY)).status).toBe(200)
     const before = looked()
     await guess()
@@ -126,7 +126,7 @@ describe('failed sign-ins', () => {
     expect((await send(TOKEN, MALLORY)).status).toBe(429)
   })
 
-  it('the right token is accepted at once, for all failures before it at the same address', async () => {
+  it('a valid token is accepted at once, despite earlier failures at the same address', async () => {
     const { send } = await scene()
     for (let request = 0; request < SIGN_IN_LIMITS.tries - 1; request += 1) {
       void send(null, MALLORY, 'GET /api/v1/me', { cookie: 'sid=expired' })
@@ -136,14 +136,14 @@ describe('failed sign-ins', () => {
   })
 })
 
-it('a request without credentials gets 401 at once, and is not a failure', async () => {
+it('a request without credentials gets 401 at once and does not count as a failure', async () => {
   const { send, lines } = await scene()
   for (let request = 0; request < 50; request += 1) expect((await send(null, MALLORY)).status).toBe(401)
   expect(lines).toEqual([])
   expect((await send(TOKEN, MALLORY)).status).toBe(200)
 })
 
-it('an operation that a user lacks the permission for is logged with user and address [V4]', async () => {
+it('an operation without permission is logged with user and address [V4]', async () => {
   const { send, lines } = await scene()
   expect((await send(TOKEN, ANN, 'POST /api/v1/schedules/s/run')).status).toBe(403)
   expect(lines).toEqual([
@@ -167,7 +167,7 @@ it('an error during sign-in is not a failed sign-in', async () => {
   let breaks = true
   const { send } = await scene({
     authorize: () => {
-      if (breaks) throw new Error('the session store is away')
+      if (breaks) throw new Error('the session store is unavailable')
       return { role: 'read' }
     },
   })
@@ -176,7 +176,7 @@ it('an error during sign-in is not a failed sign-in', async () => {
   expect((await send('y', MALLORY)).status).toBe(200)
 })
 
-it('headers that sign in no user are not credentials', async () => {
+it('headers that sign in no user do not count as credentials', async () => {
   const { send, looked } = await scene()
   for (let request = 0; request < 60; request += 1) {
     const headers = { 'idempotency-key': `${request}`, 'x-xsrf-token': 'x' }
@@ -191,7 +191,7 @@ describe('bounds', () => {
   const accepted = () => Promise.resolve('rita')
   const tooMany = { code: 'TOO_MANY_SIGN_INS' }
 
-  it('a limited number of responses wait; a failure beyond it gets its response at once and counts', async () => {
+  it('the number of delayed responses is limited; further failures get their response at once and count', async () => {
     const signIns = new FailedSignIns(limits)
     for (const address of ['10.0.0.1', '10.0.0.2']) {
       for (let failure = 0; failure < 3; failure += 1) void signIns.check(address, rejected, true)
@@ -212,12 +212,12 @@ describe('bounds', () => {
     const slow = () => new Promise<null>((_, reject) => ends.push(reject))
     const checks = [signIns.check('10.0.0.1', slow, false), signIns.check('10.0.0.1', slow, false)]
     await expect(signIns.check('10.0.0.1', accepted, false)).rejects.toMatchObject(tooMany)
-    for (const end of ends) end(new Error('the session store is away'))
+    for (const end of ends) end(new Error('the session store is unavailable'))
     await Promise.allSettled(checks)
     expect(await signIns.check('10.0.0.1', accepted, false)).toBe('rita')
   })
 
-  it('the address whose last failure is the oldest is forgotten first', async () => {
+  it('the address with the oldest last failure is forgotten first', async () => {
     const signIns = new FailedSignIns({ ...limits, tries: 1 })
     for (const last of [1, 2, 3, 4]) await signIns.check(`10.0.0.${last}`, rejected, false)
     expect(await signIns.check('10.0.0.1', accepted, false)).toBe('rita')

@@ -1,4 +1,4 @@
-/** `jobs.attempts`: the history of a job as data, whatever its handler logs. */
+/** `jobs.attempts`: the history of a job as data, independent of its log. */
 import { expect, it } from 'vitest'
 import { type Attempt, type Kalends, NotFoundError, task } from '../../src/index.ts'
 import { aborted, ended, scene, signal } from '../kalends/scene.ts'
@@ -12,7 +12,7 @@ async function attemptsOf(kalends: Kalends, id: string): Promise<Attempt[]> {
 }
 
 eachDatabase((under) => {
-  it('each attempt has its worker, its times, its outcome and its error', async () => {
+  it('each attempt has its worker, times, outcome and error', async () => {
     const { open } = await scene(under)
     const kalends = await open({ worker: 'web' })
     kalends.handle(task('flaky', { retryDelay: 20 }), ({ attempt }) => {
@@ -42,7 +42,7 @@ eachDatabase((under) => {
     expect(times).toEqual(times.toSorted((one, other) => one - other))
   })
 
-  it('a handler that logs how an attempt failed changes nothing [R14]', async () => {
+  it('log lines that look like failed attempts have no effect [R14]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(task('liar'), ({ log }) => {
@@ -54,7 +54,7 @@ eachDatabase((under) => {
     expect(outcomes(await attemptsOf(kalends, id))).toEqual([[1, 'success']])
   })
 
-  it('timed-out and cancelled attempts have these outcomes', async () => {
+  it('attempts have the outcomes timeout and cancelled', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(task('slow', { timeout: 30, retries: 0 }), ({ signal: stop }) => aborted(stop))
@@ -90,7 +90,7 @@ eachDatabase((under) => {
     expect(await second.jobs.get(id)).toMatchObject({ state: 'waiting', attempt: 0 })
   })
 
-  it('a manual retry keeps the attempts before it', async () => {
+  it('a manual retry keeps the earlier attempts', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     let isRepaired = false
@@ -108,7 +108,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('the attempts of an unknown job are an error', async () => {
+  it('attempts of an unknown job throws an error', async () => {
     const { open } = await scene(under)
     await expect((await open()).jobs.attempts('nobody')).rejects.toThrow(NotFoundError)
   })

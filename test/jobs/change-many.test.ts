@@ -1,15 +1,15 @@
-/** Cancelling and retrying many jobs: by ids or by a filter. */
+/** Cancels and retries many jobs, by ids or by a filter. */
 import { beforeEach, expect, it } from 'vitest'
 import { InvalidInputError, type ManyJobs, NotFoundError } from '../../src/index.ts'
 import { standingClock } from '../kalends/movable-timers.ts'
 import { scene } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
-// A search that takes too long is incomplete.
+// A search that exceeds its time limit is incomplete.
 beforeEach(standingClock)
 
 eachDatabase((under) => {
-  it('a filter without a state cancels all open jobs that match, and no others', async () => {
+  it('a filter without a state cancels all matching open jobs and no others', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     for (const id of ['a', 'b', 'c']) await jobs.submit('mail', {}, { id })
@@ -33,7 +33,7 @@ eachDatabase((under) => {
     expect((await jobs.count()).counts).toEqual({ waiting: 1, cancelled: 4 })
   })
 
-  it('a filter without a state retries failed jobs, and skips cancelled ones', async () => {
+  it('a filter without a state retries failed jobs but not cancelled ones', async () => {
     const { open, database } = await scene(under)
     const { jobs } = await open()
     for (const id of ['f', 'c']) await jobs.submit('mail', {}, { id })
@@ -47,7 +47,7 @@ eachDatabase((under) => {
     )
   })
 
-  it('a rejected job does not prevent changes of the others; another error ends the call', async () => {
+  it('a rejected job does not prevent changes to others; any other error ends the call', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     for (const id of ['a', 'b']) await jobs.submit('mail', {}, { id })
@@ -61,7 +61,7 @@ eachDatabase((under) => {
     expect(await jobs.get('c')).toMatchObject({ state: 'waiting' })
   })
 
-  it('the job that is blocked by a waiting job is cancelled with it', async () => {
+  it('a job that is blocked by a waiting job is cancelled with it', async () => {
     const { open, database } = await scene(under)
     const { jobs, schedules } = await open()
     await schedules.create({ id: 's', task: 'mail', timer: 'yearly', overlap: 'queue-one' })
@@ -75,10 +75,10 @@ eachDatabase((under) => {
     expect((await jobs.count()).counts).toEqual({ cancelled: 2 })
   })
 
-  it('all jobs that match are changed, in any order of the search', async () => {
+  it('all matching jobs are changed, in any search order', async () => {
     const { open, database } = await scene(under)
     const { jobs } = await open()
-    // Those that ended last have the smallest ids.
+    // The jobs that ended last have the smallest ids.
     const rows = Array.from({ length: 1300 }, (_, index) => {
       const ended = new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString().replace('T', ' ').slice(0, 23)
       return `('j${String(9999 - index)}', 'mail', 'failed', '${ended}')`
@@ -110,11 +110,11 @@ eachDatabase((under) => {
     ['filter.group', { filter: { group: null } }, {}],
     ['filter.offset', { filter: { offset: 1 } }, {}],
     ['filter.finishedFrom', { filter: { finishedFrom: null } }, {}],
-  ])('a wrong %s is rejected, and nothing is changed: %o, %o', async (field, which, options) => {
+  ])('an invalid %s is rejected, and nothing changes: %o, %o', async (field, which, options) => {
     const { open } = await scene(under)
     const { jobs } = await open()
     await jobs.submit('mail', {}, { id: 'a' })
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- untyped code may pass it
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- untyped code may pass this
     await expect(jobs.cancelMany(which as ManyJobs, options)).rejects.toMatchObject({ field })
     expect(await jobs.get('a')).toMatchObject({ state: 'waiting' })
   })

@@ -1,6 +1,6 @@
 /**
- * Args are data: whatever a row holds, no value of it becomes SQL, a program or a path. The rows are written in SQL,
- * past all checks of code and API.
+ * Args are data: no value in a row becomes SQL, a program or a path. The test writes the rows in SQL, which bypasses
+ * all checks of code and API.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 const SECRET = 'the secret of another table'
 const READ = `(SELECT value FROM secret LIMIT 1)`
 
-/** JSON texts, for what JSON.stringify does not write. */
+/** JSON as text, for values that JSON.stringify does not write. */
 const PRUNE_ARGS = [
   '{}',
   'null',
@@ -59,7 +59,7 @@ const PRUNE_ARGS = [
   ].map((sql) => JSON.stringify({ ageMs: 3_600_000_000_000, perSchedule: sql })),
 ]
 
-/** What would make the file, if it ran. */
+/** Would create the file if it ran. */
 function commandArgs(file: string): string[] {
   const argv = ['touch', file]
   return [
@@ -114,7 +114,7 @@ async function submitted(database: TestDatabase, task: string, all: readonly str
   return ids
 }
 
-/** Of each job, with its args: it failed at once and for good, and its error tells nothing of a database. */
+/** Checks that each job failed permanently at its first attempt, and that its error reveals no database content. */
 function expectRefused(jobs: readonly Job[], all: readonly string[]): void {
   for (const [index, { state, reason, attempt, error }] of jobs.entries()) {
     expect({ state, reason, attempt }, `${all[index]}\n${error}`).toEqual({
@@ -130,9 +130,9 @@ function expectRefused(jobs: readonly Job[], all: readonly string[]): void {
 }
 
 eachDatabase((under) => {
-  it('no args make kalends.prune delete more, or read anything [L45]', async () => {
+  it('no args make kalends.prune delete more or read anything [L45]', async () => {
     const { open, database } = await scene(under)
-    // Housekeeping of its own would take none of the rows.
+    // The built-in housekeeping would delete none of the rows.
     const kalends = await open({ retention: { age: '36500d' } })
     await database.query('CREATE TABLE secret (value VARCHAR(100))')
     await database.query('INSERT INTO secret (value) VALUES (?)', [SECRET])
@@ -151,7 +151,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT value FROM secret')).toEqual([{ value: SECRET }])
   })
 
-  it('no args that are not a command make the task command run anything [L45]', async () => {
+  it('the task command runs nothing if its args are not a command [L45]', async () => {
     const { open, database } = await scene(under)
     const file = join(await temporaryFolder(), 'made')
     const kalends = await open()

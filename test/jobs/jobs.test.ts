@@ -1,4 +1,4 @@
-/** What people and code do to jobs. */
+/** Operations on jobs. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { ConflictError, InvalidInputError, NotFoundError, type SubmitOptions, task } from '../../src/index.ts'
@@ -9,7 +9,7 @@ const mail = task('mail', { args: z.object({ to: z.string() }) })
 const plain = task('plain')
 
 eachDatabase((under) => {
-  it('submit stores its input, with a new id that sorts by time', async () => {
+  it('submit stores its input under a new id that sorts by time', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const before = Date.now()
@@ -62,7 +62,7 @@ eachDatabase((under) => {
     expect(next > id).toBe(true)
   })
 
-  it('a caller-chosen id is kept; a second submission is a conflict that names it, and the first job stays [R13]', async () => {
+  it('a caller-chosen id is kept; a second submission is a conflict that names it and keeps the first job [R13]', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     expect(await jobs.submit(mail, { to: 'first' }, { id: 'order-7' })).toBe('order-7')
@@ -74,7 +74,7 @@ eachDatabase((under) => {
     expect((await jobs.list()).total).toBe(2)
   })
 
-  it('of many concurrent submissions of the same id, one succeeds', async () => {
+  it('one of many concurrent submissions with the same id succeeds', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     const outcomes = await Promise.allSettled(
@@ -90,7 +90,7 @@ eachDatabase((under) => {
 
   it('a future job runs at its time, neither early nor late', async () => {
     const { open } = await scene(under)
-    // The poll interval is no help: the worker knows its own jobs.
+    // Without polling: the worker knows its own jobs.
     const kalends = await open({ pollInterval: '60s' })
     kalends.handle(plain, () => {})
     await kalends.start()
@@ -99,7 +99,7 @@ eachDatabase((under) => {
     expect(job.state).toBe('success')
     const lateMs = (job.startedAt?.getTime() ?? 0) - runAt.getTime()
     expect(lateMs).toBeGreaterThanOrEqual(0)
-    // The poll interval would have made it 60 s.
+    // With polling, it would take 60 s.
     expect(lateMs).toBeLessThan(50_000)
   })
 
@@ -128,7 +128,7 @@ eachDatabase((under) => {
     await expect(jobs.logs('nobody')).rejects.toThrow(NotFoundError)
   })
 
-  it('list shows the newest first, pages and filters', async () => {
+  it('list returns the newest first, pages and filters', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { jobs, schedules } = kalends
@@ -155,7 +155,7 @@ eachDatabase((under) => {
     ['id', { id: '' }],
     ['id', { id: 'i'.repeat(255) }],
     ['id', { id: 'a/b' }],
-    // The form of the ids of occurrences.
+    // The format of occurrence ids.
     ['id', { id: '019d2e4e-a87b-8ff7-8909-74f1365d34a0' }],
     ['id', { id: '019D2E4E-A87B-8FF7-8909-74F1365D34A0' }],
     ['id', { id: 7 }],
@@ -171,7 +171,7 @@ eachDatabase((under) => {
     ['retries', { retries: -1 }],
     ['retryDelay', { retryDelay: '' }],
     ['retryBackoff', { retryBackoff: 'never' }],
-  ])('a wrong %s is rejected, and nothing is stored: %o [L65]', async (field, options: SubmitOptions) => {
+  ])('an invalid %s is rejected, and nothing is stored: %o [L65]', async (field, options: SubmitOptions) => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const error: unknown = await jobs.submit(plain, {}, options).catch((reason: unknown) => reason)
@@ -180,7 +180,7 @@ eachDatabase((under) => {
     expect((await jobs.list()).total).toBe(0)
   })
 
-  it('a job that another language has inserted is an ordinary job', async () => {
+  it('a job that was inserted in SQL is an ordinary job', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(mail, ({ args }) => args.to)

@@ -9,7 +9,7 @@ const mail = task('mail', { args: z.object({ to: z.string() }) })
 const blob = task('blob')
 
 eachDatabase((under) => {
-  it('submitMany stores each job with its own options, and returns their ids in order [R13]', async () => {
+  it('submitMany stores each job with its own options and returns the ids in order [R13]', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const runAt = new Date('2039-03-29T01:30:00.123Z')
@@ -46,20 +46,20 @@ eachDatabase((under) => {
     expect(await jobs.submitMany([])).toEqual([])
   })
 
-  it('10,000 jobs are stored, in their order', async () => {
+  it('10,000 jobs are stored in order', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const inputs = Array.from({ length: 10_000 }, (_, index) => ({ task: mail, args: { to: `${index}` } }))
     const ids = await jobs.submitMany(inputs)
     expect(new Set(ids).size).toBe(10_000)
-    // Their ids sort as they were given, and so does their turn.
+    // Ids and turns follow the given order.
     expect(ids.toSorted()).toEqual(ids)
     expect((await jobs.count()).counts).toEqual({ waiting: 10_000 })
     for (const index of [0, 4999, 9999])
       expect(await jobs.get(ids[index] ?? '')).toMatchObject({ args: { to: `${index}` } })
   })
 
-  it('args that need several statements are all stored, or none of them is [L39]', async () => {
+  it('args that need several statements are stored all or none [L39]', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const text = 'größer 😀'.repeat(20_000)
@@ -71,19 +71,19 @@ eachDatabase((under) => {
       }))
     await jobs.submitMany(many('one'))
     expect((await jobs.get('one'))?.args).toEqual({ text, index: 11 })
-    // The last of them is there already.
+    // The last id already exists.
     await jobs.submit(blob, {}, { id: 'two' })
     await expect(jobs.submitMany(many('two'))).rejects.toThrow(ConflictError)
     expect((await jobs.list({ limit: 1 })).total).toBe(13)
   })
 
-  it('one invalid job among many is rejected by its field, and nothing is stored', async () => {
+  it('an invalid job among many is rejected by its field, and nothing is stored', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const wrong: object = { to: 7 }
     const submitted = jobs.submitMany([
       { task: mail, args: { to: 'a' } },
-      // What an application in JavaScript may send.
+      // Plain JavaScript may pass this.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       { task: mail, args: wrong as never },
     ])
@@ -109,7 +109,7 @@ eachDatabase((under) => {
   ])('an unusual text is read back unchanged: %j', async (text) => {
     const { open } = await scene(under)
     const { jobs } = await open()
-    // Names have no control characters.
+    // Names must not contain control characters.
     const name = text.replaceAll(/\p{Cc}/gu, '').trim()
     const own = `#${name.replaceAll(/[^\p{ASCII}]/gu, '').trim()}`
     const [id = ''] = await jobs.submitMany([

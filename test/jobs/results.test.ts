@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const counting = task('counting', { result: z.object({ done: z.number() }), retries: 3 })
 
 eachDatabase((under) => {
-  it('wait returns a result of the type that the task declares [R10]', async () => {
+  it('wait returns a result of the declared type of the task [R10]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(counting, () => ({ done: 3 }))
@@ -16,7 +16,7 @@ eachDatabase((under) => {
     expect({ state, done: result?.done }).toEqual({ state: 'success', done: 3 })
   })
 
-  it('a handler that returns another type has failed, and is not retried', async () => {
+  it('a handler that returns another type fails and is not retried', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(counting, () => JSON.parse('{"done":"three"}'))
@@ -26,7 +26,7 @@ eachDatabase((under) => {
     expect(job.error).toContain("does not match the result of the task 'counting': done: ")
   })
 
-  it('a result that no database can store as it is, is stored without what is wrong: the work is done', async () => {
+  it('a result with characters that no database can store is stored without them, because the work is done', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(task('cutting'), ({ progress }) => {

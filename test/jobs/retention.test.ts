@@ -1,4 +1,4 @@
-/** Housekeeping: final jobs go by age and count, by a declared schedule of our own. */
+/** Housekeeping: a built-in declared schedule deletes final jobs by age and count. */
 import { expect, it } from 'vitest'
 import { type Kalends, task } from '../../src/index.ts'
 import { ended, scene, until } from '../kalends/scene.ts'
@@ -22,16 +22,16 @@ async function fill(database: TestDatabase, schedules: number, each: number): Pr
 async function housekept(kalends: Kalends): Promise<void> {
   kalends.handle(work, () => {})
   await kalends.start()
-  // Unless it is its minute right now.
+  // Unless the current minute is its run time.
   const id = await until(() => kalends.schedules.runNow('kalends.prune').catch(() => null))
   expect(await ended(kalends, id)).toMatchObject({ state: 'success', task: 'kalends.prune' })
 }
 
 eachDatabase((under) => {
-  it('all excess jobs are removed in one run, for any number of schedules', async () => {
+  it('one run removes all excess jobs, for any number of schedules', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ retention: { perSchedule: 2, age: '36500d' } })
-    // One too many of each: less than a batch per look at a hundred schedules.
+    // One excess job per schedule: less than a batch per query of a hundred schedules.
     await fill(database, 350, 3)
     await housekept(kalends)
     expect(
@@ -60,7 +60,7 @@ eachDatabase((under) => {
     [{ age: 999 }, 'retention.age'],
     [{ perSchedule: 0 }, 'retention.perSchedule'],
     [{ perSchedule: 1.5 }, 'retention.perSchedule'],
-  ])('a wrong retention is rejected: %j', async (retention, field) => {
+  ])('an invalid retention is rejected: %j', async (retention, field) => {
     const { open } = await scene(under)
     await expect(open({ retention })).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field })
   })

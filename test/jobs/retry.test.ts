@@ -1,4 +1,4 @@
-/** A failed or cancelled job runs again. */
+/** Retries of failed and cancelled jobs. */
 import { expect, it } from 'vitest'
 import { ConflictError, NotFoundError, PermanentError, task } from '../../src/index.ts'
 import { ended, gate, scene, signal } from '../kalends/scene.ts'
@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const work = task('work', { retries: 1, retryDelay: 1 })
 
 eachDatabase((under) => {
-  it('a failed job runs again from its first attempt, with all its retries', async () => {
+  it('a failed job runs again from its first attempt with all its retries', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const attempts: number[] = []
@@ -27,14 +27,14 @@ eachDatabase((under) => {
       attempt: 2,
       result: 'mended',
       error: null,
-      // Of the end before, nothing is left.
+      // Nothing of the previous outcome remains.
       reason: null,
       args: { a: 1 },
     })
     expect(attempts).toEqual([1, 2, 1, 2])
   })
 
-  it('a cancelled job runs again, also one that had a stop request while it ran', async () => {
+  it('a cancelled job runs again, even if it was asked to stop while running', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const hold = gate()
@@ -59,7 +59,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 1, stopRequestedAt: null })
   })
 
-  it('a job that has not failed is rejected with its state, and so is an unknown job', async () => {
+  it('retry rejects a job that has not failed, with its state, and an unknown job', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(work, () => {})
@@ -93,7 +93,7 @@ eachDatabase((under) => {
     expect(refused).toMatchObject({ jobId: waiting })
     expect(String(refused)).toContain(waiting)
     expect(await web.jobs.get(failed)).toMatchObject({ state: 'failed' })
-    // The same of a run now.
+    // The same for runNow.
     await expect(web.schedules.runNow('s')).rejects.toMatchObject({
       code: 'KALENDS_CONFLICT',
       jobId: waiting,
@@ -105,7 +105,7 @@ eachDatabase((under) => {
     expect((await web.jobs.list({ state: 'waiting' })).total).toBe(2)
   })
 
-  it('a retried job of a schedule whose overlap is no longer allow never runs beside the others [L43]', async () => {
+  it('after a change of overlap from allow, a retried job never overlaps the other jobs [L43]', async () => {
     const { open, database } = await scene(under)
     const { schedules, jobs } = await open()
     await schedules.create({ id: 's', task: work, timer: 'yearly', overlap: 'allow' })
@@ -118,7 +118,7 @@ eachDatabase((under) => {
     expect(row).toEqual({ open_key: 's', open_turn: '' })
   })
 
-  it('a job whose schedule was deleted is retried on its own', async () => {
+  it('a job whose schedule was deleted can be retried', async () => {
     const { open } = await scene(under)
     const { schedules, jobs } = await open()
     await schedules.create({ id: 's', task: work, timer: 'yearly' })
@@ -129,7 +129,7 @@ eachDatabase((under) => {
     expect(await jobs.get(id)).toMatchObject({ state: 'waiting', scheduleId: 's', reason: 'run-now' })
   })
 
-  it('of many concurrent retries of the same job, one succeeds', async () => {
+  it('one of many concurrent retries of the same job succeeds', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     const id = await one.jobs.submit(work)

@@ -1,4 +1,4 @@
-/** Jobs and schedules in the application's own transaction: committed with it, rolled back with it. */
+/** Jobs and schedules in the application's transaction are committed or rolled back with it. */
 import { drizzle } from 'drizzle-orm/mysql2'
 import { drizzle as proxy } from 'drizzle-orm/sqlite-proxy'
 import Libsql from 'libsql'
@@ -20,10 +20,10 @@ import { databases, eachDatabase, type TestDatabase } from '../support/databases
 
 const mail = task('mail')
 
-/** Does the work in a transaction of the application, which then commits, or throws and is rolled back. */
+/** Runs the work in a transaction of the application. It commits, or rolls back if the work throws. */
 type InTransaction = (work: (tx: Transaction) => Promise<void>) => Promise<void>
 
-/** What each kind of transaction must do. */
+/** The requirements for each kind of transaction. */
 async function proves(database: TestDatabase, kalends: Kalends, inTransaction: InTransaction): Promise<void> {
   const { jobs } = kalends
   await database.query('CREATE TABLE orders (id INT PRIMARY KEY)')
@@ -49,7 +49,7 @@ async function proves(database: TestDatabase, kalends: Kalends, inTransaction: I
   ).rejects.toThrow(thrown.message)
   expect(await jobs.get('never')).toBeNull()
 
-  // A duplicate is a conflict, and the transaction goes on without the job; also where it needs several statements.
+  // A duplicate is a conflict, and the transaction continues without the job, even if it needs several statements.
   const large = 'x'.repeat(250_000)
   await inTransaction(async (tx) => {
     const again = jobs.submit(mail, {}, { tx, id: 'mine' })
@@ -78,7 +78,7 @@ async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, u
   await inTransaction(async (tx) => {
     const created = await schedules.create({ ...input, id: 'a' }, { tx })
     expect(await schedules.get('a')).toBeNull()
-    // What the transaction has written is there for its next calls.
+    // Later calls in the transaction see its writes.
     const again = await schedules.create({ ...input, id: 'a', ifExists: 'same' }, { tx })
     expect(again).toEqual(created)
     await expect(schedules.create({ ...input, id: 'a' }, { tx })).rejects.toThrow(ConflictError)
@@ -93,7 +93,7 @@ async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, u
     await schedules.runNow('a', { tx, args: { once: ugly } })
     seen.push(await schedules.update('a', { priority: 9, overlap: 'allow' }, { tx }))
   })
-  // Without the conversions of the driver: dates in its zone, characters in its character set, JSON as objects.
+  // Not affected by conversions of the driver: its zone for dates, its character set, JSON as objects.
   const stored = await schedules.get('a')
   expect(seen).toEqual([stored])
   expect(stored).toMatchObject({ ...input, task: 'mail', priority: 9, catchUp: 3, status: 'active' })
@@ -115,7 +115,7 @@ async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, u
   expect(await schedules.get('a')).toEqual(stored)
   expect(await schedules.history('a')).toHaveLength(1)
 
-  // Calls that are not awaited one by one: each is written wholly or not at all.
+  // Concurrent calls: each is written completely or not at all.
   await inTransaction(async (tx) => {
     const calls = await Promise.allSettled([
       schedules.create({ ...input, id: 'p1' }, { tx }),
@@ -139,7 +139,7 @@ async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, u
   for (const id of ['p1', 'p3']) expect(await schedules.delete(id)).toMatchObject({ id, summary: ugly })
   for (const id of ['p2', 'p4']) expect(await jobs.get(id)).toMatchObject({ id, state: 'waiting' })
 
-  // Limits and ids of an owner, with what the transaction has written.
+  // Limits and ids of an owner include the writes of the transaction.
   const ann = kalends.scope({ submitter: 'ann', tasks: [mail], limits: { schedules: 2, openJobs: 1 } })
   await inTransaction(async (tx) => {
     expect(await ann.schedules.create({ ...input, id: 'a' }, { tx })).toMatchObject({
@@ -162,7 +162,7 @@ async function connected(url: string, options: mysql.ConnectionOptions = {}): Pr
   return connection
 }
 
-/** A second connection to the file, as an application has. */
+/** A second connection to the file, like that of an application. */
 function opened(database: TestDatabase): Libsql.Database {
   const connection = new Libsql(database.url.replace('sqlite:', ''))
   onTestFinished(() => void connection.close())
@@ -182,7 +182,7 @@ function begun(connection: Libsql.Database, tx: Transaction): InTransaction {
   }
 }
 
-/** As a drizzle database holds its connection. */
+/** Like the connection in a drizzle database. */
 function drizzleOn(connection: Libsql.Database): Transaction {
   const prepare = (sql: string) => connection.prepare(sql)
   const database = {
@@ -193,7 +193,7 @@ function drizzleOn(connection: Libsql.Database): Transaction {
   return database
 }
 
-/** As query builders do: what the driver threw is the cause of the cause. */
+/** Wraps errors like a query builder: the driver's error is the cause of the cause. */
 function wrapped(error: unknown): Error {
   return new Error('QueryFailed', { cause: new Error('DriverError', { cause: error }) })
 }
@@ -225,7 +225,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       ['any options', {}],
       ['rows as arrays', { rowsAsArray: true }],
       ['rows by table', { nestTables: true }],
-      ['values as they come', { typeCast: false }],
+      ['raw values', { typeCast: false }],
     ])('submits on a connection of mysql2 with promises, with %s [R13]', async (_, options) => {
       const { open, database } = await scene(under)
       const connection = await connected(database.url, {
@@ -253,7 +253,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       ['timestamp', '1700000000'],
       ...(under.kind === 'mariadb' ? [['check_constraint_checks', '0']] : []),
     ])(
-      'rejects a connection when its session has %s = %s, by name and with what to do [L56]',
+      'rejects a connection whose session has %s = %s, and names the setting and the remedy [L56]',
       async (name, value) => {
         const { open, database } = await scene(under)
         const { jobs } = await open()
@@ -273,7 +273,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       },
     )
 
-    it('rejects a connection without an open transaction, and one that uses another database', async () => {
+    it('rejects a connection without an open transaction or to another database', async () => {
       const { open, database } = await scene(under)
       const { jobs } = await open()
       const connection = await connected(database.url)
@@ -299,7 +299,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       expect((await jobs.list()).total).toBe(1)
     })
 
-    it('submits on a connection of mysql2 with callbacks, also from a pool', async () => {
+    it('submits on a mysql2 connection with callbacks, also from a pool', async () => {
       const { open, database } = await scene(under)
       const pool = mysqlCallbacks.createPool(database.url)
       onTestFinished(() => pool.promise().end())
@@ -331,7 +331,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       )
     })
 
-    it('submits through a function that runs a statement, whose errors are wrapped twice [R13]', async () => {
+    it('submits through a function that runs statements and wraps errors twice [R13]', async () => {
       const { open, database } = await scene(under)
       const connection = await connected(database.url)
       await proves(database, await open(), async (work) => {
@@ -350,7 +350,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       })
     })
 
-    it('finds what others have committed since the transaction took its snapshot', async () => {
+    it('finds rows that others have committed since the snapshot of the transaction', async () => {
       const { open, database } = await scene(under)
       const kalends = await open()
       const ann = kalends.scope({ submitter: 'ann', tasks: [mail] }).schedules
@@ -382,7 +382,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
         await promises.end()
         await callbacks.promise().end()
       })
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an application in JavaScript may send
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- plain JavaScript may pass this
       for (const tx of [promises, callbacks, drizzle({ client: promises })])
         await expect(jobs.submit(mail, {}, { tx })).rejects.toMatchObject({ field: 'tx' })
       expect((await jobs.list()).total).toBe(0)
@@ -392,7 +392,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
 
 for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
   describe(under.kind, () => {
-    it('submits through a function on a connection of the application', async () => {
+    it("submits through a function on the application's connection", async () => {
       const { open, database } = await scene(under)
       const connection = opened(database)
       await proves(
@@ -405,13 +405,13 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
       )
     })
 
-    it('submits on the connection itself: better-sqlite3 and libsql', async () => {
+    it('submits on a connection of better-sqlite3 or libsql', async () => {
       const { open, database } = await scene(under)
       const connection = opened(database)
       await proves(database, await open(), begun(connection, connection))
     })
 
-    it('rejects a function that does not return rows, by name and with what to do, and writes nothing', async () => {
+    it('rejects a function that does not return rows, names it and the remedy, and writes nothing', async () => {
       const { open, database } = await scene(under)
       const { jobs, schedules } = await open()
       const connection = opened(database)
@@ -427,7 +427,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
           const creating = schedules.create({ id: 'x', task: mail, timer: 'daily' }, { tx })
           await expect(creating).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field: 'tx' })
           await expect(creating).rejects.toThrow('the function must return')
-          // What needs no answer works.
+          // Calls that need no rows work.
           await jobs.submit(mail, {}, { tx })
         }
       })
@@ -435,7 +435,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
       expect((await jobs.list()).total).toBe(3)
     })
 
-    it('rejects a call whose transaction ends before it has written, and leaves no transaction open', async () => {
+    it('rejects a call whose transaction ends before its write, and leaves no transaction open', async () => {
       const { open, database } = await scene(under)
       const { jobs, schedules } = await open()
       const connection = opened(database)
@@ -443,7 +443,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
       await schedules.create({ ...input, id: 'there' })
       for (const tx of [connection, drizzleOn(connection)]) {
         const calls: Promise<unknown>[] = []
-        // As in a transaction of a synchronous driver, which cannot wait for a call.
+        // Like a transaction of a synchronous driver, which cannot wait for a call.
         connection.exec('BEGIN')
         calls.push(schedules.create({ ...input, id: 'new' }, { tx }))
         calls.push(schedules.create({ ...input, id: 'there' }, { tx }))
@@ -478,11 +478,11 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
 
 eachDatabase((under) => {
   it.each([['a text'], [{}], [7], [null], [{ query: {} }], [{ execute: 'no' }]])(
-    'rejects an object that cannot run a statement, and no job is lost silently: %j',
+    'rejects an object that cannot run statements, so that no job is lost silently: %j',
     async (tx) => {
       const { open } = await scene(under)
       const { jobs } = await open()
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an application in JavaScript may send
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- plain JavaScript may pass this
       const wrong = { tx: tx as never }
       await expect(jobs.submit(mail, {}, wrong)).rejects.toMatchObject({
         code: 'KALENDS_INVALID_INPUT',
@@ -495,7 +495,7 @@ eachDatabase((under) => {
   it('passes other errors of the transaction on unchanged', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
-    const broken = new Error('the connection is gone')
+    const broken = new Error('the connection was lost')
     const tx = async () => {
       throw broken
     }

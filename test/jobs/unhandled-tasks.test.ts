@@ -9,7 +9,7 @@ import { eachDatabase } from '../support/databases.ts'
 const mail = task('mail')
 
 eachDatabase((under) => {
-  it('a misspelt task is submitted, and the log and the answer name the task of a worker', async () => {
+  it('a misspelled task is submitted, and the log and the result suggest a handled task', async () => {
     const { call, database, kalends, lines } = await apiScene(under)
     await database.query(
       `INSERT INTO worker (id, name, host, pid, tasks) VALUES ('w', 'w', 'h', 1, '["mail","report"]')`,
@@ -26,7 +26,7 @@ eachDatabase((under) => {
     expect(good.body).not.toHaveProperty('warning')
   })
 
-  it('a task is known while a worker handles it, and afterwards by the jobs that ran', async () => {
+  it('a task is known while a worker handles it and after its jobs have run', async () => {
     const { open } = await scene(under)
     const worker = await open()
     worker.handle(mail, () => undefined)
@@ -41,7 +41,7 @@ eachDatabase((under) => {
     expect(messages()).toEqual([])
   })
 
-  it('in a scope, the warning names no task of others', async () => {
+  it('in a scope, the warning names no tasks of other owners', async () => {
     const { open } = await scene(under)
     const { logger, messages } = collectingLogger()
     const kalends = await open({ logger })
@@ -57,7 +57,7 @@ eachDatabase((under) => {
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
-it('an error of the database is no warning, and the next submission looks again', async () => {
+it('a database error causes no warning, and the next submission checks again', async () => {
   const tasks = new UnhandledTasks(new Map(), silent)
   const lists = { hasRun: () => Promise.resolve(false) }
   const broken = { list: () => Promise.reject(new Error('gone')) }
@@ -66,7 +66,7 @@ it('an error of the database is no warning, and the next submission looks again'
   expect(await tasks.find('mail', { workers, lists })).toEqual({ nearest: undefined })
 })
 
-it('looks up a task that is handled once, and one that is not at most once a minute', async () => {
+it('looks up a handled task once, and an unhandled one at most once a minute', async () => {
   let lookups = 0
   const tasks = new UnhandledTasks(new Map([['own', null]]), silent)
   const worker = { id: 'w', name: 'w', host: 'h', pid: 1, tasks: ['mail'], sets: {} }

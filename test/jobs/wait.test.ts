@@ -1,4 +1,4 @@
-/** Waiting for a job, wherever it runs. */
+/** Waiting for a job in any process. */
 import { expect, it } from 'vitest'
 import { NotFoundError, task, WaitTimeoutError } from '../../src/index.ts'
 import { gate, scene, signal } from '../kalends/scene.ts'
@@ -9,7 +9,7 @@ const work = task('work', { retries: 0 })
 eachDatabase((under) => {
   it('wait returns the final job with its result, at once if it runs in this process [R13]', async () => {
     const { open } = await scene(under)
-    // The poll interval is no help.
+    // Without polling.
     const kalends = await open({ pollInterval: '60s' })
     kalends.handle(work, () => ({ mails: 3 }))
     await kalends.start()
@@ -22,7 +22,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.wait(id, { timeout: 0 })).toMatchObject({ state: 'success' })
   })
 
-  it('wait notices within the poll interval a job that ended in another process', async () => {
+  it('wait notices within the poll interval that a job has ended in another process', async () => {
     const { open } = await scene(under)
     const [web, worker] = [await open({ worker: 'web' }), await open({ worker: 'worker' })]
     worker.handle(work, () => 'there')
@@ -32,7 +32,7 @@ eachDatabase((under) => {
     expect(await waiting).toMatchObject({ state: 'success', result: 'there' })
   })
 
-  it('wait also returns a failed, a cancelled and a hand-edited job', async () => {
+  it('wait also returns a failed, a cancelled and a manually edited job', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(work, () => {
@@ -70,7 +70,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.wait(id)).toMatchObject({ state: 'success' })
   })
 
-  it('wait ends when its signal fires, also before it begins, with the reason of the signal', async () => {
+  it('wait rejects with the reason of its signal, also if it has already fired', async () => {
     const { open } = await scene(under)
     const kalends = await open({ pollInterval: '60s' })
     const id = await kalends.jobs.submit(work)
@@ -83,7 +83,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.get(id)).toMatchObject({ state: 'waiting' })
   })
 
-  it('wait reports a job that does not exist, or is deleted or pruned meanwhile', async () => {
+  it('wait reports a job that does not exist or is deleted or pruned meanwhile', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await expect(kalends.jobs.wait('nobody')).rejects.toThrow(NotFoundError)
@@ -97,13 +97,13 @@ eachDatabase((under) => {
   it.each([
     ['soon', 'timeout'],
     [-1, 'timeout'],
-  ])('a wrong timeout is rejected: %o', async (timeout, field) => {
+  ])('an invalid timeout is rejected: %o', async (timeout, field) => {
     const { open } = await scene(under)
     const { jobs } = await open()
     await expect(jobs.wait('x', { timeout })).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field })
   })
 
-  it('a hundred callers wait for the same job', async () => {
+  it('a hundred callers can wait for the same job', async () => {
     const { open } = await scene(under)
     const kalends = await open({ pollInterval: '60s' })
     kalends.handle(work, () => 1)

@@ -1,4 +1,4 @@
-/** A pool of the application, also within drizzle: Kalends connects as it does, and shares no connection with it. */
+/** Kalends takes the options of the application's pool, also within drizzle, but opens its own connections. */
 import { connect } from 'node:net'
 import { drizzle } from 'drizzle-orm/mysql2'
 import mysqlCallbacks from 'mysql2'
@@ -12,7 +12,7 @@ import { ended, signal } from './scene.ts'
 
 const tick = task('tick')
 
-/** A schedule and a job, to their ends. */
+/** Runs a schedule and a job to completion. */
 async function work(kalends: Kalends): Promise<void> {
   kalends.handle(tick, ({ slot, log, progress }) => {
     log.info('größer 😀')
@@ -56,7 +56,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       return kalends
     }
 
-    /** A user of the database, named like it. */
+    /** A database user with the name of the database. */
     const user = async ({ url, query }: TestDatabase, rest: string): Promise<mysql.PoolOptions> => {
       const name = new URL(url).pathname.slice(1)
       const account = `'${name}'@'127.0.0.1'`
@@ -91,7 +91,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       await work(await open(oldest))
     })
 
-    it('options and sessions of the pool change nothing [L21, L56]', async () => {
+    it('options and sessions of the pool have no effect [L21, L56]', async () => {
       const { url } = await database()
       const odd = pool(url, {
         timezone: '+13:00',
@@ -119,7 +119,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       )
     })
 
-    it('what the application leaves behind in its connections harms nothing [S16, L77]', async () => {
+    it('state that the application leaves in its connections has no effect [S16, L77]', async () => {
       const [own, elsewhere] = [await database(), await database(bare)]
       const leaking = pool(own.url, { connectionLimit: 2 })
       const kalends = await open(leaking, { lease: '1h' })
@@ -137,7 +137,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       expect(kalends.health()).toMatchObject({ ok: true, reasons: [] })
     })
 
-    it('a pool whose connections are all in use harms nothing', async () => {
+    it('a pool whose connections are all in use has no effect', async () => {
       const { url } = await database()
       const exhausted = pool(url, { connectionLimit: 1, queueLimit: 1 })
       const held = await exhausted.getConnection()
@@ -158,25 +158,22 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
     it.each([
       [undefined, 5],
       [3, 3],
-    ])(
-      'with `connections: %s`, at most %i connections are opened, and are enough',
-      async (connections, most) => {
-        const own = await database()
-        const given = pool(own.url)
-        const kalends = await open(given, { connections })
-        const busy = Array.from({ length: 40 }, (_, index) =>
-          kalends.schedules.create({ id: `busy-${index}`, task: 'tick', timer: 'yearly' }),
-        )
-        const seen: number[] = []
-        const watching = Promise.all(busy).then(() => work(kalends))
-        const done = watching.then(() => true)
-        while (!(await Promise.race([done, sessions(own).then((ids) => void seen.push(ids.length))])));
-        expect(Math.max(...seen)).toBeGreaterThan(1)
-        expect(Math.max(...seen)).toBeLessThanOrEqual(most)
-      },
-    )
+    ])('with `connections: %s`, at most %i connections are opened and suffice', async (connections, most) => {
+      const own = await database()
+      const given = pool(own.url)
+      const kalends = await open(given, { connections })
+      const busy = Array.from({ length: 40 }, (_, index) =>
+        kalends.schedules.create({ id: `busy-${index}`, task: 'tick', timer: 'yearly' }),
+      )
+      const seen: number[] = []
+      const watching = Promise.all(busy).then(() => work(kalends))
+      const done = watching.then(() => true)
+      while (!(await Promise.race([done, sessions(own).then((ids) => void seen.push(ids.length))])));
+      expect(Math.max(...seen)).toBeGreaterThan(1)
+      expect(Math.max(...seen)).toBeLessThanOrEqual(most)
+    })
 
-    it('a password that is replaced in the pool is used for new connections', async () => {
+    it('new connections use a password that is replaced in the pool', async () => {
       const own = await database()
       const credentials = await user(own, '')
       const given = pool(own.url, credentials)
@@ -189,7 +186,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       await work(kalends)
     })
 
-    it('a function that returns a stream is called for each connection', async () => {
+    it('each connection calls a function that returns a stream', async () => {
       const { url } = await database()
       let streams = 0
       const given = pool(url, {
@@ -202,7 +199,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       expect(streams).toBeGreaterThan(1)
     })
 
-    it.runIf(kind === 'mysql')('a plugin of the application signs in', async () => {
+    it.runIf(kind === 'mysql')('an authentication plugin of the application is used', async () => {
       const own = await database()
       let used = 0
       const plugin = mysqlCallbacks.authPlugins.caching_sha2_password({})
@@ -219,7 +216,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       expect(used).toBeGreaterThan(0)
     })
 
-    it('a limit of the server is reported by open, with what to do', async () => {
+    it('open reports a limit of the server and its remedy', async () => {
       const own = await database()
       const given = pool(own.url, await user(own, 'WITH MAX_USER_CONNECTIONS 1'))
       const opening = Kalends.open(given)
@@ -250,7 +247,7 @@ describe('rejects', () => {
       'serves only one connection',
     ],
   ])('%s, saying what is needed', async (_, target, text) => {
-    // What an application in JavaScript may pass in.
+    // Plain JavaScript may pass these values.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const opening = Kalends.open(target() as never)
     await expect(opening).rejects.toMatchObject({ field: 'database', code: 'KALENDS_INVALID_INPUT' })

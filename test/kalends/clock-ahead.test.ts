@@ -1,4 +1,4 @@
-/** The database's clock was in 2098 once, and is right again: what says so, and how schedules continue. */
+/** The database's clock was once in 2098 and is correct again: how this is reported, and how schedules continue. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { type Kalends, task } from '../../src/index.ts'
 import { open, type TestKalends } from '../../src/testing/index.ts'
 
 const report = task('report')
-/** The schedules, and what `created` and the last slot have to do with their next runs. */
+/** Schedules whose next runs depend on `created` and the last slot in different ways. */
 const TIMERS = {
   calendar: 'hourly',
   jittered: 'hourly',
@@ -16,7 +16,7 @@ const TIMERS = {
 } as const
 const IDS = Object.keys(TIMERS)
 
-/** @returns a function that opens the application again on the same file, at another time */
+/** @returns a function that reopens the application on the same file at another time */
 async function machine(): Promise<(now: string) => Promise<TestKalends>> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-clock-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -57,7 +57,7 @@ const slots = async ({ kalends }: TestKalends, id: string, from: string) =>
     )
     .toReversed()
 
-test('schedules that ran in 2098 are silent, are reported, and continue after a pause and a resume [S14, L68]', async () => {
+test('schedules that ran in 2098 stop, are reported, and continue after a pause and a resume [S14, L68]', async () => {
   const start = await machine()
   const before = await start('2026-03-01T08:30:00Z')
   await createAll(before.kalends)
@@ -94,7 +94,7 @@ test('schedules that ran in 2098 are silent, are reported, and continue after a 
   expect(await found(restarted)).toEqual({ doctor: [], health: 0, explained: [] })
 })
 
-test('schedules that were created in 2098 are reported, and continue after a pause and a resume [S14]', async () => {
+test('schedules created in 2098 are reported, and continue after a pause and a resume [S14]', async () => {
   const start = await machine()
   const ahead = await start('2098-01-01T00:30:00Z')
   await createAll(ahead.kalends)
@@ -114,7 +114,7 @@ test('schedules that were created in 2098 are reported, and continue after a pau
   ).toEqual(['2026-03-01T13:30:00.000Z'])
 })
 
-test('a schedule that became done in 2098, before its end, is reported, and continues after a reset [S14]', async () => {
+test('a schedule that became done early in 2098 is reported, and continues after a reset [S14]', async () => {
   const start = await machine()
   const before = await start('2026-03-01T08:30:00Z')
   const ends = new Date('2026-03-02T00:00:00Z')
@@ -138,7 +138,7 @@ test('a schedule that became done in 2098, before its end, is reported, and cont
   expect(await slots(after, 'ending', '2026-03-01T09:45:00Z')).toContain('2026-03-01T10:00:00.000Z success')
 })
 
-test('after ten minutes that were three days ahead, each slot runs once when its time comes [S14]', async () => {
+test('after the clock was three days ahead for ten minutes, each slot runs once at its time [S14]', async () => {
   const start = await machine()
   const before = await start('2026-03-01T08:30:00Z')
   await before.kalends.schedules.create({ id: 's', task: report, timer: 'hourly', catchUp: 1 })
@@ -158,7 +158,7 @@ test('after ten minutes that were three days ahead, each slot runs once when its
   expect(ran).toEqual(Array.from({ length: 97 }, (_, hour) => [first + hour * 3_600_000, 'success']))
 })
 
-test('a clock that was set back by an hour repeats no slot, whatever is resumed or edited [S14]', async () => {
+test('a clock that is set back by an hour repeats no slot, even after a resume or edit [S14]', async () => {
   const start = await machine()
   const before = await start('2026-03-01T08:59:30Z')
   for (const id of ['left', 'resumed', 'edited'])
@@ -180,7 +180,7 @@ test('a clock that was set back by an hour repeats no slot, whatever is resumed 
   expect((await after.kalends.doctor()).map(({ code }) => code)).not.toContain('slot-in-the-future')
 })
 
-test('a run now has the slot of now, whatever slot was decided in the future [S14]', async () => {
+test('runNow uses the current time as its slot, even if a future slot was decided [S14]', async () => {
   const start = await machine()
   const ahead = await start('2098-01-01T00:30:00Z')
   await createAll(ahead.kalends)

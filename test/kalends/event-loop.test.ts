@@ -1,4 +1,4 @@
-/** A schedule that is due again at once, on a database whose driver is synchronous. */
+/** A schedule that is always due, on a database with a synchronous driver. */
 import { expect, it } from 'vitest'
 import { task } from '../../src/index.ts'
 import { scene, signal, until } from './scene.ts'
@@ -6,7 +6,7 @@ import { eachDatabase } from '../support/databases.ts'
 
 eachDatabase((under) => {
   it.each(['allow', 'replace'])(
-    'a schedule that is always due (overlap %s) leaves the event loop to jobs, timers and the shutdown, and is named [L67]',
+    'a schedule that is always due (overlap %s) leaves the event loop free for jobs, timers and the shutdown, and is named [L67]',
     async (overlap) => {
       const { open, database } = await scene(under)
       const kalends = await open()

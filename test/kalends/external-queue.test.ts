@@ -1,4 +1,4 @@
-/** Jobs that go to a queue of the application: what a schedule does while they are there, and what their reports do. */
+/** Jobs in an external queue: how their schedules behave meanwhile, and the effects of their reports. */
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import {
@@ -20,11 +20,11 @@ const other = task('other')
 
 interface Scene {
   readonly app: TestKalends
-  /** What `submit` got, in order. */
+  /** The jobs that `submit` received, in order. */
   readonly jobs: Job[]
 }
 
-/** An application whose queue takes everything. */
+/** An application whose queue accepts all jobs. */
 async function scene(
   options: Partial<ExternalQueueOptions> = {},
   setup: (kalends: Kalends) => void = () => {},
@@ -37,7 +37,7 @@ async function scene(
   return { app, jobs }
 }
 
-test('a due job is handed over with all that a queue needs, and ends with its report [S11]', async () => {
+test('a due job is handed over with everything that a queue needs, and ends with its report [S11]', async () => {
   const { app, jobs } = await scene()
   const { schedules, external } = app.kalends
   const settings = { group: 'g', subject: 'invoice 1', submitter: 'ann', priority: 3, args: { of: 'all' } }
@@ -66,7 +66,7 @@ test('a due job is handed over with all that a queue needs, and ends with its re
   expect(jobs).toHaveLength(2)
 })
 
-test('while a run is not reported, the next slot is skipped; run now names the job', async () => {
+test('while a run is unreported, the next slot is skipped, and runNow names the job', async () => {
   const { app, jobs } = await scene()
   const { schedules } = app.kalends
   await schedules.create({ id: 's', task: work, timer: 'hourly' })
@@ -81,7 +81,7 @@ test('while a run is not reported, the next slot is skipped; run now names the j
   expect(reasons.join(' ')).toContain("has been in the external queue 'external' since")
 })
 
-test('maxRuns, onExhausted, after finish and run now work [S11, X3]', async () => {
+test('maxRuns, onExhausted, after finish and runNow work [S11, X3]', async () => {
   const { app, jobs } = await scene()
   const { schedules, external } = app.kalends
   await schedules.create({ id: 'two', task: work, timer: 'hourly', maxRuns: 2 })
@@ -105,7 +105,7 @@ test('maxRuns, onExhausted, after finish and run now work [S11, X3]', async () =
   expect(jobs.map((job) => job.id)).toContain(id)
 })
 
-test('jobs that are submitted directly go there, too; the built-in ones do not', async () => {
+test('directly submitted jobs go to the queue, too; built-in tasks do not', async () => {
   const { app, jobs } = await scene()
   const id = await app.kalends.jobs.submit(work, { of: 1 }, { delay: '1h' })
   await app.drain()
@@ -114,7 +114,7 @@ test('jobs that are submitted directly go there, too; the built-in ones do not',
   expect(jobs).toMatchObject([{ id, args: { of: 1 }, slot: null, scheduleId: null }])
 })
 
-test('with tasks, the others have handlers', async () => {
+test('with the option tasks, other tasks have handlers', async () => {
   const ran: string[] = []
   const { app, jobs } = await scene({ tasks: [work] }, (kalends) =>
     kalends.handle(other, ({ job }) => void ran.push(job.task)),
@@ -143,7 +143,7 @@ test('a worker without the option leaves these jobs to the queue', async () => {
   await second[Symbol.asyncDispose]()
 })
 
-test('a failed submit is tried again with the same ids, and the error names the callback [X2]', async () => {
+test('a failed submit is retried with the same ids, and the error names the callback [X2]', async () => {
   const { logger, messages } = collectingLogger()
   const calls: string[][] = []
   let isAway = true
@@ -176,7 +176,7 @@ test('a failed submit is tried again with the same ids, and the error names the 
   expect(new Set(calls.flat())).toEqual(new Set([id]))
 })
 
-test('without reports, the hand-over is the end: counted, and the next slot runs', async () => {
+test('without reports, the hand-over ends the job: the run counts, and the next slot runs', async () => {
   const { app, jobs } = await scene({ reports: false })
   await app.kalends.schedules.create({ id: 's', task: work, timer: 'hourly' })
   const settled = collect(app.kalends, 'settled')
@@ -191,7 +191,7 @@ test('without reports, the hand-over is the end: counted, and the next slot runs
   expect(settled).toMatchObject([{ state: 'success' }, { state: 'success' }, { state: 'success' }])
 })
 
-test('a job that is not reported within its time limit has failed, and the next slot runs', async () => {
+test('a job that is not reported within its time limit fails, and the next slot runs', async () => {
   const { app, jobs } = await scene({ timeout: '2h' })
   await app.kalends.schedules.create({ id: 's', task: work, timer: 'hourly' })
   await app.advance('1h')
@@ -222,7 +222,7 @@ test('only the first report counts [X3]', async () => {
   expect(await app.kalends.jobs.attempts(id)).toMatchObject([{ outcome: 'failed', error: 'no' }])
 })
 
-test('a report that makes no sense is an error that says why', async () => {
+test('an invalid report is rejected with the reason', async () => {
   const { app } = await scene({ tasks: [work] })
   const { external, jobs, schedules } = app.kalends
   const id = await jobs.submit(work)
@@ -231,14 +231,14 @@ test('a report that makes no sense is an error that says why', async () => {
   await expect(external.finish(own, { state: 'success' })).rejects.toThrow(
     'does not belong to an external queue',
   )
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript passes
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- plain JavaScript may pass this
   const wrong = { state: 'done' } as never
   await expect(external.finish(id, wrong)).rejects.toThrow(
     /^state: must be one of success, failed, cancelled/,
   )
   await expect(external.finish(id, { state: 'failed', result: 1 })).rejects.toThrow(/^result: /)
   await expect(external.finish(id, { state: 'success', error: 'x' })).rejects.toThrow(/^error: /)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript passes
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- plain JavaScript may pass this
   await expect(external.finish(undefined as never, { state: 'success' })).rejects.toThrow(/^id: /)
   await schedules.create({ id: 's', task: work, timer: 'every 1h', overlap: 'queue-one' })
   await app.advance('2h')
@@ -246,7 +246,7 @@ test('a report that makes no sense is an error that says why', async () => {
   await expect(external.finish(blocked, { state: 'success' })).rejects.toThrow(ConflictError)
 })
 
-test('a failed job is not retried here: its queue knows its id', async () => {
+test('a failed job cannot be retried, because its queue knows its id', async () => {
   const { app } = await scene()
   const id = await app.kalends.jobs.submit(work)
   await app.drain()
@@ -254,7 +254,7 @@ test('a failed job is not retried here: its queue knows its id', async () => {
   await expect(app.kalends.jobs.retry(id)).rejects.toThrow(/external queue 'external'.*submit another job/)
 })
 
-test('a cancelled job is over; the report comes too late', async () => {
+test('a report of a cancelled job has no effect', async () => {
   const { app } = await scene()
   const id = await app.kalends.jobs.submit(work)
   await app.drain()
@@ -298,7 +298,7 @@ function isConnection(tx: unknown): tx is { prepare: (sql: string) => { run: () 
   return typeof tx === 'object' && tx !== null && 'prepare' in tx
 }
 
-/** By an error of SQLite that rolls back, which `submit` ignores. */
+/** Ends the transaction with an SQLite error that rolls back and that `submit` ignores. */
 function endTransaction(tx: unknown): void {
   const run = (sql: string) => {
     if (!isConnection(tx)) throw new TypeError('A connection to SQLite')
@@ -332,7 +332,7 @@ test('secrets of the args and the result are hidden in the event of the report',
   expect(await app.kalends.jobs.get(id)).toMatchObject({ result })
 })
 
-test('a task of the queue needs no handler, and one is an error', async () => {
+test('a task of the queue needs no handler, and adding one is an error', async () => {
   const submit = () => {}
   await expect(
     open((kalends) => kalends.handle(work, submit), { externalQueue: { submit } }),
@@ -358,12 +358,12 @@ test.each([
   ['externalQueue.name', { submit: () => {}, name: '' }],
   ['externalQueue.taks', { submit: () => {}, taks: [] }],
 ])('%s is checked', async (name, externalQueue) => {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript passes
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- plain JavaScript may pass this
   const options = { externalQueue } as never
   await expect(Kalends.open('sqlite::memory:', options)).rejects.toThrow(`${name}: `)
 })
 
-test('PeriodicScheduler is the same for all tasks, and takes no options without a use [X4]', async () => {
+test('PeriodicScheduler hands over all tasks, and rejects options without effect [X4]', async () => {
   const handed = gate<{ job: Job; context: HandOverContext }>()
   const scheduler = await PeriodicScheduler.open('sqlite::memory:', {
     pollInterval: 50,
@@ -384,6 +384,6 @@ test('PeriodicScheduler is the same for all tasks, and takes no options without 
     await expect(PeriodicScheduler.open('sqlite::memory:', { submit, [name]: 1 })).rejects.toThrow(
       `${name}: `,
     )
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript passes
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- plain JavaScript may pass this
   await expect(scheduler.start({ concurrency: 1 } as never)).rejects.toThrow('concurrency: ')
 })

@@ -23,7 +23,7 @@ async function life(setUp: (kalends: Kalends) => unknown = () => {}, fails = fal
   return { app, kalends: app.kalends, runs, [Symbol.asyncDispose]: () => app.close() }
 }
 
-test('during a freeze nothing starts; then everything goes on, and nothing is made up [X6]', async () => {
+test('during a freeze nothing starts; afterwards everything continues, and nothing is made up [X6]', async () => {
   await using on = await life((kalends) =>
     kalends.schedules.create({ id: 's', task: work, timer: '*:0/15', catchUp: 10 }),
   )
@@ -58,7 +58,7 @@ test('during a freeze nothing starts; then everything goes on, and nothing is ma
   expect(await kalends.freezes()).toEqual([])
 })
 
-test('a one-off that comes due during a freeze runs when it ends, or is thawed', async () => {
+test('a one-off that becomes due during a freeze runs when the freeze ends or is thawed', async () => {
   await using on = await life(async (kalends) => {
     await kalends.schedules.create({ id: 'once', task: work, timer: '2026-03-02 10:00' })
     await kalends.schedules.create({ id: 'other', task: work, timer: '2026-03-02 10:30' })
@@ -75,7 +75,7 @@ test('a one-off that comes due during a freeze runs when it ends, or is thawed',
   expect(runs).toEqual(['11:00 10:30', '12:00 10:00'])
 })
 
-test('waiting jobs, retries and runs by hand wait; a running job goes on', async () => {
+test('waiting jobs, retries and manual runs wait; a running job continues', async () => {
   await using on = await life(
     (kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'yearly' }),
     true,
@@ -95,7 +95,7 @@ test('waiting jobs, retries and runs by hand wait; a running job goes on', async
   expect(runs.map((run) => run.slice(0, 5)).slice(1, 4)).toEqual(['12:00', '12:00', '12:00'])
 })
 
-test('after a run by hand during a freeze, the slots in it are not made up', async () => {
+test('after a manual run during a freeze, the slots of the freeze are not made up', async () => {
   await using on = await life((kalends) =>
     kalends.schedules.create({ id: 's', task: work, timer: 'hourly', overlap: 'allow' }),
   )
@@ -107,7 +107,7 @@ test('after a run by hand during a freeze, the slots in it are not made up', asy
   expect(runs.map((run) => run.slice(0, 5))).toEqual(['12:15', '13:00'])
 })
 
-test('a run by hand during a freeze does not take the place of a one-off', async () => {
+test('a manual run during a freeze does not replace a one-off', async () => {
   await using on = await life((kalends) =>
     kalends.schedules.create({ id: 's', task: work, timer: '2026-03-02 10:00', overlap: 'allow' }),
   )
@@ -119,7 +119,7 @@ test('a run by hand during a freeze does not take the place of a one-off', async
   expect(runs.map((run) => run.slice(0, 5))).toEqual(['12:00'])
 })
 
-test('a job that is cancelled while a freeze holds it is held by nothing', async () => {
+test('a job that is cancelled during a freeze is no longer held', async () => {
   await using on = await life()
   const { app, kalends } = on
   await kalends.freeze({ all: true, until: at('12:15') })
@@ -142,7 +142,7 @@ test('of several freezes, explain names the one that ends last', async () => {
   ])
 })
 
-test('a schedule that is paused or edited during a freeze does not run for it', async () => {
+test('a schedule that is paused or edited during a freeze does not run because of it', async () => {
   await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
   const { app, kalends, runs } = on
   await kalends.freeze({ all: true, until: at('12:30') })
@@ -153,7 +153,7 @@ test('a schedule that is paused or edited during a freeze does not run for it', 
   expect(runs).toEqual(['13:00 13:00', '14:00 14:00'])
 })
 
-test('a freeze of another group changes nothing', async () => {
+test('a freeze of another group has no effect', async () => {
   await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
   const { app, kalends } = on
   const { id } = await kalends.freeze({ group: 'none', until: at('18:00') })
@@ -196,7 +196,7 @@ describe('a preview', () => {
     expect(await kalends.freezes()).toEqual([])
   })
 
-  test('of a schedule with another task or group has no slots, and needs a time in the future', async () => {
+  test('of a schedule with another task or group has no slots, and requires a future time', async () => {
     await using on = await life((kalends) =>
       kalends.schedules.create({ id: 's', task: work, timer: 'hourly', group: 'a' }),
     )
@@ -230,7 +230,7 @@ test.each([
 ])('%s is an error, and freezes nothing', async (_, options, message) => {
   await using on = await life()
   const given = { until: at('12:00'), ...options }
-  // @ts-expect-error some of these only plain JavaScript may pass
+  // @ts-expect-error only plain JavaScript may pass some of these
   const error: unknown = await on.kalends.freeze(given).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(InvalidInputError)
   expect(String(error)).toContain(message)

@@ -11,14 +11,14 @@ const NOW = '2026-01-01T00:00:00Z'
 interface Existence {
   readonly test: TestKalends
   readonly kalends: Kalends
-  /** When each attempt began, in seconds after the first moment. */
+  /** The start of each attempt, in seconds after the beginning. */
   readonly attempts: number[]
   readonly schedule: () => Promise<Schedule>
   /** Oldest first. */
   readonly history: () => Promise<Job[]>
 }
 
-/** @param handler  what the n-th attempt does, from 1 */
+/** @param handler  called with the number of the attempt, from 1 */
 async function live(
   settings: Omit<AnyScheduleInput, 'task'>,
   handler: (attempt: number) => unknown = () => {},
@@ -38,7 +38,7 @@ async function live(
   await kalends.schedules.create({ id: 's', ...settings, task: 'work' })
   const schedule = async () => {
     const found = await kalends.schedules.get('s')
-    if (found === null) throw new Error('it was created')
+    if (found === null) throw new Error('schedule not found')
     return found
   }
   const history = async () => (await kalends.schedules.history('s', { limit: 1000 })).toReversed()
@@ -50,7 +50,7 @@ const fails = () => {
   throw new Error('no such host')
 }
 
-describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long time', () => {
+describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long time', () => {
   it('a failing run of `every 60s` is retried after 60, 120, 240 … 600 s; the slots in between are one row [R3]', async () => {
     const { test, attempts, history, schedule } = await live({ timer: 'every 60s', retries: 6 }, fails)
     await test.advance('2160s')
@@ -62,7 +62,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     expect(await schedule()).toMatchObject({ status: 'active', runCount: 1, errorCount: 1 })
   })
 
-  it('a success clears the count: the next run has all its retries, and the first delay [R3]', async () => {
+  it('a success resets the count: the next run has all its retries and the first delay [R3]', async () => {
     const { test, attempts, schedule } = await live({ timer: 'every 60s', retries: 2 }, (attempt) => {
       if (attempt % 3 !== 0) throw new Error('not yet')
     })
@@ -72,13 +72,13 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     expect(await schedule()).toMatchObject({ status: 'active', errorCount: 0, lastError: null })
   })
 
-  it('a failing run of any other timer is retried after a minute, doubled', async () => {
+  it('a failing run of any other timer is retried after a minute, then with doubled delays', async () => {
     const { test, attempts } = await live({ timer: 'daily' }, fails)
     await test.advance('2d')
     expect(attempts.slice(0, 4).map((at) => at - 86_400)).toEqual([0, 60, 180, 420])
   })
 
-  it('a schedule with onExhausted stop ends as dead after the last retry; reset starts again', async () => {
+  it('a schedule with onExhausted stop is dead after the last retry; reset starts it again', async () => {
     const { test, attempts, schedule, kalends } = await live(
       { timer: 'every 1h', retries: 1, onExhausted: 'stop' },
       fails,
@@ -95,7 +95,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     expect(await schedule()).toMatchObject({ status: 'dead', runCount: 1, errorCount: 1 })
   })
 
-  it('a schedule with onExhausted continue goes on forever', async () => {
+  it('a schedule with onExhausted continue runs forever', async () => {
     const { test, attempts, schedule } = await live({ timer: 'weekly', retries: 0 }, () => {
       throw new PermanentError('no')
     })
@@ -116,7 +116,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     expect(await schedule()).toMatchObject({ status: 'done', runCount: 19, errorCount: 9, nextRunAt: null })
   })
 
-  it('with overlap queue-one, one run waits behind the run that is retried, and follows it', async () => {
+  it('with overlap queue-one, one run waits for the retried run and follows it', async () => {
     const { test, history } = await live(
       { timer: 'every 1h', overlap: 'queue-one', retryDelay: '5h', retryBackoff: 'fixed' },
       (attempt) => {
@@ -131,7 +131,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     ])
   })
 
-  it('with overlap replace, a slot replaces the run that waits for its retry', async () => {
+  it('with overlap replace, a slot replaces the run that is waiting for its retry', async () => {
     const { test, history } = await live(
       { timer: 'every 1h', overlap: 'replace', retryDelay: '90min' },
       (attempt) => {
@@ -147,7 +147,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     ])
   })
 
-  it('with overlap allow, slots do not wait for the retries of others', async () => {
+  it('with overlap allow, slots do not wait for retries of other runs', async () => {
     const { test, history, schedule } = await live(
       { timer: 'every 1h', overlap: 'allow', retryDelay: '5h', retryBackoff: 'fixed' },
       (attempt) => {
@@ -162,7 +162,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     expect(await schedule()).toMatchObject({ runCount: 8, errorCount: 0 })
   })
 
-  it('with `every … after finish`, retries belong to the run, and the next run is counted from its end', async () => {
+  it('with `every … after finish`, retries belong to the run, and the interval starts at its end', async () => {
     const { test, attempts } = await live(
       { timer: 'every 10min after finish', retryDelay: '1h' },
       (attempt) => {
@@ -186,7 +186,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     ).toBe(true)
   })
 
-  it('a schedule with starts and ends is active between them, and done afterwards [T9]', async () => {
+  it('a schedule with starts and ends is active between them and done afterwards [T9]', async () => {
     const { test, history, schedule } = await live({
       timer: 'daily',
       starts: new Date('2026-02-01T00:00Z'),
@@ -199,7 +199,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     expect(await schedule()).toMatchObject({ status: 'done', nextRunAt: null })
   })
 
-  it('a pause of months is not downtime: nothing is made up, nothing counts as missed', async () => {
+  it('a pause of months is not downtime: nothing is made up or counted as missed', async () => {
     const { test, kalends, history, attempts } = await live({ timer: 'daily', catchUp: 1000 })
     await test.advance('10d')
     await kalends.schedules.pause('s')

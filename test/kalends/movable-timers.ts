@@ -1,21 +1,21 @@
 /**
- * Timers and a monotonic clock that the test moves, for what a worker does once per heartbeat or lease. Time also passes
- * by itself, as it does for the databases, whose clock does not move.
+ * Timers and a monotonic clock that the test advances, for work that happens once per heartbeat or lease. Real time
+ * also passes, as for the databases, whose clocks the test does not advance.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { onTestFinished, vi } from 'vitest'
 import type { Scene } from './scene.ts'
 
-/** The lease of the workers whose timers are moved, and a fifth of it. */
+/** The lease of these workers, and a fifth of it. */
 export const LEASE_MS = 60_000
 export const BEAT_MS = LEASE_MS / 5
 
 export interface MovableTimers {
-  /** Lets time pass: all timers that become due fire, each at its time. */
+  /** Advances the time: all timers that become due fire, each at its time. */
   readonly pass: (ms: number) => Promise<void>
-  /** Each worker sends its next heartbeat, and does what else is due by then. */
+  /** Each worker sends its next heartbeat and does other work that is due by then. */
   readonly beat: () => Promise<void>
-  /** Heartbeats follow each other until the answer is there. */
+  /** Sends heartbeats until the condition is met. */
   readonly beatUntil: <Value>(look: () => Promise<Value | null>) => Promise<Value>
 }
 
@@ -26,9 +26,9 @@ export function movableTimers({ opened }: Pick<Scene, 'opened'>): MovableTimers 
   const isIdle = () =>
     opened.every((kalends) => kalends.health().loops.every(({ busyMs }) => busyMs === null))
   const beat = async () => {
-    // As if the process had slept: each loop that is due has one pass, no matter how short its interval is.
+    // As if the process had slept: each due loop has one pass, however short its interval.
     vi.advanceTimersByTime(BEAT_MS)
-    // If the next heartbeat came before this one has ended, the worker would seem to be stuck.
+    // If the next heartbeat came before this one ends, the worker would appear stuck.
     do await nextTurn()
     while (!isIdle())
   }
@@ -45,7 +45,7 @@ export function movableTimers({ opened }: Pick<Scene, 'opened'>): MovableTimers 
   }
 }
 
-/** The monotonic clock stands still: no back-off ends, and no stall is noticed. Timers go on. */
+/** Stops the monotonic clock: no back-off ends, and no stall is noticed. Timers continue. */
 export function standingClock(): void {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())

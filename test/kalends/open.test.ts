@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { InvalidInputError, Kalends } from '../../src/index.ts'
 
-/** What JavaScript may pass in spite of the types. */
+/** Values that plain JavaScript may pass despite the types. */
 function wrong(value: unknown): never {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return value as never
@@ -11,7 +11,7 @@ test.each([
   ['undefined', wrong(undefined)],
   ['null', wrong(null)],
   ['number', wrong(5)],
-])('open(%s) says what is needed', async (text, target) => {
+])('open(%s) is rejected with the accepted values', async (text, target) => {
   const error = await Kalends.open(target).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(InvalidInputError)
   expect(String(error)).toContain(`must be the URL of a database, such as`)

@@ -1,11 +1,11 @@
-/** What operators ask a database in code: workers, doctor, prune. */
+/** The API for operators: workers, doctor, prune. */
 import { expect, test } from 'vitest'
 import { Kalends, task } from '../../src/index.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { gate, scene } from './scene.ts'
 
 eachDatabase((under) => {
-  test('workers lists all workers, whether they are alive, and what they run', async () => {
+  test('workers lists all workers, whether they are alive, and their running jobs', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ worker: 'busy' })
     const begun = gate()
@@ -43,7 +43,7 @@ eachDatabase((under) => {
     await expect(kalends.prune({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
   })
 
-  test('doctor checks an open database, and one of any version', async () => {
+  test('doctor checks an open database and one of any version', async () => {
     const { open, database } = await scene({ fresh: under.bare })
     expect((await Kalends.doctor(database.url)).map(({ code }) => code)).toEqual(['schema'])
     const kalends = await open()

@@ -1,4 +1,4 @@
-/** The option `schema`: the tables are in a database of their own on the same server. */
+/** The option `schema`: the tables are in a separate database on the same server. */
 import { drizzle } from 'drizzle-orm/mysql2'
 import mysql from 'mysql2/promise'
 import { describe, expect, it, onTestFinished, test } from 'vitest'
@@ -14,7 +14,7 @@ interface Place {
   readonly schema: string
 }
 
-/** An empty database of an application, and the name of a schema that does not exist. */
+/** An empty application database, and the name of a schema that does not exist. */
 async function place(under: DatabaseUnderTest): Promise<Place> {
   const database = await under.bare()
   const schema = `${new URL(database.url).pathname.slice(1)}-own`
@@ -36,7 +36,7 @@ async function opened(
 
 for (const under of databases.filter(({ kind }) => kind !== 'sqlite'))
   describe(under.kind, () => {
-    it('schedules and jobs run, and the database of the application has no table', async () => {
+    it('schedules and jobs run, and the application database has no table', async () => {
       const at = await place(under)
       const { database, schema } = at
       const kalends = await opened(at)
@@ -76,7 +76,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite'))
       ])
     })
 
-    it('the statements that are printed make the tables there, from a connection to the application', async () => {
+    it('the printed statements create the tables there, on a connection to the application database', async () => {
       const at = await place(under)
       const { database, schema } = at
       const statements = await Kalends.migrationStatements(database.url, { schema })
@@ -89,7 +89,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite'))
       expect(await kalends.doctor()).toEqual([])
     })
 
-    it('a user without rights on it is told which', async () => {
+    it('a user without rights on it gets an error that names them', async () => {
       const at = await place(under)
       const { database, schema } = at
       const app = new URL(database.url).pathname.slice(1)
@@ -106,7 +106,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite'))
       })
     })
 
-    it('without migrate, a schema that does not exist is named, and is not created', async () => {
+    it('without migrate, a missing schema is named and not created', async () => {
       const at = await place(under)
       const { database, schema } = at
       await expect(Kalends.open(database.url, { schema, migrate: false })).rejects.toMatchObject({
@@ -124,7 +124,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite'))
     })
   })
 
-test('SQLite has no schemas, and a name that needs quoting is refused', async () => {
+test('schemas on SQLite and names that need quoting are rejected', async () => {
   await expect(Kalends.open('sqlite::memory:', { schema: 'kalends' })).rejects.toThrow(
     /schema: an SQLite file has only one.*sqlite:\.\/kalends\.db/,
   )

@@ -1,4 +1,4 @@
-/** Policies with real runs: in two workers, in SQL and through the API. */
+/** Policies with real runs, in two workers, in SQL and through the API. */
 import { expect, it } from 'vitest'
 import type { Handler } from '../../src/executor/handler.ts'
 import { CancelledError, type Kalends, type KalendsEvents, task } from '../../src/index.ts'
@@ -9,9 +9,9 @@ const tick = task('tick')
 
 interface Pair {
   readonly workers: readonly Kalends[]
-  /** Anybody's. */
+  /** Of either worker. */
   readonly any: Kalends
-  /** Every job that a scheduler of the two has submitted, in order. */
+  /** Every job that the two schedulers have submitted, in order. */
   readonly submitted: KalendsEvents['submitted'][]
 }
 
@@ -42,7 +42,7 @@ const becomes = (kalends: Kalends, status: string) =>
   until(async () => ((await statusOf(kalends)) === status ? true : null))
 
 eachDatabase((under) => {
-  it('replace: the running job gets a stop request, its signal fires, and the new one runs after its end [S4, L36]', async () => {
+  it('replace: the running job is asked to stop, its signal fires, and the new job runs after it ends [S4, L36]', async () => {
     const on = await scene(under)
     const order: string[] = []
     const reasons: unknown[] = []
@@ -53,7 +53,7 @@ eachDatabase((under) => {
       await aborted(stop).catch((reason: unknown) => {
         reasons.push(reason)
       })
-      // It tidies up, and nothing else runs meanwhile.
+      // While it cleans up, nothing else runs.
       await release.promise
       order.push('1 ends')
       stop.throwIfAborted()
@@ -68,7 +68,7 @@ eachDatabase((under) => {
     await until(async () => ((await any.schedules.get('s'))?.runCount === 1 ? true : null))
     expect(order).toEqual(['1 begins', '1 ends', '2 begins'])
     expect(await statesOf(any)).toEqual(['cancelled', 'success'])
-    // Being replaced is no failure.
+    // A replaced run is not a failure.
     expect(await any.schedules.get('s')).toMatchObject({ errorCount: 0, lastError: null })
   })
 
@@ -85,7 +85,7 @@ eachDatabase((under) => {
     expect(await statesOf(any)).toEqual(['cancelled', 'success'])
   })
 
-  it('allow: jobs run concurrently, one for each slot [S4, U3]', async () => {
+  it('allow: jobs run concurrently, one per slot [S4, U3]', async () => {
     const on = await scene(under)
     const release = gate()
     const begun: string[] = []
@@ -97,12 +97,12 @@ eachDatabase((under) => {
     await until(async () => (begun.length === 1 ? true : null))
     await fire(on)
     await until(async () => (begun.length === 2 ? true : null))
-    // Run now as well, also with args for this once.
+    // runNow, too, also with args for this run.
     const id = await any.schedules.runNow('s', { args: { once: true } })
     await until(async () => (begun.length === 3 ? true : null))
     expect(await any.jobs.get(id)).toMatchObject({ state: 'running', args: { once: true }, run: 3 })
     expect(await any.schedules.get('s')).toMatchObject({ args: {} })
-    // Changed to skip, those that go on beside each other count.
+    // After a change to skip, all concurrent runs count.
     await any.schedules.update('s', { overlap: 'skip' })
     await expect(any.schedules.runNow('s')).rejects.toThrow(/cannot run now/)
     await fire(on)
@@ -113,7 +113,7 @@ eachDatabase((under) => {
     await until(async () => ((await any.schedules.get('s'))?.runCount === 4 ? true : null))
   })
 
-  it('pause, resume and reset work only in the right state; each error names the state [R1]', async () => {
+  it('pause, resume and reset are rejected in an unsuitable state, and the error names the state [R1]', async () => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, () => {})
     await any.schedules.create({ id: 's', task: tick, timer: 'yearly', maxRuns: 1 })
@@ -129,7 +129,7 @@ eachDatabase((under) => {
     await expect(any.schedules.pause('nobody')).rejects.toThrow(/nobody/)
   })
 
-  it('a one-off in the past is rejected, unless it should run now; put of one that has run is accepted [T5]', async () => {
+  it('a past one-off is rejected unless it should run now; put of one that has run is accepted [T5]', async () => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, () => {})
     const past = { task: tick, timer: '2020-01-01 09:00' } as const

@@ -1,4 +1,4 @@
-/** Rows that the database refuses to write: the others go on, and an operator is told once per back-off. */
+/** The database rejects writes of some rows: the others continue, and one error is reported per back-off. */
 import { expect, it } from 'vitest'
 import { task } from '../../src/index.ts'
 import { eachDatabase } from '../support/databases.ts'
@@ -32,7 +32,7 @@ eachDatabase((under) => {
     await kalends.start()
     const told = () => errors.map(({ where }) => where).toSorted()
     await until(async () => (told().length >= 2 ? true : null))
-    // Two more passes over what is due and what waits.
+    // Two more passes over due and waiting rows.
     for (const id of ['good', 'better']) {
       const submitted = signal(kalends, 'submitted', ({ runs }) => runs.length > 0)
       await kalends.schedules.create({ id, task: quick, timer: 'yearly', firstRun: 'now' })
@@ -48,7 +48,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a worker that is too old for the tables still passes stop requests to its handlers', async () => {
+  it('a worker that is too old for the tables still forwards stop requests to its handlers', async () => {
     const on = await scene(under)
     const { beatUntil } = movableTimers(on)
     const { open, database } = on

@@ -1,4 +1,4 @@
-/** A schedule's row, its jobs and their attempts tell the same story in every state. */
+/** A schedule's row, its jobs and their attempts are consistent in every state. */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Kalends, PermanentError, task } from '../../src/index.ts'
@@ -52,7 +52,7 @@ test('the status, the counters, the last error, the jobs and the attempts agree'
         await kalends.schedules.create({ id: 's', task: flaky, timer, overlap, yields })
       })
       const { kalends } = app
-      // A job that gives way to the next slot ends without an event.
+      // A job that yields to the next slot ends without an event.
       const ended = new Set<string>()
       const told = { runCount: 0, errorCount: 0, failedAttempts: 0, lastError: null as string | null }
       kalends.on('settled', ({ jobId, state, error, endedAt }) => {
@@ -65,7 +65,7 @@ test('the status, the counters, the last error, the jobs and the attempts agree'
         told.runCount += Number(state !== 'waiting')
       })
       for (const [action, seconds] of steps) {
-        // An action that its state does not allow changes nothing.
+        // An action that the state does not allow has no effect.
         const done = await act(kalends, action).then(
           () => true,
           () => false,
@@ -93,7 +93,7 @@ test('the status, the counters, the last error, the jobs and the attempts agree'
 
 async function checkRow(kalends: Kalends, told: object): Promise<void> {
   const row = await kalends.schedules.get('s')
-  if (row === null) throw new Error('the schedule is gone')
+  if (row === null) throw new Error('schedule not found')
   expect(row).toMatchObject(told)
   const jobs = (await kalends.jobs.list({ scheduleId: 's', limit: 1000 })).items
   const [retried] = jobs

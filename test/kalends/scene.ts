@@ -1,4 +1,4 @@
-/** What the suites of the public API share: a database of the test's own, workers on it, and waiting for signals. */
+/** Helpers for the suites of the public API: a private database, workers on it, and waiting for signals. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import {
@@ -13,15 +13,15 @@ import type { DatabaseUnderTest, TestDatabase } from '../support/databases.ts'
 
 export interface Scene {
   readonly database: TestDatabase
-  /** A Kalends on the test's database; stopped when the test ends. */
+  /** Opens a Kalends on the test's database. It stops when the test ends. */
   readonly open: (options?: KalendsOptions) => Promise<Kalends>
-  /** All that were opened. */
+  /** All opened instances. */
   readonly opened: readonly Kalends[]
 }
 
 export async function scene({ fresh }: Pick<DatabaseUnderTest, 'fresh'>): Promise<Scene> {
   const database = await fresh()
-  // Runs after what is added later: the workers have stopped by then.
+  // Runs after the hooks that are added later, when the workers have stopped.
   onTestFinished(() => database.drop())
   const opened: Kalends[] = []
   return {
@@ -36,7 +36,7 @@ export async function scene({ fresh }: Pick<DatabaseUnderTest, 'fresh'>): Promis
   }
 }
 
-/** The next event that matches; subscribes at once. */
+/** The next matching event. Subscribes at once. */
 export function signal<Name extends keyof KalendsEvents>(
   kalends: Kalends,
   event: Name,
@@ -63,7 +63,7 @@ export function collect<Name extends keyof KalendsEvents>(
 
 const FINAL: readonly string[] = ['success', 'failed', 'cancelled', 'skipped']
 
-/** The job once it is final. `kalends` need not be the one that runs it: then it is looked at again and again. */
+/** Waits until the job is final. If another instance runs it, polls the row. */
 export function ended(kalends: Kalends, id: string): Promise<Job> {
   return until(async () => {
     const job = await kalends.jobs.get(id)
@@ -71,7 +71,7 @@ export function ended(kalends: Kalends, id: string): Promise<Job> {
   })
 }
 
-/** Looks again and again at what gives no signal, such as a row that another process writes. */
+/** Polls state without a signal, such as a row that another process writes. */
 export async function until<Value>(look: () => Promise<Value | null>): Promise<Value> {
   for (;;) {
     const value = await look()
@@ -80,7 +80,7 @@ export async function until<Value>(look: () => Promise<Value | null>): Promise<V
   }
 }
 
-/** A promise with its handles. */
+/** A promise with its resolvers. */
 export interface Gate<Value = void> {
   readonly promise: Promise<Value>
   readonly open: (value: Value) => void
@@ -94,7 +94,7 @@ export function gate<Value = void>(): Gate<Value> {
   return { promise, open: (value) => handles.open?.(value) }
 }
 
-/** Ends when the signal fires, as a well-behaved handler does; rejects with the signal's reason. */
+/** Waits for the signal, like a well-behaved handler, and rejects with its reason. */
 export function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const give = () =>
@@ -121,7 +121,7 @@ export function collectingLogger(): { logger: Logger; lines: LoggedLine[]; messa
   }
 }
 
-/** All lines that a job has logged. */
+/** All log lines of a job. */
 export async function allLogs({ jobs }: Kalends, id: string): Promise<LogLine[]> {
   const lines: LogLine[] = []
   for (;;) {

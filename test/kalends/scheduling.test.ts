@@ -1,4 +1,4 @@
-/** From timer to job: each occurrence once, in batches, by whichever worker. */
+/** From timer to job: each occurrence once, in batches, by any worker. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Health, type Kalends, task } from '../../src/index.ts'
@@ -10,8 +10,8 @@ const tick = task('tick')
 const DAY_MS = 86_400_000
 
 /**
- * A daily schedule that was not served for five slots. @returns the newest of them: at an hour that is far from
- * now, so that no slot comes while the test runs
+ * A daily schedule that missed five slots. @returns the newest of them, at an hour far from now, so that no slot
+ * becomes due during the test
  */
 async function absence(open: Scene['open'], database: TestDatabase, catchUp: number): Promise<number> {
   const hour = (new Date().getUTCHours() + 12) % 24
@@ -29,7 +29,7 @@ async function absence(open: Scene['open'], database: TestDatabase, catchUp: num
   return last
 }
 
-/** The health once every loop has done a pass. */
+/** The health after every loop has done a pass. */
 async function passed(kalends: Kalends): Promise<Health | null> {
   const health = kalends.health()
   return health.loops.every(({ lastGoodPassAt }) => lastGoodPassAt !== null) ? health : null
@@ -60,7 +60,7 @@ eachDatabase((under) => {
     expect(attempts).toEqual([{ most: 1 }])
   })
 
-  it('slots missed during downtime are made up once, and the rest is counted, recorded and logged [S5, L9]', async () => {
+  it('slots missed during downtime are made up once, and the others are counted, recorded and logged [S5, L9]', async () => {
     const { open, database } = await scene(under)
     const last = await absence(open, database, 1)
     const { logger, lines } = collectingLogger()
@@ -99,7 +99,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.get(second)).toMatchObject({ state: 'cancelled', attempt: 0 })
   })
 
-  it('a schedule with an invalid timer is reported, and others run, never early', async () => {
+  it('a schedule with an invalid timer is reported, and others run, but never early', async () => {
     const { open, database } = await scene(under)
     await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('bad', 'tick', 'nonsense')")
     const { logger, messages } = collectingLogger()
@@ -165,7 +165,7 @@ eachDatabase((under) => {
     expect(executor.health().loops.map(({ name }) => name)).not.toContain('scheduler')
   })
 
-  it('args of a schedule are read when it is submitted, and validated when it runs [L11]', async () => {
+  it('args of a schedule are read when its job is submitted and validated when it runs [L11]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const dated = task('dated', { args: z.object({ since: z.coerce.date<Date>() }) })
@@ -177,7 +177,7 @@ eachDatabase((under) => {
     expect((await ended(kalends, await kalends.schedules.runNow('s'))).result).toBe(2)
   })
 
-  it('health is ok while the loops work, and has the worker and its running jobs [L30]', async () => {
+  it('health is ok while the loops work, and shows the worker and its running jobs [L30]', async () => {
     const { open } = await scene(under)
     const kalends = await open({ worker: 'w' })
     const release = gate()

@@ -1,4 +1,4 @@
-/** A misspelt option, which code in plain JavaScript may pass, is an error at every entry, and nothing is written. */
+/** A misspelled option, which plain JavaScript may pass, is an error in every call, and nothing is written. */
 import { expect, onTestFinished, test } from 'vitest'
 import { http } from '../../src/http/index.ts'
 import { InvalidInputError, Kalends, task } from '../../src/index.ts'
@@ -12,7 +12,7 @@ async function opened(): Promise<Kalends> {
   return kalends
 }
 
-/** What plain JavaScript passes. */
+/** Values that plain JavaScript may pass. */
 // oxlint-disable-next-line typescript/no-explicit-any -- types do not allow these options
 const plain = (options: object): any => options
 
@@ -117,7 +117,7 @@ test.each(CALLS)('%s rejects an unknown option: %2$s', async (_, call, field, me
   expect((await kalends.jobs.list()).total).toBe(0)
 })
 
-test('a declaration with unknown options is reported with the others, once for each option', async () => {
+test('unknown options of a declaration are reported with its other problems, once for each option', async () => {
   const kalends = await opened()
   kalends.handle(mail, () => undefined)
   kalends.declare('set', [plain({ task: mail, timer: 'dayly', overlapp: 'skip', id: 'a', declaredBy: 'x' })])
@@ -130,7 +130,7 @@ test('a declaration with unknown options is reported with the others, once for e
   })
 })
 
-test('options that cancel each other are errors', async () => {
+test('contradictory options are errors', async () => {
   const kalends = await opened()
   const { schedules, jobs } = kalends
   const submit = async () => undefined
@@ -148,7 +148,7 @@ test('options that cancel each other are errors', async () => {
   await expect(schedules.update('daily', { zone: 'Europe/Berlin' })).rejects.toThrow(/^zone: .*timer/)
 })
 
-test('what get returns can be put again, which changes nothing, and with a change, only that', async () => {
+test('put of the value from get changes nothing; with one change, it changes only that', async () => {
   const kalends = await Kalends.open('sqlite::memory:', { zone: 'Asia/Tokyo' })
   onTestFinished(() => kalends.stop({ grace: 0 }))
   const { schedules } = kalends
@@ -163,14 +163,14 @@ test('what get returns can be put again, which changes nothing, and with a chang
   })
   await schedules.pause('a')
   const read = await schedules.get('a')
-  if (read === null) throw new Error('it was created')
+  if (read === null) throw new Error('schedule not found')
   expect(await schedules.put('a', { ...read })).toEqual({ result: 'unchanged', schedule: read })
   const changed = await schedules.put('a', { ...read, summary: 'x', enabled: true })
   expect(changed).toEqual({ result: 'changed', schedule: { ...read, summary: 'x' } })
   await expect(schedules.put('b', { ...read })).rejects.toThrow(/^id: .*'b' cannot get another id/)
 })
 
-test('zone is added to a timer, and delay is a time from now', async () => {
+test('zone is added to a timer, and delay is relative to now', async () => {
   await using testing = await openTest(() => undefined, { zone: 'Asia/Tokyo' })
   const { schedules, jobs } = testing.kalends
   const created = await schedules.create({ id: 'a', task: mail, timer: '09:00', zone: 'Europe/Berlin' })

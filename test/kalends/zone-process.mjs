@@ -1,7 +1,7 @@
 /**
- * A process in another time zone, for zones.test.ts: it makes a schedule and a job with fixed instants, lets the
- * scheduler plan and the executor run, and tells as JSON what it reads back. Plain JavaScript on what is in
- * dist/, because a child process of Node 20 cannot run TypeScript.
+ * A process in another time zone, for zones.test.ts. It creates a schedule and a job with fixed instants, lets the
+ * scheduler plan and the executor run, and prints what it reads back as JSON. It is plain JavaScript and uses dist/,
+ * because a child process of Node.js 20 cannot run TypeScript.
  */
 import { Kalends, task } from '../../dist/index.js'
 

@@ -1,4 +1,4 @@
-/** What a caller may do: tasks and limits. Scopes and the API are tested in test/schedules and test/http. */
+/** Permissions of a caller: tasks and limits. For scopes and the API, see test/schedules and test/http. */
 import * as fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { CalendarEvent } from '../../src/calendar/index.ts'
@@ -20,13 +20,13 @@ const NOW = new Date('2026-11-22T12:34:00Z')
 describe('tasks', () => {
   const scope = { ...FULL_AUTHORITY, builtInTasks: false, tasks: checkedTasks(['mail', 'Mail 2']) }
 
-  it('only those in the list, compared exactly', () => {
+  it('with a list, only its tasks are allowed, compared exactly', () => {
     for (const task of ['mail', 'Mail 2']) requireTask(scope, task)
     for (const task of ['Mail', 'mail ', ' mail', 'mail 2', '', 'constructor', 'command', 'kalends.prune'])
       expect(() => requireTask(scope, task), task).toThrow('This scope may not use the task')
   })
 
-  it('every task except the built-in ones without a list', () => {
+  it('without a list, every task except the built-in ones is allowed', () => {
     const api = { ...scope, tasks: null }
     requireTask(api, 'anything')
     requireTask(api, 'kalends')
@@ -37,13 +37,13 @@ describe('tasks', () => {
 })
 
 describe('granted tasks', () => {
-  it('are tasks or their names; none by default, so that the scope may only read', () => {
+  it('are tasks or their names; by default none, so that the scope can only read', () => {
     expect([...checkedTasks([{ name: 'mail' }, 'report', 'mail'])]).toEqual(['mail', 'report'])
     expect([...checkedTasks()]).toEqual([])
     expect(() => requireTask({ ...FULL_AUTHORITY, tasks: checkedTasks() }, 'mail')).toThrow('read-only')
   })
 
-  it('are named by the error that refuses another', () => {
+  it('are listed by the error that rejects another one', () => {
     const scope = { ...FULL_AUTHORITY, tasks: checkedTasks(['mail', 'report']) }
     expect(() => requireTask(scope, 'tidy')).toThrow(/'tidy'; it may use mail, report$/)
   })
@@ -56,7 +56,7 @@ describe('granted tasks', () => {
     [['mail', 'kalends.prune'], "'kalends.prune' is a built-in task"],
     [[{ name: 'command' }], "'command' is a built-in task"],
   ])('may not be %j', (tasks, why) => {
-    // @ts-expect-error -- what comes from JavaScript
+    // @ts-expect-error -- plain JavaScript may pass this
     expect(() => checkedTasks(tasks)).toThrow(
       expect.objectContaining({ field: 'tasks', message: expect.stringContaining(why) }),
     )
@@ -76,7 +76,7 @@ describe('limits', () => {
     })
   })
 
-  it('are kept as they are given, down to the lowest', () => {
+  it('are kept unchanged, down to the lowest', () => {
     const lowest = { schedules: 0, openJobs: 0, argsBytes: 2, priority: [5, 5], retries: 0 } as const
     expect(checkedLimits({ ...lowest, shortestPeriod: 1, timeout: '1s' })).toEqual({
       ...lowest,
@@ -97,7 +97,7 @@ describe('limits', () => {
     { timeout: 2 ** 31 },
     { retries: -1 },
     { retries: 1001 },
-  ])('may not be %j: the error names the limit', (limits) => {
+  ])('must not be %j, and the error names the limit', (limits) => {
     const [name] = Object.keys(limits)
     expect(() => checkedLimits(limits)).toThrow(expect.objectContaining({ field: `limits.${name}` }))
   })
@@ -131,7 +131,7 @@ describe('limits', () => {
     )
   })
 
-  it('where there are none, everything is allowed', () => {
+  it('without limits, everything is allowed', () => {
     checkWithin(null, { overlap: 'allow', catchUp: 1000, priority: 1e9, timeout: 1e9, retries: 1000 })
     checkPeriod(null, '*:*:*', NOW)
   })
@@ -149,7 +149,7 @@ describe('the shortest period', () => {
     ['1h', '2099-01-01 00:00:00'],
     ['1h', '2001-01-01 00:00:00'],
     ['250ms', '*:*:0/0.25'],
-    // The days on which a clock goes forward are an hour shorter.
+    // Days on which the clocks go forward are an hour shorter.
     ['12h', '00,12:00 Europe/Berlin'],
     ['1d', 'every 1d'],
   ])('%s: %s is allowed', (period, text) => {
@@ -159,18 +159,18 @@ describe('the shortest period', () => {
   it.each([
     ['1min', '*:*:*'],
     ['1min', '*:*:0,59'],
-    // On one day of the year alone.
+    // On only one day of the year.
     ['1min', '2099-12-31 23:00:00,30'],
     ['1h', '*-02-29 08:00,30:00'],
     ['1h', 'cron 0,30 * * * *'],
     ['2d', 'Mon,Wed,Fri,Sat 00:00'],
     ['1h', 'every 59min'],
-    // No clock that goes forward makes these shorter.
+    // These do not become shorter when clocks go forward.
     ['1d', 'every 23h 30min'],
     ['11h', '00,10:30 Europe/Berlin'],
     ['1h', 'every 1s after finish'],
     ['1s', '*:*:0/0.25'],
-    // Only from the last of a minute to the first of the next.
+    // Only between the last one of a minute and the first one of the next.
     ['100ms', '*:*:0/0.11'],
   ])('%s: %s is too often', (period, text) => {
     timer(text)
@@ -190,7 +190,7 @@ describe('the shortest period', () => {
     next.mockRestore()
   })
 
-  it('the error says what is allowed and what the timer has', () => {
+  it('the error has the allowed period and that of the timer', () => {
     for (const text of ['*:0/10', 'every 10min'])
       expect(() => within('1h', text)).toThrow(/at least 3600000 ms between two runs .*, got 600000 ms$/)
   })
@@ -211,7 +211,7 @@ describe('the shortest period', () => {
   })
 })
 
-it('open jobs: up to the limit, and not one more', () => {
+it('open jobs are allowed up to the limit and not one more', () => {
   const limits = checkedLimits({ openJobs: 3 })
   checkOpenJobs(limits, 2, 1)
   expect(() => checkOpenJobs(limits, 2, 2)).toThrow(/at most 3 open jobs are allowed, and 2 are open already/)

@@ -69,12 +69,9 @@ describe('no problem is found', () => {
       'with a schedule that has just become due',
       { schedules: [schedule({ nextRunAt: ago(9000), isDue: true })] },
     ],
+    ['with a new schedule', { schedules: [schedule({ nextRunAt: null, createdAt: ago(500), isDue: true })] }],
     [
-      'with a schedule that was just made',
-      { schedules: [schedule({ nextRunAt: null, createdAt: ago(500), isDue: true })] },
-    ],
-    [
-      'with jobs that wait for room',
+      'with jobs that wait for capacity',
       {
         workers: [{ id: 'w/1', heartbeatAt: ago(1), tasks: ['a'], running: 3 }],
         waiting: [{ task: 'a', count: 1000, since: ago(1e9) }],
@@ -84,16 +81,16 @@ describe('no problem is found', () => {
     ['with a mark that ends now', { marks: [{ id: 's', worker: 'w/1', ends: NOW }] }],
     ['with a mark of two leases', { marks: [{ id: 's', worker: 'w/1', ends: ago(-2 * LEASE_MS) }] }],
     [
-      'with a heartbeat that is ahead by no more than clocks are',
+      'with a heartbeat that is ahead within the tolerance of clocks',
       { workers: [{ id: 'w/1', heartbeatAt: ago(-2000), tasks: [], running: 0 }] },
     ],
-    ['with clocks that differ by just what is allowed', { localNow: ago(-2001), roundTripMs: 1 }],
+    ['with clocks that differ by the allowed maximum', { localNow: ago(-2001), roundTripMs: 1 }],
     [
       'with a schedule that has been due for ten seconds',
       { schedules: [schedule({ nextRunAt: ago(10_000), isDue: true })] },
     ],
     [
-      'with a schedule that is not due yet, although its time has come',
+      'with a schedule that is not due yet, although its time has been reached',
       { schedules: [schedule({ nextRunAt: ago(1e9) })] },
     ],
     [
@@ -108,15 +105,15 @@ describe('no problem is found', () => {
       },
     ],
     [
-      'with slots that are ahead by no more than clocks are set back',
+      'with slots that are ahead within the tolerance of clocks',
       { furthest: [furthest({ timer: 'hourly', nextRunAt: ago(-60_000), lastSlot: ago(-60_000) })] },
     ],
     [
-      'with a next run that was set by hand',
+      'with a next run that was set manually',
       { furthest: [furthest({ nextRunAt: ago(-1e12), isByHand: true })] },
     ],
     [
-      'with a schedule that succeeded as often as it may',
+      'with a schedule that has reached its maximum of successes',
       { furthest: [furthest({ idle: 'done', maxRuns: 3, successes: 3, lastSlot: ago(-1e12) })] },
     ],
     [
@@ -124,7 +121,7 @@ describe('no problem is found', () => {
       { furthest: [furthest({ idle: 'done', ends: ago(1), lastSlot: ago(-1e12) })] },
     ],
     ['with a mark of a whole lease', { marks: [{ id: 's', worker: 'w/1', ends: ago(-LEASE_MS) }] }],
-    ['with clocks that differ no more than they can be known', { localNow: ago(3000), roundTripMs: 1500 }],
+    ['with clocks that differ within the measurement error', { localNow: ago(3000), roundTripMs: 1500 }],
   ])('%s', (_, changes) => {
     expect(findings(changes)).toEqual([])
   })
@@ -355,7 +352,7 @@ describe('a problem is found:', () => {
     expect(codes({ workers: [], schedules: [schedule({ idle: 'dead' })] })).toEqual(['dead-schedule'])
   })
 
-  test('what waits for a worker is taken over by the first that starts', () => {
+  test('the first worker that starts takes over waiting work', () => {
     const dead = { id: 'x/1', heartbeatAt: ago(LEASE_MS + 1), tasks: [], running: 0 }
     const nobody = findings({ workers: [dead], orphans: [{ id: 'j', worker: 'gone/1' }] })
     expect(nobody.map(({ code, fix }) => [code, fix.split(':', 1)[0]])).toEqual([
@@ -364,7 +361,7 @@ describe('a problem is found:', () => {
     ])
   })
 
-  test('the subjects, the worst first', () => {
+  test('the subjects are listed, the worst first', () => {
     const ahead = [5000, 90_000, 60_000].map((ms) => ({
       id: `w/${ms}`,
       heartbeatAt: ago(-ms),
@@ -400,7 +397,7 @@ describe('a problem is found:', () => {
     expect(findings(changes)).toMatchObject([{ subjects: [subject], count: 1 }])
   })
 
-  test('that no worker is up, as one thing', () => {
+  test('no running worker is one problem', () => {
     expect(findings({ workers: [], schedules: [schedule({})] })).toMatchObject([
       {
         subjects: ['worker'],
@@ -410,7 +407,7 @@ describe('a problem is found:', () => {
     ])
   })
 
-  test('jobs of an external queue that nobody hands over, or whose end is not reported', () => {
+  test('jobs of an external queue that are not handed over or whose outcome is not reported', () => {
     expect(findings({ unreported: [{ id: 'j' }] })).toMatchObject([
       { code: 'unreported-job', problem: expect.stringContaining('1 job has been in an external queue') },
     ])
@@ -421,7 +418,7 @@ describe('a problem is found:', () => {
     ).toMatchObject([{ subjects: ["the external queue 'q'"] }])
   })
 
-  test('a thousand of a kind, reported as ten with their number', () => {
+  test('a thousand of a kind are reported as ten with their number', () => {
     const orphans = Array.from({ length: 1000 }, (_, n) => ({ id: `j${n}`, worker: 'gone/1' }))
     expect(findings({ orphans })).toMatchObject([
       { count: 1000, subjects: orphans.slice(0, 10).map(({ id }) => id) },
@@ -429,7 +426,7 @@ describe('a problem is found:', () => {
   })
 })
 
-test('tables: unapplied migrations are reported before what is missing because of them', () => {
+test('tables: unapplied migrations are reported before parts that are missing because of them', () => {
   expect(schemaFindings({ pending: [], missing: [], engines: [], version: null })).toEqual([])
   expect(
     schemaFindings({ pending: ['0001_x'], missing: ['column a.b'], engines: [], version: null }),
@@ -439,7 +436,7 @@ test('tables: unapplied migrations are reported before what is missing because o
   ])
 })
 
-test('tables: one with an engine without transactions is reported with the statement that repairs it', () => {
+test('tables: an engine without transactions is reported with the statement that repairs it', () => {
   const engines = [{ table: 'a_job', engine: 'Aria' }]
   expect(schemaFindings({ pending: [], missing: [], engines, version: null })).toMatchObject([
     {
@@ -451,7 +448,7 @@ test('tables: one with an engine without transactions is reported with the state
   ])
 })
 
-test('tables: a view in the place of a table is told as such', () => {
+test('tables: a view in place of a table is reported as a view', () => {
   const engines = [{ table: 'a_job', engine: 'VIEW' }]
   expect(schemaFindings({ pending: [], missing: [], engines, version: null })).toMatchObject([
     {
@@ -462,7 +459,7 @@ test('tables: a view in the place of a table is told as such', () => {
   ])
 })
 
-test('tables: what needs a newer version is told with what to upgrade', () => {
+test('tables: a required newer version is reported with the package to upgrade', () => {
   expect(schemaFindings({ pending: [], missing: [], engines: [], version: 'too old' })).toEqual([
     {
       code: 'schema',
@@ -474,7 +471,7 @@ test('tables: what needs a newer version is told with what to upgrade', () => {
   ])
 })
 
-test('tables: of what is missing, ten are named, with their number', () => {
+test('tables: ten missing parts are listed, with the total number', () => {
   const missing = Array.from({ length: 12 }, (_, n) => `column a.c${n}`)
   expect(schemaFindings({ pending: [], missing, engines: [], version: null })).toMatchObject([
     {
@@ -486,7 +483,7 @@ test('tables: of what is missing, ten are named, with their number', () => {
   ])
 })
 
-test('tables: what was not applied is listed', () => {
+test('tables: unapplied migrations are listed', () => {
   const pending = ['0001_x', '0002_y']
   expect(schemaFindings({ pending, missing: [], engines: [], version: null })).toMatchObject([
     { subjects: pending, problem: expect.stringMatching(/migrations not applied: 0001_x, 0002_y$/) },

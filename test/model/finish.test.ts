@@ -4,19 +4,19 @@ import { schedule } from './plannable.ts'
 
 const NOW = new Date('2026-03-01T09:07Z')
 
-/** A schedule whose next run counts from the end of the current one, which goes on. */
+/** A schedule whose next run counts from the end of the current one, which is running. */
 const afterFinish: Finishing = {
   ...schedule({ timer: 'every 5min after finish', idle: 'awaiting-finish' }),
   onExhausted: 'continue',
 }
-/** A schedule with a next run of the clock. */
+/** A schedule with a fixed next run. */
 const hourly: Finishing = {
   ...schedule({ timer: 'hourly', nextRunAt: new Date('2026-03-01T10:00Z') }),
   onExhausted: 'continue',
 }
 
 describe('after the end of a run', () => {
-  test('a timer that counts from the finish is planned from now', () => {
+  test('a timer that counts from the finish is planned from now on', () => {
     expect(finish(afterFinish, false, 0, NOW)).toEqual({
       nextRunAt: new Date('2026-03-01T09:12Z'),
       idle: null,
@@ -39,7 +39,7 @@ describe('after the end of a run', () => {
     expect(finish(ending, false, 0, NOW)).toEqual({ nextRunAt: null, idle: 'done' })
   })
 
-  test('a timer on the clock continues as planned', () => {
+  test('a calendar timer continues as planned', () => {
     expect(finish(hourly, false, 0, NOW)).toBeNull()
     expect(finish(hourly, true, 0, NOW)).toBeNull()
   })
@@ -48,7 +48,7 @@ describe('after the end of a run', () => {
 describe('on_exhausted stop', () => {
   const stopping = { ...hourly, onExhausted: 'stop' as const }
 
-  test('makes the schedule dead after a run that failed for good, and only then', () => {
+  test('makes the schedule dead only after a run that failed permanently', () => {
     expect(finish(stopping, true, 0, NOW)).toEqual({ nextRunAt: null, idle: 'dead' })
     expect(finish(stopping, false, 0, NOW)).toBeNull()
   })
@@ -106,7 +106,7 @@ describe('the end of a run does not change a schedule that', () => {
   })
 })
 
-describe('the span of a timer, the delay before a first retry', () => {
+describe('the span of a timer, which is the delay of the first retry', () => {
   test.each([
     ['every 5min', 300_000],
     ['every 5min after finish', 300_000],

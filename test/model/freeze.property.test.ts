@@ -23,7 +23,7 @@ const away = fc.record({
   freezes,
 })
 
-test('every slot is decided once, and none in a freeze runs', () => {
+test('every slot is decided once, and no slot of a freeze runs', () => {
   fc.assert(
     fc.property(away, ({ timer, catchUp, minutes, freezes: times }) => {
       const row = schedule({
@@ -37,7 +37,7 @@ test('every slot is decided once, and none in a freeze runs', () => {
       const planned = plan(row, { ...at(now), freezes: times })
       if (planned === null) return
       if (planned.frozenUntil !== null) {
-        // Held: nothing is decided.
+        // Held, so nothing is decided.
         expect(planned).toMatchObject({
           runs: [],
           skips: [],

@@ -4,7 +4,7 @@ import { type Plannable, plan } from '../../src/model/plan.ts'
 import { applied, at, edited, schedule, shown } from './plannable.ts'
 
 const until = (text: string) => new Date(`2026-03-01T${text}Z`)
-/** In a freeze since half past eight. */
+/** In a freeze since 08:30. */
 const frozen = (now: string, end: string) => ({ ...at(`2026-03-01T${now}Z`), freezes: [time('08:30', end)] })
 const time = (from: string, end: string) => ({ from: until(from), until: until(end) })
 const hourly = schedule({
@@ -12,16 +12,16 @@ const hourly = schedule({
   nextRunAt: new Date('2026-03-01T09:00Z'),
   lastSlot: new Date('2026-03-01T08:00Z'),
 })
-/** The row after it has been held since its next run. */
+/** The row after it was held from its next run on. */
 function held(row: Plannable, end: string): Plannable {
   const now = row.nextRunAt ?? new Date()
   const planned = plan(row, { ...at(now), freezes: [time('00:00', end)] })
-  if (planned === null) throw new Error('it is due')
+  if (planned === null) throw new Error('expected a plan')
   return { ...row, ...applied(row, planned) }
 }
 
 describe('during a freeze', () => {
-  test('a slot that has come is held: nothing is decided until the freeze ends', () => {
+  test('a due slot is held: nothing is decided until the freeze ends', () => {
     expect(plan(hourly, frozen('09:00', '12:00'))).toEqual({
       runs: [],
       skips: [],
@@ -36,7 +36,7 @@ describe('during a freeze', () => {
     })
   })
 
-  test('a schedule that is not due is left alone, and an edit is planned as usual', () => {
+  test('a schedule that is not due is not changed, and an edit is planned as usual', () => {
     expect(plan(hourly, frozen('08:59:59.999', '12:00'))).toBeNull()
     const changed = edited(hourly, 'daily')
     expect(plan(changed, frozen('09:30', '12:00'))).toMatchObject({
@@ -46,7 +46,7 @@ describe('during a freeze', () => {
     })
   })
 
-  test('a run by hand waits, too', () => {
+  test('a manual run waits, too', () => {
     const byHand = { ...hourly, nextRunAt: new Date('2000-01-01T00:00Z') }
     const planned = plan(byHand, frozen('08:30', '12:00'))
     expect(planned).toMatchObject({
@@ -58,7 +58,7 @@ describe('during a freeze', () => {
   })
 })
 
-describe('after a run by hand during a freeze', () => {
+describe('after a manual run during a freeze', () => {
   const passed = (freeze: [string, string], nextRun: string, lastSlot: string, now: string) =>
     shown(
       plan(
@@ -67,7 +67,7 @@ describe('after a run by hand during a freeze', () => {
       ),
     )
 
-  test('slots that all came during the freeze are not made up', () => {
+  test('slots that all became due during the freeze are not made up', () => {
     expect(passed(['08:30', '12:15'], '09:00', '10:30', '12:15')).toMatchObject({
       runs: [],
       skips: ['2 frozen to 2026-03-01 12:00'],
@@ -83,16 +83,13 @@ describe('after a run by hand during a freeze', () => {
   test.each([
     ['before', ['09:30', '12:15'], ['09:00', '10:30', '12:15']],
     ['after', ['08:30', '09:45'], ['09:00', '12:30', '12:40']],
-  ] as const)(
-    'a run takes the place of slots that were missed %s it',
-    (_, [from, end], [nextRun, lastSlot, now]) => {
-      expect(passed([from, end], nextRun, lastSlot, now)).toMatchObject({ runs: [expect.any(String)] })
-    },
-  )
+  ] as const)('a run replaces slots that were missed %s it', (_, [from, end], [nextRun, lastSlot, now]) => {
+    expect(passed([from, end], nextRun, lastSlot, now)).toMatchObject({ runs: [expect.any(String)] })
+  })
 })
 
 describe('when a freeze has ended', () => {
-  test('the slots in it are skipped as frozen, and those after it are decided as usual', () => {
+  test('its slots are skipped as frozen, and later ones are decided as usual', () => {
     const row = held(hourly, '12:00')
     expect(shown(plan(row, at('2026-03-01T12:00Z')))).toEqual({
       runs: ['2026-03-01 12:00'],
@@ -102,7 +99,7 @@ describe('when a freeze has ended', () => {
     expect(shown(plan(row, at('2026-03-01T12:00:00.001Z')))).toMatchObject({ runs: ['2026-03-01 12:00'] })
   })
 
-  test('it is no downtime: nothing is made up for it [R15]', () => {
+  test('a freeze is not downtime: nothing is made up for it [R15]', () => {
     expect(shown(plan(held({ ...hourly, catchUp: 5 }, '11:30'), at('2026-03-01T11:30Z')))).toEqual({
       runs: [],
       skips: ['3 frozen to 2026-03-01 11:00'],
@@ -110,7 +107,7 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('a downtime after it is one', () => {
+  test('later downtime counts', () => {
     expect(shown(plan(held(hourly, '10:30'), at('2026-03-01T13:30Z')))).toEqual({
       runs: ['2026-03-01 13:00 after 2'],
       skips: ['2 frozen to 2026-03-01 10:00', '2 missed to 2026-03-01 12:00'],
@@ -118,7 +115,7 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('with overlap, the slots after it are skipped for their own reason', () => {
+  test('with overlap, later slots are skipped for their own reason', () => {
     const row = held(hourly, '10:30')
     expect(shown(plan(row, at('2026-03-01T11:00Z', { waiting: 1 })))).toMatchObject({
       runs: [],
@@ -144,7 +141,7 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('a run by hand runs, and the timer continues from now', () => {
+  test('a manual run happens, and the timer continues from now on', () => {
     const byHand = { ...hourly, nextRunAt: new Date('2026-03-01T08:30Z') }
     expect(shown(plan(held(byHand, '12:15'), at('2026-03-01T12:15Z')))).toEqual({
       runs: ['2026-03-01 08:30'],
@@ -153,7 +150,7 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('a timer that counts from the end of a run goes on after its span', () => {
+  test('a timer that counts from the end of a run continues after its span', () => {
     const after = schedule({
       timer: 'every 1h after finish',
       nextRunAt: new Date('2026-03-01T09:00Z'),
@@ -166,11 +163,11 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('another freeze holds it on, and the slots of both are one skip', () => {
+  test('another freeze continues to hold it, and the slots of both are one skip', () => {
     const row = held(hourly, '10:30')
     const again = plan(row, frozen('10:30', '12:00'))
     expect(again).toMatchObject({ runs: [], skips: [], frozenUntil: until('12:00') })
-    if (again === null) throw new Error('it is due')
+    if (again === null) throw new Error('expected a plan')
     const next = { ...row, ...applied(row, again) }
     expect(shown(plan(next, at('2026-03-01T12:30Z')))).toMatchObject({
       skips: ['3 frozen to 2026-03-01 11:00'],
@@ -187,13 +184,13 @@ describe('when a freeze has ended', () => {
   })
 })
 
-describe('when no worker was there during the freeze', () => {
+describe('without a worker during the freeze', () => {
   const after = (now: string, ...freezes: ReturnType<typeof time>[]) => ({
     ...at(`2026-03-01T${now}Z`),
     freezes,
   })
 
-  test('the slots in it are skipped, and nothing is made up for them', () => {
+  test('its slots are skipped, and nothing is made up for them', () => {
     expect(shown(plan({ ...hourly, catchUp: 10 }, after('12:10', time('08:30', '11:30'))))).toEqual({
       runs: ['2026-03-01 12:00'],
       skips: ['3 frozen to 2026-03-01 11:00'],
@@ -206,7 +203,7 @@ describe('when no worker was there during the freeze', () => {
     })
   })
 
-  test('what was missed before it is made up', () => {
+  test('earlier missed slots are made up', () => {
     expect(shown(plan(hourly, after('13:40', time('10:30', '13:30'))))).toEqual({
       runs: ['2026-03-01 10:00 after 1'],
       skips: ['1 missed to 2026-03-01 09:00', '3 frozen to 2026-03-01 13:00'],
@@ -239,7 +236,7 @@ describe('when no worker was there during the freeze', () => {
     })
   })
 
-  test('several freezes, which may overlap', () => {
+  test('several freezes may overlap', () => {
     const freezes = [time('10:30', '12:00'), time('08:30', '09:30'), time('11:30', '12:30')]
     expect(shown(plan({ ...hourly, catchUp: 10 }, after('13:10', ...freezes)))).toEqual({
       runs: ['2026-03-01 10:00', '2026-03-01 13:00 blocked'],
@@ -248,12 +245,12 @@ describe('when no worker was there during the freeze', () => {
     })
   })
 
-  test('one that has ended before the next run, or begins later, changes nothing', () => {
+  test('a freeze that ends before the next run or begins later has no effect', () => {
     for (const other of [time('07:00', '08:30'), time('23:00', '23:30')])
       expect(plan(hourly, after('09:10', other))).toEqual(plan(hourly, at('2026-03-01T09:10Z')))
   })
 
-  test('a one-off runs late, also if it was missed', () => {
+  test('a one-off runs late, even if it was missed', () => {
     const once = schedule({ timer: '2026-03-01 09:00', nextRunAt: new Date('2026-03-01T09:00Z') })
     expect(shown(plan(once, after('12:00', time('10:00', '11:00'))))).toMatchObject({
       runs: ['2026-03-01 09:00'],

@@ -1,4 +1,4 @@
-/** Which slots in the future a timer explains. */
+/** Which future slots a timer explains. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { plannedInFuture, slotInFuture } from '../../src/model/future-slots.ts'
@@ -21,7 +21,7 @@ describe('a slot in the future is reported', () => {
       { timer: 'daily', lastSlot: new Date('2026-03-01T09:31:00.001Z'), nextRunAt: new Date('2026-03-02') },
       '2026-03-01T09:31:00.001Z',
     ],
-    ['a next run alone', { timer: 'hourly', nextRunAt: new Date('2026-03-01T11:00Z') }, '2026-03-01T11:00Z'],
+    ['only a next run', { timer: 'hourly', nextRunAt: new Date('2026-03-01T11:00Z') }, '2026-03-01T11:00Z'],
     [
       'a next run after a finish',
       { timer: 'every 5min after finish', nextRunAt: new Date('2026-03-01T09:36:00.001Z') },
@@ -64,21 +64,21 @@ describe('nothing is reported', () => {
       { timer: 'every 1h after finish', starts: new Date('2098-01-01'), nextRunAt: new Date('2098-01-01') },
     ],
     [
-      'a clock that went back by a minute',
+      'a clock that was set back by a minute',
       { timer: '*:0/1', nextRunAt: new Date('2026-03-01T09:31Z'), lastSlot: new Date('2026-03-01T09:31Z') },
     ],
     [
-      'a nextrun that was just set by hand',
+      'a nextrun that was just set manually',
       { timer: 'hourly', nextRunAt: new Date('2098-01-01'), plannedRun: null },
     ],
     [
-      'a nextrun that was set by hand and kept',
+      'a nextrun that was set manually and kept',
       { timer: 'hourly', nextRunAt: new Date('2098-01-01'), isByHand: true },
     ],
     ['an invalid timer', { timer: 'sometimes', nextRunAt: new Date('2098-01-01') }],
-    // 02:30 comes twice on this night; only the first one elapses.
+    // 02:30 occurs twice in this night; only the first one elapses.
     [
-      'the hour that the clock repeats',
+      'the repeated hour of a clock change',
       { timer: '02:30 Europe/Berlin', nextRunAt: new Date('2024-10-28T01:30Z') },
     ],
   ])('%s', (_, given) => {
@@ -120,12 +120,12 @@ const planned = fc
   .map(({ now, ...given }) => {
     const row = inserted(given)
     const first = plan(row, at(now))
-    if (first === null) throw new Error('a new row is planned')
+    if (first === null) throw new Error('expected a plan')
     return { row: applied(row, first), now }
   })
 
 describe('for any timer', () => {
-  test('a planned row is never reported while the clock goes on, or is set back by up to a minute [S14]', () => {
+  test('a planned row is never reported while the clock continues or is set back by up to a minute [S14]', () => {
     fc.assert(
       fc.property(planned, fc.integer({ min: -60_000, max: 4 * HOUR }), ({ row, now }, passed) => {
         const later = new Date(now.getTime() + passed)
@@ -136,7 +136,7 @@ describe('for any timer', () => {
     )
   })
 
-  test('a row that was planned while the clock was a year ahead is reported, until it is planned again [S14]', () => {
+  test('a row that was planned while the clock was a year ahead is reported until it is planned again [S14]', () => {
     fc.assert(
       fc.property(planned, ({ row, now }) => {
         fc.pre(row.nextRunAt !== null && row.timer !== 'yearly')
@@ -144,7 +144,7 @@ describe('for any timer', () => {
         const early = { ...row, starts: null }
         expect(slotInFuture(early, before)).toEqual(row.nextRunAt)
         const again = plan({ ...early, nextRunAt: null }, at(before))
-        if (again === null) throw new Error('a nextrun of NULL is planned')
+        if (again === null) throw new Error('expected a plan')
         expect(plannedInFuture(applied(early, again), before)).toBeNull()
       }),
       runs(500),

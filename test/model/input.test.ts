@@ -1,4 +1,4 @@
-/** The checks of what comes in: what passes, what is refused, and that the error names the field and shows the input. */
+/** Input checks: accepted values, rejected values, and errors that name the field and show the input. */
 import { describe, expect, it, test } from 'vitest'
 import {
   checkedConditions,
@@ -41,7 +41,7 @@ test.each([
   ['a\n\t🙂', true],
   ['a\0b', false],
   ['half \ud83d', false],
-])('every database stores %j as it is: %s', (text, expected) => {
+])('every database stores %j unchanged: %s', (text, expected) => {
   expect(isStorable(text)).toBe(expected)
 })
 
@@ -52,7 +52,7 @@ test.each([
   ['👍👍👍', true],
   ['a👍b', true],
   ['👍👍👍👍', false],
-  // A letter and its accent are two characters for a database.
+  // A letter and its combining accent are two characters for a database.
   ['e\u0301e\u0301', false],
 ])('%j has at most three characters, as databases count them: %s', (text, expected) => {
   expect(isUpTo(text, 3)).toBe(expected)
@@ -89,18 +89,18 @@ describe('a name', () => {
     ['a\u2028b', 'U+2028'],
     ['a\ufffbb', 'U+FFFB'],
     ['a\u{e0041}b', 'U+E0041'],
-  ])('may not have the invisible character of %j, which the error names', (name, codePoint) => {
+  ])('must not have the invisible character of %j, which the error names', (name, codePoint) => {
     expect(isName(name, 10)).toBe(false)
     refused(() => checkedName('task', name, 10), 'task', 'invisible', shownInput(name), codePoint)
   })
 })
 
-describe('a whole number', () => {
+describe('an integer', () => {
   test.each([2, 3, 5, undefined])('from 2 to 5 may be %s', (value) => {
     expect(checkedWhole('retries', value, 2, 5)).toBe(value)
   })
 
-  test.each([1, 6, 2.5, Number.NaN, '3', null])('from 2 to 5 may not be %j', (value) => {
+  test.each([1, 6, 2.5, Number.NaN, '3', null])('from 2 to 5 must not be %j', (value) => {
     refused(() => checkedWhole('retries', value, 2, 5), 'retries', 'between 2 and 5', JSON.stringify(value))
   })
 })
@@ -127,7 +127,7 @@ describe('an option that is a time', () => {
     refused(() => spanOption('timeout', value, 7, limits), 'timeout', why)
   })
 
-  it('tells what was wrong with the time span as its cause', () => {
+  it('has the error of the time span as its cause', () => {
     expect(() => spanOption('timeout', '1 parsec', 7, limits)).toThrow(
       expect.objectContaining({ cause: expect.objectContaining({ name: 'InvalidTimeSpanError' }) }),
     )
@@ -174,13 +174,13 @@ describe('the conditions of a filter', () => {
     },
   )
 
-  it('that do not exist are refused: they would match everything', () => {
+  it('that do not exist are rejected, because they would match everything', () => {
     refused(() => check({ tusk: 'a' }), 'filter.tusk', 'did you mean filter.task?')
     refused(() => check({ constructor: 'a' }), 'filter.constructor')
     refused(() => check({ tusk: undefined }), 'filter.tusk')
   })
 
-  it('of the wrong type are refused: they would match nothing, or everything', () => {
+  it('of the wrong type are rejected, because they would match nothing or everything', () => {
     refused(() => check({ task: null }), 'filter.task', 'must be a string, got null')
     refused(() => check({ task: new Date(0) }), 'filter.task', 'must be a string')
     refused(() => check({ before: null }), 'filter.before', 'must be a valid Date, got null')
@@ -189,7 +189,7 @@ describe('the conditions of a filter', () => {
 })
 
 describe('the limit of a list', () => {
-  it('is a hundred by default, and at most a thousand', () => {
+  it('is a hundred by default and at most a thousand', () => {
     expect(checkedLimit(undefined)).toBe(100)
     expect(checkedLimit(undefined, 5)).toBe(5)
     for (const limit of [1, 1000]) expect(checkedLimit(limit)).toBe(limit)

@@ -3,7 +3,7 @@ import { jitterShiftMs } from '../../src/model/jitter.ts'
 
 const shifts = Array.from({ length: 1000 }, (_, n) => jitterShiftMs(`schedule ${n}`, 60_000))
 
-test('the shift of a schedule is the same each time, for other processes as well', () => {
+test('the shift of a schedule is always the same, also in other processes', () => {
   expect(jitterShiftMs('report', 60_000)).toBe(56093)
   expect(jitterShiftMs('report', 60_000)).toBe(jitterShiftMs('report', 60_000))
 })
@@ -15,7 +15,7 @@ test('it is at least 0 and less than the jitter', () => {
   expect(jitterShiftMs('report', 0)).toBe(0)
 })
 
-test('a thousand schedules of one timer spread over the jitter', () => {
+test('a thousand schedules with the same timer are spread over the jitter', () => {
   for (let from = 0; from < 60_000; from += 6000) {
     const share = shifts.filter((ms) => ms >= from && ms < from + 6000).length
     expect(share, `from ${from} ms`).toBeGreaterThan(60)

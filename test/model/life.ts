@@ -1,6 +1,5 @@
 /**
- * What the database makes of plans and of the ends of runs, for a life on paper: the jobs of one schedule that
- * are not final, and its row.
+ * Simulates how the database applies plans and outcomes of runs: the unfinished jobs of one schedule, and its row.
  */
 import { type Finishing, finish } from '../../src/model/finish.ts'
 import type { OpenJobs, Plan } from '../../src/model/plan.ts'

@@ -20,18 +20,18 @@ describe('a manual run', () => {
     ...changes,
   })
 
-  it('has the present as its slot, or the first instant after a last slot that is later', () => {
+  it('has the current time as its slot, or the first instant after a later last slot', () => {
     expect(runNow(schedule(), NOW).slot).toEqual(NOW)
     const lastSlot = new Date(NOW.getTime() + 5000)
     expect(runNow(schedule({ lastSlot }), NOW).slot).toEqual(new Date(NOW.getTime() + 5001))
     expect(runNow(schedule({ lastSlot: NOW }), NOW).slot).toEqual(new Date(NOW.getTime() + 1))
   })
 
-  it('has the present as its slot also where the last slot is of a clock that was ahead', () => {
+  it('has the current time as its slot even if the last slot is of a clock that was ahead', () => {
     expect(runNow(schedule({ lastSlot: new Date('2098-01-01') }), NOW).slot).toEqual(NOW)
   })
 
-  it('is numbered after all runs that ended or are open, and after the newest that was counted', () => {
+  it('has a number after those of all ended, open and counted runs', () => {
     expect(runNow(schedule(), NOW).run).toBe(4)
     expect(runNow(schedule({ overlap: 'allow', open: OPEN }), NOW).run).toBe(6)
     expect(runNow(schedule({ latestRun: 9 }), NOW).run).toBe(10)
@@ -63,7 +63,7 @@ describe('a retry', () => {
     expect(retry({ ...job, scheduleId: null, overlap: null })).toEqual({ exclusive: true })
   })
 
-  it('is rejected in an external queue, which has the id already', () => {
+  it('is rejected for an external queue, which already has the id', () => {
     expect(() => retry({ ...job, queue: 'q' })).toThrow("run the schedule 's' now")
     expect(() => retry({ ...job, queue: 'q', scheduleId: null })).toThrow('submit another job')
   })
@@ -73,9 +73,12 @@ describe('a retry', () => {
     expect(() => retry({ ...job, overlap: null, open: OPEN })).toThrow(ConflictError)
   })
 
-  it.each([...OPEN_STATES, 'success', 'skipped'] as const)('of a job that is %s is rejected', (state) => {
-    expect(() => retry({ ...job, state })).toThrow(ConflictError)
-  })
+  it.each([...OPEN_STATES, 'success', 'skipped'] as const)(
+    'of a job in the state %s is rejected',
+    (state) => {
+      expect(() => retry({ ...job, state })).toThrow(ConflictError)
+    },
+  )
 })
 
 it.each([
@@ -99,6 +102,6 @@ it.each([
   },
 )
 
-it('by default a new schedule waits for its timer, whatever the clock shows', () => {
+it('by default, a new schedule waits for its timer at any time', () => {
   expect(dueAtOnce('next', { ...DEFAULT_SETTINGS, task: 'task', timer: 'minutely' })).toBeNull()
 })

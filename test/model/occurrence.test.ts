@@ -12,7 +12,7 @@ const millisOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0,
 const anySlot = fc.date({ min: new Date(0), max: new Date('2200-01-01'), noInvalidDate: true })
 
 describe('the id of an occurrence', () => {
-  test('is the same wherever it is computed: others can recompute it', () => {
+  test('is always the same, so that others can recompute it', () => {
     expect(occurrenceId('report', SLOT)).toBe('019d2e4e-a87b-8ff7-8909-74f1365d34a0')
     expect(occurrenceId('report', new Date(SLOT))).toBe(occurrenceId('report', SLOT))
   })
@@ -41,7 +41,7 @@ describe('the id of an occurrence', () => {
     )
   })
 
-  test('differs by schedule and by slot', () => {
+  test('differs by schedule and slot', () => {
     const ids = ['a', 'b', 'a\n', 'A', ''].flatMap((schedule) => [
       occurrenceId(schedule, SLOT),
       occurrenceId(schedule, new Date(SLOT.getTime() + 1)),
@@ -51,7 +51,7 @@ describe('the id of an occurrence', () => {
 })
 
 describe('the id of any other job', () => {
-  test('is a UUIDv7 that begins with the milliseconds of its creation, different each time', () => {
+  test('is a unique UUIDv7 that begins with the milliseconds of its creation', () => {
     const ids = Array.from({ length: 1000 }, () => newJobId(SLOT))
     for (const id of ids) {
       expect(id).toMatch(UUID_V7)
@@ -60,7 +60,7 @@ describe('the id of any other job', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('is random again in each millisecond, so that it tells nothing of others', () => {
+  test('is random again in each millisecond, so that it reveals nothing about others', () => {
     const tails = Array.from({ length: 100 }, (_, n) => newJobId(new Date(SLOT.getTime() + n)).slice(14))
     const counted = tails.filter((tail, n) => tail.slice(0, 15) === tails[n + 1]?.slice(0, 15))
     expect(counted).toEqual([])
@@ -72,17 +72,17 @@ describe('the id of any other job', () => {
   })
 })
 
-describe('an id of the form of an occurrence', () => {
+describe('an id with the format of an occurrence', () => {
   const id = occurrenceId('report', SLOT)
 
-  test('is recognised in both cases: some databases compare ids without case', () => {
+  test('is recognised in upper and lower case, because some databases ignore case', () => {
     expect(isOccurrenceId(id)).toBe(true)
     expect(isOccurrenceId(id.toUpperCase())).toBe(true)
     for (const last of ['8', '9', 'a', 'b'])
       expect(isOccurrenceId(`019d2e4e-a87b-8ff7-${last}909-74f1365d34a0`)).toBe(true)
   })
 
-  test('is nothing else: other versions, other variants, other lengths, other characters', () => {
+  test('has no other version, variant, length or characters', () => {
     const others = [
       newJobId(SLOT),
       `${id}0`,
@@ -97,7 +97,7 @@ describe('an id of the form of an occurrence', () => {
       expect(isOccurrenceId(`019d2e4e-a87b-8ff7-${variant}909-74f1365d34a0`)).toBe(false)
   })
 
-  test('is no id with another character at any place', () => {
+  test('has no other character at any position', () => {
     for (let at = 0; at < id.length; at += 1)
       for (const character of ['g', '-', ''])
         if (character !== id[at]) {
@@ -107,7 +107,7 @@ describe('an id of the form of an occurrence', () => {
   })
 })
 
-test('a slot before 1970 has an id of its own as well', () => {
+test('a slot before 1970 has its own id, too', () => {
   const before = occurrenceId('report', new Date(-1))
   expect(before).toMatch(UUID_V8)
   expect(millisOf(before)).toBe(0)

@@ -1,4 +1,4 @@
-/** The namespace of the ids that owners choose. */
+/** The namespace of ids that owners choose. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isName } from '../../src/model/input.ts'
@@ -50,7 +50,7 @@ describe('the ids of an owner', () => {
     )
   })
 
-  it('a prefix is ASCII, and gives back the names of the owner unless it is hashed', () => {
+  it('a prefix is ASCII and contains the names of the owner unless it is hashed', () => {
     fc.assert(
       fc.property(owner, (of) => {
         const prefix = prefixOf(of)
@@ -66,7 +66,7 @@ describe('the ids of an owner', () => {
     )
   })
 
-  it('an owner sees the id that it chose, and can address the row with it', () => {
+  it('an owner sees its chosen id and can address the row with it', () => {
     fc.assert(
       fc.property(owner, id, (of, chosen) => {
         const stored = newId(of, chosen)
@@ -81,7 +81,7 @@ describe('the ids of an owner', () => {
     expect(() => newId(ANY_OWNER, wrong)).toThrow(expect.objectContaining({ field: 'id' }))
   })
 
-  it('the error shows the id that was refused', () => {
+  it('the error shows the rejected id', () => {
     expect(() => newId(ANY_OWNER, 'a/b')).toThrow('must be an id without \'/\', got "a/b"')
   })
 
@@ -104,7 +104,7 @@ describe('the ids of an owner', () => {
     }
   })
 
-  it('an id of a job is ASCII, also for an owner that is not', () => {
+  it('a job id is ASCII, even if the owner is not', () => {
     const zoe = { group: null, submitter: 'Zoë' }
     expect(chosenJobId(zoe, 'a b')).toBe('Zo%C3%AB/a b')
     expect(chosenJobId(ANY_OWNER, 'x'.repeat(NAME_LIMIT))).toHaveLength(NAME_LIMIT)
@@ -121,14 +121,14 @@ describe('an owner', () => {
   const ann = { group: null, submitter: 'ann' }
   const acme = { group: 'acme', submitter: null }
 
-  it('writes the fields that its rows have, whatever the input says', () => {
+  it('always writes the fields of its rows, whatever the input contains', () => {
     expect(ownedSettings(ann)).toEqual({ submitter: 'ann' })
     expect(ownedSettings(acme)).toEqual({ group: 'acme' })
     expect(ownedSettings({ group: 'acme', submitter: 'ann' })).toEqual({ group: 'acme', submitter: 'ann' })
     expect(ownedSettings(ANY_OWNER)).toEqual({})
   })
 
-  it('cannot write a field that its scope leaves open: the row would be one of another owner as well', () => {
+  it('cannot write a field that its scope leaves open, because the row would also belong to another owner', () => {
     for (const [owner, given, field] of [
       [ann, { group: 'acme' }, 'group'],
       [acme, { submitter: 'ann' }, 'submitter'],
@@ -141,22 +141,22 @@ describe('an owner', () => {
       )
   })
 
-  it('may leave such a field out, or empty, and give its own fields', () => {
+  it('can omit such a field or leave it empty, and pass its own fields', () => {
     for (const given of [{}, { group: '' }, { group: null }, { submitter: 'bob' }])
       requireOwnFields(ann, given)
     for (const given of [{}, { submitter: '' }, { group: 'other' }]) requireOwnFields(acme, given)
   })
 
-  it('that is any may write every field', () => {
+  it('that is any owner can write every field', () => {
     requireOwnFields(ANY_OWNER, { group: 'acme', submitter: 'ann' })
   })
 
-  it('sees an id that code has given to its row as it is', () => {
+  it('sees ids from code unchanged', () => {
     expect(shownId(ann, 'nightly')).toBe('nightly')
     expect(shownId(ann, 'bob/nightly')).toBe('bob/nightly')
   })
 
-  it('reaches a row under its own id before one that code has named', () => {
+  it('reaches a row under its own id before one with an id from code', () => {
     expect(storedIds(ann, 'nightly')).toEqual(['ann/nightly', 'nightly'])
     expect(storedIds(ANY_OWNER, 'nightly')).toEqual(['nightly'])
   })

@@ -10,7 +10,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Timers, and about how far apart their elapses are. */
+/** Timers, and the approximate distance of their elapses. */
 const TIMERS: readonly (readonly [timer: string, period: number])[] = [
   ['minutely', MINUTE],
   ['minutely Europe/Berlin', MINUTE],
@@ -26,7 +26,7 @@ const TIMERS: readonly (readonly [timer: string, period: number])[] = [
   ['2024-10-27 00:30', 10 * MINUTE],
 ]
 
-/** An instant near a change of the clocks: Berlin 2024-10-27 and 2024-03-31, Sao Paulo 2018-02-18 and 2018-11-04. */
+/** An instant near a clock change: Berlin 2024-10-27 and 2024-03-31, Sao Paulo 2018-02-18 and 2018-11-04. */
 const start = fc
   .tuple(
     fc.constantFrom('2024-10-27T00:00Z', '2024-03-31T00:00Z', '2018-02-18T01:00Z', '2018-11-04T02:00Z'),
@@ -34,7 +34,7 @@ const start = fc
   )
   .map(([change, offset]) => new Date(Date.parse(change) + offset))
 
-/** How long a worker was away, in periods of the timer: often none, sometimes many. */
+/** The absence of a worker in periods of the timer: often none, sometimes many. */
 const absence = fc.oneof(
   fc.double({ min: 0, max: 2, noNaN: true }),
   fc.double({ min: 0, max: 60, noNaN: true }),
@@ -54,20 +54,20 @@ const life: fc.Arbitrary<Life> = fc
     catchUp: fc.constantFrom(0, 1, 2, 5, 1000),
     start,
     steps: fc.array(
-      // `exactly`: planned at the millisecond of a full minute, where showings of an hour may coincide.
+      // `exactly`: planned at the millisecond of a full minute, when occurrences of an hour may coincide.
       fc.record({ absence, active: fc.boolean(), exactly: fc.boolean() }),
       { minLength: 1, maxLength: 12 },
     ),
   })
   .map(({ timer: [timer, period], catchUp, start, steps }) => ({
-    // As an edit leaves it behind: what was before is not its business.
+    // As an edit leaves it: earlier slots do not count.
     row: inserted({ timer, catchUp, plannedDefinition: 'another' }),
     period,
     start,
     steps,
   }))
 
-/** The elapses after an instant up to another, both by the calendar's own walk. */
+/** The elapses between two instants, by the calendar's own iteration. */
 function elapses(timer: string, after: Date, until: Date): number[] {
   const found: number[] = []
   for (const elapse of calendar(timer).elapses({ after })) {
@@ -78,19 +78,19 @@ function elapses(timer: string, after: Date, until: Date): number[] {
 }
 
 function required(planned: Plan | null): Plan {
-  if (planned === null) throw new Error('a plan was expected')
+  if (planned === null) throw new Error('expected a plan')
   return planned
 }
 
 const times = (slots: readonly { readonly slot: Date }[]) => slots.map(({ slot }) => slot.getTime())
 
-describe('during absences, overlaps and changes of the clock', () => {
+describe('during absences, overlaps and clock changes', () => {
   test('each slot is decided exactly once, on time and in order [S3]', () => {
     fc.assert(
       fc.property(life, ({ row: first, period, start, steps }) => {
         let now = start
         let row = applied(first, required(plan(first, at(now))))
-        // Slots of an independent enumeration that are not decided yet.
+        // Undecided slots of an independent enumeration.
         let pending: number[] = []
         let enumerated = now
         for (const { absence, active, exactly } of steps) {
@@ -98,7 +98,7 @@ describe('during absences, overlaps and changes of the clock', () => {
           if (exactly) now = new Date(Math.ceil(now.getTime() / MINUTE) * MINUTE)
           const more = elapses(row.timer, enumerated, now)
           pending = [...pending, ...more]
-          // Chained on the last elapse, as in the repeated hour the clock alone does not tell what has been.
+          // Chained on the last elapse, because in the repeated hour the local time alone is ambiguous.
           enumerated = new Date(more.at(-1) ?? enumerated)
 
           const planned = plan(row, at(now, active))
@@ -111,7 +111,7 @@ describe('during absences, overlaps and changes of the clock', () => {
           const missedSkip = skips.find(({ reason }) => reason === 'missed')
           const overlap = skips.find(({ reason }) => reason === 'overlap')
 
-          // Everything that has come is a run or counted in a skip: the oldest dropped, the newest kept.
+          // Every past slot is a run or counted in a skip: the oldest are dropped and the newest kept.
           const dropped = missedSkip?.count ?? 0
           const kept = active ? (overlap?.count ?? 0) : runs.length
           expect(dropped + kept).toBe(pending.length)
@@ -130,7 +130,7 @@ describe('during absences, overlaps and changes of the clock', () => {
             )
           }
 
-          // As many as catch_up says, at whatever moment the worker returns; with 0, one that is on time.
+          // As many as catch_up at any time of the return; with 0, one that is on time.
           const newest = pending.at(-1) ?? Number.NaN
           const onTime = now.getTime() - newest <= MISSED_AFTER_MS ? 1 : 0
           expect(kept).toBe(Math.min(pending.length, row.catchUp === 0 ? onTime : row.catchUp))
@@ -147,7 +147,7 @@ describe('during absences, overlaps and changes of the clock', () => {
     )
   })
 
-  test('after a downtime, as many runs as catch_up says, whenever the worker returns [S5]', () => {
+  test('after downtime, the number of runs is catch_up, whenever the worker returns [S5]', () => {
     const timers = [
       ['cron * * * * *', MINUTE],
       ['hourly', HOUR],
@@ -188,15 +188,15 @@ describe('during absences, overlaps and changes of the clock', () => {
   })
 })
 
-/** Whether the row has a slot of a clock that was ahead, and is planned again: nextrun was set, or is NULL. */
+/** Whether the row has a slot of a clock that was ahead and is planned again, because nextrun was set or is NULL. */
 function isRepaired({ lastSlot, nextRunAt, plannedRun }: Plannable, now: Date): boolean {
   const isPlannedAgain = nextRunAt === null || nextRunAt.getTime() !== plannedRun?.getTime()
   return isPlannedAgain && lastSlot !== null && lastSlot.getTime() - now.getTime() > MINUTE
 }
 
 /**
- * The last slot that holds the plan back. One of a clock that was ahead is replaced if the row is planned again, and does
- * not count if a slot is due.
+ * The last slot that limits the plan. A slot of a clock that was ahead is replaced if the row is planned again, and
+ * does not count if a slot is due.
  */
 function heldBackBy(row: Plannable, now: Date): number {
   if (!isRepaired(row, now)) {
@@ -219,7 +219,7 @@ const anyRow = fc
   })
   .map((given): Plannable => schedule(given))
 
-describe('who set nextrun decides what it stands for', () => {
+describe('the origin of nextrun determines its meaning', () => {
   const anyTimer = fc.constantFrom(
     ...TIMERS.map(([timer]) => timer),
     'cron 0,30 1-3 * * 1-5 Europe/Berlin',
@@ -230,7 +230,7 @@ describe('who set nextrun decides what it stands for', () => {
   )
   const anyJitter = fc.constantFrom(0, 0, 1, 1000, 7 * MINUTE)
 
-  test('the next elapse after any instant is an elapse: what the planner wrote is never planned again [S14]', () => {
+  test('the next elapse after any instant is an elapse: a nextrun of the planner is never planned again [S14]', () => {
     fc.assert(
       fc.property(
         anyTimer,
@@ -252,7 +252,7 @@ describe('who set nextrun decides what it stands for', () => {
     )
   })
 
-  test('a nextrun of the planner that is no elapse runs for an elapse, once, or waits for the next one', () => {
+  test('a nextrun of the planner that is not an elapse runs once for an elapse or waits for the next one', () => {
     fc.assert(
       fc.property(anyTimer, start, fc.integer({ min: 1, max: 2 * HOUR }), (timer, at1, ms) => {
         const lastSlot = new Date(at1.getTime() - ms)
@@ -272,10 +272,10 @@ describe('who set nextrun decides what it stands for', () => {
 })
 
 describe('workers with different zone data', () => {
-  test('run a daily schedule once on each day, whichever of them plans', () => {
+  test('run a daily schedule once a day, whichever of them plans', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }), (isFirst) => {
-        // What one of them takes for 09:00 is 08:00 for the other.
+        // 09:00 for one of them is 08:00 for the other.
         const as = (row: Plannable, first: boolean) => ({ ...row, timer: first ? '09:00' : '08:00' })
         const created = inserted({ timer: '09:00', definition: 'daily' })
         let row = applied(created, required(plan(created, at('2026-03-01T00:00Z'))))
@@ -310,7 +310,7 @@ describe('for any row, clock and previous run', () => {
         expect(slots).toEqual([...new Set(slots)].toSorted((a, b) => a - b))
         for (const slot of slots) {
           expect(slot).toBeGreaterThan(least)
-          // Only where a slot of the future was decided already, the next millisecond is taken.
+          // Only if a future slot is already decided, the next millisecond is used.
           expect(slot).toBeLessThanOrEqual(Math.max(now.getTime(), least + 1))
         }
         const unchanged = isRepaired(row, now) ? least : (row.lastSlot?.getTime() ?? -Infinity)
@@ -337,7 +337,7 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
-  test('an edit fires nothing and is planned from now [S6, L14]', () => {
+  test('an edit fires nothing and is planned from now on [S6, L14]', () => {
     fc.assert(
       fc.property(anyRow, start, fc.boolean(), fc.constantFrom(...TIMERS), (given, now, active, [timer]) => {
         const row = edited({ ...given, definition: 'before', plannedDefinition: 'before' }, timer)
@@ -356,7 +356,7 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
-  test('a nextrun in the past that was set manually is one run now, or one recorded overlap', () => {
+  test('a manually set nextrun in the past is one run now or one recorded overlap', () => {
     fc.assert(
       fc.property(
         anyRow,
@@ -379,7 +379,7 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
-  test('a nextrun in the future that was set manually is kept, and nothing runs before it', () => {
+  test('a manually set nextrun in the future is kept, and nothing runs before it', () => {
     fc.assert(
       fc.property(anyRow, start, fc.integer({ min: 1, max: 400 * DAY }), (given, now, ahead) => {
         const nextRunAt = new Date(now.getTime() + ahead)
@@ -403,7 +403,7 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
-  test('a timer with any text is planned, or idle invalid with its error', () => {
+  test('a timer with any text is planned or becomes invalid with its error', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), start, (text, now) => {
         const planned = required(plan(inserted({ timer: `${text}!` }), at(now)))
@@ -415,7 +415,7 @@ describe('for any row, clock and previous run', () => {
 })
 
 describe('a long absence', () => {
-  test('is counted up to 10,000, keeps the newest, and continues from now', () => {
+  test('counts up to 10,000 slots, keeps the newest, and continues from now on', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(0, 1, 3),

@@ -23,7 +23,7 @@ describe('a schedule that is due', () => {
     })
   })
 
-  test('a schedule is due at its exact millisecond, and not one before [S1, L5]', () => {
+  test('a schedule is due at its exact millisecond and not one earlier [S1, L5]', () => {
     expect(shown(plan(hourly, at('2026-03-01T08:59:59.999Z')))).toBe('not due')
     expect(shown(plan(hourly, at('2026-03-01T09:00:00.000Z')))).toMatchObject({ runs: ['2026-03-01 09:00'] })
   })
@@ -33,21 +33,21 @@ describe('a schedule that is due', () => {
     expect(plan(hourly, at('2025-01-01T00:00Z'))).toBeNull()
   })
 
-  test('runs at once: the job waits for a worker, and for nothing else', () => {
+  test('runs at once: the job only waits for a worker', () => {
     const slot = new Date('2026-03-01T09:00Z')
     expect(plan(hourly, at('2026-03-01T09:00:00.300Z'))?.runs).toEqual([
       { slot, state: 'waiting', missed: 0 },
     ])
   })
 
-  test('after its last run time, a schedule is idle done, and not due again [L6]', () => {
+  test('after its last run time, a schedule is done and not due again [L6]', () => {
     const once = schedule({ timer: '2026-03-01 09:00', nextRunAt: new Date('2026-03-01T09:00Z') })
     const planned = plan(once, at('2026-03-01T09:00Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: 'done' })
     if (planned !== null) expect(plan(applied(once, planned), at('2036-01-01'))).toBeNull()
   })
 
-  test('planning uses the clock that is passed in, never the clock of this machine [L22]', () => {
+  test('planning uses the given clock, never the clock of this machine [L22]', () => {
     vi.useFakeTimers({ now: new Date('2031-07-31T23:59Z') })
     const monthly = schedule({ timer: 'monthly', nextRunAt: new Date('2026-03-01T00:00Z') })
     expect(shown(plan(monthly, at('2026-03-01T00:00:01Z')))).toMatchObject({
@@ -69,13 +69,13 @@ describe('a schedule that is due', () => {
 })
 
 describe('missed slots', () => {
-  test('one that is slightly late is on time', () => {
+  test('a slightly late slot is on time', () => {
     expect(shown(plan({ ...hourly, catchUp: 0 }, at('2026-03-01T09:01Z')))).toMatchObject({
       runs: ['2026-03-01 09:00'],
     })
   })
 
-  test('one is missed when it is later than lease and poll interval together, and not before', () => {
+  test('a slot counts as missed only when it is later than lease and poll interval together', () => {
     const never = { ...hourly, catchUp: 0 }
     expect(shown(plan(never, at('2026-03-01T09:01:01.000Z')))).toMatchObject({ runs: ['2026-03-01 09:00'] })
     expect(shown(plan(never, at('2026-03-01T09:01:01.001Z')))).toMatchObject({
@@ -84,7 +84,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('by default the newest missed slot is made up, the others are counted and recorded [L10]', () => {
+  test('by default, the newest missed slot is made up, and the others are counted and recorded [L10]', () => {
     expect(shown(plan(hourly, at('2026-03-01T13:30Z')))).toEqual({
       runs: ['2026-03-01 13:00 after 4'],
       skips: ['4 missed to 2026-03-01 12:00'],
@@ -92,7 +92,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('by default there is one run after a downtime, also if a slot is on time', () => {
+  test('by default, there is one run after downtime, even if a slot is on time', () => {
     expect(shown(plan(hourly, at('2026-03-01T13:00Z')))).toEqual({
       runs: ['2026-03-01 13:00 after 4'],
       skips: ['4 missed to 2026-03-01 12:00'],
@@ -100,7 +100,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('slots that come faster than the scheduler looks are not those of a downtime', () => {
+  test('slots that are more frequent than polls do not count as downtime', () => {
     const wasAway = (now: string) => plan(hourly, at(now))?.skips[0]?.wasAway
     expect(wasAway('2026-03-01T10:01:01Z')).toBe(true)
     const everySecond = schedule({ timer: '*:*:*', nextRunAt: new Date('2026-03-01T09:00Z') })
@@ -144,12 +144,12 @@ describe('missed slots', () => {
     })
   })
 
-  test('a one-off that passed before it was planned is made up, too, but not one that is done or was edited', () => {
+  test('a one-off that passed before it was planned is made up, too, unless it is done or edited', () => {
     const once = inserted({ timer: '2026-03-01 09:00', createdAt: new Date('2026-03-01T08:59:55Z') })
     const now = at('2026-03-01T09:00:20Z')
     const first = plan(once, now)
     expect(shown(first)).toMatchObject({ runs: [], next: '2026-03-01 09:00' })
-    if (first === null) throw new Error('a plan was expected')
+    if (first === null) throw new Error('expected a plan')
     expect(shown(plan(applied(once, first), now))).toMatchObject({ runs: ['2026-03-01 09:00'], next: 'done' })
     for (const other of [
       { ...once, createdAt: new Date('2026-03-01T09:00:05Z') },
@@ -179,7 +179,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('long downtime of a timer of every second is cheap: counting stops at 10,000', () => {
+  test('long downtime of an every-second timer is cheap, because counting stops at 10,000', () => {
     const everySecond = schedule({ timer: '*:*:*', nextRunAt: new Date('2016-01-01T00:00Z') })
     const next = vi.spyOn(CalendarEvent.prototype, 'next')
     const previous = vi.spyOn(CalendarEvent.prototype, 'previous')
@@ -203,7 +203,7 @@ describe('while a job is unfinished', () => {
     })
   })
 
-  test('missed slots are skipped, too: each counts once, by its reason', () => {
+  test('missed slots are skipped, too, and each counts once by its reason', () => {
     expect(shown(plan({ ...hourly, catchUp: 2 }, at('2026-03-01T13:00Z', true)))).toEqual({
       runs: [],
       skips: ['3 missed to 2026-03-01 11:00', '2 overlap to 2026-03-01 13:00'],
@@ -226,7 +226,7 @@ describe('overlap queue-one', () => {
     })
   })
 
-  test('never lets a second job wait: it is skipped and recorded', () => {
+  test('never lets a second job wait, but skips and records it', () => {
     expect(shown(plan(row, at('2026-03-01T09:00Z', { running: 1, blocked: 1 })))).toEqual({
       runs: [],
       skips: ['1 overlap to 2026-03-01 09:00'],
@@ -246,7 +246,7 @@ describe('overlap queue-one', () => {
 describe('overlap replace', () => {
   const row = { ...hourly, overlap: 'replace' as const }
 
-  test('requests the running job to stop, and the new job waits for its end', () => {
+  test('asks the running job to stop, and the new job waits for its end', () => {
     const planned = plan(row, at('2026-03-01T09:00Z', { running: 1 }))
     expect(shown(planned)).toMatchObject({ runs: ['2026-03-01 09:00 blocked'], skips: [] })
     expect(planned?.replaces).toBe(true)
@@ -259,13 +259,13 @@ describe('overlap replace', () => {
     }
   })
 
-  test('runs as usual with nothing to replace', () => {
+  test('runs as usual without a job to replace', () => {
     const planned = plan(row, at('2026-03-01T09:00Z'))
     expect(shown(planned)).toMatchObject({ runs: ['2026-03-01 09:00'] })
     expect(planned?.replaces).toBe(false)
   })
 
-  test('replaces nothing if max_runs leaves no run to replace it with', () => {
+  test('replaces nothing if max_runs allows no new run', () => {
     const planned = plan({ ...row, maxRuns: 1 }, at('2026-03-01T09:00Z', { running: 1 }))
     expect(shown(planned)).toMatchObject({ runs: [], skips: ['1 max-runs to 2026-03-01 09:00'] })
     expect(planned?.replaces).toBe(false)
@@ -276,7 +276,7 @@ describe('yields', () => {
   const row = { ...hourly, yields: true }
   const retrying = { waiting: 1, retrying: 1 }
 
-  test.each(['skip', 'queue-one'] as const)('with %s, a waiting retry gives way', (overlap) => {
+  test.each(['skip', 'queue-one'] as const)('with %s, a waiting retry yields', (overlap) => {
     const planned = plan({ ...row, overlap }, at('2026-03-01T09:00Z', retrying))
     expect(planned).toMatchObject({
       runs: [{ state: 'waiting', missed: 0 }],
@@ -290,13 +290,13 @@ describe('yields', () => {
     ['without it', { ...row, yields: false }, retrying],
     ['a running job', row, { running: 1 }],
     ['a job that waits for its first attempt', row, { waiting: 1 }],
-    ['a retry beside a running job', row, { ...retrying, running: 1 }],
-    ['a retry beside another waiting job', row, { waiting: 2, retrying: 1 }],
+    ['a retry and a running job', row, { ...retrying, running: 1 }],
+    ['a retry and another waiting job', row, { waiting: 2, retrying: 1 }],
   ])('%s: nothing gives way', (_, schedule, open) => {
     expect(plan(schedule, at('2026-03-01T09:00Z', open))).toMatchObject({ runs: [], yields: false })
   })
 
-  test.each(['replace', 'allow'] as const)('%s is as without it', (overlap) => {
+  test.each(['replace', 'allow'] as const)('it has no effect with %s', (overlap) => {
     const circumstances = at('2026-03-01T09:00Z', retrying)
     expect(plan({ ...row, overlap }, circumstances)).toEqual(plan({ ...hourly, overlap }, circumstances))
   })
@@ -309,20 +309,20 @@ describe('yields', () => {
     expect(skipped).toMatchObject({ runs: [], skips: [{ reason: 'overlap' }], yields: true })
   })
 
-  test('nothing gives way to a slot that max_runs skips, or that cannot be submitted', () => {
+  test('nothing yields to a slot that max_runs skips or that cannot be submitted', () => {
     const used = { ...row, maxRuns: 1, successes: 1 }
     expect(plan(used, at('2026-03-01T09:00Z', retrying))).toMatchObject({ runs: [], yields: false })
     const planned = plan(row, at('2026-03-01T09:00Z', retrying))
-    if (planned === null) throw new Error('it is due')
+    if (planned === null) throw new Error('expected a plan')
     expect(planUnsubmittable(planned, 'no')).toMatchObject({ runs: [], yields: false })
   })
 })
 
 describe('overlap replace, when the new job cannot be written', () => {
   const planned = plan({ ...hourly, overlap: 'replace' }, at('2026-03-01T09:00Z', { running: 1 }))
-  if (planned === null) throw new Error('it is due')
+  if (planned === null) throw new Error('expected a plan')
 
-  test('for a permanent reason: the running job gets no stop request', () => {
+  test('for a permanent reason, does not ask the running job to stop', () => {
     expect(planned.replaces).toBe(true)
     expect(planUnsubmittable(planned, 'Check constraint is violated')).toMatchObject({
       runs: [],
@@ -330,7 +330,7 @@ describe('overlap replace, when the new job cannot be written', () => {
     })
   })
 
-  test('because its slot already has a job: the running job gets no stop request', () => {
+  test('because its slot already has a job, does not ask the running job to stop', () => {
     expect(withRuns(planned, [])).toMatchObject({ runs: [], replaces: false })
   })
 })
@@ -338,7 +338,7 @@ describe('overlap replace, when the new job cannot be written', () => {
 describe('overlap allow', () => {
   const row = { ...hourly, overlap: 'allow' as const }
 
-  test('runs beside all running jobs', () => {
+  test('runs concurrently with all running jobs', () => {
     expect(shown(plan(row, at('2026-03-01T09:00Z', { running: 3, waiting: 2 })))).toMatchObject({
       runs: ['2026-03-01 09:00'],
       skips: [],
@@ -375,14 +375,14 @@ describe('max_runs', () => {
     })
   })
 
-  test('makes up no more missed slots than it allows', () => {
+  test('makes up at most as many missed slots as it allows', () => {
     expect(shown(plan({ ...row, successes: 1, catchUp: 5 }, at('2026-03-01T13:30Z')))).toMatchObject({
       runs: ['2026-03-01 09:00', '2026-03-01 10:00'],
       skips: ['3 max-runs to 2026-03-01 13:00'],
     })
   })
 
-  test('is done when it is reached, also for a manual nextrun; when it is raised, the schedule continues from now', () => {
+  test('makes the schedule done when it is reached, even with a manual nextrun; when it is raised, the schedule continues from now on', () => {
     const done = { ...row, successes: 3, idle: 'done' as const, nextRunAt: null, plannedRun: null }
     expect(plan(done, at('2026-03-01T09:00Z'))).toBeNull()
     expect(
@@ -412,7 +412,7 @@ describe('every … after finish', () => {
     })
   })
 
-  test('has one slot to make up, after any downtime', () => {
+  test('makes up one slot after any downtime', () => {
     expect(shown(plan(row, at('2026-03-02T12:00Z')))).toEqual({
       runs: ['2026-03-01 09:00'],
       skips: [],
@@ -454,25 +454,25 @@ describe('every … after finish', () => {
     })
   })
 
-  test('beside a run that goes on, it waits for both', () => {
+  test('with another running job, it waits for both', () => {
     const planned = plan({ ...row, overlap: 'allow' }, at('2026-03-01T09:00Z', { running: 1 }))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: 'awaiting-finish' })
   })
 
-  test('without a run of its own it waits for the one that goes on', () => {
+  test('without its own run, it waits for the running job', () => {
     const planned = plan(row, at('2026-03-01T09:00Z', { running: 1 }))
     expect(planned).toMatchObject({ runs: [], idle: 'awaiting-finish' })
     expect(planned && withRuns(planned, [])).toEqual(planned)
   })
 
-  test('with fewer runs than planned, but one, it waits for that one', () => {
+  test('with fewer runs than planned, but at least one, it waits for that one', () => {
     const planned = plan({ ...row, catchUp: 3 }, at('2026-03-01T09:00Z'))
     expect(planned && withRuns(planned, planned.runs)).toEqual(planned)
   })
 
   test('a job that cannot be written does not leave the schedule waiting for its end', () => {
     const planned = plan(row, at('2026-03-01T09:00Z'))
-    if (planned === null) throw new Error('it is due')
+    if (planned === null) throw new Error('expected a plan')
     const unsubmittable = planUnsubmittable(planned, 'why')
     expect(unsubmittable).toMatchObject({ runs: [], idle: null, nextRunAt: null })
     expect(shown(plan(applied(row, unsubmittable), at('2026-03-01T09:00Z')))).toMatchObject({
@@ -482,7 +482,7 @@ describe('every … after finish', () => {
 })
 
 describe('starts and ends', () => {
-  test('no slot is before starts or after ends; both are included [T9]', () => {
+  test('no slot is before starts or after ends, and both are inclusive [T9]', () => {
     const row = inserted({
       timer: 'hourly',
       starts: new Date('2026-03-02T08:00Z'),
@@ -505,7 +505,7 @@ describe('starts and ends', () => {
 })
 
 describe('edits', () => {
-  test('a new row is planned from now and does not fire at once', () => {
+  test('a new row is planned from now on and does not fire at once', () => {
     expect(shown(plan(inserted({ timer: 'hourly' }), at('2026-03-01T09:30Z')))).toEqual({
       runs: [],
       skips: [],
@@ -513,7 +513,7 @@ describe('edits', () => {
     })
   })
 
-  test('a changed timer is planned from now, not from the last run [L14]', () => {
+  test('a changed timer is planned from now on, not from the last run [L14]', () => {
     const daily = schedule({
       timer: '23:00',
       nextRunAt: new Date('2026-03-01T23:00Z'),
@@ -578,7 +578,7 @@ describe('after the clock was ahead', () => {
   })
   const now = '2026-03-01T09:30Z'
 
-  test('a schedule continues from now when it is resumed, or nextrun is NULL', () => {
+  test('a schedule continues from now on when it is resumed or nextrun is NULL', () => {
     const continued = { runs: [], skips: [], next: '2026-03-01 10:00' }
     const planned = plan({ ...ahead, nextRunAt: null }, at(now))
     expect(shown(planned)).toEqual(continued)
@@ -586,12 +586,12 @@ describe('after the clock was ahead', () => {
 
     const paused = { ...ahead, enabled: false, definition: 'disabled hourly' }
     const pausing = plan(paused, at(now))
-    if (pausing === null) throw new Error('a pause is planned')
+    if (pausing === null) throw new Error('expected a plan')
     const resumed = { ...applied(paused, pausing), enabled: true, definition: 'enabled hourly' }
     expect(plan(resumed, at(now))).toEqual(planned)
   })
 
-  test('a nextrun that is set by hand is used, and then the timer continues from there', () => {
+  test('a manually set nextrun is used, and the timer continues from there', () => {
     expect(shown(plan({ ...ahead, nextRunAt: new Date('2000-01-01') }, at(now)))).toEqual({
       runs: ['2026-03-01 09:30'],
       skips: [],
@@ -599,7 +599,7 @@ describe('after the clock was ahead', () => {
     })
     const tomorrow = { ...ahead, nextRunAt: new Date('2026-03-02T09:30Z') }
     const planned = plan(tomorrow, at(now))
-    if (planned === null) throw new Error('an edit is planned')
+    if (planned === null) throw new Error('expected a plan')
     expect(shown(plan(applied(tomorrow, planned), at('2026-03-02T09:30Z')))).toEqual({
       runs: ['2026-03-02 09:30'],
       skips: [],
@@ -607,7 +607,7 @@ describe('after the clock was ahead', () => {
     })
   })
 
-  test('the last slot is never NULL: where the timer has no earlier slot, it is now', () => {
+  test('the last slot is never NULL; if the timer has no earlier slot, it is the current time', () => {
     for (const timer of ['2026-03-05 09:00', 'every 5min after finish', 'every 36500d'])
       expect(plan(edited({ ...ahead, nextRunAt: null }, timer), at(now))?.lastSlot).toEqual(new Date(now))
     const starting = { ...ahead, nextRunAt: null, starts: new Date('2026-04-01') }
@@ -623,14 +623,14 @@ describe('after the clock was ahead', () => {
       expect(shown(plan({ ...hourly, lastSlot, nextRunAt: null }, at(now)))).toMatchObject({ next })
   })
 
-  test('a slot that is due runs, and the ones after it, although a run by hand has a slot of that clock', () => {
+  test('a due slot and later ones run, although a manual run has a slot of that clock', () => {
     const byHand = schedule({ ...hourly, lastSlot: new Date('2026-03-04T09:17Z') })
     const planned = plan(byHand, at('2026-03-01T09:00:00.300Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: '2026-03-01 10:00' })
     expect(planned?.lastSlot).toEqual(new Date('2026-03-01T09:00Z'))
   })
 
-  test('an every timer that was created then loses no slot when its creation comes', () => {
+  test('an every timer that was created then loses no slot when its creation time is reached', () => {
     for (const [span, between] of [
       ['10s', 10_000],
       ['1h', 3_600_000],
@@ -641,7 +641,7 @@ describe('after the clock was ahead', () => {
       let previous = 0
       for (let now = new Date('2026-03-01T23:59:59Z'); now.getTime() - created.getTime() < 3 * between; ) {
         const planned = plan(row, at(now))
-        if (planned === null) throw new Error('it is due')
+        if (planned === null) throw new Error('expected a plan')
         for (const { slot } of planned.runs) {
           if (previous > 0) expect(slot.getTime() - previous).toBe(between)
           previous = slot.getTime()
@@ -672,7 +672,7 @@ describe('after the clock was ahead', () => {
 })
 
 describe('after the zone data changed', () => {
-  /** Planned with data by which Berlin's clock is an hour off, for 08:00 Z instead of 07:00 Z or the reverse. */
+  /** Planned with zone data in which Berlin is an hour off, for 08:00 Z instead of 07:00 Z or vice versa. */
   const daily = (nextRunAt: string, lastSlot: string, timer = '09:00 Europe/Berlin') =>
     schedule({ timer, nextRunAt: new Date(nextRunAt), lastSlot: new Date(lastSlot) })
   const summer = '2026-07-02'
@@ -717,7 +717,7 @@ describe('after the zone data changed', () => {
       })
   })
 
-  test('a slot that is decided is not decided again', () => {
+  test('a decided slot is not decided again', () => {
     const row = daily('2026-07-02T06:20Z', '2026-07-02T06:10Z', '*:0/30')
     expect(shown(plan(row, at('2026-07-02T06:20Z')))).toEqual({
       runs: [],
@@ -731,7 +731,7 @@ describe('after the zone data changed', () => {
     })
   })
 
-  test('a one-off that has moved is late rather than never', () => {
+  test('a one-off whose instant has moved runs late', () => {
     const once = schedule({
       timer: '2026-07-02 09:00 Europe/Berlin',
       nextRunAt: new Date('2026-07-02T08:00Z'),
@@ -745,7 +745,7 @@ describe('after the zone data changed', () => {
     expect(shown(plan(decided, at('2026-07-02T08:00Z')))).toEqual({ runs: [], skips: [], next: 'done' })
   })
 
-  test('a nextrun that was set by hand, or counts from the end of a run, is no elapse and runs', () => {
+  test('a nextrun that was set manually or counts from the end of a run is not an elapse, but runs', () => {
     const nextRunAt = new Date('2026-07-02T06:17Z')
     for (const row of [
       schedule({ timer: '09:00 Europe/Berlin', nextRunAt, isByHand: true }),
@@ -758,7 +758,7 @@ describe('after the zone data changed', () => {
 const byHand = (nextRunAt: string) => ({ ...hourly, nextRunAt: new Date(nextRunAt) })
 
 describe('a nextrun set manually', () => {
-  test('in the past means now, once, and no slot counts as missed because of it', () => {
+  test('in the past means one run now, and no slot counts as missed because of it', () => {
     const row = byHand('2026-02-01T00:00Z')
     const planned = plan(row, at('2026-03-01T08:20Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 08:20'], skips: [], next: '2026-03-01 09:00' })
@@ -778,7 +778,7 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('to just now is run now, and not looked at again', () => {
+  test('to the current time runs now and only once', () => {
     expect(shown(plan(byHand('2026-03-01T08:20Z'), at('2026-03-01T08:20Z')))).toEqual({
       runs: ['2026-03-01 08:20'],
       skips: [],
@@ -786,13 +786,13 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('a nextrun equal to the last slot means now, and is not ignored as a duplicate [L44]', () => {
+  test('a nextrun equal to the last slot means now and is not ignored as a duplicate [L44]', () => {
     expect(shown(plan(byHand('2026-03-01T08:00Z'), at('2026-03-01T08:20Z')))).toMatchObject({
       runs: ['2026-03-01 08:20'],
     })
   })
 
-  test('at the exact millisecond of the last slot is the one after it', () => {
+  test('at the exact millisecond of the last slot becomes the next millisecond', () => {
     const planned = plan(byHand('2026-03-01T07:00Z'), at('2026-03-01T08:00Z'))
     expect(planned?.runs[0]?.slot).toEqual(new Date('2026-03-01T08:00:00.001Z'))
   })
@@ -817,7 +817,7 @@ describe('a nextrun set manually', () => {
 })
 
 describe('a timer that cannot be planned', () => {
-  test('is idle invalid with the error, and affects nothing else until it is edited [S8, L17]', () => {
+  test('a schedule with an unreadable timer is invalid with the error and affects nothing else until it is edited [S8, L17]', () => {
     const row = edited(hourly, 'hurly')
     const planned = plan(row, at('2026-03-01T09:00Z'))
     expect(planned).toMatchObject({ runs: [], skips: [], nextRunAt: null, idle: 'invalid' })
@@ -842,15 +842,15 @@ describe('a timer that cannot be planned', () => {
       })
   })
 
-  test('the error of a run survives an edit', () => {
+  test('an edit keeps the error of a run', () => {
     const failed = { ...edited(hourly, 'daily'), lastError: 'no such host' }
     expect(plan(failed, at('2026-03-01T09:00Z'))?.lastError).toBe('no such host')
   })
 })
 
-test('jobs that cannot be written for a permanent reason become one skip with the reason', () => {
+test('jobs that cannot be written for a permanent reason become one skip with this reason', () => {
   const planned = plan({ ...hourly, catchUp: 2 }, at('2026-03-01T13:30Z'))
-  if (planned === null) throw new Error('it is due')
+  if (planned === null) throw new Error('expected a plan')
   const unsubmittable = planUnsubmittable(planned, 'Check constraint is violated')
   expect(shown(unsubmittable)).toEqual({
     runs: [],
@@ -863,8 +863,8 @@ test('jobs that cannot be written for a permanent reason become one skip with th
 })
 
 describe('when the clocks change', () => {
-  test('a repeated hour runs once: no repeated firing, no second run at the same minute [L19]', () => {
-    // In Berlin the clock shows 02:00 to 02:59 twice, the second time from 01:00 UTC on.
+  test('a slot in a repeated hour runs once, without a second run at the same minute [L19]', () => {
+    // In Berlin, 02:00 to 02:59 occurs twice, the second time from 01:00 UTC on.
     const minutely = schedule({
       timer: 'minutely Europe/Berlin',
       nextRunAt: new Date('2024-10-27T00:30Z'),
@@ -884,7 +884,7 @@ describe('when the clocks change', () => {
     })
   })
 
-  test('a one-off that is planned during the second occurrence of its time has already run in the first', () => {
+  test('a one-off that is planned during the second occurrence of its time counts as run in the first', () => {
     const once = schedule({
       timer: '2024-10-27 02:30 Europe/Berlin',
       nextRunAt: new Date('2024-10-27T00:30Z'),
@@ -897,10 +897,10 @@ describe('when the clocks change', () => {
     })
   })
 
-  test('planned within the repeated hour, all following minutes are accounted for', () => {
+  test('if planned within the repeated hour, all later minutes are decided', () => {
     const row = inserted({ timer: 'minutely Europe/Berlin' })
     const planned = plan(row, at('2024-10-27T01:10:30Z'))
-    if (planned === null) throw new Error('a new row is planned')
+    if (planned === null) throw new Error('expected a plan')
     expect(shown(planned)).toMatchObject({ next: '2024-10-27 01:11' })
     expect(shown(plan(applied(row, planned), at('2024-10-27T01:15:10Z')))).toEqual({
       runs: ['2024-10-27 01:15 after 4'],

@@ -6,10 +6,10 @@ import {
   type Plannable,
 } from '../../src/model/plan.ts'
 
-/** Lease and poll interval by default. */
+/** The default lease and poll interval. */
 export const MISSED_AFTER_MS = 61_000
 
-/** A schedule that was planned and not edited since; what is given replaces that. */
+/** A planned, unedited schedule with the given changes. */
 export function schedule(given: Partial<Plannable> & { readonly timer: string }): Plannable {
   const definition = `enabled ${given.timer}`
   return {
@@ -39,12 +39,12 @@ export function schedule(given: Partial<Plannable> & { readonly timer: string })
   }
 }
 
-/** A row as INSERT leaves it behind: never planned. */
+/** A row after INSERT: never planned. */
 export function inserted(given: Partial<Plannable> & { readonly timer: string }): Plannable {
   return schedule({ plannedDefinition: null, plannedRun: null, ...given })
 }
 
-/** The row once the plan is written. */
+/** The row after the plan is written. */
 export function applied(row: Plannable, written: Plan): Plannable {
   const { nextRunAt, isByHand, idle, lastSlot, lastError, frozenUntil } = written
   const planned = { plannedDefinition: row.definition, plannedRun: nextRunAt, isByHand }
@@ -56,13 +56,13 @@ export function edited(row: Plannable, timer: string): Plannable {
   return { ...row, timer, definition: `${row.enabled ? 'enabled' : 'disabled'} ${timer}` }
 }
 
-/** @param active  whether a run goes on, or the jobs that are not final */
+/** @param active  whether a job is running, or the unfinished jobs */
 export function at(now: string | Date, active: boolean | Partial<OpenJobs> = false): Circumstances {
   const jobs = typeof active === 'boolean' ? { running: Number(active) } : active
   return { now: new Date(now), open: { ...NO_OPEN_JOBS, ...jobs }, missedAfterMs: MISSED_AFTER_MS }
 }
 
-/** The plan in a form to compare at a glance: runs as `slot`, `slot blocked` or `slot after n`. */
+/** The plan in a compact form: runs as `slot`, `slot blocked` or `slot after n`. */
 export function shown(plan: Plan | null): unknown {
   if (plan === null) return 'not due'
   const { runs, skips, nextRunAt, idle } = plan

@@ -1,6 +1,6 @@
 /**
- * Every policy in every combination: downtime, overlap, catch_up, kind of timer, changes of the clock, max_runs,
- * jitter, starts and ends, through lives in which jobs wait, run, end well, fail and are cancelled.
+ * All combinations of policies: downtime, overlap, catch_up, kinds of timers, clock changes, max_runs, jitter, starts
+ * and ends, through lives in which jobs wait, run, succeed, fail and are cancelled.
  */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -18,7 +18,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const CREATED = Date.parse('2018-01-01T00:00:30.250Z')
 
-/** A timer, about how far apart its elapses are, and how they are found without the code under test. */
+/** A timer, the approximate distance of its elapses, and a way to find them without the code under test. */
 interface TimerUnderTest {
   readonly text: string
   readonly period: number
@@ -29,7 +29,7 @@ const event = (text: string, period: number, fold: 'first' | 'both' = 'first'): 
   const made = calendar(text, { fold })
   return { text, period, next: (after) => made.next(new Date(after))?.getTime() ?? null }
 }
-/** Cron runs both times in a repeated hour. @param events  the calendar events that mean the same */
+/** Cron runs twice in a repeated hour. @param events  the equivalent calendar events */
 const cron = (fields: string, period: number, ...events: string[]): TimerUnderTest => {
   const made = events.map((text) => event(text, period, 'both'))
   return {
@@ -60,7 +60,7 @@ const TIMERS: readonly TimerUnderTest[] = [
   every('36h', 36 * HOUR),
 ]
 
-/** An instant near a change of the clocks: Berlin 2024-10-27 and 2024-03-31, Sao Paulo 2018-02-18 and 2018-11-04. */
+/** An instant near a clock change: Berlin 2024-10-27 and 2024-03-31, Sao Paulo 2018-02-18 and 2018-11-04. */
 const start = fc
   .tuple(
     fc.constantFrom('2024-10-27T00:00Z', '2024-03-31T00:00Z', '2018-02-18T01:00Z', '2018-11-04T02:00Z'),
@@ -69,9 +69,9 @@ const start = fc
   .map(([change, offset]) => Date.parse(change) + offset)
 
 interface Step {
-  /** Time that passes before it, in periods of the timer. */
+  /** The time before it, in periods of the timer. */
   readonly absence: number
-  /** Planned at a full minute, where showings of an hour may coincide. */
+  /** Planned at a full minute, when occurrences of an hour may coincide. */
   readonly exactly: boolean
   readonly end: 'success' | 'failed' | 'cancelled' | null
   readonly claims: boolean
@@ -100,9 +100,9 @@ const policies = fc.record({
   id: fc.constantFrom('report', 'r2', 'r3'),
 })
 
-/** Instants that bound a life, in periods of its timer from its start; null: none. */
+/** Bounds of a life, in periods of its timer from its start; null for none. */
 const bounds = fc.record({
-  /** They are elapses themselves. */
+  /** The bounds are elapses. */
   exactly: fc.boolean(),
   starts: fc.option(fc.double({ min: -3, max: 6, noNaN: true }), { freq: 3 }),
   ends: fc.option(fc.double({ min: 0, max: 60, noNaN: true }), { freq: 3 }),
@@ -114,7 +114,7 @@ function birth(
   given: Omit<Partial<Finishing>, 'timer'>,
   within: { readonly exactly: boolean; readonly starts: number | null; readonly ends: number | null },
 ): Finishing {
-  // As an edit leaves it behind: what was before is not its business.
+  // As an edit leaves it: earlier slots do not count.
   const row = inserted({
     timer: timer.text,
     createdAt: new Date(CREATED),
@@ -137,7 +137,7 @@ function birth(
 }
 
 function required(planned: Plan | null): Plan {
-  if (planned === null) throw new Error('a plan was expected')
+  if (planned === null) throw new Error('expected a plan')
   return planned
 }
 
@@ -145,7 +145,7 @@ const times = (slots: readonly { readonly slot: Date }[]) => slots.map(({ slot }
 const counted = ({ skips }: Plan, reason: string) =>
   skips.filter((skip) => skip.reason === reason).reduce((sum, { count }) => sum + count, 0)
 
-/** The elapses of a row by the timer's own walk, from one instant to the next: each is given once. */
+/** The elapses of a row by the timer's own iteration; each is returned once. */
 class Walk {
   readonly #timer: TimerUnderTest
   readonly #row: Finishing
@@ -176,7 +176,7 @@ class Walk {
   }
 }
 
-/** What must hold of any plan, whatever is due. */
+/** The rules for every plan. */
 function expectSound(life: Life, planned: Plan, now: number): void {
   const { row } = life
   const { runs, skips, nextRunAt, idle } = planned
@@ -212,7 +212,7 @@ function expectSound(life: Life, planned: Plan, now: number): void {
   expect(plan(after.row, at(new Date(now), left))).toBeNull()
 }
 
-/** How many of the slots that have come become runs, and what becomes of the others. */
+/** How many due slots become runs, and what happens to the others. */
 function expectAccounted(life: Life, planned: Plan, pending: readonly number[], now: number): void {
   const { row } = life
   const open = openOf(life)
@@ -227,7 +227,7 @@ function expectAccounted(life: Life, planned: Plan, pending: readonly number[], 
   expect(counted(planned, 'missed')).toBe(pending.length - kept)
   expect(counted(planned, 'overlap')).toBe(kept - chosen)
   expect(counted(planned, 'max-runs')).toBe(chosen - runs)
-  // A skip stands at the newest of its slots.
+  // A skip has the newest of its slots.
   const newest = (reason: string) =>
     planned.skips.find((skip) => skip.reason === reason)?.slot.getTime() ?? null
   expect(newest('missed')).toBe(kept < pending.length ? pending[pending.length - kept - 1] : null)
@@ -245,7 +245,7 @@ function chosenOf(overlap: Overlap, open: OpenJobs, kept: number): number {
 }
 
 describe('with any policies', () => {
-  test('each slot becomes one run or is counted in a skip with its reason; the policies hold at each step [S3]', () => {
+  test('each slot becomes one run or is counted in a skip with its reason, and the policies hold at each step [S3]', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...TIMERS),
@@ -265,7 +265,7 @@ describe('with any policies', () => {
             if (end !== null) life = ended(life, end, new Date(now))
             const planned = plan(life.row, at(new Date(now), openOf(life)))
             if (life.row.idle !== null) {
-              // Done or dead: nothing is to come, however long one waits.
+              // Done or dead: no further run, after any time.
               expect(planned).toBeNull()
               return
             }
@@ -274,7 +274,7 @@ describe('with any policies', () => {
             else {
               expectSound(life, planned, now)
               expectAccounted(life, planned, pending, now)
-              // Alone and on time it is the very instant that was announced: also with jitter.
+              // Alone and on time, the slot is exactly the announced instant, even with jitter.
               if (pending.length === 1 && planned.runs.length === 1)
                 expect(planned.runs[0]?.slot).toEqual(life.row.nextRunAt)
               const isOver = planned.idle === 'done' && walk.peek() !== null
@@ -291,7 +291,7 @@ describe('with any policies', () => {
     )
   })
 
-  test('after finish: never while a job runs, then one span after its end, whatever happens in between', () => {
+  test('after finish never fires while a job runs, and then one span after its end, whatever happens in between', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(['5min', 5 * MINUTE] as const, ['26h', 26 * HOUR] as const),
@@ -321,7 +321,7 @@ describe('with any policies', () => {
             const isDue = expected !== null && expected <= now
             expect(planned === null).toBe(!isDue)
             if (planned !== null) {
-              // Never behind each other: while one goes on nothing is due.
+              // Never queued: while one job runs, nothing is due.
               expect(life.jobs).toEqual([])
               expectSound(life, planned, now)
               const isDropped = given.catchUp === 0 && now - (expected ?? 0) > MISSED_AFTER_MS
@@ -372,7 +372,7 @@ describe('with any policies', () => {
             nextRunAt: new Date(nextRunAt),
             plannedRun: new Date(nextRunAt),
           }
-          // As after max_runs was lowered: what is there stays, but nothing is added.
+          // As after max_runs was lowered: existing jobs stay, but none is added.
           const isTooMany = row.maxRuns !== null && successes + jobs.length > row.maxRuns
           const planned = required(plan(row, at(new Date(now), openOf({ jobs }))))
           if (!isTooMany) expectSound({ row, jobs }, planned, now)
@@ -389,7 +389,7 @@ describe('jitter', () => {
   const ids = fc.string({ minLength: 1, maxLength: 40 })
   const spans = fc.integer({ min: 1, max: 2 ** 31 - 1 })
 
-  test('jitter is the same in each pass, not negative and less than the limit [T9]', () => {
+  test('jitter is the same in each pass, not negative and less than its limit [T9]', () => {
     fc.assert(
       fc.property(ids, spans, (id, span) => {
         const shift = jitterShiftMs(id, span)
@@ -443,7 +443,7 @@ describe('the end of a run', () => {
     )
   })
 
-  test('a run that failed for good makes a schedule dead with on_exhausted stop, and never otherwise [R2]', () => {
+  test('a run that failed permanently makes a schedule dead only with on_exhausted stop [R2]', () => {
     fc.assert(
       fc.property(finishing, fc.boolean(), open, now, (row, failed, left, end) => {
         fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting-finish' || row.idle === 'done'))
@@ -453,7 +453,7 @@ describe('the end of a run', () => {
     )
   })
 
-  test('makes a schedule done after enough successes, and counts the next run from now if no job runs', () => {
+  test('makes a schedule done after enough successes, and counts the next run from now if no job is running', () => {
     fc.assert(
       fc.property(finishing, open, now, (row, left, end) => {
         fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting-finish'))

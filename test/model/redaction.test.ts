@@ -22,7 +22,7 @@ describe('the value at a path', () => {
     ['args', ['x'], '[redacted]'],
     ['args.a', { a: null }, { a: null }],
     ['args.a.b', { a: null }, { a: null }],
-    // Too short to be hidden in other places.
+    // Too short to be hidden elsewhere.
     ['args.users.*.key', { users: [{ key: 'k' }] }, { users: [{ key: '[redacted]' }] }],
     [
       'args.*.pin',
@@ -51,8 +51,8 @@ describe('the value at a path', () => {
     )
   })
 
-  test('a path is a text', () => {
-    // @ts-expect-error -- what comes from JavaScript
+  test('a path is a string', () => {
+    // @ts-expect-error -- plain JavaScript may pass this
     expect(() => new Redaction([5])).toThrow("such as 'args.password', got 5")
   })
 
@@ -67,24 +67,24 @@ describe('in texts of the job', () => {
   const redaction = new Redaction(['args.secret', 'result.token'])
 
   test.each([
-    ['as it is', 'pass word/1', 'no: pass word/1!', 'no: [redacted]!'],
+    ['unchanged', 'pass word/1', 'no: pass word/1!', 'no: [redacted]!'],
     ['in JSON', 'a"b\\c\nd', String.raw`{"s":"a\"b\\c\nd"}`, '{"s":"[redacted]"}'],
     ['in a URL', 'p@ss/word', 'https://u:p%40ss%2Fword@h', 'https://u:[redacted]@h'],
     ['in a form', 'pass word', 'p=pass+word&x', 'p=[redacted]&x'],
     ['as a number', 424242, 'card 424242', 'card [redacted]'],
     ['trimmed', ' hunter2\n', 'is hunter2.', 'is [redacted].'],
     ['more than once', 'hunter2', 'hunter2hunter2 hunter2', '[redacted][redacted] [redacted]'],
-    ['where another begins like it', ['abcd', 'abcdef'], 'abcdef abcde', '[redacted] [redacted]e'],
+    ['if another one has the same beginning', ['abcd', 'abcdef'], 'abcdef abcde', '[redacted] [redacted]e'],
     ['below an object', { a: ['deep-secret'] }, 'deep-secret', '[redacted]'],
-    ['but not what is too short to be one', 'abc', 'abc', 'abc'],
+    ['but not if it is too short', 'abc', 'abc', 'abc'],
     ['cut off after its first 64 characters', 'x'.repeat(200), `${'x'.repeat(70)}...`, '[redacted]...'],
-    ['also after just that many', 'x'.repeat(200), `${'x'.repeat(64)}...`, '[redacted]...'],
-    ['but not a short beginning of it', 'x'.repeat(200), `${'x'.repeat(60)}...`, `${'x'.repeat(60)}...`],
+    ['even after exactly that many', 'x'.repeat(200), `${'x'.repeat(64)}...`, '[redacted]...'],
+    ['but not a shorter beginning of it', 'x'.repeat(200), `${'x'.repeat(60)}...`, `${'x'.repeat(60)}...`],
   ])('%s', (_name, secret, text, shown) => {
     expect(hidden(redaction, { secret }, text)).toBe(shown)
   })
 
-  test('what any key hides is a secret', () => {
+  test('values that * hides are secrets', () => {
     expect(hidden(new Redaction(['args.*.key']), { a: { key: 'hunter2' }, b: null }, 'is hunter2')).toBe(
       'is [redacted]',
     )
@@ -93,14 +93,14 @@ describe('in texts of the job', () => {
     ).toBe('other [redacted]')
   })
 
-  test('secrets are those of the value when they were asked for, whatever becomes of it', () => {
+  test('secrets are those of the value at the time of the call, even if it changes later', () => {
     const args = { secret: { token: 'hunter2' } }
     const secrets = redaction.secretsOf({ args })
     args.secret.token = 'other'
     expect(secrets.hiddenInText('hunter2 other')).toBe('[redacted] other')
   })
 
-  test('secrets of the result are hidden as well', () => {
+  test('secrets of the result are hidden, too', () => {
     const secrets = redaction.secretsOf({ args: { secret: 'one-secret' }, result: { token: 'two-secret' } })
     expect(secrets.hiddenInText('one-secret two-secret')).toBe('[redacted] [redacted]')
     const at = new Date(0)
@@ -136,7 +136,7 @@ describe('in texts of the job', () => {
     expect(secrets.hiddenInText('harmless')).toBe('[redacted]')
   })
 
-  test('names are secrets and hide secrets, and stay different from each other', () => {
+  test('names can be secrets and hide secrets, and stay distinct', () => {
     expect(hidden(redaction, { secret: { 'the-name': { deep: 1 } } }, 'the-name deep')).toBe(
       '[redacted] [redacted]',
     )
@@ -164,7 +164,7 @@ describe('in texts of the job', () => {
     expect(hidden(redaction, { secret: 'x'.repeat(65_536) }, 'harmless')).toBe('harmless')
   })
 
-  test('without paths everything is shown', () => {
+  test('without paths, everything is shown', () => {
     expect(hidden(new Redaction([]), { secret: 'hunter2' }, 'hunter2')).toBe('hunter2')
   })
 })
@@ -172,19 +172,19 @@ describe('in texts of the job', () => {
 describe('a search', () => {
   const redaction = new Redaction(['args.secret', 'result.token'])
 
-  test('is refused where it would reveal a secret', () => {
+  test('is rejected if it could reveal a secret', () => {
     expect(redaction.hides()).toBe(true)
     expect(redaction.hides('args')).toBe(true)
     expect(redaction.hides('result')).toBe(true)
   })
 
-  test('is allowed where nothing is hidden', () => {
+  test('is allowed if nothing is hidden', () => {
     expect(redaction.hides('progress')).toBe(false)
     expect(new Redaction([]).hides()).toBe(false)
   })
 })
 
-describe('where a list leaves out values', () => {
+describe('if a list omits values', () => {
   const redaction = new Redaction(['args.secret'])
 
   test('with secrets, the secrets are unknown and nothing is shown', () => {
@@ -202,7 +202,7 @@ describe('where a list leaves out values', () => {
   })
 })
 
-describe('a value that is sent back as it was shown', () => {
+describe('a redacted value that is sent back', () => {
   const redaction = new Redaction(['args.password', 'args.users.key'])
   const stored = {
     password: 'hunter2',
@@ -215,7 +215,7 @@ describe('a value that is sent back as it was shown', () => {
     expect(redaction.restored('args', shown, stored)).toEqual(stored)
   })
 
-  test('also where names contain secrets', () => {
+  test('even if names contain secrets', () => {
     const paths = new Redaction(['args.keys'])
     const value = {
       keys: ['one-secret', 'two-secret', '4711'],
@@ -249,21 +249,21 @@ describe('a value that is sent back as it was shown', () => {
       )
   })
 
-  test('the error names the place, also within a list', () => {
+  test('the error names the position, even within a list', () => {
     const input = { password: 'new-one', users: [{ key: 'new-key' }, { key: '[redacted]' }] }
     expect(() => redaction.restored('args', input, undefined)).toThrow(
       expect.objectContaining({ field: 'args.users.1.key' }),
     )
   })
 
-  test('an item that was added must come with its value', () => {
+  test('an added item must have its value', () => {
     const input = { users: [{ key: '[redacted]' }, { key: '[redacted]' }, { key: '[redacted]' }] }
     expect(() => redaction.restored('args', input, stored)).toThrow(
       expect.objectContaining({ field: 'args.users.2.key' }),
     )
   })
 
-  test('a text that only looks like a marker elsewhere is an ordinary text', () => {
+  test('a text elsewhere that only looks like a marker is an ordinary text', () => {
     expect(redaction.restored('args', { note: '[redacted]', none: null, n: 1 }, stored)).toEqual({
       note: '[redacted]',
       none: null,
@@ -271,24 +271,24 @@ describe('a value that is sent back as it was shown', () => {
     })
   })
 
-  test('a marker below another key is an ordinary text as well', () => {
+  test('a marker below another key is an ordinary text, too', () => {
     const input = { other: { password: '[redacted]' }, users: { a: { key: '[redacted]' } } }
     expect(redaction.restored('args', input, stored)).toEqual(input)
   })
 
-  test('an input of another shape than what is stored is taken as it is', () => {
+  test('an input with another structure than the stored value is used unchanged', () => {
     for (const input of [{ users: null }, { users: 'none' }, { password: 5 }, null])
       expect(redaction.restored('args', input, stored)).toEqual(input)
     expect(redaction.restored('args', stored, { password: null, users: null })).toEqual(stored)
   })
 
-  test('below any key, a marker stands for nothing where nothing is stored', () => {
+  test('below *, a marker has no value if nothing is stored', () => {
     expect(() => new Redaction(['args.*.key']).restored('args', { a: { key: '[redacted]' } }, {})).toThrow(
       expect.objectContaining({ field: 'args.a.key' }),
     )
   })
 
-  test('inherited properties are nothing that is stored', () => {
+  test('inherited properties do not count as stored', () => {
     const paths = new Redaction(['args.constructor'])
     expect(() => paths.restored('args', { constructor: '[redacted]' }, {})).toThrow('is not stored')
   })

@@ -1,4 +1,4 @@
-/** What follows from the settings of a schedule: its status, its hash and what an edit changes. */
+/** Values derived from the settings of a schedule: its status, its hash and the changes of an edit. */
 import { describe, expect, it, test } from 'vitest'
 import { SETTING_NAMES } from '../../src/model/settings.ts'
 import {
@@ -73,7 +73,7 @@ test('the settings of a new schedule are the defaults, without args and without 
 })
 
 describe('a schedule after a change', () => {
-  it('has the new settings, and everything else as it was', () => {
+  it('has the new settings and is otherwise unchanged', () => {
     expect(withSettings(stored, { enabled: false, timer: 'hourly' })).toEqual({
       ...stored,
       enabled: false,
@@ -86,8 +86,8 @@ describe('a schedule after a change', () => {
   })
 })
 
-describe('what an edit changes', () => {
-  it('is what differs from the schedule as it is', () => {
+describe('the changes of an edit', () => {
+  it('are the differences to the current schedule', () => {
     const starts = new Date('2026-01-01')
     const current = { ...schedule, starts }
     expect(changedSettings(current, { timer: 'daily', catchUp: 3, starts: new Date(starts) })).toEqual({
@@ -95,18 +95,18 @@ describe('what an edit changes', () => {
     })
   })
 
-  it('are args only if their value differs, not their text', () => {
+  it('include args only if their value differs, not only their text', () => {
     expect(changedSettings(schedule, { args: '{ "to": ["a","b"] }' })).toEqual({})
     expect(changedSettings(schedule, { args: '{"to":["b","a"]}' })).toEqual({ args: '{"to":["b","a"]}' })
   })
 })
 
 describe('the hash of the settings', () => {
-  it('is a text of 22 characters that can stand in a URL or an ETag', () => {
+  it('is a text of 22 characters that is valid in a URL or an ETag', () => {
     expect(settingsHash(schedule)).toMatch(/^[\w-]{22}$/)
   })
 
-  it('differs after an edit of any setting, and not after a run', () => {
+  it('differs after an edit of any setting, but not after a run', () => {
     const hash = settingsHash(schedule)
     for (const property of [...SETTING_NAMES, 'declaredBy'])
       expect(settingsHash({ ...schedule, [property]: 'other' }), property).not.toBe(hash)

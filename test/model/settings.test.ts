@@ -1,4 +1,4 @@
-/** What the documentation says of a setting, and the checks of its values. */
+/** The documentation of settings, and the checks of their values. */
 import { describe, expect, it, test } from 'vitest'
 import { checkedSetting, checkedSettings } from '../../src/model/checked-settings.ts'
 import {
@@ -17,7 +17,7 @@ import {
 } from '../../src/model/settings.ts'
 
 describe('the groups of settings', () => {
-  it('task, args and timer are settings without being options', () => {
+  it('task, args and timer are settings but not options', () => {
     expect(SETTING_NAMES.filter((name) => !OPTION_NAMES.some((option) => option === name))).toEqual([
       'task',
       'timer',
@@ -25,12 +25,12 @@ describe('the groups of settings', () => {
     ])
   })
 
-  it('a task, a schedule and a job may each have a policy', () => {
+  it('a task, a schedule and a job can each have a policy', () => {
     expect(POLICY_NAMES).toEqual(['timeout', 'retries', 'retryDelay', 'retryBackoff'])
     expect(SETTING_NAMES.filter(isPolicy)).toEqual(POLICY_NAMES)
   })
 
-  it('jobs have what decides how they run and whose they are', () => {
+  it('jobs have the settings for their runs and their owner', () => {
     expect(JOB_SETTING_NAMES).toEqual([
       'task',
       'args',
@@ -49,7 +49,7 @@ test('some settings have these defaults', () => {
   expect(defaultsOf(['catchUp', 'jitter', 'starts'])).toEqual({ catchUp: 1, jitter: 0, starts: null })
 })
 
-test('a setting whose default is null may have no value', () => {
+test('a setting whose default is null can have no value', () => {
   expect(isNullable(settingOf('starts'))).toBe(true)
   expect(isNullable(settingOf('jitter'))).toBe(false)
   expect(isNullable(settingOf('task'))).toBe(false)
@@ -70,12 +70,12 @@ describe('the documentation of a setting', () => {
     ['retries', /; default: as set for the task, else 3$/],
     ['retryDelay', /else the span of an `every` timer or 1min$/],
     ['retryBackoff', /; default: as set for the task, else `exponential`$/],
-  ] as const)('of %s ends with its form and its default: %s', (name, text) => {
+  ] as const)('of %s ends with its format and its default: %s', (name, text) => {
     expect(explained(settingOf(name))).toMatch(text)
     expect(explained(settingOf(name)).startsWith(settingOf(name).description)).toBe(true)
   })
 
-  it('of a policy gives the default of a task, and of other settings none', () => {
+  it('has the default of a task for a policy, and none for other settings', () => {
     expect(POLICY_NAMES.map((name) => taskDefaultText(settingOf(name)))).toEqual([
       '10min',
       '3',
@@ -115,13 +115,13 @@ describe('the value of a setting', () => {
     ['summary', 5, 'got 5'],
     ['group', ' acme', '1 to 254 characters'],
     ['group', 'a\u200b', 'U+200B'],
-  ] as const)('of %s: %j is refused, and the error names the setting', (name, value, why) => {
+  ] as const)('of %s: %j is rejected, and the error names the setting', (name, value, why) => {
     expect(() => checkedSetting(name, value)).toThrow(
       expect.objectContaining({ field: name, message: expect.stringContaining(why) }),
     )
   })
 
-  it('of those that are given is checked; null clears those that may have none', () => {
+  it('is checked if given; null clears optional settings', () => {
     const given = { timeout: null, starts: new Date(5), ends: undefined, jitter: '1s', summary: undefined }
     expect(checkedSettings(OPTION_NAMES, given)).toStrictEqual({
       timeout: null,

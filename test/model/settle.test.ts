@@ -5,7 +5,7 @@ import { DEFAULT_POLICY } from '../../src/model/task.ts'
 const failure: AttemptEnd = { kind: 'error', error: 'no such host', permanent: false }
 const permanent: AttemptEnd = { kind: 'error', error: 'no such user', permanent: true }
 const timeout: AttemptEnd = { kind: 'timeout', error: 'too long' }
-const lost: AttemptEnd = { kind: 'lost', error: 'the worker is gone' }
+const lost: AttemptEnd = { kind: 'lost', error: 'the worker was lost' }
 const released: AttemptEnd = { kind: 'released' }
 
 describe('retries', () => {
@@ -15,12 +15,12 @@ describe('retries', () => {
     expect(retryDelayOf(2000, DEFAULT_POLICY)).toBe(600_000)
   })
 
-  test('retries wait the same time each time if the backoff is fixed [R3]', () => {
+  test('retries always wait the same time if the backoff is fixed [R3]', () => {
     const policy = { retryDelay: 5000, retryBackoff: 'fixed' } as const
     expect([1, 2, 9].map((retry) => retryDelayOf(retry, policy))).toEqual([5000, 5000, 5000])
   })
 
-  test('come earlier or later by the factor of the attempt, which is at most 10 % [X7]', () => {
+  test('retries vary by the factor of the attempt, which is at most 10 % [X7]', () => {
     for (const kind of [failure, timeout])
       expect(settle({ ...kind, delayFactor: 1.05 }, 1, DEFAULT_POLICY, false)).toMatchObject({
         delayMs: 63_000,
@@ -28,7 +28,7 @@ describe('retries', () => {
     expect([0, 0.5, 1].map((random) => spreadFactor(random))).toEqual([0.9, 1, 1.1])
   })
 
-  test('are further attempts of the same job; then it has failed', () => {
+  test('are further attempts of the same job, which then fails', () => {
     expect(settle(failure, 1, DEFAULT_POLICY, false)).toEqual({
       state: 'waiting',
       delayMs: 60_000,
@@ -61,16 +61,16 @@ describe('retries', () => {
 })
 
 describe('a job whose worker was lost', () => {
-  test('a lost attempt is retried by another worker at once, and counts [R8]', () => {
+  test('a lost attempt counts and is retried by another worker at once [R8]', () => {
     expect(settle(lost, 1, DEFAULT_POLICY, false)).toEqual({
       state: 'waiting',
       delayMs: 0,
       why: 'failed',
-      error: 'the worker is gone',
+      error: 'the worker was lost',
     })
   })
 
-  test('has failed if that was the last attempt, so that it cannot kill workers forever', () => {
+  test('fails after the last attempt, so that it cannot kill workers forever', () => {
     expect(settle(lost, 4, DEFAULT_POLICY, false)).toMatchObject({ state: 'failed', reason: 'lost' })
   })
 })
@@ -84,7 +84,7 @@ test('a job that a stopping worker releases waits as if the attempt had not happ
   })
 })
 
-test('a snoozed job waits as long as its handler asked, as if the attempt had not happened', () => {
+test('a snoozed job waits as long as requested, as if the attempt had not happened', () => {
   expect(settle({ kind: 'snoozed', delayMs: 5000 }, 4, DEFAULT_POLICY, false)).toEqual({
     state: 'waiting',
     delayMs: 5000,
@@ -103,8 +103,8 @@ test('a job with unlimited retries is always retried', () => {
   expect(settle(permanent, 1, policy, false)).toMatchObject({ state: 'failed' })
 })
 
-describe('a job whose retry gives way', () => {
-  test.each([failure, timeout, lost])('has failed instead of waiting: %o', (end) => {
+describe('a job whose retry yields', () => {
+  test.each([failure, timeout, lost])('fails instead of waiting: %o', (end) => {
     expect(settle(end, 1, DEFAULT_POLICY, false, null, true)).toMatchObject({
       state: 'failed',
       reason: 'yielded',
@@ -112,7 +112,7 @@ describe('a job whose retry gives way', () => {
     })
   })
 
-  test('is as usual if there is no retry', () => {
+  test('ends as usual if there is no retry', () => {
     expect(settle(failure, 4, DEFAULT_POLICY, false, null, true)).toMatchObject({ reason: 'exhausted' })
     expect(settle(released, 1, DEFAULT_POLICY, false, null, true)).toMatchObject({ state: 'waiting' })
     expect(settle(failure, 1, DEFAULT_POLICY, true, null, true)).toMatchObject({ state: 'cancelled' })
@@ -131,7 +131,7 @@ describe('a job with a cancel request', () => {
     expect(settle(ending, 1, DEFAULT_POLICY, true)).toMatchObject({ state: 'cancelled', result: null })
   })
 
-  test('has succeeded if it succeeds nevertheless', () => {
+  test('succeeds if its handler succeeds', () => {
     expect(settle({ kind: 'success', result: '{"sent":3}' }, 1, DEFAULT_POLICY, true)).toEqual({
       state: 'success',
       reason: null,
@@ -140,7 +140,7 @@ describe('a job with a cancel request', () => {
     })
   })
 
-  test('is cancelled with the reason that its attempt gave', () => {
+  test('is cancelled with the reason of its attempt', () => {
     expect(settle({ kind: 'cancelled', error: 'too late' }, 1, DEFAULT_POLICY, false)).toEqual({
       state: 'cancelled',
       reason: null,

@@ -21,7 +21,7 @@ function problem(act: () => unknown): Error {
 }
 
 describe('a task', () => {
-  test('is a name and the defaults of its runs', () => {
+  test('has a name and defaults for its runs', () => {
     expect(task('cleanup')).toEqual({
       name: 'cleanup',
       schema: null,
@@ -31,7 +31,7 @@ describe('a task', () => {
     })
   })
 
-  test('takes time spans or milliseconds', () => {
+  test('accepts time spans or milliseconds', () => {
     const { policy } = task('cleanup', {
       timeout: '1h 30min',
       retryDelay: 1500,
@@ -41,7 +41,7 @@ describe('a task', () => {
     expect(policy).toEqual({ timeout: 5_400_000, retries: 0, retryDelay: 1500, retryBackoff: 'fixed' })
   })
 
-  test('runs at least once at the same time, if its concurrency is limited', () => {
+  test('has a concurrency of at least one, if limited', () => {
     expect(task('cleanup', { concurrency: 1 }).concurrency).toBe(1)
     for (const concurrency of [0, 1.5, 10_001])
       expect(() => task('cleanup', { concurrency })).toThrow(
@@ -68,7 +68,7 @@ describe('a task', () => {
     ['retries', { retries: -1 }, 'retries: '],
     ['retryBackoff', { retryBackoff: 'never' }, "retryBackoff: must be one of 'exponential', 'fixed'"],
   ])('names the invalid option: %s %j', (field, options, message) => {
-    // @ts-expect-error -- what comes from JavaScript
+    // @ts-expect-error -- plain JavaScript may pass this
     const refused = problem(() => runPolicy(options))
     expect(refused).toMatchObject({ code: 'KALENDS_INVALID_INPUT', field })
     expect(refused.message).toContain(message)
@@ -79,7 +79,7 @@ describe('args', () => {
   const schema = z.object({ days: z.number().int().min(1), since: z.coerce.date().optional() })
   const cleanup = task('cleanup', { args: schema })
 
-  test('are stored as they were passed, and read back as the schema parses them', async () => {
+  test('are stored unchanged and parsed by the schema when they are read', async () => {
     const stored = await storedArgs(cleanup, { days: 30, since: '2026-03-27' })
     expect(stored).toBe('{"days":30,"since":"2026-03-27"}')
     expect(await readArgs(cleanup, stored)).toEqual({ days: 30, since: new Date('2026-03-27') })
@@ -97,7 +97,7 @@ describe('args', () => {
     await expect(refused).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field: 'args' })
   })
 
-  test('are refused beyond the limit of bytes', async () => {
+  test('are rejected beyond the limit in bytes', async () => {
     expect(await storedArgs(task('any'), { a: 1 }, 7)).toBe('{"a":1}')
     await expect(storedArgs(task('any'), { a: 10 }, 7)).rejects.toThrow(
       '8 bytes of JSON exceed the limit of 7',
@@ -113,7 +113,7 @@ describe('args', () => {
     await expect(storedArgs(task('any'), { count: 1n })).rejects.toThrow(InvalidInputError)
   })
 
-  test('are validated again when a job runs: the row may have been written manually', async () => {
+  test('are validated again when a job runs, because the row may have been written manually', async () => {
     await expect(readArgs(cleanup, '{"days":"30"}')).rejects.toThrow('days: ')
   })
 
@@ -141,13 +141,13 @@ describe('JSON to store', () => {
   const nested = (levels: number): unknown =>
     levels === 0 ? 1 : levels % 2 === 0 ? [nested(levels - 1)] : { a: nested(levels - 1) }
 
-  test('has as many bytes as the limit, and not one more', () => {
+  test('can have as many bytes as the limit and not one more', () => {
     expect(jsonText('args', 'ä', { limit: 4 })).toBe('"ä"')
     expect(() => jsonText('args', 'ä', { limit: 3 })).toThrow(/^args: 4 bytes of JSON exceed the limit of 3/)
     expect(jsonText('args', 'x'.repeat(1_000_000))).toHaveLength(1_000_002)
   })
 
-  test('has at most 31 levels, which is what every database takes; brackets in texts are none', () => {
+  test('can have at most 31 levels, the limit of every database; brackets in texts do not count', () => {
     expect(jsonText('args', nested(31))).toContain('1')
     expect(() => jsonText('args', nested(32))).toThrow('args: must have at most 31 levels of nesting, got 32')
     expect(jsonText('args', `${'['.repeat(40)}"${'{'.repeat(40)}\\`)).toContain('[')
@@ -167,12 +167,12 @@ describe('JSON to store', () => {
     expect(() => jsonText('args', value)).toThrow(/^args: .*lone surrogate \\ud(ea|83)d, which/)
   })
 
-  test('may have what only looks like one, and whole pairs', () => {
+  test('can have texts that only look like one, and complete pairs', () => {
     for (const value of [String.raw`\ud83d`, '🙂', 'a"b\\', '\ud83d\ude42'])
       expect(JSON.parse(jsonText('args', value))).toBe(value)
   })
 
-  test('gets a replacement for each lone surrogate where work that is done must not fail', () => {
+  test('gets a replacement for each lone surrogate if finished work must not fail', () => {
     const stored = jsonText('result', ['\ud83da', 'b\udead\udead', 'c'], { loneSurrogates: 'replace' })
     expect(JSON.parse(stored)).toEqual(['\ufffda', 'b\ufffd\ufffd', 'c'])
   })
@@ -181,14 +181,14 @@ describe('JSON to store', () => {
 describe('a result', () => {
   const total = task('total', { result: z.object({ total: z.number() }) })
 
-  test('is what the task says that its handler returns', async () => {
+  test('must match the declared result of the task', async () => {
     await checkResult(total, { total: 5 })
     await expect(checkResult(total, { total: '5' })).rejects.toThrow(
       /^result: does not match the result of the task 'total': total: /,
     )
   })
 
-  test('is anything where the task does not say', async () => {
+  test('can be anything if the task declares no result', async () => {
     await checkResult(task('any'), undefined)
   })
 })

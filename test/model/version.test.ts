@@ -24,16 +24,16 @@ test.each([
   expect(versionProblem(needed, own) === null).toBe(works)
 })
 
-test('the error says what is needed and what this is', () => {
+test('the error has the required and the current version', () => {
   expect(versionProblem('1.2.3', '1.2.2')).toMatch(/need Kalends 1\.2\.3 or later, and this is 1\.2\.2/)
   expect(versionProblem('999.0.0')).toContain(VERSION)
 })
 
-test('tables that need no version work with any', () => {
+test('tables without a required version work with any version', () => {
   expect(versionProblem(null, '0.0.1')).toBeNull()
 })
 
-test('of several migrations the newest version decides', () => {
+test('of several migrations, the newest version decides', () => {
   expect(newest([])).toBeNull()
   expect(newest(['1.2.0', '1.10.0', '1.9.0'])).toBe('1.10.0')
 })

@@ -1,4 +1,4 @@
-/** What Stryker does not bring along: a random sample, and survivors one per line. */
+/** Plugins for Stryker: a random sample, and one line per survivor. */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -13,7 +13,7 @@ function positionOf({ fileName, location, mutatorName, replacement }, seed) {
   return createHash('sha256').update(text).digest().readUInt32BE() / 2 ** 32
 }
 
-/** Refuses the mutants that are not in the sample: the report counts them as errors, and the score leaves them out. */
+/** Rejects mutants outside the sample: the report counts them as errors, and the score excludes them. */
 class Sample {
   static inject = tokens(commonTokens.options)
 
@@ -40,7 +40,7 @@ class Sample {
   }
 }
 
-/** Wilson's interval for a share of hits, with a confidence of 95 %. */
+/** Wilson's interval for a proportion, with 95 % confidence. */
 function interval(hits, all) {
   const z = 1.96
   const share = hits / all
@@ -51,7 +51,7 @@ function interval(hits, all) {
 
 const percent = (share) => `${(share * 100).toFixed(1)} %`
 
-/** Writes the survivors, one per line, while the run goes on, and in the end the score with its confidence. */
+/** Writes the survivors, one per line, during the run, and finally the score with its confidence interval. */
 class Survivors {
   static inject = tokens(commonTokens.options)
   killed = 0
@@ -74,7 +74,7 @@ class Survivors {
     const shown = [original, replacement.replaceAll(/\s+/g, ' ')].map((text) =>
       text.length > 100 ? `${text.slice(0, 97)}...` : text,
     )
-    const untested = status === 'NoCoverage' ? ' (no test comes by)' : ''
+    const untested = status === 'NoCoverage' ? ' (no coverage)' : ''
     const place = `${fileName.slice(fileName.lastIndexOf('/src/') + 1)}:${start.line}:${start.column}`
     this.survivors.push(`${place} ${mutatorName}${untested}: ${shown.join('  →  ')}`)
     this.write()

@@ -3,7 +3,7 @@ import { changed, changesOf, partsOf, shapeOf, together } from './sql-changes.ts
 
 const all = (statement: string) => changesOf(statement).map((change) => changed(statement, change))
 
-test('a condition always holds, and the values of the statement stay', () => {
+test('a condition always holds, and the values of the statement do not change', () => {
   expect(all('SELECT id FROM job WHERE id = ? AND state IN (?, ?) ORDER BY id')).toEqual([
     'SELECT id FROM job WHERE (1 = 1 OR ( id = ? )) AND state IN (?, ?) ORDER BY id',
     'SELECT id FROM job WHERE id = ? AND (1 = 1 OR ( state IN (?, ?) )) ORDER BY id',
@@ -25,7 +25,7 @@ test('a case is always or never chosen', () => {
   ])
 })
 
-test('comparisons get or lose their bound; BETWEEN has none', () => {
+test('comparisons include or exclude their bound, except BETWEEN', () => {
   expect(all('SELECT MIN(a) FROM t WHERE a BETWEEN ? AND ? AND b <= ?')).toEqual([
     'SELECT MAX(a) FROM t WHERE a BETWEEN ? AND ? AND b <= ?',
     'SELECT MIN(a) FROM t WHERE (1 = 1 OR ( a BETWEEN ? AND ? )) AND b <= ?',
@@ -34,13 +34,13 @@ test('comparisons get or lose their bound; BETWEEN has none', () => {
   ])
 })
 
-test('statements that differ by the length of a list have one shape', () => {
+test('statements that differ only by the length of a list have the same shape', () => {
   expect(shapeOf('SELECT id\n  FROM job WHERE id IN (?, ?, ?) LIMIT 100')).toBe(
     'SELECT id FROM job WHERE id IN (?, …) LIMIT 0',
   )
 })
 
-test('a union is changed part by part', () => {
+test('the parts of a union are changed separately', () => {
   const union = together(['SELECT 1 AS a', 'SELECT 2 AS a'])
   expect(partsOf(union)).toEqual(['SELECT 1 AS a', 'SELECT 2 AS a'])
   expect(new Set(partsOf(union).map(shapeOf)).size).toBe(1)

@@ -1,13 +1,15 @@
 /**
- * Small changes of an SQL statement: a condition that always or never holds, a comparison with or without its bound, the
- * opposite order. Stryker only empties a statement as a whole.
+ * Small changes of an SQL statement: a condition that always or never holds, a comparison with or without its bound,
+ * the opposite order. Stryker only empties a statement as a whole.
  */
 
 export interface Change {
   readonly from: number
   readonly to: number
   readonly put: string
-  /** The same in all statements that begin alike and have the same condition or comparison: they come from one place. */
+  /**
+   * The same for all statements with the same beginning and condition or comparison, because they share their source.
+   */
   readonly key: string
 }
 
@@ -33,7 +35,7 @@ interface Token {
   readonly to: number
 }
 
-/** All changes of a statement, in order; none of one that makes or looks for tables. */
+/** All changes of a statement, in order; none for statements that create or find tables. */
 export function changesOf(statement: string): Change[] {
   if (!/^\s*(?:WITH|SELECT|INSERT|UPDATE|DELETE)\b/.test(statement)) return []
   if (/\b(?:sqlite_master|pragma_\w+|kalends_migration)\b/.test(statement)) return []
@@ -53,7 +55,7 @@ export function changesOf(statement: string): Change[] {
     const end = endOfCondition(tokens, index + 1)
     const condition = statement.slice(to, end)
     const shape = shapeOf(condition)
-    // What stands before optional conditions.
+    // The text before optional conditions.
     if (shape === '0 = 0') return []
     const place = { from: to, to: end ?? statement.length }
     // The condition stays in the text, because the statement is called with its values.
@@ -73,7 +75,7 @@ export function changed(statement: string, { from, to, put }: Omit<Change, 'key'
 
 const UNION = ' UNION ALL '
 
-/** The parts of a union, which often are the same but for their values. */
+/** The parts of a union, which often differ only in their values. */
 export function partsOf(statement: string): string[] {
   return statement.split(/\sUNION ALL\s/)
 }
@@ -98,7 +100,7 @@ function isOfBetween(tokens: readonly Token[], at: number): boolean {
   return tokens[at]?.text === 'AND' && before.lastIndexOf('BETWEEN') > before.lastIndexOf('AND')
 }
 
-/** Where the condition that begins with this token ends; undefined: at the end of the statement. */
+/** The end of the condition that begins with this token; undefined for the end of the statement. */
 function endOfCondition(tokens: readonly Token[], first: number): number | undefined {
   let depth = 0
   for (let at = first; at < tokens.length; at += 1) {

@@ -1,4 +1,4 @@
-/** Setup of every test file of `npm run mutation:sql`: notes or changes the statements of the SQLite store. */
+/** Setup of every test file of `npm run mutation:sql`: records or changes the statements of the SQLite store. */
 import { appendFileSync, writeFileSync } from 'node:fs'
 import Libsql from 'libsql'
 import { expect, inject } from 'vitest'
@@ -7,11 +7,11 @@ import { changed, changesOf, partsOf, shapeOf, together } from './sql-changes.ts
 declare module 'vitest' {
   interface ProvidedContext {
     sqlMutation: {
-      /** A file that gets the changes of the statements; null: nothing is noted. */
+      /** The file for the recorded changes; null to record nothing. */
       readonly notes: string | null
-      /** The key of the change that is made; null: none is. */
+      /** The key of the applied change, or null. */
       readonly made: string | null
-      /** A file that gets the id of this process: a statement that never ends is ended with it. */
+      /** The file for the id of this process, which is killed if a statement never ends. */
       readonly process: string
     }
   }
@@ -21,12 +21,12 @@ const { notes, made, process: pidFile } = inject('sqlMutation')
 writeFileSync(pidFile, String(process.pid))
 const noted = new Set<string>()
 
-/** Tests look into the database by connections of their own, whose statements stay as they are. */
+/** Tests use their own connections, whose statements are not changed. */
 const isOfStore = () => new Error('the caller').stack?.includes('/src/store/') === true
 
 // oxlint-disable-next-line typescript/unbound-method -- called with its `this` below
 const { prepare } = Libsql.prototype
-// All files of a run are in one process, and this is called for each of them.
+// All files of a run share a process, and this is called for each of them.
 if (prepare.name !== 'prepareChanged')
   Reflect.set(Libsql.prototype, 'prepare', function prepareChanged(this: Libsql.Database, text: string) {
     if (!isOfStore()) return prepare.call(this, text)

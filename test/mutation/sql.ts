@@ -1,8 +1,9 @@
 /**
- * Mutation tests of the conditions of SQL statements, on SQLite: `npm run mutation:sql -- [share] [seed] [test file …]`.
+ * Mutation tests of the conditions of SQL statements, on SQLite: `npm run mutation:sql -- [share] [seed] [test file
+ * …]`.
  *
- * A first run of the tests notes the statements that the store sends. Then a random share of their changes is tried,
- * each with test files that send the statement, until a test fails. Writes the survivors to .stryker/.
+ * A first run of the tests records the statements of the store. Then it tries a random share of their changes, each
+ * with test files that send the statement, until a test fails. Writes the survivors to .stryker/.
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,10 +17,10 @@ interface Noted {
   readonly statement: string
 }
 
-/** More files are not tried for a change: what most statements have in common would take minutes. */
+/** The maximum number of files per change, because changes in most statements would take minutes. */
 const MAX_FILES = 20
 
-/** A change, and the test files that send a statement with it: first those of the store, the quickest first. */
+/** A change and the test files that send its statement: those of the store first, the fastest first. */
 interface Mutant {
   readonly key: string
   readonly statement: string
@@ -38,7 +39,7 @@ function positionOf({ key }: Mutant): number {
   return createHash('sha256').update(`${seed}\n${key}`).digest().readUInt32BE() / 2 ** 32
 }
 
-/** @returns the modules that failed, and how long each took */
+/** @returns the failed modules, and the duration of each */
 async function run(
   vitest: Vitest,
   files: readonly string[],
@@ -89,11 +90,11 @@ const noted: Noted[] = readFileSync(NOTES, 'utf8')
   .split('\n')
   .map((line) => JSON.parse(line))
 const all = mutantsOf(noted, new Map([...first].map(([file, { ms }]) => [file, ms])))
-// In random order: a run that is ended early has tried a random sample as well.
+// In random order, so that an interrupted run is a random sample, too.
 const chosen = all
   .filter((mutant) => positionOf(mutant) < Number(share))
   .toSorted((a, b) => positionOf(a) - positionOf(b))
-process.stdout.write(`${all.length} changes of statements, of which ${chosen.length} are tried\n`)
+process.stdout.write(`${all.length} changes of statements; ${chosen.length} will be tried\n`)
 
 let killed = 0
 const survivors: string[] = []
@@ -110,7 +111,7 @@ for (const mutant of chosen) {
     survivors.push(`${mutant.key}\n    in ${mutant.statement.slice(0, 200)}`)
   else killed += 1
   const tried = killed + survivors.length
-  const score = `${killed} of ${tried} changes killed (${((killed / tried) * 100).toFixed(1)} %); ${all.length} in all`
+  const score = `${killed} of ${tried} changes killed (${((killed / tried) * 100).toFixed(1)} %); ${all.length} in total`
   process.stdout.write(`${score}\n`)
   writeFileSync(`${FOLDER}/sql-conditions.txt`, `${[score, ...survivors].join('\n\n')}\n`)
 }

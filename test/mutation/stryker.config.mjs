@@ -1,4 +1,4 @@
-/** Mutation tests: docs/contributing/mutation.md says how to run them. */
+/** Mutation tests. To run them, see docs/contributing/mutation.md. */
 const area = process.env.KALENDS_MUTATION ?? 'model'
 const share = Number(process.env.KALENDS_MUTATION_SHARE ?? '1')
 const mutate = { model: 'src/model/*.ts', executor: 'src/executor/*.ts', sql: 'src/store/sql/*.ts' }[area]
@@ -12,7 +12,7 @@ export default {
   mutate: [mutate],
   checkers: share < 1 ? ['sample'] : [],
   sample: { share, seed: process.env.KALENDS_MUTATION_SEED ?? '1' },
-  // The copy has a link to node_modules, and what the tests of the area read: some start worker processes.
+  // The copy has a link to node_modules and the files that the tests read, because some start worker processes.
   ignorePatterns: [
     ...(area === 'model' ? ['/dist'] : []),
     '/docs',

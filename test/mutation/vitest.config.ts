@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
-/** The tests of each area that are quick and reach it. */
+/** The fast tests that cover each area. */
 const tests: Readonly<Record<string, readonly string[]>> = {
-  // Without the whole lives of schedules (policies.property), which take longer than all others together.
+  // Without policies.property, which takes longer than all others together.
   model: ['test/model/!(policies.property).test.ts', 'test/timer/span.test.ts'],
   executor: [
     'test/executor/*.test.ts',
@@ -29,13 +29,13 @@ const area = process.env['KALENDS_MUTATION'] ?? 'model'
 export default defineConfig({
   test: {
     include: [...(tests[area] ?? [])],
-    // All files of a mutant's tests run in one thread, which loads the source once.
+    // All test files of a mutant run in one thread, which loads the source once.
     isolate: false,
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/mutation/fast-check.ts'],
-    // As many runs of properties as in the full suite.
+    // As many property runs as in the full suite.
     env: { KALENDS_TEST_SUITE: 'full' },
-    // A change often makes a test wait for what never comes.
+    // Changes often make a test wait forever.
     testTimeout: 15_000,
     hookTimeout: 15_000,
   },

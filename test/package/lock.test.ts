@@ -16,7 +16,7 @@ const { packages }: { packages: Record<string, Locked> } = JSON.parse(
   readFileSync(join(import.meta.dirname, '../../package-lock.json'), 'utf8'),
 )
 
-// npm leaves those of other platforms out where a registry does not have them; then `npm ci` fails everywhere.
+// npm omits packages of other platforms that a registry does not have; then `npm ci` fails everywhere.
 test('the lock file has the packages of every platform', () => {
   const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(
@@ -28,15 +28,15 @@ test('the lock file has the packages of every platform', () => {
   expect(missing).toEqual([])
 })
 
-/** A program for another machine than those with Linux and glibc, x64 or arm64. */
+/** A program for other platforms than Linux with glibc on x64 or arm64. */
 function isForeign({ cpu = ['x64'], libc = ['glibc'], optional = false, os = ['linux'] }: Locked): boolean {
   const isOurs =
     os.includes('linux') && libc.includes('glibc') && (cpu.includes('x64') || cpu.includes('arm64'))
   return optional && !isOurs
 }
 
-// npm checks nothing of what it downloads without one. It can only write down what a registry offered when the lock
-// file was made, which for some foreign programs was nothing.
+// Without a hash, npm does not verify a download. It can only record the hash that the registry returned when the lock
+// file was created, which was missing for some foreign programs.
 test('every package has an integrity hash, except optional programs of other platforms', () => {
   const unchecked = Object.entries(packages).filter(
     ([path, entry]) => path !== '' && entry.integrity === undefined && !isForeign(entry),
@@ -46,6 +46,6 @@ test('every package has an integrity hash, except optional programs of other pla
   expect(integrities.filter((integrity) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity))).toEqual([])
 })
 
-test('the lock file names no registry', () => {
+test('the lock file contains no registry URL', () => {
   expect(Object.keys(packages).filter((path) => packages[path]?.resolved !== undefined)).toEqual([])
 })

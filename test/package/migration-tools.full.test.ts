@@ -1,4 +1,6 @@
-/** Migration tools beside Kalends, set up as docs/guides/beside-migration-tools.md says, and what it says cannot work. */
+/**
+ * Migration tools next to Kalends, set up as in docs/guides/beside-migration-tools.md, and set-ups that cannot work.
+ */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,7 +15,7 @@ import { databases, eachDatabase, type Row, type TestDatabase } from '../support
 
 const GUIDE = join(root, 'docs/guides/beside-migration-tools.md')
 const PREFIX = 'kalends_'
-/** npm installs, and each command of a tool is a process. */
+/** Allows for npm installs and a process per tool command. */
 const LONGEST_MS = 300_000
 
 const servers = databases.filter(({ kind }) => kind !== 'sqlite')
@@ -21,7 +23,7 @@ const servers = databases.filter(({ kind }) => kind !== 'sqlite')
 const mail = task('mail')
 const runFile = promisify(execFile)
 
-/** The code of the guide that contains each of these texts. */
+/** The code block of the guide that contains all these texts. */
 function ofGuide(language: string, ...texts: readonly string[]): string {
   const [block, ...others] = blocksOf(GUIDE, [language]).filter(({ text }) =>
     texts.every((part) => text.includes(part)),
@@ -31,13 +33,13 @@ function ofGuide(language: string, ...texts: readonly string[]): string {
   return block.text
 }
 
-/** Defines hooks that install packages for the tests of a `describe`. @returns makes an application that finds them */
+/** Defines hooks that install packages for a `describe`. @returns a function that creates an application with them */
 function withPackages(...packages: readonly string[]) {
   let installed = ''
   beforeAll(async () => {
     installed = await mkdtemp(join(tmpdir(), 'kalends-tools-'))
     await writeFile(join(installed, 'package.json'), '{ "name": "app", "private": true, "type": "module" }')
-    // Without scripts: those of Prisma would download what the tests do not use.
+    // Without scripts, because those of Prisma would download unused files.
     const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--silent']
     await runFile('npm', ['install', ...options, ...packages], { cwd: installed })
   }, LONGEST_MS)
@@ -52,7 +54,7 @@ function withPackages(...packages: readonly string[]) {
     return {
       write,
       read: (file: string) => readFile(join(folder, file), 'utf8'),
-      /** The files of a folder and its folders as one text. */
+      /** All files of a folder tree as one text. */
       readAll: async (below: string) => {
         const found = await readdir(join(folder, below), { recursive: true, withFileTypes: true })
         const texts = found
@@ -60,7 +62,7 @@ function withPackages(...packages: readonly string[]) {
           .map((entry) => readFile(join(entry.parentPath, entry.name), 'utf8'))
         return (await Promise.all(texts)).join('\n')
       },
-      /** Runs a program of node_modules, without a terminal: it cannot ask. */
+      /** Runs a program of node_modules without a terminal, so that it cannot ask questions. */
       run: (program: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
         new Promise<{ readonly code: number | null; readonly output: string }>((resolve) => {
           const env = { ...process.env, ...environment }
@@ -79,7 +81,7 @@ function withPackages(...packages: readonly string[]) {
   }
 }
 
-/** Where the tables of Kalends are: `options` is how the application opens them. */
+/** The location of Kalends' tables; the application opens them with `options`. */
 interface Place {
   readonly database: TestDatabase
   readonly options: Pick<KalendsOptions, 'tablePrefix' | 'schema'>
@@ -99,7 +101,7 @@ async function emptyDatabase({
   return database
 }
 
-/** As the guide says: with a prefix in an SQLite file, in a database of their own on a server. */
+/** As in the guide: with a prefix in an SQLite file, or in a separate database on a server. */
 function asInTheGuide(database: TestDatabase): Place {
   if (database.kind === 'sqlite') return { database, options: { tablePrefix: PREFIX } }
   return { database, options: { schema: ownSchema(database) } }
@@ -150,7 +152,7 @@ async function stateOf({ database, options }: Place): Promise<{ definitions: Row
   return { definitions, rows }
 }
 
-/** The schedule that was seeded runs, and the doctor finds nothing. */
+/** Checks that the seeded schedule runs and doctor finds no problem. */
 async function expectItWorks(place: Place): Promise<void> {
   const kalends = await open(place)
   kalends.handle(mail, () => 'sent')
@@ -200,7 +202,7 @@ describe('drizzle-kit', () => {
     )
   }
 
-  /** `filter` in the place of the guide's `tablesFilter`. */
+  /** `filter` instead of the guide's `tablesFilter`. */
   const withFilter = (config: string, filter: string) =>
     config
       .replace(/^ *tablesFilter: .*\n/m, '')
@@ -210,7 +212,7 @@ describe('drizzle-kit', () => {
 
   eachDatabase((under) => {
     it(
-      "push, pull, generate and migrate leave Kalends' tables and rows alone [E2, L62]",
+      "push, pull, generate and migrate do not change Kalends' tables and rows [E2, L62]",
       async () => {
         const database = await emptyDatabase(under)
         const place = asInTheGuide(database)
@@ -222,7 +224,7 @@ describe('drizzle-kit', () => {
         })
         await app.run(KIT, ['push', '--force'])
         expect(await columnsOfOrders(database)).toEqual(['id'])
-        // On MariaDB, drizzle-kit cannot push to a table that exists, with or without Kalends.
+        // On MariaDB, drizzle-kit cannot push to an existing table, with or without Kalends.
         if (database.kind !== 'mariadb') {
           await app.write('schema.ts', schemaOf(database.kind, 'more'))
           await app.run(KIT, ['push', '--force'])
@@ -273,7 +275,7 @@ describe('drizzle-kit', () => {
 
     if (under.kind === 'sqlite')
       it(
-        'without a prefix, a tablesFilter with the names that the guide lists works',
+        'without a prefix, a tablesFilter with the names from the guide works',
         async () => {
           const database = await emptyDatabase(under)
           const place = { database, options: {} }
@@ -295,7 +297,7 @@ describe('drizzle-kit', () => {
       )
     else
       it(
-        'tablesFilter does not work: push and pull end with exit code 1, and change nothing',
+        'tablesFilter does not work: push and pull end with exit code 1 and change nothing',
         async () => {
           const database = await emptyDatabase(under)
           const place = { database, options: { tablePrefix: PREFIX } }
@@ -317,7 +319,7 @@ describe('drizzle-kit', () => {
 
 for (const under of servers)
   describe(`the option schema on ${under.kind}`, () => {
-    it("the guide's statements move the tables into a database of their own", async () => {
+    it("the guide's statements move the tables into a separate database", async () => {
       const database = await emptyDatabase(under)
       await seed({ database, options: {} })
       const before = await stateOf({ database, options: {} })
@@ -336,7 +338,7 @@ for (const under of servers)
 
 for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
   describe('Prisma on sqlite', () => {
-    // The last version whose command line can run without an engine that is downloaded from elsewhere than npm.
+    // The last version whose command line needs no engine from outside npm.
     const version = '6.19.3'
     const application = withPackages(
       `prisma@${version}`,
@@ -358,7 +360,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
         ${more}
       }`
 
-    /** The application of the guide, but for the engine; with its first migration. */
+    /** The application of the guide without the engine, with its first migration. */
     async function prisma({ url }: TestDatabase) {
       const app = await application({
         // Prisma requires the files of its engines, but does not use them.
@@ -369,7 +371,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
           import { defineConfig } from 'prisma/config'
           import guide from './guide.js'
 
-          // The engine leaves a timer of a minute behind, for which the process would wait.
+          // The engine leaves a one-minute timer behind, which would delay the end of the process.
           const start = globalThis.setTimeout
           globalThis.setTimeout = ((callback, ms, ...args) => {
             const timer = start(callback, ms, ...args)
@@ -401,7 +403,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
     }
 
     it(
-      "migrate dev, db pull and db push leave Kalends' tables and rows alone",
+      "migrate dev, db pull and db push do not change Kalends' tables and rows",
       async () => {
         const database = await emptyDatabase(under)
         const place = asInTheGuide(database)
@@ -421,7 +423,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
         expect(await app.command(['db', 'pull'])).toMatchObject({ code: 0 })
         const pulled = await app.read('prisma/schema.prisma')
         expect(pulled).toContain(`model ${PREFIX}job {`)
-        // With the models that it has pulled.
+        // With the pulled models.
         expect((await app.command([...dev, 'third'])).output).toContain('Already in sync')
         await app.write('prisma/schema.prisma', schemaWith('more String? \n another String?'))
         expect(await app.command(['db', 'push', '--skip-generate'])).toMatchObject({ code: 0 })
@@ -452,7 +454,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
     )
 
     it(
-      'migrate deploy in a database in which only Kalends has tables is refused with P3005',
+      'migrate deploy in a database that contains only tables of Kalends fails with P3005',
       async () => {
         const database = await emptyDatabase(under)
         await seed(asInTheGuide(database))
@@ -468,7 +470,7 @@ for (const under of servers)
     const application = withPackages('typeorm@1.1.1', 'reflect-metadata@^0.2.2', 'mysql2@^3.24.5')
 
     it(
-      "synchronize and migration:generate leave Kalends' tables alone",
+      "synchronize and migration:generate do not change Kalends' tables",
       async () => {
         const database = await emptyDatabase(under)
         const place = { database, options: {} }

@@ -1,4 +1,4 @@
-/** The package as it is published: packed, installed elsewhere, and used as the README says. */
+/** The package as published: packed, installed in another folder, and used as in the README. */
 import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ let tarball = ''
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kalends-package-'))
-  // Without scripts: it was built before, and other tests are using what was built.
+  // Without scripts, because it is already built and other tests are using the build.
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root })
   tarball = (await readdir(folder)).find((file) => file.endsWith('.tgz')) ?? ''
   await writeFile(join(folder, 'package.json'), '{ "name": "empty", "private": true, "type": "module" }')
@@ -49,7 +49,7 @@ test("the README's example runs as printed, and Ctrl-C stops it", async () => {
   expect(greetings).toBe(2)
 })
 
-test('npx kalends works from the application that has installed it', async () => {
+test('npx kalends works in an application that has installed it', async () => {
   const help = await run('npx', ['kalends', '--help'], { cwd: folder })
   expect(help.stdout).toMatch(/^Usage: kalends/)
   const migrated = await run('npx', ['kalends', 'migrate', '--database', 'sqlite:./cli.db'], { cwd: folder })
@@ -58,7 +58,7 @@ test('npx kalends works from the application that has installed it', async () =>
   expect(event.stdout).toContain('Mon..Fri *-*-* 09:00:00 Europe/Berlin')
 })
 
-test('every entry point can be imported, and nothing else', async () => {
+test('only the entry points can be imported', async () => {
   await writeFile(
     join(folder, 'entries.js'),
     `import { Kalends, task } from 'kalends'
@@ -71,7 +71,7 @@ test('every entry point can be imported, and nothing else', async () => {
   expect(stdout).toBe('function function *-*-* 00:00:00 5400000 ERR_PACKAGE_PATH_NOT_EXPORTED\n')
 })
 
-test('the package contains only what it needs: no test sources, no drizzle at run time', async () => {
+test('the package contains only required files: no test sources, and no drizzle at run time', async () => {
   const shipped = join(folder, 'node_modules/kalends')
   expect((await readdir(shipped)).toSorted()).toEqual([
     'CHANGELOG.md',
@@ -94,7 +94,7 @@ test('the package contains only what it needs: no test sources, no drizzle at ru
   ])
 })
 
-/** They install hundreds of packages, build and compile. */
+/** Allows for the installation of hundreds of packages and for builds. */
 const longest = 600_000
 const recipes = join(root, 'scripts/recipes.mjs')
 
@@ -107,9 +107,9 @@ test.each(['bullmq', 'express', 'fastify', 'hono', 'nestjs-jest', 'nextjs', 'typ
   longest,
 )
 
-// `npm run check:package` does this on the Node.js of the machine.
+// `npm run check:package` tests this on the Node.js of the machine.
 test.each(['20.19.0', '24'])(
-  'on Node.js %s, require and import return the same modules, without a warning',
+  'on Node.js %s, require and import return the same modules without a warning',
   async (version) => {
     const command = `node --version && node ${recipes} ${join(folder, tarball)} plain`
     const { stdout, stderr } = await run('npx', ['-y', '--silent', '-p', `node@${version}`, '-c', command])

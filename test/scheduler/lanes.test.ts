@@ -1,4 +1,4 @@
-/** A burst: how many batches are under way at the same time, and what becomes of one that fails. */
+/** Bursts: the number of concurrent batches, and the handling of a failed one. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Mark, SchedulingStore, SubmitResult } from '../../src/store/scheduling-store.ts'
 import { Scheduler } from '../../src/scheduler/scheduler.ts'
@@ -12,7 +12,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => void vi.useRealTimers())
 
 function unused(): never {
-  throw new Error('not asked for here')
+  throw new Error('not used in this test')
 }
 
 const written = (locked: readonly Mark[] = []): SubmitResult => ({
@@ -23,7 +23,7 @@ const written = (locked: readonly Mark[] = []): SubmitResult => ({
   refused: [],
 })
 
-/** A store with so many due schedules, whose submissions wait until the test lets them go on. */
+/** A store with this many due schedules, whose submissions wait until the test releases them. */
 function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}) {
   let next = 0
   const underWay: { readonly ids: readonly string[]; readonly end: Gate<SubmitResult | Error> }[] = []
@@ -65,7 +65,7 @@ function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}
     onUnsubmittable: nothing,
     onError: nothing,
   })
-  /** Ends what is under way, oldest first, until the pass has ended. @returns the ids of each batch */
+  /** Ends submissions in progress, oldest first, until the pass has ended. @returns the ids of each batch */
   const letAll = async (pass: Promise<unknown>, endOf: (ids: readonly string[]) => SubmitResult | Error) => {
     const batches: (readonly string[])[] = []
     let over = false
@@ -77,7 +77,7 @@ function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}
       await Promise.race([ended, watched.begun.promise])
       if (over) return batches
       watched.begun = gate()
-      // All lanes come to where they wait.
+      // Lets all lanes reach their waiting points.
       await new Promise(setImmediate)
       for (const { ids, end } of underWay.slice(0, 1)) {
         batches.push(ids)
@@ -90,7 +90,7 @@ function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}
   return { scheduler, watched, letAll }
 }
 
-it('two batches of a burst are submitted at the same time, and no more', async () => {
+it('at most two batches of a burst are submitted at the same time', async () => {
   const { scheduler, watched, letAll } = burst(5 * BATCH + 3)
   const batches = await letAll(scheduler.pass(), () => written())
   expect(watched.most).toBe(2)
@@ -111,7 +111,7 @@ it('a database with one writer at a time gets one batch at a time', async () => 
   expect(batches.flat()).toHaveLength(3 * BATCH)
 })
 
-it('a batch that fails ends the pass when the other has ended, and is submitted again in the next', async () => {
+it('a failed batch ends the pass when the other one has ended, and is submitted again in the next pass', async () => {
   const { scheduler, letAll } = burst(2 * BATCH)
   const pass = scheduler.pass()
   const first = await letAll(pass, (ids) => (ids.includes('s0') ? new Error('away') : written()))
@@ -121,15 +121,15 @@ it('a batch that fails ends the pass when the other has ended, and is submitted 
   expect(again.flat()).toEqual(first.find((ids) => ids.includes('s0')))
 })
 
-it('marks continue behind full batches, and begin at the front once more before the pass ends', async () => {
+it('marks continue after full batches, and start at the front once more before the pass ends', async () => {
   const { scheduler, watched, letAll } = burst(2 * BATCH + 3, { inParallel: false })
   const batches = await letAll(scheduler.pass(), () => written())
   expect(batches.map((ids) => ids.length)).toEqual([10, 10, 3])
-  // The one behind the second batch is not full, but may have left out what is due before it.
+  // The batch after the second one is not full, but may have left out earlier due schedules.
   expect(watched.behind).toEqual([[], batches[0], batches[1], []])
 })
 
-it('what one transaction leaves is submitted in the next, before anything else is marked', async () => {
+it('the rest of one transaction is submitted in the next, before anything else is marked', async () => {
   const { scheduler, letAll } = burst(BATCH + 2, { inParallel: false })
   const batches = await letAll(scheduler.pass(), (ids) => ({
     ...written(),
@@ -143,7 +143,7 @@ it('what one transaction leaves is submitted in the next, before anything else i
   ])
 })
 
-it('a pass ends after a second although more is due, and the next one begins with what is left', async () => {
+it('a pass ends after a second although more is due, and the next one begins with the rest', async () => {
   const { scheduler, letAll } = burst(100 * BATCH, { inParallel: false })
   const pass = scheduler.pass()
   const batches = await letAll(pass, (ids) => {
@@ -159,7 +159,7 @@ it('a pass ends after a second although more is due, and the next one begins wit
   expect(again).toEqual(['s15', 's16', 's17', 's18', 's19', 's20', 's21', 's22', 's23', 's24'])
 })
 
-it('rows that another transaction locks are submitted with the next pass, from either lane', async () => {
+it('rows that another transaction has locked are submitted in the next pass, from either lane', async () => {
   const { scheduler, letAll } = burst(2 * BATCH)
   const isHeld = (id: string) => id === 's3' || id === 's15'
   await letAll(scheduler.pass(), (ids) =>

@@ -23,7 +23,7 @@ function submit(pace: Pace, id: string, plan: Plan, times = 1): void {
   for (let time = 0; time < times; time += 1) pace.submitted({ id, plan })
 }
 
-it('a schedule that misses slots in five submissions in a row cannot keep up', () => {
+it('a schedule that misses slots in five consecutive submissions cannot keep up', () => {
   const pace = new Pace()
   submit(pace, 'a', MISSED, 4)
   submit(pace, 'b', planWith('overlap', 'missed'), 5)
@@ -33,7 +33,7 @@ it('a schedule that misses slots in five submissions in a row cannot keep up', (
   expect(pace.behind()).toEqual(['b', 'a'])
 })
 
-it('until it has a submission without, or none for a minute', () => {
+it('this ends after a submission without missed slots or a minute without submissions', () => {
   const pace = new Pace()
   submit(pace, 'a', MISSED, 7)
   submit(pace, 'b', MISSED, 7)
@@ -45,7 +45,7 @@ it('until it has a submission without, or none for a minute', () => {
   expect(pace.behind()).toEqual([])
 })
 
-it('remembers the last thousand', () => {
+it('the last thousand schedules are remembered', () => {
   const pace = new Pace()
   for (const id of ['x', 'y']) submit(pace, id, MISSED, 5)
   for (let index = 0; index < 999; index += 1) submit(pace, `${index}`, MISSED)

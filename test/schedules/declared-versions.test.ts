@@ -1,5 +1,5 @@
-/** Declared sets through deploys: removed schedules, versions side by side, rollbacks, rows deleted by hand, first starts. */
-/* oxlint-disable unicorn/consistent-function-scoping -- what a test needs stands in the test */
+/** Declared sets during deploys: removed schedules, concurrent versions, rollbacks, deleted rows, first starts. */
+/* oxlint-disable unicorn/consistent-function-scoping -- keep helpers inside their test */
 import { describe, expect, it } from 'vitest'
 import { type Kalends, task } from '../../src/index.ts'
 import type { Declaration, OnRemoved } from '../../src/schedules/declared.ts'
@@ -41,11 +41,11 @@ async function live(
   return { kalends, messages }
 }
 
-/** A scene with later passes over the declared sets: they come once in a lease, which the test lets pass. */
+/** A scene with later passes over the declared sets, which happen once per lease. The test advances the time. */
 async function deploys(under: Pick<DatabaseUnderTest, 'fresh'>) {
   const on = await scene(under)
   const { beat, beatUntil } = movableTimers(on)
-  /** A pass over the declared sets that begins after this call. */
+  /** Waits for a pass over the declared sets that begins after this call. */
   const laterPass = async ({ kalends }: Deployed): Promise<void> => {
     const last = () =>
       kalends
@@ -86,7 +86,7 @@ eachDatabase((under) => {
       return { on, now }
     }
 
-    it('a schedule that is not declared any more is retired: it has no further run, is reported, and its row stays unchanged [D5]', async () => {
+    it('a schedule that is no longer declared is retired: it stops running, is reported, and its row stays unchanged [D5]', async () => {
       const { on, now } = await deployTwice()
       expect(await now.kalends.schedules.get('goes')).toMatchObject({
         status: 'retired',
@@ -97,15 +97,15 @@ eachDatabase((under) => {
       })
       expect(now.messages()).toContain("warn: Schedule 'goes' is no longer declared: it is retired")
       expect(await statusOf(now, 'stays')).toBe('active')
-      // Nobody plans it back to life, and later passes have nothing to tell.
+      // Planning does not reactivate it, and later passes report nothing.
       await on.laterPass(now)
       expect(await statusOf(now, 'goes')).toBe('retired')
       expect(now.messages().filter((message) => message.includes('is no longer declared'))).toHaveLength(1)
     })
 
-    it('a retired schedule is reactivated when it is declared again: planned from now, with its former state', async () => {
+    it('a retired schedule is reactivated when it is declared again: planned from now on, with its former state', async () => {
       const { on, now } = await deployTwice()
-      // A slot that would have been due long ago, had it not been retired.
+      // A slot that would have been due long ago without the retirement.
       await on.database.query(
         "UPDATE periodic_task SET last_slot = '2020-01-01 00:00:00.000' WHERE id = 'goes'",
       )
@@ -131,7 +131,7 @@ eachDatabase((under) => {
       expect(await again.kalends.schedules.get('goes')).toMatchObject({ status: 'paused', enabled: false })
     })
 
-    it('a retired schedule lets its running job end, and stays retired', async () => {
+    it("a retired schedule's running job finishes, and the schedule stays retired", async () => {
       const on = await deploys(under)
       const release = gate()
       const runs = await live(on, 'runs', [], { set: 'other', handler: () => release.promise })
@@ -153,7 +153,7 @@ eachDatabase((under) => {
       })
     })
 
-    it("with onRemoved 'delete' the schedule is deleted, and its history stays [D5]", async () => {
+    it("with onRemoved 'delete', the schedule is deleted, and its history stays [D5]", async () => {
       const on = await deploys(under)
       const old = await live(on, 'w', [monthly('stays'), monthly('goes')], { onRemoved: 'delete' })
       await ended(old.kalends, await old.kalends.schedules.runNow('goes'))
@@ -164,7 +164,7 @@ eachDatabase((under) => {
       expect(now.messages()).toContain("warn: Schedule 'goes' is no longer declared: it is deleted")
     })
 
-    it("with onRemoved 'keep' the schedule continues [D5]", async () => {
+    it("with onRemoved 'keep', the schedule continues [D5]", async () => {
       const { on, now } = await deployTwice('keep')
       await on.laterPass(now)
       expect(await now.kalends.schedules.get('goes')).toMatchObject({ status: 'active', waitingFor: null })
@@ -175,7 +175,7 @@ eachDatabase((under) => {
   })
 
   describe('a rolling deploy', () => {
-    it('an older version never undoes a newer one; what only the older declares continues until its last worker is gone [D5, L15]', async () => {
+    it('an older version never undoes a newer one; schedules of only the older one continue until its last worker is gone [D5, L15]', async () => {
       const on = await deploys(under)
       const old = await live(on, 'old-1', [monthly('a'), monthly('b')])
       await isPlanned(old, 'b')
@@ -185,7 +185,7 @@ eachDatabase((under) => {
         'active',
         'active',
       ])
-      // Its later passes, and one more of its workers that starts, only read.
+      // Its later passes, and another worker of this version, only read.
       await on.laterPass(old)
       const another = await live(on, 'old-2', [monthly('a'), monthly('b')])
       expect(another.messages()).toContain(
@@ -198,7 +198,7 @@ eachDatabase((under) => {
         'active',
         'active',
       ])
-      // Nor did they in between: there was nothing to put right.
+      // They have not written in between either: there was nothing to repair.
       const changes = next.messages().filter((message) => message.includes('was changed'))
       expect(changes).toEqual(["info: Declared schedule 'a' was changed: timer"])
       await Promise.all([old.kalends.stop(), another.kalends.stop()])
@@ -206,7 +206,7 @@ eachDatabase((under) => {
       expect(await timerOf(next, 'a')).toBe('yearly')
     })
 
-    it('after a rollback, the older version takes over in a later pass when the last worker of the newer is gone', async () => {
+    it('after a rollback, the older version takes over in a later pass once the last worker of the newer one is gone', async () => {
       const on = await deploys(under)
       const old = await live(on, 'old', [monthly('a'), monthly('b')])
       const next = await live(on, 'new', [yearly('a'), yearly('c')])
@@ -214,22 +214,22 @@ eachDatabase((under) => {
       await next.kalends.stop()
       await on.becomes(old, 'c', 'retired')
       expect([await timerOf(old, 'a'), await statusOf(old, 'b')]).toEqual(['monthly', 'active'])
-      // Told after it was written.
+      // Logged after the write.
       const told = "info: Declared schedule 'a' was changed: timer"
       await until(() => Promise.resolve(old.messages().includes(told) || null))
       expect(await on.database.query('SELECT id FROM job')).toEqual([])
-      // The same version once more: it counts as the newer again.
+      // The same version again: it counts as the newer one.
       const again = await live(on, 'new', [yearly('a'), yearly('c')])
       expect([await timerOf(again, 'a'), await statusOf(again, 'c')]).toEqual(['yearly', 'active'])
     })
 
-    it('after a rollback and a crash, a lost worker delays the older version by no more than the lease', async () => {
+    it('after a rollback and a crash, a lost worker delays the older version by at most the lease', async () => {
       const on = await deploys(under)
       const next = await live(on, 'new', [yearly('a')])
       const [sets] = await on.database.query('SELECT sets FROM worker')
       await next.kalends.stop()
       const old = await live(on, 'old', [monthly('a')])
-      // As if the older had been seen first, and a worker of the newer had died where it stood.
+      // As if the older version had been seen first, and a worker of the newer one had crashed.
       await on.database.query(
         'UPDATE declared_set SET first_seen = ? WHERE hash IN (SELECT hash FROM (SELECT hash FROM declared_set ORDER BY first_seen LIMIT 1) AS seen)',
         ['2199-01-01 00:00:00.000'],
@@ -255,7 +255,7 @@ eachDatabase((under) => {
       const isTwoNewest = String(seen.at(-1)?.['schedules']).includes('"c"')
       expect(await timerOf(one, 'a')).toBe(isTwoNewest ? 'yearly' : 'monthly')
       expect(await statusOf(one, isTwoNewest ? 'c' : 'b')).toBe('active')
-      // What the older declares may be there or not, but nobody retires it while its worker lives.
+      // The older version's schedule may exist or not, but it is not retired while its worker is alive.
       expect(await statusOf(one, isTwoNewest ? 'b' : 'c')).not.toBe('retired')
     })
   })
@@ -287,7 +287,7 @@ eachDatabase((under) => {
       await on.becomes(up, 'a', 'active')
       await isPlanned(up, 'a')
       expect(await up.kalends.schedules.get('a')).toMatchObject({ runCount: 0, declaredBy: 'set' })
-      // Only the first start has run it.
+      // Only the first start runs it.
       expect(await on.database.query('SELECT id FROM job')).toHaveLength(1)
     })
 
@@ -304,7 +304,7 @@ eachDatabase((under) => {
     const runsOf = async ({ kalends }: Deployed, id: string) =>
       (await kalends.jobs.list({ scheduleId: id })).items.filter(({ state }) => state !== 'skipped').length
 
-    it('a new schedule waits for its next run time by default; now runs it at once, only when the row is new [D8]', async () => {
+    it('a new schedule waits for its next run time by default; now runs it at once, but only if the row is new [D8]', async () => {
       const on = await deploys(under)
       const code = [
         { ...monthly('a'), timer: 'yearly' },
@@ -331,7 +331,7 @@ eachDatabase((under) => {
       const [hours = 0, minutes = 0] = String(clock?.['hm']).split(':').map(Number)
       const firstRun = 'if-due' as const
       const up = await live(on, 'w', [
-        // The minute may turn before it starts.
+        // The minute may change before it starts.
         {
           ...monthly('due'),
           timer: `*:${Array.from({ length: 10 }, (_, index) => (minutes + index) % 60).join()}`,
@@ -348,7 +348,7 @@ eachDatabase((under) => {
   })
 
   describe("Kalends' own housekeeping", () => {
-    it('housekeeping is a declared set of every worker with an executor [D9]', async () => {
+    it('every worker with an executor declares the housekeeping set [D9]', async () => {
       const { open } = await scene(under)
       const kalends = await open({ retention: {} })
       await kalends.start()
@@ -361,7 +361,7 @@ eachDatabase((under) => {
       expect(() => kalends.declare('kalends', [])).toThrow()
     })
 
-    it('housekeeping prunes by age, and by count for each schedule; unfinished jobs stay [D9]', async () => {
+    it('housekeeping prunes by age, and by count per schedule; unfinished jobs stay [D9]', async () => {
       const { open, database } = await scene(under)
       const kalends = await open({ retention: { age: '1d', perSchedule: 3 } })
       kalends.handle(report, () => {})

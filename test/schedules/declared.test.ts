@@ -1,5 +1,5 @@
-/** Declared sets: what code says about schedules, brought to the database at start. */
-/* oxlint-disable unicorn/consistent-function-scoping -- what a test needs stands in the test */
+/** Declared sets: each start writes the schedules that the code declares to the database. */
+/* oxlint-disable unicorn/consistent-function-scoping -- keep helpers inside their test */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
@@ -18,7 +18,7 @@ const report = task('report')
 
 type Open = (options?: KalendsOptions) => Promise<Kalends>
 
-/** Starts a process with this code, and stops it; what it has logged. */
+/** Starts and stops a process with this code. Returns its log. */
 async function deploy(
   open: Open,
   code: (kalends: Kalends) => void,
@@ -35,7 +35,7 @@ async function deploy(
 }
 
 eachDatabase((under) => {
-  it('a new set is in the database after start; the id defaults to the name of the task [D1]', async () => {
+  it('start writes a new set to the database; the id defaults to the task name [D1]', async () => {
     const { open } = await scene(under)
     const { messages } = await deploy(open, (kalends) => {
       kalends.declare('housekeeping', [
@@ -55,7 +55,7 @@ eachDatabase((under) => {
     expect(messages).toContain("info: Declared schedule 'weekly-report' is new")
   })
 
-  it('a change in code updates the row, logged with the differences; unchanged rows are not written [D1]', async () => {
+  it('a change in code updates the row and logs the differences; unchanged rows are not written [D1]', async () => {
     const { open } = await scene(under)
     await deploy(open, (kalends) => {
       kalends.declare('set', [
@@ -83,7 +83,7 @@ eachDatabase((under) => {
     expect(await web.schedules.get('cleanup')).toMatchObject({ timer: 'hourly', args: { days: 7 } })
   })
 
-  it('code wins over manual edits in every declared column except enabled', async () => {
+  it('code overrides manual edits in every declared column except enabled', async () => {
     const { open, database } = await scene(under)
     const code = (kalends: Kalends) =>
       kalends.declare('set', [{ task: cleanup, timer: 'daily', args: { days: 30 }, priority: 2 }])
@@ -104,7 +104,7 @@ eachDatabase((under) => {
     )
   })
 
-  it('a schedule that an admin has disabled stays disabled through restarts and changes [D4, L12]', async () => {
+  it('a schedule that an admin has disabled stays disabled after restarts and changes [D4, L12]', async () => {
     const { open, database } = await scene(under)
     await deploy(open, (kalends) => kalends.declare('set', [{ task: report, timer: 'daily', enabled: true }]))
     await database.query('UPDATE periodic_task SET enabled = 0')
@@ -115,7 +115,7 @@ eachDatabase((under) => {
     expect(await (await open()).schedules.get('report')).toMatchObject({ enabled: false, status: 'paused' })
   })
 
-  it('a schedule with an unchanged timer keeps its next run through a restart, and a due run happens [D3, L9, L12]', async () => {
+  it('a schedule with an unchanged timer keeps its next run after a restart, and a due run happens [D3, L9, L12]', async () => {
     const { open, database } = await scene(under)
     const first = await open()
     first.handle(report, () => {})
@@ -123,7 +123,7 @@ eachDatabase((under) => {
     await first.start({ concurrency: 0 })
     await until(async () => ((await first.schedules.get('report'))?.nextRunAt == null ? null : true))
     await first.stop()
-    // As if the slot had come while nobody was there.
+    // As if the slot had become due while no worker was running.
     const slot = '2026-01-01 00:00:00.000'
     await database.query(
       'UPDATE periodic_task SET planned_from = REPLACE(planned_from, nextrun, ?), nextrun = ?',
@@ -131,14 +131,14 @@ eachDatabase((under) => {
     )
     const next = await open()
     next.handle(report, ({ slot: at }) => at)
-    next.declare('set', [{ task: report, timer: 'yearly', summary: 'changed, but not its timer' }])
+    next.declare('set', [{ task: report, timer: 'yearly', summary: 'changed, but with the same timer' }])
     const submitted = signal(next, 'submitted', ({ runs }) => runs.length > 0)
     await next.start()
     const job = await ended(next, (await submitted).runs[0]?.jobId ?? '')
     expect(job).toMatchObject({ state: 'success', slot: new Date('2026-01-01T00:00:00Z') })
   })
 
-  it('a changed timer is planned from now and does not fire because of the deploy [S6, D3]', async () => {
+  it('a changed timer is planned from now on and does not fire because of the deploy [S6, D3]', async () => {
     const { open } = await scene(under)
     const first = await open()
     first.handle(report, () => {})
@@ -156,7 +156,7 @@ eachDatabase((under) => {
     expect(plan.nextRunAt?.getTime()).toBeGreaterThan(Date.now())
   })
 
-  it('rows of users and SQL are never touched; if one has a declared id, it stays, and the conflict is reported [D2]', async () => {
+  it('rows of users and SQL are never changed; if one has a declared id, the conflict is reported [D2]', async () => {
     const { open, database } = await scene(under)
     const web = await open({ worker: 'web' })
     await web.schedules.create({ id: 'report', task: 'report', timer: 'monthly', args: { by: 'a user' } })
@@ -185,7 +185,7 @@ eachDatabase((under) => {
     expect(settings(after)).toEqual(settings(before))
   })
 
-  it('sets do not touch each other [D2]', async () => {
+  it('sets do not affect each other [D2]', async () => {
     const { open } = await scene(under)
     await deploy(open, (kalends) => {
       kalends.declare('one', [{ id: 'a', task: report, timer: 'daily' }])
@@ -204,7 +204,7 @@ eachDatabase((under) => {
     expect(await (await open()).schedules.get('b')).toMatchObject({ timer: 'daily', declaredBy: 'two' })
   })
 
-  it('a schedule that is not declared any more is reported', async () => {
+  it('a schedule that is no longer declared is reported', async () => {
     const { open } = await scene(under)
     await deploy(open, (kalends) => {
       kalends.declare('set', [
@@ -218,7 +218,7 @@ eachDatabase((under) => {
     expect(messages).toContainEqual(expect.stringContaining("warn: Schedule 'goes' is no longer declared"))
   })
 
-  it('a declared row that was deleted is recreated at the next start, without backlog [D6]', async () => {
+  it('a deleted declared row is recreated at the next start, without backlog [D6]', async () => {
     const { open, database } = await scene(under)
     const code = (kalends: Kalends) =>
       kalends.declare('set', [{ task: report, timer: 'monthly', catchUp: 100 }])
@@ -229,7 +229,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT id FROM job')).toEqual([])
   })
 
-  it('put by a user does not take a declared schedule away from its set', async () => {
+  it('put by a user does not remove a declared schedule from its set', async () => {
     const { open } = await scene(under)
     const code = (kalends: Kalends) => kalends.declare('set', [{ task: report, timer: 'daily' }])
     await deploy(open, code)
@@ -240,7 +240,7 @@ eachDatabase((under) => {
     expect(await web.schedules.get('report')).toMatchObject({ timer: 'daily', declaredBy: 'set' })
   })
 
-  it('all problems of all sets are in one error; nothing is written and no worker is registered [D7]', async () => {
+  it('one error lists all problems of all sets; nothing is written, and no worker is registered [D7]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, () => {})
@@ -289,7 +289,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('report')).toMatchObject({ declaredBy: 'set' })
   })
 
-  it('many workers that start with the same set at once agree, and each schedule exists once', async () => {
+  it('many workers that start with the same set at once create each schedule once', async () => {
     const { open, database } = await scene(under)
     const workers = await Promise.all(
       Array.from({ length: 4 }, async (_, index) => {
@@ -307,7 +307,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT COUNT(*) AS n FROM worker')).toEqual([{ n: 4 }])
   })
 
-  it('a restart leaves a mark and a running job of another worker alone [L12]', async () => {
+  it('a restart does not affect a mark or a running job of another worker [L12]', async () => {
     const { open } = await scene(under)
     const release = gate()
     const code = (kalends: Kalends, handler: () => unknown) => {
@@ -331,13 +331,13 @@ eachDatabase((under) => {
 })
 
 describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('before start', () => {
-  it('a task has one handler', async () => {
+  it('a second handler for a task is rejected', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     kalends.handle(report, () => {})
     expect(() => kalends.handle(report, () => {})).toThrow(InvalidInputError)
   })
 
-  it('a set has one declaration and a name', async () => {
+  it('a second declaration of a set, and a set without a name, are rejected', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     kalends.declare('set', [])
     expect(() => kalends.declare('set', [])).toThrow("declare: the set 'set' is already declared")

@@ -1,4 +1,4 @@
-/** Why did it not run? The sentences, as a user reads them. */
+/** Why did it not run? The sentences that explain returns. */
 import { expect, it } from 'vitest'
 import { type Kalends, NotFoundError, task } from '../../src/index.ts'
 import { ended, gate, scene, signal } from '../kalends/scene.ts'
@@ -7,13 +7,13 @@ import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 const work = task('work', { retries: 0 })
 const CREATED = '2026-01-01 00:00:00.000'
 
-/** A schedule that was made at the beginning of 2026, with what is said of it. */
+/** A schedule that was created at the beginning of 2026, with its explanations. */
 async function schedule(
   { database, kalends }: { database: TestDatabase; kalends: Kalends },
   timer: string,
   columns: Record<string, string | number | null> = {},
 ): Promise<void> {
-  // Not planned by anyone: no scheduler runs here.
+  // Nothing plans the schedule, because no scheduler runs here.
   await kalends.schedules.create({ id: 's', task: work, timer: 'yearly' })
   const all: Record<string, string | number | null> = { created: CREATED, timer, ...columns }
   const assignments = Object.keys(all).map((column) => `${column} = ?`)
@@ -182,7 +182,7 @@ eachDatabase((under) => {
       ],
     ],
     [
-      'a last slot of a clock that was ahead, where the timer explains the next run',
+      'a last slot of a clock that was ahead, if the timer explains the next run',
       '2099-01-01 02:00',
       { nextrun: '2099-01-01 02:00:00.000', last_slot: '2098-01-01 01:00:00.000' },
       [
@@ -301,7 +301,7 @@ eachDatabase((under) => {
       { reason: 'overlap', missed: 1 },
       /^It did not run for Thu 2026-01-01 10:00:00 \+00:00 \(UTC\): the previous run had not finished \(overlap = 'skip'\)\.$/,
     ],
-    // A row of skips stands at the newest of its slots.
+    // A row of skips has the newest of its slots.
     [
       'skipped',
       '2026-01-01 12:00:00.000',
@@ -332,7 +332,7 @@ eachDatabase((under) => {
       { missed: 3 },
       /^It did not run for Thu 2026-01-01 10:00:00 .*: no scheduler was running then\. The job the-job for Thu 2026-01-01 13:00:00 \+00:00 \(UTC\) stands for all 3 missed slots\.$/,
     ],
-    // A skip that counts fewer slots than lie between says nothing of this one.
+    // A skip with fewer slots than there are in between does not cover this one.
     [
       'skipped',
       '2026-01-01 12:00:00.000',
@@ -394,7 +394,7 @@ eachDatabase((under) => {
     expect((await stage.reasons('2026-01-01T10:00:21Z'))[0]).toContain('Nothing is recorded')
   })
 
-  it('explains a time explains a time far back in a long history', async () => {
+  it('explains a time far back in a long history', async () => {
     const stage = await opened()
     await schedule(stage, 'minutely', { nextrun: '2099-01-05 08:00:00.000' })
     const rows = Array.from({ length: 600 }, (_, index) => {

@@ -1,4 +1,4 @@
-/** What became of a schedule: runs and skips in one list. */
+/** The history of a schedule: runs and skips in one list. */
 import { expect, it } from 'vitest'
 import { InvalidInputError, NotFoundError, task } from '../../src/index.ts'
 import { ended, scene } from '../kalends/scene.ts'
@@ -22,7 +22,7 @@ async function row(
 }
 
 eachDatabase((under) => {
-  it('runs and skips are one list, the newest slot first [S12]', async () => {
+  it('history lists runs and skips, the newest slot first [S12]', async () => {
     const { open, database } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 's', task: work, timer: 'yearly' })
@@ -42,7 +42,7 @@ eachDatabase((under) => {
     expect(newest).toMatchObject({ slot: new Date('2026-01-01T12:00:00Z'), error: 'no', scheduleId: 's' })
   })
 
-  it('pages by `before` contain each row exactly once [S12]', async () => {
+  it('pages with `before` contain each row exactly once [S12]', async () => {
     const { open, database } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 's', task: work, timer: 'yearly' })
@@ -73,14 +73,14 @@ eachDatabase((under) => {
     await expect(schedules.history('s', { before: new Date('soon') })).rejects.toThrow(InvalidInputError)
   })
 
-  it('each run has a unique, increasing number, also after cancelled, retried and overlapping ones', async () => {
+  it('each run has a unique, increasing number, also after cancelled, retried and overlapping runs', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules, jobs } = kalends
     await schedules.create({ id: 's', task: work, timer: 'yearly' })
     for (let times = 0; times < 3; times += 1) await jobs.cancel(await schedules.runNow('s'))
     kalends.handle(work, ({ args }) => {
-      if (args['fails'] === true) throw new Error('as it was told')
+      if (args['fails'] === true) throw new Error('as intended')
     })
     await kalends.start()
     const failed = await schedules.runNow('s', { args: { fails: true } })
@@ -89,7 +89,7 @@ eachDatabase((under) => {
     await ended(kalends, failed)
     await schedules.update('s', { overlap: 'allow' })
     await Promise.all([1, 2, 3].map(async () => ended(kalends, await schedules.runNow('s'))))
-    // By its timer.
+    // Started by its timer.
     await schedules.update('s', { timer: '*:*:*' })
     await expect
       .poll(async () => (await schedules.history('s')).length, { timeout: 100_000 })
@@ -97,7 +97,7 @@ eachDatabase((under) => {
     await schedules.pause('s')
     const history = await schedules.history('s')
     const numbers = history.flatMap(({ state, run }) => (state === 'skipped' ? [] : run)).toReversed()
-    // The retried job was counted twice, as two ends.
+    // The retried job counts twice, once for each outcome.
     expect(numbers.slice(0, 4)).toEqual([1, 2, 3, 4])
     expect(new Set(numbers).size).toBe(numbers.length)
     expect(numbers.toSorted((a, b) => Number(a) - Number(b))).toEqual(numbers)

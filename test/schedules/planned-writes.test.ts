@@ -1,4 +1,4 @@
-/** A write plans the schedule itself and returns its next run, also without a worker. */
+/** Every write plans the schedule and returns its next run, even without a worker. */
 import { expect, onTestFinished, test } from 'vitest'
 import { type Schedule, type Schedules, task } from '../../src/index.ts'
 import { Kalends } from '../../src/kalends.ts'
@@ -15,7 +15,7 @@ async function opened(): Promise<Schedules> {
 
 const nextOf = ({ nextRunAt, status }: Schedule) => [status, nextRunAt?.toISOString() ?? null]
 
-test('create, put, update, pause, resume and reset return the next run, as get does', async () => {
+test('create, put, update, pause, resume and reset return the next run, like get', async () => {
   const schedules = await opened()
   const same = async (returned: Schedule) => {
     expect(await schedules.get(returned.id)).toEqual(returned)
@@ -56,7 +56,7 @@ test('create, put, update, pause, resume and reset return the next run, as get d
   expect(await same(await schedules.resume('a'))).toEqual(['active', '2026-04-01T00:00:00.000Z'])
 })
 
-test('what is due stays due, and a time that was set by hand stays', async () => {
+test('a due run stays due, and a manually set time is kept', async () => {
   const schedules = await opened()
   await schedules.create({ id: 'a', task: work, timer: 'daily', firstRun: 'now' })
   expect(nextOf(await schedules.update('a', { summary: 'still due' }))).toEqual(['active', NOW])
@@ -77,7 +77,7 @@ async function withClock(start: string) {
   }
 }
 
-test('a one-off that is due stays due through an edit, and runs late', async () => {
+test('a due one-off stays due after an edit, and runs late', async () => {
   const { schedules, at, step } = await withClock('2026-03-02T10:20:00Z')
   await schedules.create({ id: 'a', task: work, timer: '2026-03-02 12:00' })
   at('12:05')
@@ -86,7 +86,7 @@ test('a one-off that is due stays due through an edit, and runs late', async () 
   expect(await schedules.history('a')).toMatchObject([{ slot: new Date('2026-03-02T12:00:00Z') }])
 })
 
-test('a changed timer of a row that was due is planned from now, and so is a resumed row', async () => {
+test('a changed timer of a due row is planned from now on, and so is a resumed row', async () => {
   const { schedules, at, step } = await withClock('2026-03-02T10:20:00Z')
   for (const id of ['a', 'b']) await schedules.create({ id, task: work, timer: 'hourly', catchUp: 100 })
   at('13:05')
@@ -105,7 +105,7 @@ test('a changed timer of a row that was due is planned from now, and so is a res
 })
 
 eachDatabase((under) => {
-  test('a worker that has marked a schedule submits nothing for a timer that was changed meanwhile', async () => {
+  test('a worker that has marked a schedule submits nothing if its timer has changed meanwhile', async () => {
     const database: TestDatabase = await under.fresh()
     const kalends = await Kalends.open(database.url)
     onTestFinished(() => kalends.stop())

@@ -1,4 +1,4 @@
-/** What `get` returns can be put: nothing changes, in the library and over REST, whatever the settings are. */
+/** `put` with the value from `get` changes nothing, in the library and over REST, for all settings. */
 import * as fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { http } from '../../src/http/index.ts'
@@ -9,7 +9,7 @@ import { runs } from '../support/runs.ts'
 const work = task('work')
 const redact = ['args.password', 'args.users.*.key']
 
-/** Values as people write them, of one setting. */
+/** Values of one setting, as people write them. */
 function valuesOf(name: OptionName): fc.Arbitrary<unknown> {
   const setting = settingOf(name)
   const value = (): fc.Arbitrary<unknown> => {
@@ -32,7 +32,7 @@ function valuesOf(name: OptionName): fc.Arbitrary<unknown> {
       case 'flag':
         return fc.boolean()
       default:
-        throw new Error(`${name} has no values here`)
+        throw new Error(`${name} has no values in this test`)
     }
   }
   return isNullable(setting) ? fc.oneof(fc.constant(null), value()) : value()
@@ -44,7 +44,7 @@ const options = fc.record(Object.fromEntries(OPTION_NAMES.map((name) => [name, v
 const secret = fc.oneof(fc.string(), fc.constantFrom('hunter2', null, 7, { deep: ['s'] }))
 const args = fc.record(
   {
-    // The API refuses numbers that JavaScript may have rounded.
+    // The API rejects numbers that JavaScript may have rounded.
     to: fc
       .json()
       .filter((text) => !/\d{16}/u.test(text))
@@ -71,7 +71,7 @@ async function opened(): Promise<Kalends> {
   return kalends
 }
 
-test('put answers unchanged to what get returns, and GET to what PUT was sent', async () => {
+test('put returns unchanged for the value from get, and GET returns what PUT has received', async () => {
   const kalends = await opened()
   const { schedules } = kalends
   const handler = http(kalends, { authorize: () => ({ role: 'admin', builtInTasks: true }) })
@@ -89,7 +89,7 @@ test('put answers unchanged to what get returns, and GET to what PUT was sent', 
       await schedules.put('s', { task: work, timer: given.timer, args: given.args, ...given.options })
       if (given.isPaused) await schedules.pause('s').catch(() => undefined)
       const stored = await schedules.get('s')
-      if (stored === null) throw new Error('it was put')
+      if (stored === null) throw new Error('schedule not found')
       expect(await schedules.put('s', stored)).toEqual({ result: 'unchanged', schedule: stored })
       const [, shown] = await call('GET')
       expect(await call('PUT', shown)).toEqual([200, shown])
@@ -100,7 +100,7 @@ test('put answers unchanged to what get returns, and GET to what PUT was sent', 
   )
 })
 
-test('a declared schedule can be put as it is, and stays declared', async () => {
+test('put with the value from get keeps a declared schedule declared', async () => {
   await fc.assert(
     fc.asyncProperty(timer, options, async (declared, given) => {
       const kalends = await opened()
@@ -108,7 +108,7 @@ test('a declared schedule can be put as it is, and stays declared', async () => 
       kalends.declare('set', [{ id: 's', task: work, timer: declared, ...settings }])
       await kalends.start({ concurrency: 0 })
       const stored = await kalends.schedules.get('s')
-      if (stored === null) throw new Error('it was declared')
+      if (stored === null) throw new Error('schedule not found')
       const { result, schedule } = await kalends.schedules.put('s', stored)
       expect([result, schedule.declaredBy]).toEqual(['unchanged', 'set'])
       await kalends.stop({ grace: 0 })

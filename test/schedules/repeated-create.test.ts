@@ -1,4 +1,4 @@
-/** `create` with an id that exists, and `update` with another task. */
+/** `create` with an existing id, and `update` with another task. */
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -25,7 +25,7 @@ async function opened(): Promise<Kalends> {
 
 const daily = { id: 'a', task: mail, timer: 'daily', args: { to: 'ann' } } as const
 
-test('create is a conflict if the id exists; ifExists: same returns an equal schedule and changes nothing', async () => {
+test('create with an existing id is a conflict; ifExists: same returns an equal schedule and changes nothing', async () => {
   const { schedules } = await opened()
   const created = await schedules.create({ ...daily, ifExists: 'same' })
   expect(await schedules.create({ ...daily, ifExists: 'same' })).toEqual(created)
@@ -40,7 +40,7 @@ test('create is a conflict if the id exists; ifExists: same returns an equal sch
   expect(await schedules.get('a')).toEqual(created)
 })
 
-test('parallel calls with ifExists: same create it once, and all of them get it', async () => {
+test('parallel calls with ifExists: same create it once, and all of them return it', async () => {
   const kalends = await opened()
   const { schedules } = kalends
   const calls = Array.from({ length: 5 }, () => schedules.create({ ...daily, ifExists: 'same' }))
@@ -58,17 +58,17 @@ test('a call with an elapsed timer can be repeated', async () => {
   expect(await schedules.create({ ...once, firstRun: 'next' })).toEqual(created)
 })
 
-test('ifExists needs an id, and one of its values', async () => {
+test('ifExists requires an id and a valid value', async () => {
   const { schedules } = await opened()
   const { id: _, ...unnamed } = daily
   await expect(schedules.create({ ...unnamed, ifExists: 'same' })).rejects.toThrow(
     'ifExists: requires an id, to find the same schedule again',
   )
-  // @ts-expect-error what plain JavaScript may pass
+  // @ts-expect-error plain JavaScript may pass this
   await expect(schedules.create({ ...daily, ifExists: 'skip' })).rejects.toThrow(InvalidInputError)
 })
 
-test('update changes the task; the args that stay must match it', async () => {
+test('update changes the task; unchanged args must match it', async () => {
   const { schedules } = await opened()
   await schedules.create(daily)
   expect(await schedules.update('a', { task: report })).toMatchObject({ task: 'report', args: { to: 'ann' } })
@@ -82,7 +82,7 @@ test('update changes the task; the args that stay must match it', async () => {
   await expect(schedules.update('a', { task: ' ' })).rejects.toMatchObject({ field: 'task' })
 })
 
-test('args that change while another task is checked are not stored with it', async () => {
+test('a new task is not stored with args that changed after its check', async () => {
   const { schedules } = await opened()
   await schedules.create(daily)
   const slow = task('slow', {
@@ -95,7 +95,7 @@ test('args that change while another task is checked are not stored with it', as
   expect(await schedules.get('a')).toMatchObject({ task: 'mail', args: { to: 'changed meanwhile' } })
 })
 
-test('a scope changes the task only to one that it may use', async () => {
+test('a scope can change the task only to one of its tasks', async () => {
   const kalends = await opened()
   const { schedules } = kalends.scope({ submitter: 'ann', tasks: [mail] })
   await schedules.create(daily)
@@ -103,7 +103,7 @@ test('a scope changes the task only to one that it may use', async () => {
   expect(await schedules.get('a')).toMatchObject({ task: 'mail' })
 })
 
-test('operations on one row return the row as it is then', async () => {
+test('operations on one row return the resulting row', async () => {
   const { jobs, schedules } = await opened()
   await schedules.create(daily)
   for (const operation of ['pause', 'resume'] as const)
@@ -119,11 +119,11 @@ test('operations on one row return the row as it is then', async () => {
   expect(retried).toEqual(await jobs.get(id))
 })
 
-test('a job is submitted with one object, or with its parts, but not with both', async () => {
+test('a job is submitted with one object or with separate arguments, but not with both', async () => {
   const { jobs } = await opened()
   const id = await jobs.submit({ task: 'mail', id: 'mine', args: { to: 'ann' }, delay: '1h' })
   expect(await jobs.get(id)).toMatchObject({ id: 'mine', args: { to: 'ann' }, runAt: expect.any(Date) })
-  // @ts-expect-error what plain JavaScript may pass
+  // @ts-expect-error plain JavaScript may pass this
   await expect(jobs.submit({ task: 'mail', args: { to: 'ann' } }, { to: 'ben' })).rejects.toMatchObject({
     field: 'options',
   })

@@ -1,4 +1,4 @@
-/** What people and code do to schedules. */
+/** Operations on schedules. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { ConflictError, type Kalends, NotFoundError, task } from '../../src/index.ts'
@@ -16,7 +16,7 @@ async function planned(kalends: Kalends, id: string) {
 }
 
 eachDatabase((under) => {
-  it('create stores its input, and defaults for the rest', async () => {
+  it('create stores its input and defaults for other settings', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const schedule = await kalends.schedules.create({
@@ -76,7 +76,7 @@ eachDatabase((under) => {
     expect(plain.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/)
   })
 
-  it('create with an id in use is a conflict that names it, and changes nothing', async () => {
+  it('create with an id in use is a conflict that names it and changes nothing', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const before = await kalends.schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
@@ -96,7 +96,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get('A'))?.id).toBe('A')
   })
 
-  it('get of an unknown schedule returns null; all changes of it throw a NotFoundError', async () => {
+  it('get of an unknown schedule returns null; all changes to it throw a NotFoundError', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     expect(await schedules.get('nobody')).toBeNull()
@@ -114,7 +114,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('put creates, updates what differs, and is idempotent [U2]', async () => {
+  it('put creates or updates the differences, and is idempotent [U2]', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     const input = { task: cleanup, timer: 'daily', args: { days: 3 }, summary: 'once' }
@@ -123,7 +123,7 @@ eachDatabase((under) => {
     expect(await schedules.put('a', input)).toEqual({ result: 'unchanged', schedule: first })
     const changed = await schedules.put('a', { ...input, args: { days: 4 } })
     expect(changed).toMatchObject({ result: 'changed', schedule: { args: { days: 4 }, summary: 'once' } })
-    // What put leaves out is the default again: it says all that the schedule is.
+    // put is complete: omitted settings return to their defaults.
     const reduced = await schedules.put('a', { task: cleanup, timer: 'daily' })
     expect(reduced).toMatchObject({ result: 'changed', schedule: { args: {}, summary: null } })
   })
@@ -182,7 +182,7 @@ eachDatabase((under) => {
     expect(await schedules.update('a', {})).toEqual(after)
   })
 
-  it('a deleted schedule is removed, and the jobs it has submitted stay', async () => {
+  it('a deleted schedule is removed, and its jobs stay', async () => {
     const { open } = await scene(under)
     const { schedules, jobs } = await open()
     await schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
@@ -207,7 +207,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
   })
 
-  it('list pages in the order of ids and filters', async () => {
+  it('list filters, and pages in the order of ids', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     for (const [id, group, submitter] of [
@@ -233,7 +233,7 @@ eachDatabase((under) => {
     expect(await ids({ declaredBy: 'nobody' })).toEqual(['', 0])
   })
 
-  it('pause and resume work only in the right state', async () => {
+  it('pause and resume are rejected in an unsuitable state', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
@@ -275,7 +275,7 @@ eachDatabase((under) => {
   })
 
   it.each(['update', 'put', 'SQL'] as const)(
-    'a timer changed by %s is planned from now and never fires because of the edit [S6, L13]',
+    'a timer changed by %s is planned from now on and never fires because of the edit [S6, L13]',
     async (how) => {
       const { open, database } = await scene(under)
       const kalends = await open()
@@ -283,7 +283,7 @@ eachDatabase((under) => {
       await kalends.start()
       await kalends.schedules.create({ id: 'a', task: cleanup, timer: '2199-01-01' })
       await planned(kalends, 'a')
-      // It has not run for years, so a look back would find very many slots.
+      // It has not run for years, so looking back would find very many slots.
       await database.query("UPDATE periodic_task SET last_slot = '2020-01-01 00:00:00.000', catch_up = 1000")
       const replanned = signal(kalends, 'submitted')
       if (how === 'update') await kalends.schedules.update('a', { timer: 'monthly' })
@@ -301,7 +301,7 @@ eachDatabase((under) => {
     },
   )
 
-  it('a change of any setting except the timer keeps the next run', async () => {
+  it('a change to any setting except the timer keeps the next run', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await kalends.start()
@@ -315,7 +315,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get('a'))?.nextRunAt).toEqual(new Date(`${later.replace(' ', 'T')}Z`))
   })
 
-  it('a next run set in SQL is used once; one in the past means now, and no slot counts as missed', async () => {
+  it('a next run that is set in SQL is used once; one in the past means now, and no slot counts as missed', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, () => {})
@@ -329,7 +329,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, plan.runs[0]?.jobId ?? '')).toMatchObject({ state: 'success', missed: 0 })
   })
 
-  it('runNow submits a run beside the timer, also of a paused schedule, and keeps the next run [S9]', async () => {
+  it('runNow submits an extra run, also of a paused schedule, and keeps the next run [S9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, ({ args }) => args.days)
@@ -380,7 +380,7 @@ eachDatabase((under) => {
     await kalends.schedules.runNow('a')
   })
 
-  it('of many concurrent runNow calls, one succeeds [S9]', async () => {
+  it('one of many concurrent runNow calls succeeds [S9]', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     await one.schedules.create({ id: 'a', task: cleanup, timer: 'yearly' })
@@ -408,7 +408,7 @@ eachDatabase((under) => {
     expect(await schedules.elapses('a')).toEqual([new Date('2030-01-01T00:00:00Z')])
   })
 
-  it('an unreadable timer is idle invalid with its error, and recovers when it is edited [S8]', async () => {
+  it('a schedule with an unreadable timer is invalid with its error, and recovers after an edit [S8]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await kalends.start()

@@ -1,4 +1,4 @@
-/** A scope reaches only its own rows, whatever it is asked and whatever id it is sent. */
+/** A scope reaches only its own rows, for any call and any id. */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type Kalends, KalendsError, type Scope, task } from '../../src/index.ts'
@@ -22,13 +22,13 @@ const nameOf = ({ group, submitter }: Owner) => `${group}/${submitter}`
 
 const schedule = fc.constantFrom(...SCHEDULES)
 const job = fc.constantFrom(...JOBS)
-/** What a user may try to write: the group and the submitter of somebody else. */
+/** Values that a user may try to write: the group and the submitter of another owner. */
 const foreign = fc.constantFrom({}, ...OWNERS)
 const timer = fc.constantFrom('yearly', '*-02-29', 'every 1w')
 
 type Call = (scope: Scope, owner: Owner) => Promise<unknown>
 
-/** Every method there is, with ids that may be anybody's. */
+/** Every method, with ids of any owner. */
 const call: fc.Arbitrary<Call> = fc.oneof(
   fc.record({ id: schedule, timer, foreign }).map(
     (given): Call =>
@@ -98,7 +98,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
   ),
 )
 
-/** All rows of the database that are not of an owner. */
+/** All rows of other owners in the database. */
 async function rowsOfOthers(database: TestDatabase, owner: Owner): Promise<Row[][]> {
   const others = `NOT (group_ = '${owner.group}' AND submitter = '${owner.submitter}')`
   return [
@@ -141,7 +141,7 @@ eachDatabase((under) => {
             const before = await rowsOfOthers(database, owner)
             const answer: unknown = await run(kalends.scope({ ...owner, tasks: ['work'] }), owner).catch(
               (error: unknown) => {
-                // Whatever is refused is refused with a reason, and not by an accident in the database.
+                // Every rejection has a reason and is never a database error.
                 if (!(error instanceof KalendsError)) throw error
                 return error.message
               },

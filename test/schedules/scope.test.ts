@@ -1,4 +1,4 @@
-/** Schedules and jobs of one owner. */
+/** The schedules and jobs of one owner. */
 import { expect, it } from 'vitest'
 import {
   ConflictError,
@@ -21,18 +21,18 @@ eachDatabase((under) => {
     'a scope of %j is rejected: it would match all rows, or none',
     async (options) => {
       const kalends = await (await scene(under)).open()
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what untyped code may give
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- untyped code may pass this
       expect(() => kalends.scope(options as never)).toThrow(InvalidInputError)
     },
   )
 
-  it('a misspelled field of a scope is rejected: without it the scope would match more', async () => {
+  it('a misspelled field of a scope is rejected, because the scope would match more without it', async () => {
     const kalends = await (await scene(under)).open()
     const options = { group: 'shop', submiter: 'anna' }
     expect(() => kalends.scope(options)).toThrow('scope.submiter: unknown; did you mean scope.submitter?')
   })
 
-  it('a pause cancels the queued jobs of this owner, and of an earlier owner none', async () => {
+  it("a pause cancels this owner's queued jobs but not those of a previous owner", async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(work, () => {})
@@ -50,7 +50,7 @@ eachDatabase((under) => {
     expect(await anna.jobs.get(id)).toMatchObject({ state: 'cancelled' })
   })
 
-  it('group and submitter are set by the scope, for any input [U1]', async () => {
+  it('the scope sets group and submitter, for any input [U1]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules, jobs } = kalends.scope({ group: 'shop', submitter: 'anna', tasks })
@@ -85,7 +85,7 @@ eachDatabase((under) => {
       )
   })
 
-  it('a scope cannot write the field that it leaves open: the row would belong to another owner', async () => {
+  it('a scope cannot write a field that it leaves open, because the row would belong to another owner', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const shop = kalends.scope({ group: 'shop', tasks })
@@ -99,7 +99,7 @@ eachDatabase((under) => {
       await expect(call()).rejects.toThrow(ForbiddenError)
     await shop.schedules.create({ id: 'a', task: work, timer: 'yearly' })
     await expect(shop.schedules.update('a', submitter)).rejects.toThrow(ForbiddenError)
-    // Whoever writes SQL decides.
+    // SQL decides about the owner.
     await database.query("UPDATE periodic_task SET submitter = 'ben'")
     const ben = kalends.scope({ submitter: 'ben' })
     // Its id is in the namespace of the group.
@@ -175,14 +175,14 @@ eachDatabase((under) => {
       expect((await ben.jobs.list(query)).total).toBe(0)
     }
     expect(await anna.schedules.get('s')).toMatchObject({ timer: 'yearly', submitter: 'anna' })
-    // No slash in what one chooses, so that nobody reaches into the ids of another.
+    // Chosen ids cannot contain a slash, so they never match the ids of another owner.
     for (const scope of [ben, kalends]) {
       await expect(scope.schedules.put('anna/s2', { task: work, timer: 'daily' })).rejects.toThrow("'/'")
       await expect(scope.jobs.submit(work, {}, { id: 'anna/j2' })).rejects.toThrow("'/'")
     }
   })
 
-  it('a row that code creates for an owner keeps its own id; a row of the owner does not hide it', async () => {
+  it('a row that code creates for an owner keeps its own id, and a row of the owner does not hide it', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     await kalends.schedules.create({ id: 's', task: work, timer: 'yearly', submitter: 'anna' })
@@ -213,12 +213,12 @@ eachDatabase((under) => {
       expect(error).toMatchObject({ message: "A job with the id 'j' already exists" })
     }
     expect(await jobs.get('j')).toMatchObject({ args: { by: 'code' } })
-    // Jobs of other owners are not in the way.
+    // Jobs of other owners do not conflict.
     expect(await jobs.submit(work, {}, { id: 'k' })).toBe('k')
     expect((await jobs.list()).total).toBe(2)
   })
 
-  it('pages continue after the last id as the owner sees it, through rows of both kinds', async () => {
+  it("pages continue after the last id in the owner's view, through rows of both kinds", async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const anna = kalends.scope({ submitter: 'anna', tasks })
@@ -249,14 +249,14 @@ eachDatabase((under) => {
     expect(items.map(({ scheduleId: schedule }) => schedule).toSorted()).toEqual(['b', 'd', 'z-b', 'z-d'])
   })
 
-  it('wait finds a job by the id that its owner chose', async () => {
+  it('wait finds a job by the id that its owner has chosen', async () => {
     const { open } = await scene(under)
     const kalends = await open({ pollInterval: '60s' })
     kalends.handle(work, () => 'done')
     await kalends.start()
     const { jobs } = kalends.scope({ submitter: 'anna', tasks })
     const id = await jobs.submit(work, {}, { id: 'mine' })
-    // Without the end of the job as a signal it would look again after a minute.
+    // Without the signal of the job's end, it would poll again after a minute.
     expect(await jobs.wait(id, { timeout: '50s' })).toMatchObject({ id: 'mine', state: 'success' })
   })
 
@@ -279,7 +279,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a scope writes only rows of its tasks, whoever has created the row [V1, L46]', async () => {
+  it('a scope writes only rows of its tasks, regardless of who created them [V1, L46]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const mine = { submitter: 'anna', timer: 'yearly' } as const
@@ -349,18 +349,18 @@ eachDatabase((under) => {
     })
     await anna().schedules.delete(first?.id ?? '')
     await anna().schedules.create(input)
-    // Of others, and of code, there may be as many as they like.
+    // Other owners and code are not limited.
     await kalends.scope({ submitter: 'ben', tasks, limits }).schedules.create(input)
     expect(await outcomes(5, () => kalends.jobs.submit(work))).toBe(5)
   })
 
-  it('a schedule that is deleted during a put is not recreated beyond the limit', async () => {
+  it('put does not recreate a schedule beyond the limit if it is deleted meanwhile', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules } = kalends.scope({ submitter: 'anna', tasks, limits: { schedules: 2 } })
     const input = { task: work, timer: 'yearly' }
     for (const id of ['a', 'b']) await schedules.put(id, input)
-    // Each put finds 'a'; then it is gone, and another takes its place.
+    // Each put finds 'a'; then it is deleted, and another schedule takes its place.
     const outcomes = await Promise.allSettled([
       schedules.put('a', { ...input, summary: 'x' }),
       schedules.delete('a'),
@@ -373,13 +373,13 @@ eachDatabase((under) => {
           (error) =>
             error instanceof LimitError ||
             error instanceof VersionError ||
-            // Deleted after it was put and before it was read.
+            // Deleted between the put and the read.
             error instanceof NotFoundError,
         )
     expect((await schedules.list()).total).toBeLessThanOrEqual(2)
   })
 
-  it('a few writes of an owner wait for each other, and the others are rejected', async () => {
+  it('a few writes of an owner wait for each other, and further ones are rejected', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const submits = Array.from({ length: 100 }, () =>
@@ -393,7 +393,7 @@ eachDatabase((under) => {
     await kalends.scope({ submitter: 'anna', tasks }).jobs.submit(work)
   })
 
-  it('a submission in a transaction of the application waits for no other submission', async () => {
+  it('a submission in a transaction of the application does not wait for other submissions', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const { jobs } = kalends.scope({ submitter: 'anna', tasks, limits: { openJobs: 1 } })
@@ -453,7 +453,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.create({ id: 'free', ...input })).toMatchObject({ id: 'free' })
   })
 
-  it('a row that gets another owner in SQL belongs to that owner at once', async () => {
+  it('a row whose owner is changed in SQL belongs to the new owner at once', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const [anna, ben] = ['anna', 'ben'].map((submitter) => kalends.scope({ submitter, tasks }))
@@ -462,12 +462,12 @@ eachDatabase((under) => {
     await database.query(`UPDATE periodic_task SET submitter = 'ben'`)
     expect(await anna.schedules.get('s')).toBeNull()
     await expect(anna.schedules.delete('s')).rejects.toThrow(NotFoundError)
-    // The owner of a row is in its columns; the id stays as it was made.
+    // The columns of a row define its owner; its id does not change.
     expect((await ben.schedules.list()).items).toMatchObject([{ id: 'anna/s' }])
     await ben.schedules.delete('anna/s')
   })
 
-  it('a schedule that gets another owner does not reveal the open job of its previous owner', async () => {
+  it('a schedule with a new owner does not reveal the open job of its previous owner', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const anna = kalends.scope({ submitter: 'anna', tasks })
@@ -476,7 +476,7 @@ eachDatabase((under) => {
     const first = await anna.schedules.runNow('s')
     const own = await anna.schedules.runNow('s').catch((error: unknown) => error)
     expect(own).toMatchObject({ jobId: first, message: expect.stringContaining(first) })
-    // Both the schedule and its ended run are now Ben’s; the open job is still Anna’s.
+    // The schedule and its ended run now belong to Ben; the open job still belongs to Anna.
     await anna.jobs.cancel(first)
     await database.query(`UPDATE periodic_task SET submitter = 'ben'`)
     await database.query(`UPDATE job SET submitter = 'ben'`)
@@ -524,7 +524,7 @@ eachDatabase((under) => {
   ])('a scope that would match or permit too much is rejected: %j', async (options, field) => {
     const { open } = await scene(under)
     const kalends = await open()
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an application in JavaScript may send
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- plain JavaScript may pass this
     expect(() => kalends.scope(options as never)).toThrow(expect.objectContaining({ field }))
   })
 })

@@ -1,5 +1,5 @@
-/** What is refused of what people and code write about a schedule, and what is written for them. */
-/* oxlint-disable unicorn/consistent-function-scoping -- what a test needs stands in the test */
+/** Which settings of a schedule are rejected, and which defaults are written. */
+/* oxlint-disable unicorn/consistent-function-scoping -- keep helpers inside their test */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { CalendarSyntaxError } from '../../src/calendar/index.ts'
@@ -13,7 +13,7 @@ const plain = task('plain')
 const circular: Record<string, unknown> = {}
 circular['self'] = circular
 
-/** Wrong values by the field that the error must name. */
+/** Invalid values by the field that the error must name. */
 const WRONG: readonly [field: string, value: unknown][] = [
   ['enabled', 'yes'],
   ['enabled', 0],
@@ -52,7 +52,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
       const { schedules } = kalends
       await schedules.create({ id: 'there', task: plain, timer: 'daily' })
       const before = await schedules.get('there')
-      // What JavaScript, a form or a REST API may send.
+      // Values that JavaScript, a form or a REST API may send.
       const options: object = { [field]: value }
       for (const call of [
         () => schedules.create({ id: 'new', task: plain, timer: 'daily', ...options }),
@@ -70,7 +70,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     },
   )
 
-  it('a maximum of 0 is refused with what to write for none', async () => {
+  it('a maximum of 0 is rejected, and the error suggests the value for no maximum', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const create = kalends.schedules.create({ task: plain, timer: 'daily', maxRuns: 0 })
     await expect(create).rejects.toThrow(
@@ -85,7 +85,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     await expect(kalends.schedules.put(id, input)).rejects.toMatchObject({ field: 'id' })
   })
 
-  it('an unreadable timer is rejected: the error has column and hint', async () => {
+  it('an unreadable timer is rejected, and the error has a column and a hint', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const error: unknown = await kalends.schedules
       .create({ task: plain, timer: 'Mon..Fry 09:00' })
@@ -101,9 +101,9 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     )
   })
 
-  it('args that do not match the schema of the task are rejected, and the error says where', async () => {
+  it('args that do not match the schema of the task are rejected, and the error has their path', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
-    // A handler makes the task known by name as well.
+    // A handler makes the task known by name, too.
     kalends.handle(cleanup, () => {})
     const wrong: object = { args: { days: 'many' } }
     await kalends.schedules.create({ id: 'there', task: cleanup, timer: 'daily', args: { days: 1 } })
@@ -174,7 +174,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the option zone
     expect((await kalends.schedules.update('a', { timer: 'daily' })).timer).toBe('daily America/St_Johns')
   })
 
-  it("'local' is the zone of this process, by its name [T7]", async () => {
+  it("'local' is replaced by the name of the process's zone [T7]", async () => {
     await using kalends = await Kalends.open('sqlite::memory:', { zone: 'local' })
     const { timer } = await kalends.schedules.create({ task: plain, timer: '09:00' })
     expect(timer).toBe(local === 'UTC' ? '09:00' : `09:00 ${local}`)
@@ -251,7 +251,7 @@ eachDatabase((under) => {
   it('the longest texts, the largest numbers and long args fit the columns', async () => {
     const { open } = await scene(under)
     const { schedules, jobs } = await open({ argsLimit: 1_000_000 })
-    // Characters, not bytes, and not the two units that each has in JavaScript.
+    // Characters, not bytes or UTF-16 code units.
     const text = (length: number) => '👍'.repeat(length)
     const input = {
       task: text(NAME_LIMIT),

@@ -1,4 +1,4 @@
-/** scripts/test.mjs: which failures are run again, which make a run red, and what its last line counts. */
+/** scripts/test.mjs: which failed files run again, which failures make a run red, and what the last line counts. */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ test('fails once', () => {
   writeFileSync(mark, '')
   throw new Error('at first')
 })`
-/** Any later run of the file would pass. */
+/** Later runs of the file would pass. */
 const FAULT_ONCE = `
 import { existsSync, writeFileSync } from 'node:fs'
 class OccurrenceFault extends Error { name = 'OccurrenceFault' }
@@ -27,7 +27,7 @@ test('loses a run', () => {
   writeFileSync(mark, '')
   throw new Error('the rows are wrong', { cause: new OccurrenceFault('lost') })
 })`
-const HOOK_FAILS = `beforeAll(() => { throw new Error('no scene') })\n${PASSES}`
+const HOOK_FAILS = `beforeAll(() => { throw new Error('no set-up') })\n${PASSES}`
 const CRASHES_ONCE = `
 import { existsSync, writeFileSync } from 'node:fs'
 test('ends its process', () => {
@@ -40,7 +40,7 @@ const THROWS_OUTSIDE = `
 test('ends before its timer', () => { setTimeout(() => { throw new Error('later') }, 1) })
 test('waits', () => new Promise((resolve) => setTimeout(resolve, 100)))`
 
-/** Runs the script on test files of these texts, and returns its exit code and its last lines. */
+/** Runs the script on test files with these contents, and returns its exit code and last lines. */
 async function runOf(texts: readonly string[], setup = 'export default () => {}') {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-script-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -70,7 +70,7 @@ async function runOf(texts: readonly string[], setup = 'export default () => {}'
   }
 }
 
-it('a file that fails twice, in a test or in a hook, is red', async () => {
+it('a file that fails twice, in a test or in a hook, makes the run red', async () => {
   expect(await runOf([PASSES, FAILS, HOOK_FAILS])).toEqual({
     code: 1,
     last: '1 passed, 2 failed',
@@ -79,7 +79,7 @@ it('a file that fails twice, in a test or in a hook, is red', async () => {
   })
 })
 
-it('a file that fails once is run again alone; the run is green and names it', async () => {
+it('a file that fails once runs again alone; the run is green and names it', async () => {
   expect(await runOf([`${FAILS_ONCE}\n${PASSES}`, FAILS_ONCE, PASSES])).toEqual({
     code: 0,
     last: '4 passed, 0 failed',
@@ -88,7 +88,7 @@ it('a file that fails once is run again alone; the run is green and names it', a
   })
 })
 
-it('three flaky files are red', async () => {
+it('three flaky files make the run red', async () => {
   expect(await runOf([FAILS_ONCE, FAILS_ONCE, FAILS_ONCE])).toMatchObject({
     code: 1,
     last: '3 passed, 1 failed',
@@ -98,7 +98,7 @@ it('three flaky files are red', async () => {
   })
 })
 
-it('a lost, duplicated or early run is red, and its file is not run again', async () => {
+it('a lost, duplicated or early run makes the run red, and its file does not run again', async () => {
   expect(await runOf([FAULT_ONCE, FAILS_ONCE])).toMatchObject({
     code: 1,
     last: '0 passed, 2 failed',
@@ -109,21 +109,21 @@ it('a lost, duplicated or early run is red, and its file is not run again', asyn
 
 it.each([
   ['a crashed worker', CRASHES_ONCE],
-  ['an error outside of the tests', THROWS_OUTSIDE],
-])('%s is red at once', async (_, text) => {
+  ['an error outside the tests', THROWS_OUTSIDE],
+])('%s makes the run red at once', async (_, text) => {
   expect(await runOf([text])).toMatchObject({
     code: 1,
-    said: ['failed: errors outside of the tests: 1'],
+    said: ['failed: errors outside the tests: 1'],
     repeated: 0,
   })
 })
 
-it('a failed set-up is red at once', async () => {
+it('a failed set-up makes the run red at once', async () => {
   const setup = "export default () => { throw new Error('no server') }"
   expect(await runOf([PASSES], setup)).toEqual({
     code: 1,
     last: '0 passed, 1 failed',
-    said: ['failed: the tests could not be run'],
+    said: ['failed: the tests could not run'],
     repeated: 0,
   })
 })

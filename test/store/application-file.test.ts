@@ -19,17 +19,17 @@ function connected(path: string, options: object = {}): Libsql.Database {
   return connection
 }
 
-/** What drizzle's databases have as `$client`. */
+/** The `$client` of a drizzle database. */
 const drizzled = <Client>($client: Client) =>
   Object.assign(
     drizzle(async () => ({ rows: [] })),
     { $client },
   )
 
-test('the file of a connection, of a client or of a drizzle database is used', async () => {
+test('the file of a connection, a client or a drizzle database is used', async () => {
   const file = join(folder(), 'app.db')
   const connection = connected(file)
-  // As @libsql/client returns them.
+  // Like the values of @libsql/client.
   const client = {
     protocol: 'file',
     execute: async (statement: string) => ({ rows: connection.prepare(statement).all() }),
@@ -42,14 +42,14 @@ test('the file of a connection, of a client or of a drizzle database is used', a
   expect(connection.prepare('SELECT COUNT(*) AS jobs FROM job').all()).toEqual([{ jobs: 4 }])
 })
 
-test('an encrypted database that is still empty is refused, and stays usable for the application', async () => {
+test('an empty encrypted database is rejected and stays usable for the application', async () => {
   const file = join(folder(), 'secret.db')
   const encrypted = connected(file, { encryptionCipher: 'aes256cbc', encryptionKey: 'k' })
   await expect(Kalends.open(encrypted)).rejects.toThrow('is encrypted')
   encrypted.exec('CREATE TABLE orders (id INTEGER)')
 })
 
-test('what is no database of SQLite is refused before anything is sent', async () => {
+test('a file that is not an SQLite database is rejected before any statement', async () => {
   const sent: string[] = []
   const mysqlConnection = {
     prepare: (statement: string) => sent.push(statement),
@@ -58,7 +58,7 @@ test('what is no database of SQLite is refused before anything is sent', async (
   }
   const closed = new Libsql(join(folder(), 'app.db'))
   closed.close()
-  // oxlint-disable-next-line typescript/no-explicit-any -- what plain JavaScript passes
+  // oxlint-disable-next-line typescript/no-explicit-any -- plain JavaScript may pass this
   const targets: any[] = [mysqlConnection, { $client: mysqlConnection }, { $client: null }, closed]
   for (const target of targets)
     await expect(Kalends.open(target)).rejects.toMatchObject({
@@ -68,7 +68,7 @@ test('what is no database of SQLite is refused before anything is sent', async (
   expect(sent).toEqual([])
 })
 
-test('a database that has no file, or needs a key, is refused with the reason', async () => {
+test('a database that has no file or needs a key is rejected with the reason', async () => {
   const remote = { protocol: 'https', execute: async () => ({ rows: [] }) }
   await expect(Kalends.open(remote)).rejects.toThrow('the database is remote (https)')
   await expect(Kalends.open(connected(':memory:'))).rejects.toThrow('the database is in memory')
@@ -84,7 +84,7 @@ test('a database that has no file, or needs a key, is refused with the reason', 
   })
 })
 
-test('a call beside a write transaction of the application waits outside the driver, and says what to do', async () => {
+test('a call during a write transaction of the application waits outside the driver, and its error names the remedy', async () => {
   const file = join(folder(), 'app.db')
   const connection = connected(file)
   const kalends = await Kalends.open(connection)
@@ -96,7 +96,7 @@ test('a call beside a write transaction of the application waits outside the dri
   let turns = 0
   const ticking = setInterval(() => {
     turns += 1
-    // The end of the wait, after the event loop was free several times.
+    // The wait ends after the event loop was free several times.
     if (turns === 3) clock.mockReturnValue(started + 31_000)
   }, 1)
   onTestFinished(() => clearInterval(ticking))

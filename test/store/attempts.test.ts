@@ -1,4 +1,4 @@
-/** The attempts of jobs: what is stored about them, and what is read. */
+/** The stored attempts of jobs. */
 import { createConnection, createPool } from 'mysql2/promise'
 import { describe, expect, it } from 'vitest'
 import type { Attempt, AttemptOutcome } from '../../src/model/attempt.ts'
@@ -30,7 +30,7 @@ onEachStore((under) => {
   }
   const attempts = async (id: string, limit = 100): Promise<Listed<Attempt>[]> => {
     const found = await under.store.lists.attempts(id, limit)
-    if (found === null) throw new Error(`There is no job ${id}`)
+    if (found === null) throw new Error(`job ${id} not found`)
     return found
   }
   const stored = () => under.query('SELECT job_id, claim FROM attempt ORDER BY job_id, claim')
@@ -45,7 +45,7 @@ onEachStore((under) => {
       ['was snoozed', { kind: 'snoozed', delayMs: 1 }, 'snoozed', null],
       ['was lost', { kind: 'lost', error: 'The worker w/1 was lost' }, 'lost', 'The worker w/1 was lost'],
     ])(
-      'an attempt that %s is stored with its worker, its times and its error [R14]',
+      'an attempt that %s is stored with its worker, times and error [R14]',
       async (_, end, outcome, error) => {
         await running('j', { error: 'of an earlier attempt' })
         const { settled } = await settle(ended('j', end))
@@ -56,7 +56,7 @@ onEachStore((under) => {
       },
     )
 
-    it('an attempt that is running or succeeded is derived from the job, and not stored', async () => {
+    it('a running or successful attempt is derived from the job and not stored', async () => {
       const { store, statements } = await recording(under.url)
       under.afterwards(() => store.close())
       await running('now')
@@ -95,14 +95,14 @@ onEachStore((under) => {
       ])
     })
 
-    it('an attempt that was fenced off is not stored', async () => {
+    it('a fenced-off attempt is not stored', async () => {
       await running('j', { claim: 2 })
       await settle(ended('j', failure))
       expect(await stored()).toEqual([])
     })
   })
 
-  it('all attempts of a job are listed in order, also released ones and those before a manual retry', async () => {
+  it('all attempts of a job are listed in order, including released ones and those before a manual retry', async () => {
     await job(under, 'j')
     for (const [number, end] of ([{ kind: 'released' }, failure, failure] as const).entries()) {
       await claim()
@@ -121,7 +121,7 @@ onEachStore((under) => {
     expect((await attempts('j', 2)).map(({ outcome }) => outcome)).toEqual(['failed', 'success'])
   })
 
-  it('a job without an attempt has none, and a job that is cancelled while it waits gets none', async () => {
+  it('a job that has not started has no attempt, and cancelling it while it waits adds none', async () => {
     await under.store.jobs.submit([newJob('j')])
     expect(await attempts('j')).toEqual([])
     await write(under.store).cancel('j')
@@ -129,7 +129,7 @@ onEachStore((under) => {
     expect(await under.store.lists.attempts('none', 100)).toBeNull()
   })
 
-  it('the attempts of a batch are written in one statement', async () => {
+  it('one statement writes the attempts of a batch', async () => {
     const { store, statements } = await recording(under.url)
     under.afterwards(() => store.close())
     const ids = Array.from({ length: 200 }, (_, index) => `j${String(index).padStart(3, '0')}`)
@@ -140,17 +140,17 @@ onEachStore((under) => {
   })
 
   it.skipIf(under.kind === 'sqlite')(
-    'a transaction that locks the table keeps no job from ending',
+    'a transaction that locks the table prevents no job from ending',
     async () => {
       const admin = await createConnection({ uri: under.url })
       under.afterwards(() => admin.end())
       await running('failing')
       await running('succeeding')
-      // As ordinary SQL clients do it: under REPEATABLE READ, this locks every gap of the table.
+      // Like an ordinary SQL client: under REPEATABLE READ, this locks every gap of the table.
       await admin.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
       await admin.query('START TRANSACTION')
       await admin.query("DELETE FROM attempt WHERE ended < '2100-01-01'")
-      // Its sessions wait for a lock for one second.
+      // Sessions wait for a lock for one second.
       const pool = createPool({ uri: under.url, connectionLimit: 2 })
       pool.pool.on('connection', (connection) => {
         connection.query('SET innodb_lock_wait_timeout = 1', () => {})
@@ -164,7 +164,7 @@ onEachStore((under) => {
     },
   )
 
-  it('a text of many bytes is not shortened if it has few enough characters', async () => {
+  it('a text with many bytes is not shortened if it has few enough characters', async () => {
     await running('wide')
     const error = 'ä'.repeat(9000)
     await settle(ended('wide', { kind: 'error', error, permanent: true }))
@@ -173,7 +173,7 @@ onEachStore((under) => {
     expect(wide).not.toHaveProperty('truncated')
   })
 
-  it('an error is stored unchanged, and shortened to whole lines in lists', async () => {
+  it('an error is stored unchanged, and lists shorten it to whole lines', async () => {
     await running('odd')
     await running('long')
     const odd = 'naïve 😀 \' " \\ ? %s ` $1 \n\r\t \u2028 \u0001'
@@ -206,7 +206,7 @@ onEachStore((under) => {
       expect(await attempts('j')).toMatchObject([{ attempt: 1, worker: WORKER, outcome: 'failed' }])
     })
 
-    it('the largest claim number does not prevent the end of an attempt', async () => {
+    it('an attempt with the largest claim number can end', async () => {
       const largest = 2_147_483_647
       await job(under, 'j', { claim: largest })
       for (const end of [failure, { kind: 'released' }] as const) {
@@ -216,7 +216,7 @@ onEachStore((under) => {
       expect(await attempts('j')).toMatchObject([{ outcome: 'released' }])
     })
 
-    it('a running job without a start is counted from its end', async () => {
+    it('a running job without a start uses the time of its end', async () => {
       await running('j', { started: null })
       expect(await attempts('j')).toEqual([])
       await settle(ended('j', failure))
@@ -226,7 +226,7 @@ onEachStore((under) => {
     })
   })
 
-  describe('an end and its attempt are written together or not at all:', () => {
+  describe('an outcome and its attempt are written together or not at all:', () => {
     it.each([
       ['INSERT', 'attempt'],
       ['UPDATE', 'job'],

@@ -1,4 +1,4 @@
-/** A batch says once what is the same in all its rows; the database sees the same table either way. */
+/** A batch states values that are equal in all rows only once. The database sees the same table either way. */
 import { expect, it } from 'vitest'
 import type { SqlValue } from '../../src/store/database.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'
@@ -10,20 +10,20 @@ const COLUMNS = { id: 'schedule id', text: 'long text', number: 'integer', at: '
 type Row = Record<keyof typeof COLUMNS, SqlValue>
 
 const BATCHES: Record<string, readonly Row[]> = {
-  'rows that differ in everything': [
+  'rows that differ in every column': [
     { id: 'a', text: 'one', number: 1, at: '2026-01-01 00:00:00.001' },
     { id: 'b', text: null, number: null, at: null },
   ],
-  'rows that are the same but for their ids': [
+  'rows that differ only in their ids': [
     { id: 'a', text: 'a ? b \' " \\ ☃', number: 7, at: '2026-01-01 00:00:00.001' },
     { id: 'b', text: 'a ? b \' " \\ ☃', number: 7, at: '2026-01-01 00:00:00.001' },
   ],
-  'rows with nothing in them': [
+  'rows of NULLs': [
     { id: 'a', text: null, number: null, at: null },
     { id: 'b', text: null, number: null, at: null },
   ],
   'one row': [{ id: '?', text: '?', number: 0, at: '2026-01-01 00:00:00.000' }],
-  'rows of which some columns differ': [
+  'rows that differ in some columns': [
     { id: 'a', text: 'x', number: 1, at: '2026-01-01 00:00:00.000' },
     { id: 'b', text: 'x', number: 2, at: '2026-01-01 00:00:00.000' },
   ],

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 /**
- * What every store must do, on every database: the suites in this folder run on SQLite, MariaDB and MySQL. One
- * database per file and kind; its tables are emptied before each test.
+ * The requirements for every store: the suites in this folder run on SQLite, MariaDB and MySQL. Each file uses one
+ * database per kind and empties its tables before each test.
  */
 import { afterEach, beforeAll, beforeEach } from 'vitest'
 import type { OpenJobs, Plan, Plannable, PlannedRun } from '../../src/model/plan.ts'
@@ -22,15 +22,15 @@ export interface StoreUnderTest {
   readonly kind: DatabaseKind
   readonly store: Store
   readonly url: string
-  /** What the database itself says. */
+  /** Queries the database directly. */
   readonly query: TestDatabase['query']
-  /** A database of a test's own. */
+  /** A private database for one test. */
   readonly fresh: () => Promise<TestDatabase>
-  /** One without any table. */
+  /** A database without tables. */
   readonly bare: () => Promise<TestDatabase>
-  /** Another process's view: a store with connections of its own, closed after the test. */
+  /** The view of another process: a store with its own connections, closed after the test. */
   readonly another: (options?: StoreOptions) => Promise<Store>
-  /** Run after the test, last first. */
+  /** Runs after the test, in reverse order. */
   readonly afterwards: (work: () => Promise<unknown>) => void
 }
 
@@ -106,7 +106,7 @@ export const settings = (changes: Partial<ScheduleSettings> = {}): ScheduleSetti
   ...changes,
 })
 
-/** A schedule as planning leaves it behind: it wants to be looked at when `nextrun` has come. */
+/** A schedule as planning leaves it: due for the next pass at `nextrun`. */
 export async function planned(
   under: Pick<StoreUnderTest, 'query'>,
   id: string,
@@ -127,7 +127,7 @@ export async function planned(
   await insert(under, 'periodic_task', columns)
 }
 
-/** A job as it stands in the table. */
+/** A row of `job`. */
 export async function job(
   under: Pick<StoreUnderTest, 'query'>,
   id: string,
@@ -162,7 +162,7 @@ export async function insertAll(
   )
 }
 
-/** The only row that a query gives. */
+/** The only row of a query. */
 export async function one(
   under: Pick<StoreUnderTest, 'query'>,
   sql: string,
@@ -205,7 +205,7 @@ export const newJob = (id: string, changes: Partial<NewJob> = {}): NewJob => ({
 
 export const MINUTE = 60_000
 
-/** A plan that submits the slot that is due and comes again a minute later; skips it while a job is active. */
+/** A plan that submits the due slot, or skips it while a job is active, and is due again a minute later. */
 export const submitDue = (schedule: Plannable, now: Date, open: OpenJobs): Plan => {
   const active = open.waiting + open.blocked + open.running > 0
   const slot = schedule.nextRunAt ?? now
@@ -235,7 +235,7 @@ export const policies = (
     ),
   )
 
-/** What a test says of a declared set; the rest is nothing. */
+/** The changes of a declared set that a test gives; the others are empty. */
 export const setChanges = (changes: {
   readonly create?: readonly { readonly id: string; readonly settings: ScheduleSettings }[]
   readonly change?: SetChanges['change']

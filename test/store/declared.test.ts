@@ -1,5 +1,5 @@
-/** Declared sets as the database keeps them: versions, who is newest, and changes beside a scheduler at work. */
-/* oxlint-disable unicorn/consistent-function-scoping -- what a test needs stands in the test */
+/** Declared sets in the database: versions, the newest one, and changes while a scheduler is working. */
+/* oxlint-disable unicorn/consistent-function-scoping -- keep helpers inside their test */
 import { describe, expect, it } from 'vitest'
 import { plan } from '../../src/model/plan.ts'
 import { toText } from '../../src/model/instant.ts'
@@ -24,7 +24,7 @@ const nothing = setChanges({})
 
 onEachStore((under) => {
   let sets = 0
-  /** The versions that were seen stay: each test has a set of its own. */
+  /** Each test uses its own set, because versions are never deleted. */
   const freshSet = () => `set ${(sets += 1)}`
   const worker = (id: string, versions: readonly SetVersion[]) =>
     under.store.workers.register({
@@ -42,7 +42,7 @@ onEachStore((under) => {
       return nothing
     })
     const [state] = seen
-    if (state === undefined || seen.length > 1) throw new Error('asked once, as there is nothing to change')
+    if (state === undefined || seen.length > 1) throw new Error('expected one call, because nothing changes')
     return state
   }
   const change = (version: SetVersion, changes: Partial<SetChanges>) =>
@@ -51,14 +51,14 @@ onEachStore((under) => {
     planned(under, id, after(await clock(under), MINUTE), { declared_by: name })
 
   describe('the newest version of a set', () => {
-    it('is the last one seen of those that live workers have', async () => {
+    it('is the last seen version of those that live workers have', async () => {
       const name = freshSet()
       const [one, two, three] = [['a'], ['a', 'b'], ['a', 'b', 'c']].map((ids) => setVersion(name, ids))
       if (one === undefined || two === undefined || three === undefined) return
       expect(await stateOf(one)).toMatchObject({ isNewest: true })
       expect(await stateOf(two)).toMatchObject({ isNewest: true })
       expect(await stateOf(three)).toMatchObject({ isNewest: true })
-      // None of the others has a live worker.
+      // The other versions have no live worker.
       expect(await stateOf(one)).toMatchObject({ isNewest: true, liveIds: new Set(['a']) })
       await worker('two', [two])
       expect(await stateOf(one)).toMatchObject({ isNewest: false, liveIds: new Set(['a', 'b']) })
@@ -67,7 +67,7 @@ onEachStore((under) => {
       expect(await stateOf(one)).toMatchObject({ isNewest: true, liveIds: new Set(['a']) })
     })
 
-    it('does not depend on workers of other sets, or on an empty worker row', async () => {
+    it('does not depend on workers of other sets or on an empty worker row', async () => {
       const [name, other] = [freshSet(), freshSet()]
       await worker('other', [setVersion(other, ['a', 'z'])])
       await worker('none', [])
@@ -78,7 +78,7 @@ onEachStore((under) => {
       })
     })
 
-    it('is decided again under lock, so that a newer version in between is seen', async () => {
+    it('is determined again under lock, so that a newer version in between counts', async () => {
       const name = freshSet()
       const [old, next] = [setVersion(name, ['a']), setVersion(name, ['b'])]
       const another = await under.another()
@@ -91,7 +91,7 @@ onEachStore((under) => {
       await under.store.declared.sync(old, ({ isNewest }) => {
         seen.push(isNewest)
         if (seen.length === 1)
-          // Nothing is locked yet: it gets through, while this one goes on to its transaction.
+          // Nothing is locked yet: the other one succeeds while this one continues to its transaction.
           coming = comes()
         return isNewest
           ? setChanges({ create: [{ id: `${name} a`, settings: settings({ declaredBy: name }) }] })
@@ -103,8 +103,8 @@ onEachStore((under) => {
     })
   })
 
-  describe('what a set reaches', () => {
-    it('its own rows, and rows with one of its ids', async () => {
+  describe('the rows of a set', () => {
+    it('are its own rows and rows with one of its ids', async () => {
       const name = freshSet()
       await ofSet(name, 'mine, gone')
       await ofSet(freshSet(), "another's")
@@ -123,7 +123,7 @@ onEachStore((under) => {
   })
 
   describe('a retired schedule', () => {
-    it('never wakes a worker, whether it was due, edited, paused or never planned', async () => {
+    it('never wakes a worker, whether it is due, edited, paused or unplanned', async () => {
       const name = freshSet()
       const past = after(await clock(under), -MINUTE)
       await planned(under, 'due', past, { declared_by: name })
@@ -137,7 +137,7 @@ onEachStore((under) => {
       expect(await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)).toEqual([])
     })
 
-    it('loses the mark of a scheduler, and is not submitted', async () => {
+    it('loses the mark of a scheduler and is not submitted', async () => {
       const name = freshSet()
       await planned(under, 's', after(await clock(under), -1000), { declared_by: name })
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
@@ -148,7 +148,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT id FROM job')).toEqual([])
     })
 
-    it('is planned from now when it is reactivated, once', async () => {
+    it('is planned from now on, once, when it is reactivated', async () => {
       const name = freshSet()
       await planned(under, 's', after(await clock(under), -1000), { declared_by: name })
       await change(setVersion(name, []), { retire: ['s'] })

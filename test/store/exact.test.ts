@@ -1,4 +1,4 @@
-/** Texts are compared exactly: blanks, case, accents and what has no width never decide who runs what. */
+/** Texts are compared exactly, including spaces, case, accents and zero-width characters. */
 import { expect, it } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'
 import { isJobId } from '../../src/model/owner.ts'
@@ -10,7 +10,7 @@ const ALL = (text: string) => [text, ...lookalikes(text)]
 const sorted = (texts: readonly string[]) => texts.toSorted()
 
 onEachStore((under) => {
-  it('a claim takes the jobs of exactly the task that it names [L50]', async () => {
+  it('a claim takes only jobs of the exact task name [L50]', async () => {
     for (const [index, task] of lookalikes('tick').entries()) await job(under, `other${index}`, { task })
     await job(under, 'mine', { task: 'tick' })
     const { executing, scheduling } = under.store
@@ -51,7 +51,7 @@ onEachStore((under) => {
     expect(await under.query('SELECT id FROM periodic_task')).toEqual([])
   })
 
-  it('an id of a job that is not ASCII or ends with a blank is neither stored nor found', async () => {
+  it('a job id that is not ASCII or ends with a space is neither stored nor found', async () => {
     const { jobs, lists } = under.store
     await job(under, 'one')
     const log = { job_id: 'one', message: 'text' }
@@ -75,7 +75,7 @@ onEachStore((under) => {
     expect(await jobs.get('one')).toMatchObject({ state: 'waiting' })
   })
 
-  it('a search for the start of an id finds exactly those that begin with it', async () => {
+  it('a search for an id prefix finds exactly the ids that begin with it', async () => {
     const all = ['a', 'a b', 'a bc', 'a  b', 'ab', 'b', 'A b']
     for (const id of all) await job(under, id)
     for (const start of ['a', 'a ', 'a  ', 'a b', 'A', 'c', 'a!', '~']) {
@@ -108,7 +108,7 @@ onEachStore((under) => {
     expect(await under.query('SELECT id FROM periodic_task WHERE run_count <> 1')).toEqual([])
   })
 
-  it('a run belongs to exactly the worker that claimed it', async () => {
+  it('a run belongs only to the exact worker that claimed it', async () => {
     for (const [index, worker] of ALL('w/1').entries())
       await job(under, `j${index}`, {
         state: 'running',
@@ -136,7 +136,7 @@ onEachStore((under) => {
     expect(lost).toHaveLength(lookalikes('w/1').length)
   })
 
-  it('lists and owners find only exact names', async () => {
+  it('lists and scopes match only exact names', async () => {
     const { lists, schedules, jobs } = under.store
     for (const [index, text] of ALL('ann').entries()) {
       const columns = { group_: text, submitter: text, task: text }
@@ -184,7 +184,7 @@ onEachStore((under) => {
     ['job_log', 'level', ['debug', 'info', 'warn', 'error']],
     ['attempt', 'outcome', ['failed', 'timeout', 'cancelled', 'released', 'snoozed', 'lost']],
   ]
-  /** Those with the id of a job. */
+  /** The columns with job ids. */
   const ID_COLUMNS = [
     ['attempt', 'job_id'],
     ['job', 'id'],
@@ -206,23 +206,20 @@ onEachStore((under) => {
     },
   }
 
-  it.each(ENUMERATIONS)(
-    '%s.%s takes its own values and nothing similar [L50]',
-    async (table, column, values) => {
-      for (const value of values) {
-        await insert(under, table, { ...ROWS[table], [column]: value })
-        await under.query(`DELETE FROM ${table}`)
-        for (const text of [...lookalikes(value), ''])
-          await expect(
-            insert(under, table, { ...ROWS[table], [column]: text }),
-            JSON.stringify(text),
-          ).rejects.toThrow()
-        expect(await under.query(`SELECT 1 FROM ${table}`)).toEqual([])
-      }
-    },
-  )
+  it.each(ENUMERATIONS)('%s.%s accepts only its exact values [L50]', async (table, column, values) => {
+    for (const value of values) {
+      await insert(under, table, { ...ROWS[table], [column]: value })
+      await under.query(`DELETE FROM ${table}`)
+      for (const text of [...lookalikes(value), ''])
+        await expect(
+          insert(under, table, { ...ROWS[table], [column]: text }),
+          JSON.stringify(text),
+        ).rejects.toThrow()
+      expect(await under.query(`SELECT 1 FROM ${table}`)).toEqual([])
+    }
+  })
 
-  it('every value that a numeric column accepts leaves the row usable [L51]', async () => {
+  it('a row with any accepted number stays usable [L51]', async () => {
     const worst: readonly [table: string, column: string, least: number, most: number][] = [
       ['periodic_task', 'enabled', 0, 1],
       ['periodic_task', 'priority', -2_147_483_647, 2_147_483_647],
@@ -278,7 +275,7 @@ onEachStore((under) => {
   })
 
   if (under.kind !== 'sqlite')
-    it('every text in the tables is compared exactly, for any defaults of server and database', async () => {
+    it('every text in the tables is compared exactly, with any defaults of server and database', async () => {
       const exact = under.kind === 'mariadb' ? 'utf8mb4_nopad_bin' : 'utf8mb4_0900_bin'
       expect(
         await under.query(

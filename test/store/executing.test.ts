@@ -1,4 +1,4 @@
-/** From waiting to running: times that come, turns, claims, and what a running job writes. */
+/** From waiting to running: due jobs, turns, claims, and the writes of a running job. */
 import { describe, expect, it } from 'vitest'
 import { toText } from '../../src/model/instant.ts'
 import type { ClaimCursor } from '../../src/store/executing-store.ts'
@@ -24,7 +24,7 @@ onEachStore((under) => {
     under.store.executing.claim(worker, tasks, limit, afterGroup)
   const claimed = async (...given: Parameters<typeof claim>) => (await claim(...given)).map(({ id }) => id)
 
-  describe('jobs whose time comes', () => {
+  describe('due jobs', () => {
     it('become claimable, the earliest first, up to the limit', async () => {
       const now = await clock(under)
       await job(under, 'future', { run_at: toText(after(now, MINUTE)) })
@@ -45,7 +45,7 @@ onEachStore((under) => {
   })
 
   describe('a claim', () => {
-    it('assigns jobs to this worker, as a new attempt with the current policy', async () => {
+    it('assigns jobs to this worker as a new attempt with the current policy', async () => {
       await under.store.jobs.submit([
         newJob('j', { args: '{"b": 1, "a": [1.0, null]}', timeout: 5, retryBackoff: 'fixed' }),
       ])
@@ -95,7 +95,7 @@ onEachStore((under) => {
       expect(await claimed(10, policies('other', 'Task'))).toEqual(['b', 'a'].toSorted())
     })
 
-    it('takes the larger priority first, then the older job, up to the limit', async () => {
+    it('takes higher priorities first, then older jobs, up to the limit', async () => {
       await under.store.jobs.submit([
         newJob('1 low', { priority: -5 }),
         newJob('4 normal'),
@@ -107,7 +107,7 @@ onEachStore((under) => {
       expect(await claimed(3)).toEqual(['1 low'])
     })
 
-    it('with one place, takes the task of a group whose first job has the larger priority', async () => {
+    it('with one place, takes the task of a group whose first job has the higher priority', async () => {
       await under.store.jobs.submit([
         newJob('1', { task: 'another', priority: -5 }),
         newJob('2', { task: 'task', priority: 5 }),
@@ -118,7 +118,7 @@ onEachStore((under) => {
       expect(await claimed(1, tasks)).toEqual(['1'])
     })
 
-    it('gives groups and tasks the same share, for any length of their queues', async () => {
+    it('gives groups and tasks the same share, however long their queues are', async () => {
       await under.store.jobs.submit([
         ...Array.from({ length: 100 }, (_, index) =>
           newJob(`huge ${index}`, { group: 'huge', priority: 100 }),
@@ -132,7 +132,7 @@ onEachStore((under) => {
       expect(taken.length).toBeLessThanOrEqual(8)
     })
 
-    it('with capacity for one, continues with the group after the one that had the last turn', async () => {
+    it('with capacity for one, continues with the group after that of the last turn', async () => {
       await under.store.jobs.submit(
         ['a', 'b', 'c', 'a2', 'b2', 'c2'].map((id) => newJob(id, { group: id.slice(0, 1) })),
       )
@@ -146,7 +146,7 @@ onEachStore((under) => {
       expect(order).toEqual(['a', 'b', 'c', 'a2', 'b2', 'c2'])
     })
 
-    it('ahead of the capacity takes only jobs with retries left', async () => {
+    it('ahead of the capacity, takes only jobs with retries left', async () => {
       await under.store.jobs.submit(['a', 'b', 'c', 'd', 'e'].map((id) => newJob(id, { retries: 0 })))
       await under.query("UPDATE job SET max_retries = 2 WHERE id IN ('c', 'd')")
       await under.query("UPDATE job SET max_retries = NULL WHERE id = 'e'")
@@ -170,7 +170,7 @@ onEachStore((under) => {
     const jobsOf = (groups: readonly string[], numbers: readonly number[]) =>
       groups.flatMap((group) => numbers.map((number) => newJob(`${group}${number}`, { group })))
 
-    it('continues behind another one if it found all and every turn had jobs', async () => {
+    it('continues after the previous claim if that found all jobs and every turn had some', async () => {
       const { executing, jobs } = under.store
       await jobs.submit(jobsOf(['a', 'b'], [1, 2, 3, 4, 5]))
       await jobs.submit([newJob('c1', { group: 'a', priority: -1 })])
@@ -193,13 +193,13 @@ onEachStore((under) => {
       expect(await of(4)).toEqual(['a3', 'a4', 'b3', 'b4'])
       expect(cursor.turns).toHaveLength(2)
       expect(await of(10)).toEqual(['a5', 'b5', 'b6'])
-      // It did not find all that it asked for.
+      // It found fewer jobs than requested.
       expect(cursor.turns).toEqual([])
       expect(await of(10)).toEqual(['a9', 'a0', 'c1', 'd1'])
       expect(cursor.turns).toEqual([])
     })
 
-    it('does not continue if a turn had no job, there may be more turns, or a task is not claimed any more', async () => {
+    it('does not continue if a turn had no job, there may be more turns, or a task is no longer claimed', async () => {
       const { executing, jobs } = under.store
       await jobs.submit(jobsOf(['a', 'b', 'c'], [1, 2, 3, 4, 5, 6]))
       const cursor: ClaimCursor = { turns: [], hasLeftOut: false }
@@ -214,7 +214,7 @@ onEachStore((under) => {
       expect(await of(6, policies('other'))).toEqual([[], 0])
     })
 
-    it('covers more groups than one statement takes', async () => {
+    it('covers more groups than one statement can take', async () => {
       await under.store.jobs.submit(
         Array.from({ length: 600 }, (_, index) => newJob(`j${index}`, { group: `g${index}` })),
       )
@@ -224,7 +224,7 @@ onEachStore((under) => {
       expect(all.size).toBe(600)
     })
 
-    it('takes different jobs than a concurrent claim, during a submission', async () => {
+    it('during a submission, takes other jobs than a concurrent claim', async () => {
       await under.store.jobs.submit(Array.from({ length: 40 }, (_, index) => newJob(`j${index}`)))
       const other = await under.another()
       const [mine, theirs] = await Promise.all([
@@ -255,7 +255,7 @@ onEachStore((under) => {
       })
     })
 
-    it('is not stopped by args that JavaScript cannot parse', async () => {
+    it('does not fail for args that JavaScript cannot parse', async () => {
       const bad = '{"a":"line\nbreak"}'
       const accepted = await job(under, 'bad', { args: bad }).then(
         () => true,
@@ -269,7 +269,7 @@ onEachStore((under) => {
   })
 
   describe('while a job runs', () => {
-    it('a stop request is reported for its claim only', async () => {
+    it('a stop request is reported only for its claim', async () => {
       await under.store.jobs.submit([newJob('a'), newJob('b'), newJob('c')])
       await claim(3)
       await under.query("UPDATE job SET stop_requested = '2026-01-01 00:00:00.000' WHERE id <> 'b'")
@@ -287,7 +287,7 @@ onEachStore((under) => {
       expect(await executing.stopRequests([])).toEqual([])
     })
 
-    it('progress is stored if the attempt still belongs to its worker', async () => {
+    it('progress is stored only if the attempt still belongs to its worker', async () => {
       await under.store.jobs.submit(['j', 'k', 'l', 'm'].map((id) => newJob(id)))
       await claim(4)
       await under.query(

@@ -1,4 +1,4 @@
-/** Freezes in the database: what they hold, what goes on, and what lets go of it. */
+/** Freezes in the database: what they hold, what continues, and what releases it. */
 import { describe, expect, it } from 'vitest'
 import type { NewFreeze } from '../../src/model/freeze.ts'
 import { fromText, toText } from '../../src/model/instant.ts'
@@ -40,10 +40,10 @@ onEachStore((under) => {
   const until = async (ms = 60 * MINUTE) => after(await clock(under), ms)
   const freeze = async (of: Partial<NewFreeze>, ms?: number) => {
     const added = await under.store.freezes.add({ ...TARGET, ...of, until: await until(ms) })
-    if (added === null) throw new Error('it is in the future')
+    if (added === null) throw new Error('a freeze in the future must be stored')
     return added
   }
-  /** Lets the freezes and what they hold be over. */
+  /** Ends the freezes and releases what they hold. */
   const passed = async () => {
     const past = toText(await until(-1000))
     await under.query('UPDATE schedule_freeze SET until = ?', [past])
@@ -61,7 +61,7 @@ onEachStore((under) => {
     await insert(under, 'schedule_freeze', { schedule_id: 's', until: toText(await until()) })
     await under.query("UPDATE schedule_freeze SET until = '2020-01-01 00:00:00' WHERE group_ = 'a'")
     const listed = await under.store.freezes.inForce()
-    // In any order: they may have been created in the same millisecond.
+    // In any order, because they may have been created in the same millisecond.
     expect(new Set(listed.map(({ task, scheduleId }) => task ?? scheduleId))).toEqual(new Set(['s', 'task']))
     expect(await under.store.freezes.end(added.id)).toEqual({ ...added, until: expect.any(Date) })
     expect(await under.store.freezes.end(added.id)).toBeNull()
@@ -98,7 +98,7 @@ onEachStore((under) => {
       expect(await pass()).toHaveLength(1)
     })
 
-    it('runs again when it has ended; the slots in it are one skip [X6]', async () => {
+    it('runs again when the freeze has ended; the slots of the freeze are one skip [X6]', async () => {
       await due('s')
       await freeze({})
       await pass()
@@ -111,13 +111,13 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ status: 'active', frozen_until: null })
     })
 
-    it('is let go at once by a thaw, and within a poll interval by DELETE [R15]', async () => {
+    it('is released at once by a thaw, and within a poll interval by DELETE [R15]', async () => {
       await due('s')
       await due('once', { timer: '2020-01-01', nextrun: '2020-01-01 00:00:00.000' })
       await due('other', { task: 'other' })
       const { id } = await freeze({ task: 'task' })
       await freeze({ task: 'other' })
-      // They began before the slots.
+      // The freezes began before the slots.
       await under.query('UPDATE schedule_freeze SET created = ?', [toText(await until(-MINUTE))])
       await pass()
       const before = (await under.store.scheduling.look([])).freezes
@@ -135,7 +135,7 @@ onEachStore((under) => {
       expect(await schedule(under, 'other')).toMatchObject({ status: 'active' })
     })
 
-    it('is held for as long as the last of several freezes says, also after one of them ends', async () => {
+    it('is held until the last of several freezes ends', async () => {
       await due('s')
       const longer = await freeze({ task: 'task' }, 120 * MINUTE)
       const { until: sooner } = await freeze({})
@@ -146,7 +146,7 @@ onEachStore((under) => {
       expect(fromText(String((await schedule(under, 's'))['frozen_until']))).toEqual(sooner)
     })
 
-    it('that is done while it is held is done, and held by nothing', async () => {
+    it('that becomes done while it is held is no longer held', async () => {
       await due('s', { max_runs: 1, overlap: 'allow' })
       const { definition, nextrun } = await schedule(under, 's')
       await under.query('UPDATE periodic_task SET planned_from = ?', [
@@ -175,7 +175,7 @@ onEachStore((under) => {
       expect(await schedule(under, 't')).toMatchObject({ status: 'paused', frozen_until: null })
     })
 
-    it('whose run was set by hand runs when the freeze has ended', async () => {
+    it('with a manually set run runs when the freeze has ended', async () => {
       await planned(under, 's', await until(), { timer: 'yearly' })
       await freeze({})
       await under.query("UPDATE periodic_task SET nextrun = '2000-01-01 00:00:00.000'")
@@ -186,7 +186,7 @@ onEachStore((under) => {
       expect(await pass()).toHaveLength(1)
     })
 
-    it('a slot of an earlier freeze and one of a later one are counted in one row', async () => {
+    it('slots of an earlier and a later freeze are counted in one row', async () => {
       await due('s')
       for (let round = 0; round < 2; round += 1) {
         await freeze({})
@@ -208,7 +208,7 @@ onEachStore((under) => {
   })
 
   describe('a job', () => {
-    it('is not claimed during a freeze of its schedule, task or group, and the others are [X6]', async () => {
+    it('is not claimed during a freeze of its schedule, task or group, but others are [X6]', async () => {
       await job(under, 'of schedule', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await job(under, 'of task', { task: 'other' })
       await job(under, 'of group', { group_: 'a' })
@@ -236,7 +236,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'later')).toMatchObject({ state: 'waiting', frozen_until: null })
     })
 
-    it('that waits for a retry is held when its time has come', async () => {
+    it('that is waiting for a retry is held when the retry is due', async () => {
       await job(under, 'retry', { attempt: 1, run_at: '2020-01-01 00:00:00.000' })
       await freeze({})
       await under.store.executing.promoteDue(100)
@@ -245,7 +245,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'retry', attempt: 2 }])
     })
 
-    it('is let go by a thaw and by DELETE, unless another freeze holds it', async () => {
+    it('is released by a thaw and by DELETE, unless another freeze holds it', async () => {
       await job(under, 'one')
       await job(under, 'two', { task: 'other' })
       const { id } = await freeze({})
@@ -258,13 +258,13 @@ onEachStore((under) => {
       expect(await claimed()).toEqual(['two'])
     })
 
-    it('is let go by a sweep if nothing let go of it when the last freeze was deleted', async () => {
+    it('is released by a sweep if the deletion of the last freeze did not release it', async () => {
       await due('s')
       await job(under, 'held')
       await freeze({})
       await pass()
       expect(await claimed()).toEqual([])
-      // As after a claim that has read the freezes before the deletion, or if the rows were locked then.
+      // As after a claim that read the freezes before the deletion, or if the rows were locked then.
       await under.query('DELETE FROM schedule_freeze')
       await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')
       expect(await claimed()).toEqual(['held'])
@@ -281,7 +281,7 @@ onEachStore((under) => {
       expect((await under.store.executing.orphans(10)).map(({ fence }) => fence.id)).toEqual(['running'])
     })
 
-    it('of a long queue behind a freeze does not keep others from being claimed', async () => {
+    it('in a long frozen queue does not prevent claims of others', async () => {
       const queue = Array.from({ length: 1200 }, (_, index) => ({
         id: `held ${index}`,
         task: 'task',
@@ -299,7 +299,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT id FROM job WHERE frozen_until IS NULL')).toEqual([{ id: 'free' }])
     })
 
-    it('has its share of a claim also while a freeze of others is in force', async () => {
+    it('has its share of a claim even while a freeze of others is in force', async () => {
       const queue = Array.from({ length: 30 }, (_, index) => ({
         id: `a ${index}`,
         task: 'task',
@@ -312,7 +312,7 @@ onEachStore((under) => {
       expect(found.map(({ id }) => id)).toContain('b')
     })
 
-    it('that runs goes on', async () => {
+    it('that is running continues', async () => {
       await job(under, 'running', { state: 'running', worker: WORKER, attempt: 1, claim: 1 })
       await freeze({})
       await claim()

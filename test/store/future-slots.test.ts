@@ -1,4 +1,4 @@
-/** Slots that a clock in the future has decided: they are found, and planned again by hand. */
+/** Slots that were decided while the clock was ahead are found, and can be planned again manually. */
 import { describe, expect, it } from 'vitest'
 import { runNow } from '../../src/model/manual-runs.ts'
 import { plan } from '../../src/model/plan.ts'
@@ -27,14 +27,14 @@ const decide: Decide = (row, now, open) => plan(row, { now, open, missedAfterMs:
 onEachStore((under) => {
   const submit = async (how: Decide = decide) =>
     under.store.scheduling.submit(WORKER, await under.store.scheduling.markDue(WORKER, 100, LEASE_MS), how)
-  /** As the planner left it while the clock was in 2098. */
+  /** The row as planned while the clock was in 2098. */
   const ahead = (id: string, more: Record<string, string | number | null> = {}) =>
     planned(under, id, after(LATER, MINUTE), { last_slot: toText(LATER), ...more })
   const times = async (id: string) => {
     const row = await schedule(under, id)
     return { nextRunAt: instant(row['nextrun']), lastSlot: instant(row['last_slot']) }
   }
-  /** That its next run is the next full minute. */
+  /** Checks that the next run is the next full minute. */
   const expectPlannedFromNow = async (id: string) => {
     const now = await clock(under)
     const { nextRunAt, lastSlot } = await times(id)
@@ -82,14 +82,14 @@ onEachStore((under) => {
     })
   })
 
-  it('enabling a schedule that is enabled does not plan it again: a slot that is due stays due', async () => {
+  it('enabling an enabled schedule does not plan it again: a due slot stays due', async () => {
     const slot = after(await clock(under), -1000)
     await planned(under, 's', slot)
     await under.store.schedules.update('s', { enabled: true })
     expect((await times('s')).nextRunAt).toEqual(slot)
   })
 
-  it('a run now has the slot of now', async () => {
+  it('runNow uses the current time as its slot', async () => {
     await under.store.schedules.create({ id: 's', settings: settings(), isDue: null })
     await under.query('UPDATE periodic_task SET last_slot = ?', [toText(LATER)])
     await under.store.schedules.runNow('s', null, runNow)
@@ -131,9 +131,9 @@ onEachStore((under) => {
     })
   })
 
-  describe('a nextrun that is an hour off, because the zone data changed, [S14]', () => {
+  describe('a nextrun that is an hour off because the zone data changed [S14]', () => {
     const HOUR = 60 * MINUTE
-    /** Due now, of a timer that elapses each day an hour before or after. */
+    /** Due now, with a timer that elapses each day an hour earlier or later. */
     const off = async (ms: number, more: Record<string, string | number | null> = {}) => {
       const due = after(await clock(under), -1000)
       const slot = after(due, ms)
@@ -150,19 +150,19 @@ onEachStore((under) => {
       }
     }
 
-    it('waits for the slot that is to come, if the planner wrote it', async () => {
+    it('waits for the upcoming slot if the planner wrote it', async () => {
       const { due, slot, jobs } = await off(HOUR)
       expect(jobs).toEqual([])
       expect(await times('s')).toEqual({ nextRunAt: slot, lastSlot: after(due, -24 * HOUR) })
     })
 
-    it('runs for the slot that has passed, if the planner wrote it', async () => {
+    it('runs for the past slot if the planner wrote it', async () => {
       const { slot, jobs } = await off(-HOUR)
       expect(jobs).toEqual([{ slot: toText(slot), state: 'waiting' }])
       expect(await times('s')).toEqual({ nextRunAt: after(slot, 24 * HOUR), lastSlot: slot })
     })
 
-    it('is used as it is, if it was set by hand', async () => {
+    it('is used unchanged if it was set manually', async () => {
       const due = after(await clock(under), -1000)
       const timer = `*-*-* ${toText(after(due, HOUR)).slice(11)}`
       await planned(under, 's', due, { timer, planned_from: `1|${timer}|0||||${toText(due)}|by hand` })
@@ -171,7 +171,7 @@ onEachStore((under) => {
     })
   })
 
-  describe('who set nextrun', () => {
+  describe('the origin of nextrun', () => {
     const wakeAt = async () => instant((await schedule(under, 's'))['wake_at'])
     const read = async () => {
       let seen: unknown
@@ -209,7 +209,7 @@ onEachStore((under) => {
     })
   })
 
-  it('the furthest schedules are those with a last slot in the future, and those with the latest next run', async () => {
+  it('the furthest schedules are those with a last slot in the future and those with the latest next run', async () => {
     const now = await clock(under)
     await planned(under, 'year', after(now, 366 * 24 * 60 * MINUTE))
     await planned(under, 'day', after(now, 24 * 60 * MINUTE))

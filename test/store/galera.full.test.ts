@@ -1,6 +1,6 @@
 /**
- * Three nodes that all take writes. A lock is known to one node only, so whatever must hold between two workers
- * has to hold by what the nodes certify: unique keys, and writes to the same row.
+ * Three nodes that all accept writes. Locks exist only on one node, so guarantees between two workers must rely on what
+ * the nodes certify: unique keys, and writes to the same row.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -25,7 +25,7 @@ const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const TIMES = 40
 const LEASE_MS = 4000
-/** What a store must do, on one server or on several; locks.test.ts is about the locks of one. */
+/** The requirements for a store on one or several servers. For locks on one server, see locks.test.ts. */
 const CONFORMANCE = ['declared', 'executing', 'jobs', 'migrate', 'policies', 'retention', 'scheduling']
   .concat('schedules', 'settling', 'workers')
   .map((name) => `test/store/${name}.test.ts`)
@@ -44,12 +44,12 @@ describe.skipIf(programs === null)('Galera', () => {
   const name = `kalends_${randomBytes(6).toString('hex')}`
   const node = (index: number): GaleraNode => {
     const found = cluster.nodes[index]
-    if (found === undefined) throw new Error(`there is no node ${index}`)
+    if (found === undefined) throw new Error(`node ${index} not found`)
     return found
   }
-  /** On the first node that takes it. What it reads is no older than the question. */
+  /** Queries the first node that responds. The result is no older than the query. */
   const query = async (sql: string, params: readonly unknown[] = []): Promise<Row[]> =>
-    await until(`an answer to ${sql}`, async () => {
+    await until(`a response to ${sql}`, async () => {
       for (const { url } of cluster.nodes) {
         const rows = await ask(`${url}/${name}`, sql, params).catch(rethrowLasting)
         if (rows !== null) return rows
@@ -113,10 +113,10 @@ describe.skipIf(programs === null)('Galera', () => {
       for (const table of ['periodic_task', 'job', 'worker']) await query(`DELETE FROM ${table}`)
     })
 
-    it('reads on one what was committed on the other, also while that one is behind', async () => {
+    it('one reads what was committed on the other, even while its node is behind', async () => {
       const url = `${node(1).url}/${name}`
       const admin = await createConnection({ uri: url })
-      // Nothing of the other nodes is applied here until it is unlocked.
+      // This node applies nothing from the others until it is unlocked.
       await admin.query('FLUSH TABLES WITH READ LOCK')
       try {
         await one.workers.register({ id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: [] })
@@ -124,8 +124,8 @@ describe.skipIf(programs === null)('Galera', () => {
         const reading = other.workers.list().finally(() => {
           answered = true
         })
-        // It waits; one that did not wait would have answered without the row.
-        await until('the read waits, or has answered', async () => {
+        // The read waits; otherwise it would have returned without the row.
+        await until('the read waits or has returned', async () => {
           if (answered) return true
           const [rows] = await admin.query<RowDataPacket[]>(
             "SELECT id FROM information_schema.processlist WHERE info LIKE 'SELECT id, name, host%'",
@@ -147,7 +147,7 @@ describe.skipIf(programs === null)('Galera', () => {
         return (await store.scheduling.submit(worker, marks, queueOne)).submissions
       }
       const submitted = await Promise.all([submit(one, 'a/1'), submit(other, 'b/1')])
-      // One of them may have been the only one to mark; both together have all, and none twice.
+      // One of them may have marked everything; together they have all schedules, and none twice.
       expect(submitted.flatMap((some) => some.map(({ id }) => id)).toSorted()).toEqual(ids.toSorted())
       expect(await count('SELECT COUNT(*) AS n FROM job')).toBe(TIMES)
     })
@@ -205,7 +205,7 @@ describe.skipIf(programs === null)('Galera', () => {
     })
   })
 
-  it('workers on different nodes decide each slot once while a node dies, returns, and another is cut off', {
+  it('workers on different nodes decide each slot once while one node dies and returns and another is cut off', {
     timeout: 300_000,
   }, async () => {
     const [a, b, c] = [node(0), node(1), node(2)]
@@ -226,7 +226,7 @@ describe.skipIf(programs === null)('Galera', () => {
     const moves = async () => {
       const before = await count("SELECT COUNT(*) AS n FROM job WHERE state = 'success'")
       await until(
-        'jobs are run',
+        'jobs have run',
         async () => (await count("SELECT COUNT(*) AS n FROM job WHERE state = 'success'")) > before + 90,
       )
     }
@@ -243,7 +243,7 @@ describe.skipIf(programs === null)('Galera', () => {
     const stopped = Date.now()
     await query('UPDATE periodic_task SET enabled = 0')
     await until(
-      'all jobs are final and no mark is left',
+      'all jobs are final and no mark remains',
       async () =>
         (await count(
           "SELECT (SELECT COUNT(*) FROM job WHERE state IN ('waiting', 'blocked', 'running')) + (SELECT COUNT(*) FROM periodic_task WHERE worker IS NOT NULL) AS n",
@@ -274,7 +274,7 @@ describe.skipIf(programs === null)('Galera', () => {
   }
 })
 
-/** One behind another that is not final. */
+/** A job blocked by one that is not final. */
 const queueOne: Decide = (schedule, now, open) => {
   const slot = schedule.nextRunAt ?? now
   const active = open.waiting + open.blocked + open.running > 0
@@ -308,14 +308,14 @@ async function ask(url: string, sql: string, params: readonly unknown[] = []): P
   }
 }
 
-/** A node that is down or cut off, or a transaction that met another: asked again, of the next. */
+/** Retries on the next node if a node is down or cut off, or if transactions conflict. */
 function rethrowLasting(error: unknown): null {
   const number = error instanceof Error && 'errno' in error ? Number(error.errno) : 0
   if (number >= 1000 && ![1047, 1180, 1205, 1213, 2013, 1053].includes(number)) throw error
   return null
 }
 
-/** The inner run is none of this one's workers. */
+/** The inner run does not count as one of this run's workers. */
 function withoutVitest(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(environment).filter(([key]) => !/^(VITEST|NODE_OPTIONS)/.test(key)),

@@ -1,4 +1,4 @@
-/** Three members of a MySQL replication group. A member outside its group can be writable: it must not be used. */
+/** Three members of a MySQL replication group. A member outside its group can be writable but must not be used. */
 import { createConnection } from 'mysql2/promise'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
@@ -35,7 +35,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
   }, 180_000)
   afterAll(() => group?.stop(), 120_000)
 
-  it('a member that was started and did not join is skipped, although it is writable [L54]', async () => {
+  it('a member that has not joined is skipped, although it is writable [L54]', async () => {
     const [primary, outside] = await withOneOutside()
     const database = opened([outside, primary])
     expect(await database.rows(SERVER)).toEqual([{ server: await serverOf(primary) }])
@@ -63,7 +63,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     expect(await database.rows(SERVER)).toEqual([{ server: await serverOf(next) }])
   })
 
-  it('a COMMIT that a member rejects after it has lost its group is in doubt, and is not repeated [L54]', async () => {
+  it('a COMMIT that a member rejects after it has lost its group is in doubt and is not repeated [L54]', async () => {
     const primary = await primaryOf(group)
     const database = opened([primary])
     let times = 0
@@ -81,7 +81,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     }
   }, 60_000)
 
-  it('a single host that does not belong to the group of the URL is rejected, and the error says what to do', async () => {
+  it('a single host outside the group of the URL is rejected, and the error names the remedy', async () => {
     const [, outside] = await withOneOutside()
     await expect(openStore(urlOf([outside], group.name))).rejects.toThrow(
       /OFFLINE, not ONLINE: run START GROUP_REPLICATION/,
@@ -103,7 +103,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     expect(await database.rows(SERVER)).toEqual([{ server: await serverOf(primary) }])
   })
 
-  it('with consistency EVENTUAL, a session waits for what the previous primary had committed', async () => {
+  it('with consistency EVENTUAL, a session waits for the commits of the previous primary', async () => {
     const primary = await primaryOf(group)
     await primary.query('SET GLOBAL group_replication_consistency = EVENTUAL')
     try {
@@ -125,7 +125,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     return group.members.filter((each) => each !== member)
   }
 
-  /** @returns the primary, and a member that was started again, did not join, and is writable */
+  /** @returns the primary, and a restarted writable member that has not joined */
   async function withOneOutside(): Promise<[GroupMember, GroupMember]> {
     const primary = await primaryOf(group)
     const [outside = primary] = others(primary)

@@ -1,4 +1,4 @@
-/** Jobs of an external queue: which ones go there, the hand-over in one transaction, reports, and what never reports. */
+/** Jobs of an external queue: which ones go there, the hand-over in one transaction, reports, and missing reports. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ConflictError } from '../../src/errors.ts'
 import { END_RULES } from '../../src/model/end-rules.ts'
@@ -36,7 +36,7 @@ const SUCCESS: FinishedRun = { state: 'success', error: null, result: null }
 
 type Write = (sql: string, params?: readonly (string | number | null)[]) => Promise<unknown>
 
-/** Statements on the connection of the driver. */
+/** Runs statements on the driver's connection. */
 function writeOn(connection: object): Write {
   return async (sql, params = []) => {
     if ('prepare' in connection && 'pragma' in connection && typeof connection.prepare === 'function')
@@ -86,11 +86,11 @@ onEachStore((under) => {
     await planned(under, id, slot, { timer: 'every 1h', created, ...more })
     return slot
   }
-  /** Lets the time limit of all jobs pass. */
+  /** Makes the time limit of all jobs expire. */
   const overdue = () => under.query("UPDATE job SET started = '2020-01-01 00:00:00.000'")
 
   describe('the queue of a job', () => {
-    it('is that of its task, or of every task, but never of a built-in task', async () => {
+    it('is that of its task or of all tasks, but never for a built-in task', async () => {
       await route('q', ['task'])
       await route('all', [EVERY_TASK])
       for (const task of ['task', 'other', 'kalends.prune']) {
@@ -116,7 +116,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('is that of the newest routing, and tasks that are no longer named go back', async () => {
+    it('is that of the newest routing; tasks that are no longer listed go back', async () => {
       const routes = () => under.query('SELECT task, queue FROM task_queue ORDER BY task')
       await route('q', ['a', 'b'])
       await route('q', ['b', 'c'])
@@ -132,7 +132,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('stays as a live worker of the queue says; that of another queue is reported', async () => {
+    it('is defined by a live worker of that queue; a worker with another queue is reported', async () => {
       const worker = (id: string, tasks: readonly string[]) =>
         under.store.workers.register({ id, name: id, host: 'h', pid: 1, tasks })
       await worker('w/2', [' q', 'a', 'b'])
@@ -149,7 +149,7 @@ onEachStore((under) => {
       expect(await route('other', ['a'])).toEqual([])
     })
 
-    it('is given to jobs that wait without one: those of before, and those inserted in SQL', async () => {
+    it('is assigned to waiting jobs without one: earlier jobs and those inserted in SQL', async () => {
       for (const [id, more] of Object.entries({
         waiting: {},
         retried: { attempt: 1, run_at: '2099-01-01 00:00:00' },
@@ -173,7 +173,7 @@ onEachStore((under) => {
       expect(await queues()).toEqual({ waiting: 'q', retried: 'q', blocked: 'q', other: 'all' })
     })
 
-    it('keeps it from being claimed or started by a worker', async () => {
+    it('prevents workers from claiming or starting the job', async () => {
       await route('q', ['task'])
       await dueNow('s')
       const { scheduling, executing } = under.store
@@ -192,14 +192,14 @@ onEachStore((under) => {
   })
 
   describe('a hand-over', () => {
-    /** What was refused is tried again at once. */
+    /** Rejected jobs are retried at once. */
     const again = async (id: string) => {
       await under.store.executing.postpone([{ id, error: 'refused' }])
       await under.query('UPDATE job SET run_at = NULL WHERE id = ?', [id])
     }
     afterEach(() => again('a'))
 
-    it('commits the jobs and what the callback writes together [S11, X1]', async () => {
+    it('commits the jobs and the writes of the callback together [S11, X1]', async () => {
       await waiting('a', { priority: 1 })
       await waiting('b', { group_: 'g' })
       await job(under, 'of a worker')
@@ -226,7 +226,7 @@ onEachStore((under) => {
       expect(await handOver()).toEqual([])
     })
 
-    it('that throws leaves everything as it was, and isolates the job that is at fault [X1]', async () => {
+    it('that throws is rolled back, and the job at fault is isolated [X1]', async () => {
       for (const id of ['a', 'b', 'c', 'd']) await waiting(id)
       const refused: [string, unknown][] = []
       const submit: Parameters<typeof handOver>[0] = async (jobs, connection) => {
@@ -244,10 +244,10 @@ onEachStore((under) => {
       expect((await handOver()).map(({ id }) => id)).toEqual(['c'])
     })
 
-    it('that was refused says why, and waits longer each time; the next one begins anew', async () => {
+    it('that was rejected stores the reason and waits longer each time; a new one starts from the beginning', async () => {
       await waiting('a')
       const waits = async () => {
-        await under.store.executing.postpone([{ id: 'a', error: 'the printer is away' }])
+        await under.store.executing.postpone([{ id: 'a', error: 'the printer is offline' }])
         const { runAt = null } = (await under.store.jobs.get('a')) ?? {}
         const ms = (runAt?.getTime() ?? 0) - (await clock(under)).getTime()
         await under.query("UPDATE job SET run_at = NULL WHERE id = 'a'")
@@ -255,7 +255,7 @@ onEachStore((under) => {
       }
       expect([await waits(), await waits(), await waits()]).toEqual([1, 2, 4])
       expect(await jobRow(under, 'a')).toMatchObject({
-        error: 'the printer is away',
+        error: 'the printer is offline',
         attempt: 0,
         releases: 3,
       })
@@ -265,7 +265,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'external', error: null })
     })
 
-    it('that a constraint of the application refuses is tried again later', async () => {
+    it('that a constraint of the application rejects is retried later', async () => {
       await waiting('a')
       await under.query("INSERT INTO own_job (id) VALUES ('a')")
       const refused: [string, unknown][] = []
@@ -274,7 +274,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting' })
     })
 
-    it('whose callback hangs is undone at the deadline, and what the callback writes then fails [X1]', async () => {
+    it('whose callback hangs is rolled back at the deadline, and later writes of the callback fail [X1]', async () => {
       await waiting('a')
       const late: { write?: Write; aborted?: boolean } = {}
       const hanging = handOver(
@@ -293,11 +293,11 @@ onEachStore((under) => {
       )
       expect(await own()).toEqual([])
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting', claim: 0 })
-      // A server may notice only later that the connection is gone, and holds the locks until then.
+      // The server may notice the lost connection late, and holds the locks until then.
       await until(async () => ((await handOver()).length === 1 ? true : null))
     })
 
-    it('whose callback forgets to await a statement includes it; one that comes later fails', async () => {
+    it('includes a statement that the callback does not await; a later statement fails', async () => {
       await waiting('a')
       const late: { write?: Write } = {}
       await handOver(async (jobs, connection) => {
@@ -313,7 +313,7 @@ onEachStore((under) => {
       return (await under.store.executing.handedOver(WORKER, fences)).map(({ id }) => id)
     }
 
-    it('whose callback commits is known to be done [S11, X1]', async () => {
+    it('whose callback commits counts as done [S11, X1]', async () => {
       await waiting('a')
       const committed = handOver(async (jobs, connection) => {
         await insertOwn(jobs, connection)
@@ -325,12 +325,12 @@ onEachStore((under) => {
       expect(await handOver()).toEqual([])
     })
 
-    it('whose callback commits and then waits for a lock in vain, or hangs, is known to be done', async () => {
+    it('whose callback commits and then times out on a lock or hangs counts as done', async () => {
       await waiting('a')
       const throwing = handOver(async (jobs, connection) => {
         await insertOwn(jobs, connection)
         await writeOn(connection)('/* hidden */ COMMIT')
-        // As after the timeout of a lock, which a transaction survives.
+        // Like a lock timeout, which a transaction survives.
         throw Object.assign(new Error('Lock wait timeout exceeded'), { errno: 1205 })
       })
       await expect(throwing).rejects.toBeInstanceOf(TransactionEndedError)
@@ -347,7 +347,7 @@ onEachStore((under) => {
       expect(await claimsOf()).toEqual(['a'])
     })
 
-    it('whose callback waits for a lock in vain is tried again, and its error is known', async () => {
+    it('whose callback times out on a lock is retried, and its error is reported', async () => {
       await waiting('a')
       const refused: [string, unknown][] = []
       await handOver(
@@ -358,7 +358,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting', claim: 0 })
     })
 
-    it('whose callback runs DDL is known to be done, or not to be', async () => {
+    it('whose callback runs DDL has a known outcome', async () => {
       await waiting('a')
       const handing = handOver(async (jobs, connection) => {
         await insertOwn(jobs, connection)
@@ -373,7 +373,7 @@ onEachStore((under) => {
     })
 
     it.each(['rolls back and goes on', 'rolls back, goes on and throws'])(
-      'whose callback %s is known not to be done',
+      'whose callback %s counts as not done',
       async (how) => {
         await waiting('a')
         const handing = handOver(async (jobs, connection) => {
@@ -383,13 +383,13 @@ onEachStore((under) => {
         })
         await expect(handing).rejects.toBeInstanceOf(TransactionEndedError)
         expect(await claimsOf()).toEqual([])
-        // Outside of any transaction: the key of the application recognises it when it comes again.
+        // Outside any transaction: the application's key detects the duplicate later.
         expect(await own()).toEqual(['a'])
         expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting' })
       },
     )
 
-    it('gives a connection that cannot end the transaction by its methods, or by a statement', async () => {
+    it('passes a connection that cannot end the transaction by methods or statements', async () => {
       await waiting('a')
       for (const statement of [
         'COMMIT',
@@ -447,7 +447,7 @@ onEachStore((under) => {
       const [first] = await handOver()
       return first?.id ?? ''
     }
-    /** As if the first slot had been an hour earlier, so that the next one is due. */
+    /** Moves the first slot an hour back, so that the next one is due. */
     const dueAgain = async () => {
       const [first, next] = [toText(after(slot, -HOUR)), toText(slot)]
       await under.query('UPDATE job SET slot = ?', [first])
@@ -471,7 +471,7 @@ onEachStore((under) => {
       ).rejects.toThrow()
     })
 
-    it('counts its end, once, and promotes the next job [X3]', async () => {
+    it('counts its outcome once and promotes the next job [X3]', async () => {
       const id = await handedOver({ overlap: 'queue-one' })
       await dueAgain()
       const { submissions } = await submitDue()
@@ -488,7 +488,7 @@ onEachStore((under) => {
       expect(await handOver()).toMatchObject([{ id: next }])
     })
 
-    it('counts a failure, with its attempt, its error and its times [X3]', async () => {
+    it('counts a failure, with its attempt, error and times [X3]', async () => {
       const id = await handedOver()
       const now = await clock(under)
       const times = { startedAt: after(now, -5000), finishedAt: after(now, -2000) }
@@ -517,14 +517,14 @@ onEachStore((under) => {
       expect(await under.query('SELECT outcome FROM attempt')).toEqual([{ outcome: 'cancelled' }])
     })
 
-    it('after finish: is planned from the report [X3]', async () => {
+    it('with after finish, is planned from the report [X3]', async () => {
       const id = await handedOver({ timer: 'every 1h after finish', planned_from: null })
       expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting-finish', nextrun: null })
       await finish(id)
       expect(await schedule(under, 's')).toMatchObject({ idle: null, nextrun: expect.any(String) })
     })
 
-    it('is not ended by a report of a time in the future', async () => {
+    it('rejects a report with a future time', async () => {
       const id = await handedOver()
       const now = await clock(under)
       await finish(id, SUCCESS, { startedAt: after(now, MINUTE), finishedAt: after(now, HOUR) })
@@ -544,7 +544,7 @@ onEachStore((under) => {
       expect(await jobRow(under, next)).toMatchObject({ state: 'waiting' })
     })
 
-    it('whose job is cancelled goes on; a later report changes nothing', async () => {
+    it('whose job is cancelled continues; a later report has no effect', async () => {
       const id = await handedOver()
       await under.store.jobs.cancel(
         id,
@@ -557,20 +557,20 @@ onEachStore((under) => {
     })
   })
 
-  it('a report that comes before the hand-over is committed ends the job, which is not handed over again [X2]', async () => {
+  it('a report before the commit of the hand-over ends the job, which is not handed over again [X2]', async () => {
     await waiting('a')
     expect(await finish('a')).toMatchObject({ job: { state: 'success', attempt: 1 } })
     expect(await handOver()).toEqual([])
     expect(await finish('unknown')).toBeNull()
   })
 
-  describe('a job whose end is not reported', () => {
+  describe('a job whose outcome is not reported', () => {
     const settleOrphans = async () => {
       const orphans = await under.store.executing.orphans(10)
       return (await under.store.executing.settle(orphans)).settled
     }
 
-    it('is named by the inspection after an hour', async () => {
+    it('is listed by doctor after an hour', async () => {
       await waiting('old')
       await waiting('new')
       await handOver()
@@ -580,13 +580,13 @@ onEachStore((under) => {
       expect(orphans).toEqual([])
     })
 
-    it('is left alone until its time limit, found by the sweep then, and has failed [S11, X3]', async () => {
+    it('fails at its time limit, when the sweep finds it [S11, X3]', async () => {
       await waiting('a')
       await waiting('own limit', { timeout: 1 })
       await job(under, 'by hand', { queue: 'q', state: 'external' })
       await handOver()
       expect((await under.store.executing.orphans(10)).filter(({ fence }) => fence.id === 'a')).toEqual([])
-      // Without a limit or a start, which only people can write, there is a limit all the same.
+      // Manually edited rows without a limit or a start have a limit, too.
       await under.query("UPDATE job SET timeout = NULL WHERE id = 'a'")
       expect(
         (await under.store.executing.orphans(10)).filter(({ fence }) => fence.id !== 'own limit'),
@@ -610,7 +610,7 @@ onEachStore((under) => {
       expect(await finish('a', null)).toMatchObject({ job: { state: 'failed' }, settled: null })
     })
 
-    it('is a success where the hand-over is the end', async () => {
+    it('succeeds if the hand-over is its end', async () => {
       await waiting('a')
       const [handed] = await handOver(insertOwn, { queue: { ...QUEUE, reports: false } })
       expect(handed).toMatchObject({ id: 'a' })

@@ -1,6 +1,6 @@
 /**
- * Values that the types keep out, and that come in all the same: from JSON, from a query string, from code without
- * types. At every place where a number or a name reaches SQL text they are refused, and nothing of them is SQL.
+ * Values that the types exclude can still arrive, from JSON, query strings or untyped code. Wherever a number or a name
+ * enters SQL text, they are rejected, and no part of them becomes SQL.
  */
 import { expect, it } from 'vitest'
 import { Kalends, type KalendsOptions } from '../../src/index.ts'
@@ -33,8 +33,8 @@ const WRONG: readonly unknown[] = [
   { valueOf: () => 1, toString: () => SQL[0] },
 ]
 
-/** A value that is not of the type that it is said to be, as at run time nothing keeps it from being. */
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- that is what these tests are about
+/** A value with a wrong type, which is possible at run time. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- these tests need wrong types
 const number = (value: unknown): number => value as number
 
 const options = (name: string, value: unknown): KalendsOptions => ({ [name]: value })
@@ -49,7 +49,7 @@ async function refusal(what: string, act: () => Promise<unknown>): Promise<strin
 }
 
 eachDatabase((under) => {
-  it('the store inserts only whole numbers into the text of a statement', async () => {
+  it('the store inserts only integers into the text of a statement', async () => {
     const database = await under.fresh()
     const store = await openStore(database.url)
     await database.query("INSERT INTO job (id, task) VALUES ('j', 't')")
@@ -74,7 +74,7 @@ eachDatabase((under) => {
         expect(told, place).not.toMatch(/UNION|DROP|extractvalue|OR '?1/)
       }
     }
-    // Calculated with first, so that what is like a number has become one.
+    // Used in arithmetic first, which turns number-like values into numbers.
     for (const value of [...SQL, -1, 1e300, Number.NaN, Number.POSITIVE_INFINITY]) {
       const told = await refusal(`lease: ${String(value)}`, () =>
         store.scheduling.clearStaleMarks('w/1', number(value)),
@@ -86,11 +86,11 @@ eachDatabase((under) => {
     await database.drop()
   })
 
-  it('an object in place of an id is rejected, and ends nothing', async () => {
+  it('an object in place of an id is rejected and ends no job', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const id: unknown = { id: 's', task: 't', timer: 'daily' }
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as code without types may call it
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- untyped code may call it like this
     await expect(kalends.schedules.get(id as string)).rejects.toThrow(RangeError)
   })
 
@@ -162,7 +162,7 @@ eachDatabase((under) => {
     const reads = Object.entries<{ get?: { parameters?: { name: string; in: string }[] } }>(
       body.paths,
     ).flatMap(([path, { get }]) =>
-      // The stream of events does not end.
+      // The event stream does not end.
       get === undefined || path.endsWith('/events')
         ? []
         : (get.parameters ?? []).filter((one) => one.in === 'query').map(({ name }) => ({ path, name })),

@@ -14,14 +14,14 @@ describe('the hosts of a URL', () => {
         'mysql://me:p%40ss%2Cword@[::1]:3307/app?connectTimeout=5000',
       ],
     ],
-    // A comma, and an @, of the password are none between hosts.
+    // A comma or @ in the password does not separate hosts.
     ['mysql://me:a,b@c@h1,h2/app', ['mysql://me:a,b@c@h1/app', 'mysql://me:a,b@c@h2/app']],
     ['mysql://h1, h2/app', ['mysql://h1/app', 'mysql://h2/app']],
   ])('%s', (url, urls) => {
     expect(hostsOf(url).map((host) => host.url)).toEqual(urls)
   })
 
-  it('of a group omit the group, since the driver does not know it', () => {
+  it('of a group omit the group, because the driver does not support it', () => {
     const group = '0b39936d-e821-4bf0-9b9e-5e0afb0dbeaf'
     for (const query of [`?group=${group}&connectTimeout=5000`, `?connectTimeout=5000&group=${group}`]) {
       expect(groupOf(`mysql://h1,h2/app${query}`)).toBe(group)
@@ -37,7 +37,7 @@ describe('the hosts of a URL', () => {
     )
   })
 
-  it('have the time limit for connecting that the URL sets', () => {
+  it('use the connect timeout of the URL', () => {
     expect(connectTimeoutOf('mysql://h1,h2/app?ssl={}&connectTimeout=5000')).toBe(5000)
     expect(connectTimeoutOf('mysql://h1,h2/app')).toBeNull()
     for (const wrong of ['', '0', '-1', '5s'])

@@ -35,7 +35,7 @@ onEachStore((under) => {
     under.afterwards(() => store.close())
     await database.query(under.kind === 'sqlite' ? 'DROP INDEX job_claim' : 'DROP INDEX job_claim ON job')
     await database.query('ALTER TABLE periodic_task DROP COLUMN last_finished')
-    // SQLite drops no CHECK.
+    // SQLite cannot drop a CHECK.
     const checks = under.kind === 'sqlite' ? [] : ['check job_missed']
     if (checks.length > 0) await database.query('ALTER TABLE job DROP CONSTRAINT job_missed')
     const { pending, missing } = await empty.inspection.schemaDrift()
@@ -59,7 +59,7 @@ onEachStore((under) => {
       })
     })
 
-  it('frequent schedules that miss slots all the time are behind', async () => {
+  it('frequent schedules that constantly miss slots count as behind', async () => {
     const now = await clock(under)
     const timers = {
       fast: 'every 1ms',
@@ -127,7 +127,7 @@ onEachStore((under) => {
       ]),
     )
   })
-  it('jobs that wait for something that will never happen are found', async () => {
+  it('jobs that can never start are found', async () => {
     await write(under.store).create('s', settings())
     await write(under.store).create('t', settings())
     await under.query("UPDATE periodic_task SET idle = 'awaiting-finish' WHERE id IN ('s', 't')")

@@ -1,6 +1,6 @@
 /**
- * Actors whose every statement waits for leave: the seam `Database` of the real store, so that a test decides in
- * which order the statements of several workers reach the database, and at which of them one of them crashes.
+ * Actors whose statements each wait for permission. They replace the `Database` of the real store, so that a test
+ * decides in which order the statements of several workers reach the database, and where a worker crashes.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { StoreUnavailableError } from '../../src/errors.ts'
@@ -13,8 +13,8 @@ import type { Store } from '../../src/store/store.ts'
 import type { TestDatabase } from '../support/databases.ts'
 
 /**
- * What a step does to others. `read` sees only what others have committed; `lock` locks or writes rows of a
- * transaction; `commit` shows and frees them; `write` is all of that in one; `time` moves the clock.
+ * The effect of a step on others. `read` sees only committed rows; `lock` locks or writes rows in a transaction;
+ * `commit` publishes and unlocks them; `write` does all of this at once; `time` advances the clock.
  */
 export type StepKind = 'read' | 'lock' | 'commit' | 'write' | 'time'
 
@@ -23,31 +23,31 @@ export interface Step {
   readonly text: string
 }
 
-/** Whether the order of two steps of different actors can make a difference. */
+/** Whether the order of two steps of different actors can matter. */
 export function areDependent(a: StepKind, b: StepKind): boolean {
   if (a === 'time' || b === 'time' || a === 'write' || b === 'write') return !(a === 'read' && b === 'read')
   if (a === 'read' || b === 'read') return a === 'commit' || b === 'commit'
   return !(a === 'commit' && b === 'commit')
 }
 
-/** Stands for the clock until a statement goes to the database: it may have waited for leave for long. */
+/** A placeholder for the clock until a statement is sent, because the statement may have waited for long. */
 const NOW = ':the time:'
 
-/** The process is gone: none of its statements reaches the database any more. */
+/** The process has crashed: its statements no longer reach the database. */
 export class Crash extends StoreUnavailableError {
   constructor() {
     super('The process has crashed')
   }
 }
 
-/** The clock that all statements of all actors go by. */
+/** The clock for all statements of all actors. */
 export interface Clock {
   now: Date
 }
 
 type Standing = 'between statements' | 'wants to go on' | 'ended' | 'crashed'
 
-/** One worker, or one person, whose statements wait for leave. */
+/** A worker or a person whose statements wait for permission. */
 export class Actor {
   readonly name: string
   readonly store: Store
@@ -58,7 +58,7 @@ export class Actor {
   #standing: Standing = 'ended'
   #wants: { readonly step: Step; readonly go: () => void; readonly crash: () => void } | null = null
   #changed: () => void = () => undefined
-  /** Crash when the transaction that begins now wants to commit: for a database with one writer. */
+  /** Crashes at the commit of the transaction that begins now: for a database with one writer. */
   #crashAtCommit = false
   #transaction = false
   #free = false
@@ -78,12 +78,12 @@ export class Actor {
     if (overseer.kind !== 'sqlite')
       return new Actor(name, new MysqlDatabase(overseer.url, 1), overseer, clock)
     const inner = await SqliteDatabase.open(overseer.url.slice('sqlite:'.length))
-    // No test cuts the power.
+    // Power failures are not tested.
     await inner.rows('PRAGMA synchronous = OFF')
     return new Actor(name, inner, overseer, clock)
   }
 
-  /** Begins a program, which stops before its first statement. */
+  /** Starts a program, which stops before its first statement. */
   async begin(program: (actor: Actor) => Promise<void>): Promise<void> {
     this.#free = false
     if (this.#overseer.kind !== 'sqlite') {
@@ -103,18 +103,18 @@ export class Actor {
     )
   }
 
-  /** Until nothing of its program is left, also where it has crashed. */
+  /** Waits until its program has ended or crashed. */
   over(): Promise<void> {
     return this.#program
   }
 
-  /** From now on its statements wait for nobody. */
+  /** From now on, its statements need no permission. */
   release(): void {
     this.#stand('between statements')
     this.#free = true
   }
 
-  /** The step that it wants to take. */
+  /** The next step of the actor. */
   get wants(): Step | null {
     return this.#standing === 'wants to go on' ? (this.#wants?.step ?? null) : null
   }
@@ -123,7 +123,7 @@ export class Actor {
     return this.#standing === 'ended' || this.#standing === 'crashed'
   }
 
-  /** Whether a crash here leaves anything else behind than a crash one step before. */
+  /** Whether a crash here has another result than a crash one step earlier. */
   get mayCrash(): boolean {
     return this.wants !== null && this.wants.kind !== 'time' && this.#lastStep !== 'read'
   }
@@ -136,8 +136,8 @@ export class Actor {
   }
 
   /**
-   * The process dies before the step that it wants to take. On a server its connection is cut, and the server has
-   * rolled back when this returns; in SQLite the transaction is rolled back at its end.
+   * Crashes the process before its next step. On a server, this cuts the connection and returns after the rollback. In
+   * SQLite, the transaction is rolled back at its end.
    */
   async crash(): Promise<void> {
     const wants = this.#wants
@@ -152,7 +152,7 @@ export class Actor {
     wants?.crash()
   }
 
-  /** Ends without a trace: nobody wants to know how it goes on. */
+  /** Ends silently, because the rest of the order does not matter. */
   abandon(): void {
     if (this.hasEnded) return
     const wants = this.#wants
@@ -160,21 +160,21 @@ export class Actor {
     wants?.crash()
   }
 
-  /** Until it wants to take a step, has ended, or the database says that it waits for a lock of another. */
+  /** Waits until the actor has a next step, has ended, or waits for a lock of another one according to the database. */
   async atRest(): Promise<'at rest' | 'waits for a lock'> {
     for (;;) {
       if (this.#standing !== 'between statements') return 'at rest'
       const changed = new Promise<void>((resolve) => {
         this.#changed = resolve
       })
-      // No judgement: only when to ask the database.
+      // This only decides when to query the database.
       await Promise.race([changed, pause(3)])
       if (this.#standing !== 'between statements') return 'at rest'
       if (await this.#waitsForLock()) return 'waits for a lock'
     }
   }
 
-  /** A step that is no statement. */
+  /** A step without a statement. */
   step(kind: StepKind, text: string): Promise<void> {
     if (this.#free) return Promise.resolve()
     if (this.#standing === 'crashed') return Promise.reject(new Crash())
@@ -197,7 +197,8 @@ export class Actor {
   async #waitsForLock(): Promise<boolean> {
     if (this.#connection === null) return false
     const [row] = await this.#overseer.query('SHOW ENGINE INNODB STATUS')
-    // Before the first stands the latest deadlock, which is over, after the last what is no transaction.
+    // The text before the first marker is about the latest deadlock, and the text after the last one is not a
+    // transaction.
     const [status = ''] = String(row?.['Status']).split('FILE I/O')
     const transactions = status.split('---TRANSACTION').slice(1)
     return transactions.some(
@@ -224,7 +225,7 @@ export class Actor {
       return text.replaceAll(NOW, isServer ? `CAST(${now} AS DATETIME(3))` : now)
     }
     const isRead = (text: string) => text.startsWith('SELECT') && !text.includes('FOR UPDATE')
-    /** Within a transaction; SQLite's has the database for itself from its beginning. */
+    /** Within a transaction. In SQLite, it has exclusive access from its beginning. */
     const within = (sql: Sql): Sql => ({
       rows: async <Row>(text: string, params?: readonly SqlValue[]) => {
         if (isServer) await this.step(isRead(text) ? 'read' : 'lock', text)
@@ -262,7 +263,8 @@ export class Actor {
         await this.step('read', text)
         return inner.rows<Row>(timed(text), params)
       },
-      // Its commit is a step of its own: a statement that waited for a lock would else commit with whoever let go.
+      // The commit is a separate step; otherwise a statement that waited for a lock would commit as soon as it is
+      // released.
       run: (text, params) => transaction((sql) => sql.run(text, params)),
       transaction,
       exclusively: (name, work) => inner.exclusively(name, work),

@@ -1,19 +1,19 @@
 /**
- * Orders of steps: all that can differ, or some from a seed.
+ * Orders of steps: all distinguishable ones, or some from a seed.
  *
- * All: a depth-first search that runs the programs anew for each order (nothing of a database can be copied back),
- * with sleep sets: of orders that differ only in steps that do not depend on each other, one is run.
+ * For all orders, a depth-first search runs the programs again for each order, because a database cannot be restored.
+ * It uses sleep sets: of orders that differ only in independent steps, it runs one.
  */
 import { type Actor, areDependent, type StepKind } from './interleavings-actors.ts'
 
-/** What may come next: a step of an actor, or its crash before it. */
+/** The next choice: a step of an actor, or a crash before it. */
 export interface Choice {
   readonly actor: string
   readonly crash: boolean
   readonly kind: StepKind
 }
 
-/** Decides what comes next; null: this order need not be run to its end. */
+/** Chooses the next step; null if this order need not be completed. */
 export type Choose = (choices: readonly Choice[]) => Choice | null
 
 const nameOf = ({ actor, crash }: Choice) => `${actor}${crash ? '!' : ''}`
@@ -21,9 +21,9 @@ const nameOf = ({ actor, crash }: Choice) => `${actor}${crash ? '!' : ''}`
 /**
  * Runs the actors' programs to their ends, one step at a time.
  *
- * @param crashes  how many actors may crash
- * @param afterStep  called when everyone is at rest after a step
- * @returns the order that was run; null when it was given up
+ * @param crashes  the number of actors that may crash
+ * @param afterStep  called after each step when all actors are at rest
+ * @returns the order, or null if it was given up
  */
 export async function interleave(
   actors: readonly Actor[],
@@ -37,7 +37,7 @@ export async function interleave(
     for (const actor of actors) await actor.atRest()
     const able = actors.filter((actor) => actor.wants !== null)
     if (able.length === 0) {
-      // Whoever waits for a lock now waits for one that its holder has let go.
+      // An actor that still waits for a lock waits for one that its holder has released.
       if (actors.every((actor) => actor.hasEnded)) {
         for (const actor of actors) await actor.over()
         return order
@@ -55,7 +55,7 @@ export async function interleave(
       return null
     }
     const actor = able.find(({ name }) => name === choice.actor)
-    if (actor === undefined) throw new Error(`${choice.actor} cannot go on`)
+    if (actor === undefined) throw new Error(`${choice.actor} cannot continue`)
     const text = actor.wants?.text ?? ''
     order.push(`${nameOf(choice)}: ${text.slice(0, 60)}`)
     if (choice.crash) {
@@ -79,10 +79,10 @@ interface Node {
   todo: Choice[]
 }
 
-/** Goes through all orders that can differ. */
+/** Visits all distinguishable orders. */
 export class AllOrders {
   readonly #path: Node[] = []
-  /** Times that a program did not do again what it had done before in the same order. */
+  /** How often a program behaved differently in the same order. */
   diverged = 0
   #depth = 0
 
@@ -110,7 +110,7 @@ export class AllOrders {
       const wanted = known.todo[0]
       const found = choices.find((choice) => wanted !== undefined && nameOf(choice) === nameOf(wanted))
       if (found !== undefined) return found
-      // As after a deadlock, of which the server picks the victim.
+      // As after a deadlock, for which the server chooses the victim.
       this.diverged += 1
       this.#path.length = depth
     }
@@ -133,7 +133,7 @@ export class AllOrders {
   }
 }
 
-/** One order: so many steps of each, in turn. */
+/** One order: the numbers of steps of each actor, in turn. */
 export function inTurns(turns: readonly (readonly [actor: string, steps: number])[]): Choose {
   const left = turns.map(([actor, steps]) => ({ actor, steps }))
   return (choices) => {
@@ -151,8 +151,8 @@ export function inTurns(turns: readonly (readonly [actor: string, steps: number]
 }
 
 /**
- * All orders in which one actor goes as far as some step, then the others as far as they come, then that one again.
- * Most errors of concurrency need no more than this.
+ * All orders in which one actor runs up to some step, then the others as far as possible, then the first one again.
+ * This reveals most concurrency errors.
  */
 export class OnePause {
   readonly #actors: readonly string[]
@@ -170,7 +170,7 @@ export class OnePause {
     if (this.#hasPaused) this.#steps += 1
     else {
       this.#first += 1
-      // None of its steps before the others: that is the order in which the others come first as a whole.
+      // No steps before the others: the others run completely first.
       this.#steps = 1
     }
     this.#taken = 0
@@ -191,7 +191,7 @@ export class OnePause {
   }
 }
 
-/** Orders at random: a worker mostly goes on for some steps before another has its turn. */
+/** Random orders: a worker mostly continues for some steps before another one has its turn. */
 export function randomOrder(random: () => number): Choose {
   let last: string | null = null
   const eagerness = 0.2 + 0.7 * random()

@@ -1,4 +1,6 @@
-/** The invariants of the design, as what two looks at the tables may show, and what the last must. */
+/**
+ * The invariants of the design: the allowed differences of two snapshots of the tables, and the required final state.
+ */
 import { inspect } from 'node:util'
 import type { TestDatabase } from '../support/databases.ts'
 import { type Clock } from './interleavings-actors.ts'
@@ -8,7 +10,7 @@ import { fromText, toText } from '../../src/model/instant.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** The tables as everyone sees them. */
+/** The committed state of the tables. */
 export interface Picture {
   readonly schedules: ReadonlyMap<string, Row>
   readonly jobs: ReadonlyMap<string, Row>
@@ -34,7 +36,7 @@ export async function look(database: TestDatabase): Promise<Picture> {
   }
 }
 
-/** Slots only grow, also while the clock of the test stands still: then by a millisecond. */
+/** Slots only increase, by a millisecond if the test clock does not advance. */
 const GROWTH_MS = 10
 const FINAL = ['success', 'failed', 'cancelled', 'skipped']
 /** Columns that only people write. */
@@ -53,7 +55,7 @@ const SETTINGS = [
   'max_runs',
   'created',
 ]
-/** Columns in which a submission says what it has decided. */
+/** Columns in which a submission stores its decision. */
 const DECIDED = ['nextrun', 'last_slot', 'planned_from', 'idle']
 
 function text(row: Row | undefined, column: string): string {
@@ -64,7 +66,7 @@ function text(row: Row | undefined, column: string): string {
 const differ = (before: Row, after: Row, columns: readonly string[]) =>
   columns.filter((column) => before[column] !== after[column])
 
-/** What is wrong in every state. */
+/** Violations that are wrong in every state. */
 export function wrongNow({ schedules, jobs, attempts }: Picture, clock: Clock): string[] {
   const wrong: string[] = []
   const slots = new Map<string, number>()
@@ -79,7 +81,7 @@ export function wrongNow({ schedules, jobs, attempts }: Picture, clock: Clock): 
     if (['waiting', 'running'].includes(text(job, 'state')) && Number(job['exclusive']) === 1)
       active.set(schedule, (active.get(schedule) ?? 0) + 1)
   }
-  for (const [occurrence, count] of slots) if (count > 1) wrong.push(`${occurrence} is there ${count} times`)
+  for (const [occurrence, count] of slots) if (count > 1) wrong.push(`${occurrence} exists ${count} times`)
   for (const [schedule, count] of active) if (count > 1) wrong.push(`${count} jobs of ${schedule} are active`)
   const latest = toText(new Date(clock.now.getTime() + LEASE_MS))
   for (const [id, row] of schedules)
@@ -88,7 +90,7 @@ export function wrongNow({ schedules, jobs, attempts }: Picture, clock: Clock): 
   return wrong
 }
 
-/** Each claim of a job is running, has succeeded, is stored as an attempt, or was given back before it started. */
+/** Each claim of a job is running, succeeded, stored as an attempt, or was released before it started. */
 function wrongAttempts(job: Row, stored: ReadonlySet<number>): string[] {
   const claims = Number(job['claim'])
   const isInJob = job['state'] === 'running' || job['state'] === 'success'
@@ -104,7 +106,7 @@ function wrongAttempts(job: Row, stored: ReadonlySet<number>): string[] {
   ]
 }
 
-/** What is wrong about a change that somebody has made. */
+/** Violations in the changes of one actor. */
 export function wrongChange(by: Program, before: Picture, after: Picture, clock: Clock): string[] {
   const wrong: string[] = []
   const now = toText(clock.now)
@@ -114,7 +116,7 @@ export function wrongChange(by: Program, before: Picture, after: Picture, clock:
       if (by.worker !== null) wrong.push(`${by.name} has deleted ${id}`)
       continue
     }
-    if (text(row, 'last_slot') < text(old, 'last_slot')) wrong.push(`the slots of ${id} go back`)
+    if (text(row, 'last_slot') < text(old, 'last_slot')) wrong.push(`the slots of ${id} decrease`)
     if (by.worker === null) continue
     const settings = differ(old, row, SETTINGS)
     if (settings.length > 0) wrong.push(`${by.name} has changed ${settings.join()} of ${id}`)
@@ -138,7 +140,7 @@ export function wrongChange(by: Program, before: Picture, after: Picture, clock:
   return wrong
 }
 
-/** Marks are made of what is due, and end by their own worker, or when that is dead. */
+/** Only due schedules are marked. A mark is cleared by its worker, or when that worker is dead. */
 function wrongMark(by: Program, worker: string, old: Row, row: Row, before: Picture, now: string): string[] {
   const id = text(row, 'id')
   const owner = old['worker']
@@ -153,12 +155,12 @@ function wrongMark(by: Program, worker: string, old: Row, row: Row, before: Pict
   if (owner !== row['worker'] && owner !== worker && before.workers.has(String(owner)))
     return [`${by.name} has ended the mark of ${String(owner)} on ${id}`]
   const decided = differ(old, row, DECIDED)
-  // The end of a run, and the sweep that heals a missing one, decide when the next comes.
+  // The end of a run, or the sweep that repairs a missing one, plans the next run.
   if (decided.length === 0 || owner === worker || old['idle'] === 'awaiting-finish') return []
   return [`${by.name} has decided ${decided.join()} of ${id}, which ${String(owner)} had marked`]
 }
 
-/** Runs are ended by who runs them, or when that is dead; what is final stays. */
+/** A run is ended by its worker, or when that worker is dead; final jobs do not change. */
 function wrongEnd(by: Program, worker: string, old: Row, row: Row, before: Picture): string[] {
   const id = text(row, 'id')
   const claims = Number(row['claim']) - Number(old['claim'])
@@ -167,7 +169,7 @@ function wrongEnd(by: Program, worker: string, old: Row, row: Row, before: Pictu
   const changed = differ(old, row, ['state', 'worker', 'attempt', 'result', 'finished'])
   if (changed.length === 0) return []
   const state = text(old, 'state')
-  // Skips that follow each other are one row.
+  // Consecutive skips share a row.
   if (FINAL.includes(state) && state !== 'skipped')
     return [`${by.name} has changed ${changed.join()} of ${id}, which was ${state}`]
   if (state === 'running' && old['worker'] !== worker && before.workers.has(text(old, 'worker')))
@@ -187,7 +189,7 @@ function wrongEnd(by: Program, worker: string, old: Row, row: Row, before: Pictu
   return []
 }
 
-/** Runs that ended between two looks and that count, by schedule. */
+/** Counted runs that ended between two snapshots, by schedule. */
 export function countEnded(
   before: Picture,
   after: Picture,
@@ -208,9 +210,9 @@ export function countEnded(
 }
 
 /**
- * What is wrong when whoever was left has done all there was to do.
+ * Violations after the remaining workers have done all work.
  *
- * @param changed  schedules of whose slots no count can be foretold
+ * @param changed  schedules whose number of slots cannot be predicted
  */
 export function wrongAtEnd(
   begin: Picture,
@@ -232,20 +234,20 @@ export function wrongAtEnd(
     if (row['worker'] !== null) wrong.push(`${id} is still marked by ${text(row, 'worker')}`)
     const isActive = Number(row['enabled']) === 1 && row['idle'] === null
     if (isActive && text(row, 'nextrun') <= toText(clock.now))
-      wrong.push(`${id} stands at ${text(row, 'nextrun')}`)
+      wrong.push(`${id} has the next run ${text(row, 'nextrun')}`)
     if (row['retry_at'] !== null) wrong.push(`${id} is still being retried`)
     if (row['idle'] !== null) wrong.push(`${id} is idle: ${text(row, 'idle')}`)
     const base = begin.schedules.get(id)
     const counted = ended.get(id) ?? { runs: 0, errors: 0 }
     const counters = `${Number(row['run_count']) - Number(base?.['run_count'])} runs, ${Number(row['error_count']) - Number(base?.['error_count'])} errors`
     if (counters !== `${counted.runs} runs, ${counted.errors} errors`)
-      wrong.push(`${id} has counted ${counters} of ${counted.runs} and ${counted.errors}`)
+      wrong.push(`${id} has counted ${counters} instead of ${counted.runs} and ${counted.errors}`)
     if (row['timer'] === 'minutely' && !changed.has(id)) wrong.push(...wrongSlots(id, row, end, clock))
   }
   return wrong
 }
 
-/** Every minute since the first has been decided: as a run, or in the count of a skip. */
+/** Every minute since the first is decided, as a run or in the count of a skip. */
 function wrongSlots(id: string, row: Row, end: Picture, clock: Clock): string[] {
   const lastSlot = fromText(text(row, 'last_slot'))?.getTime() ?? 0
   const wanted = Math.floor((clock.now.getTime() - FIRST_SLOT.getTime()) / 60_000) + 1

@@ -1,5 +1,5 @@
 /**
- * A small state of which every statement of a worker finds something to do, and what workers and people do to it.
+ * A small state in which every statement of a worker has work, and the actions of workers and people.
  */
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import { type ClaimedJob, fenceOf, fenceText } from '../../src/model/job.ts'
@@ -16,7 +16,7 @@ import { write } from './writes.ts'
 export const LEASE_MS = 60_000
 export const POLL_INTERVAL_MS = 1000
 export const START = new Date('2026-11-21T12:00:30.500Z')
-/** The first slot that nobody has decided yet, of every schedule that is due. */
+/** The first undecided slot of every due schedule. */
 export const FIRST_SLOT = new Date('2026-11-21T12:00:00.000Z')
 
 const TASKS = new Map([['task', DEFAULT_POLICY]])
@@ -49,11 +49,11 @@ const SCHEDULES: readonly ScheduleColumns[] = [
     lastSlot: BEFORE,
     idle: 'awaiting-finish',
   },
-  // Nobody has anything to do with it.
+  // A job that no actor touches.
   { id: 'later', overlap: 'skip', timer: '*-*-* 18:00', nextrun: '2026-11-21 18:00:00.000' },
 ]
 
-/** The worker that runs the jobs that are running at the beginning. */
+/** The worker of the jobs that are running at the beginning. */
 export const EARLY = 'early/1'
 
 const JOBS: readonly (readonly [schedule: string, slot: string, state: string, attempt: number])[] = [
@@ -65,7 +65,7 @@ const JOBS: readonly (readonly [schedule: string, slot: string, state: string, a
   ['after', BEFORE, 'running', 1],
 ]
 
-/** Puts the state there, whatever is there. */
+/** Resets the tables to this state. */
 export async function reset(database: TestDatabase, clock: Clock): Promise<void> {
   MAYBE_UNSTARTED.clear()
   clock.now = START
@@ -142,18 +142,18 @@ async function insertRows(
   await database.query(`INSERT INTO ${into} VALUES ${values}`, rows.flat())
 }
 
-/** Claims that may be given back before they start; those have no attempt. By their fences. */
+/** Claims that may be released before they start, which have no attempt; by their fences. */
 export const MAYBE_UNSTARTED = new Set<string>()
 
-/** What somebody does. */
+/** An action of a worker or a person. */
 export interface Program {
   readonly name: string
-  /** The worker that does it; null: a person, in SQL or through the API. */
+  /** The worker; null for a person, in SQL or through the API. */
   readonly worker: string | null
   readonly run: (actor: Actor, clock: Clock) => Promise<void>
-  /** Schedules whose definition, policies or jobs it changes: of their slots no count can be foretold. */
+  /** Schedules whose definition, policies or jobs it changes, so that their number of slots cannot be predicted. */
   readonly changes?: readonly string[]
-  /** What is wrong at the end, if it was carried out. */
+  /** Violations at the end, if the action was carried out. */
   readonly wrongAtEnd?: (schedules: ReadonlyMap<string, Record<string, unknown>>) => string[]
 }
 
@@ -183,19 +183,19 @@ async function schedulerPass(
   return running
 }
 
-/** What a job's result says of who has run it. */
+/** The part of a job's result that identifies its worker. */
 const success = (worker: string, attempt: number): AttemptEnd => ({
   kind: 'success',
   result: JSON.stringify({ worker, attempt }),
 })
 
-/** What somebody else holds is tried once more, then left to whoever takes over: the other may be waiting for its turn. */
+/** Retries a locked row once, then leaves it to the take-over, because the holder may be waiting for its turn. */
 async function settleTwice(actor: Actor, attempts: readonly EndedAttempt[]): Promise<void> {
   const { locked } = await write(actor.store).settle(attempts)
   if (locked.length > 0) await write(actor.store).settle(locked)
 }
 
-/** Claims ahead of any capacity, and gives back what it has claimed. */
+/** Claims ahead of any capacity, and releases the claimed jobs. */
 async function claimAndGiveBack(actor: Actor, worker: string): Promise<void> {
   const jobs = await actor.store.executing.claim(worker, TASKS, 0, '', { ahead: 10 })
   for (const job of jobs) MAYBE_UNSTARTED.add(fenceText(job))
@@ -206,7 +206,7 @@ async function claimAndGiveBack(actor: Actor, worker: string): Promise<void> {
   )
 }
 
-/** @returns how many jobs were run */
+/** @returns the number of jobs that ran */
 async function claimAndRun(actor: Actor, worker: string): Promise<number> {
   const jobs = await actor.store.executing.claim(worker, TASKS, 10, '')
   await runAll(actor, worker, jobs)
@@ -234,7 +234,7 @@ const register = (actor: Actor, worker: string) =>
     tasks: ['task'],
   })
 
-/** As the lease does it; whoever else is registered is taken for dead. */
+/** Like the lease; all other registered workers count as dead. */
 async function takeOver(actor: Actor, worker: string): Promise<void> {
   for (const other of (await actor.store.workers.list()).workers)
     if (other.id !== worker) await actor.store.workers.evict(other.id, other.heartbeatAt)
@@ -247,7 +247,7 @@ async function takeOver(actor: Actor, worker: string): Promise<void> {
   }
 }
 
-/** The ends of the attempts that are running at the beginning, by the worker that has begun them. */
+/** The outcomes of the attempts that are running at the beginning, by their worker. */
 const endings = (end: (id: string) => AttemptEnd): EndedAttempt[] =>
   JOBS.flatMap(([, , state], index) => {
     const id = `00000000-0000-8000-8000-00000000000${index}`
@@ -262,7 +262,7 @@ const pass = (worker: string): Program => ({
   run: async (actor) => void (await schedulerPass(actor, worker)),
 })
 
-/** In SQL, as one statement or several in a transaction. A duplicate is the database's answer, not an error. */
+/** Runs one SQL statement, or several in a transaction. A duplicate is a valid response, not an error. */
 const byHand = (
   name: string,
   statements: readonly string[],
@@ -294,7 +294,7 @@ const refused = async (work: Promise<unknown>): Promise<void> => {
   }
 }
 
-/** What workers do. */
+/** The actions of workers. */
 export const WORKERS: readonly Program[] = [
   pass('a/1'),
   pass('b/1'),
@@ -350,7 +350,7 @@ export const WORKERS: readonly Program[] = [
   },
 ]
 
-/** Nothing, where somebody has deleted it. */
+/** Nothing if the schedule was deleted. */
 const isOf =
   (id: string, column: string, wanted: unknown) =>
   (schedules: ReadonlyMap<string, Record<string, unknown>>) => {
@@ -358,7 +358,7 @@ const isOf =
     return row === undefined || row[column] === wanted ? [] : [`${id}.${column} is ${String(row[column])}`]
   }
 
-/** What people do. */
+/** The actions of people. */
 export const PEOPLE: readonly Program[] = [
   byHand('a timer is edited', ["UPDATE periodic_task SET timer = '*:0/7' WHERE id IN ('skips', 'queues')"], {
     changes: ['skips', 'queues'],
@@ -435,7 +435,7 @@ export const PEOPLE: readonly Program[] = [
   },
 ]
 
-/** Whoever is left takes over, when all marks have ended, and does all there is to do. */
+/** After all marks have ended, the remaining worker takes over and does all work. */
 export async function recover(actor: Actor, clock: Clock): Promise<void> {
   clock.now = new Date(clock.now.getTime() + LEASE_MS + POLL_INTERVAL_MS)
   const worker = 'last/1'
@@ -447,5 +447,5 @@ export async function recover(actor: Actor, clock: Clock): Promise<void> {
     await actor.store.executing.promoteDue(100)
     if ((await claimAndRun(actor, worker)) === 0) return
   }
-  throw new Error('There is no end of jobs')
+  throw new Error('Too many jobs')
 }

@@ -1,10 +1,10 @@
 /**
- * The real store, statement by statement, through the orders in which workers and people can meet, with a crash at any
- * step; the invariants of the design hold in every state on the way, and at the end nothing is lost.
+ * Runs the real store, statement by statement, in different orders of concurrent workers and people, with a crash at
+ * any step. The invariants of the design hold in every intermediate state, and nothing is lost at the end.
  *
- * Of every pair: three orders from a seed, which is printed, with a crash; of two workers all orders in which one of
- * them pauses once.
- * KALENDS_INTERLEAVINGS=all adds every order that can differ; a number, that many from the seed KALENDS_SEED.
+ * For every pair: three orders with a crash from a printed seed. For two workers: all orders in which one of them
+ * pauses once.
+ * KALENDS_INTERLEAVINGS=all adds every distinguishable order; a number adds that many from the seed KALENDS_SEED.
  */
 import { inspect } from 'node:util'
 import { beforeAll, it } from 'vitest'
@@ -38,12 +38,12 @@ const ORDERS_OF_THREE = ORDERS_OF_A_PAIR * 30
 const SEED = Number(process.env['KALENDS_SEED'] ?? 20261121)
 
 const everyone = [...WORKERS, ...PEOPLE]
-/** At least one of them a worker; `a/1 submits` stands for `b/1 submits` with everyone else. */
+/** At least one of each pair is a worker; `a/1 submits` also covers `b/1 submits` with the others. */
 const pairs = WORKERS.flatMap((one, index) =>
   everyone.slice(index + 1).map((other): [Program, Program] => [one, other]),
 ).filter(([one]) => one.name !== 'b/1 submits')
 
-/** Runs of two workers in which each step of one may be a pause. */
+/** Runs of two workers in which one may pause at each step. */
 const isPaused = (programs: readonly Program[]) => programs.every(({ worker }) => worker !== null)
 
 eachDatabase(({ kind, fresh }) => {
@@ -69,7 +69,7 @@ eachDatabase(({ kind, fresh }) => {
     }
   })
 
-  /** @returns what is wrong */
+  /** @returns the violations */
   async function runOrder(programs: readonly Program[], crashes: number, choose: Choose): Promise<string[]> {
     await reset(database, clock)
     const taking = actors.slice(0, programs.length)
@@ -84,7 +84,7 @@ eachDatabase(({ kind, fresh }) => {
     const order = await interleave(taking, crashes, choose, async (actor, choice) => {
       tally.steps += 1
       hasCrashed ||= choice.crash
-      // Nobody sees the others before the transaction has ended.
+      // Other steps become visible only when the transaction ends.
       if (choice.kind === 'read' || choice.kind === 'lock') return
       const after = await look(database)
       const program = byActor.get(actor.name)
@@ -157,7 +157,7 @@ eachDatabase(({ kind, fresh }) => {
     const programs = PEOPLE.filter(({ name }) =>
       ['a failed job is put back', 'a run is asked for'].includes(name),
     ).toSorted((a) => (a.name === 'a run is asked for' ? 1 : -1))
-    // It is put back, and that is not committed until the other waits for its key.
+    // It is put back, but the commit waits until the other actor waits for its key.
     const choose: Choose = (choices) =>
       choices.find(({ actor, kind: step }) => actor === 'one' && step !== 'commit') ??
       choices.find(({ actor }) => actor === 'two') ??

@@ -1,4 +1,4 @@
-/** Rows that cannot be written, among others that can: refused ones, and ones that wait for locks in vain. */
+/** Rows that cannot be written among others that can: rejected rows and rows with lock timeouts. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { AllRefusedError } from '../../src/store/refusal.ts'
@@ -20,7 +20,7 @@ const isolation = (options: Partial<IsolationOptions> = {}) =>
     ...options,
   })
 
-/** A table in which some rows are locked, some are refused, and some lose the connection. */
+/** A table in which some rows are locked, some are rejected, and some lose the connection. */
 function table() {
   const locked = new Set<string>()
   const refused = new Set<string>()
@@ -42,7 +42,7 @@ function table() {
   return { locked, refused, lost, written, tries, write, waits: () => waits }
 }
 
-/** Writes items, and tells what became of each. */
+/** Writes items and returns the outcome of each. */
 async function outcome(
   of: Isolation,
   some: readonly Item[],
@@ -57,8 +57,8 @@ async function outcome(
   }
 }
 
-describe('rows that are refused', () => {
-  it.each([0, 200, 511])('one of 512, the one at %s, costs 2·log2(n) further tries [L51]', async (bad) => {
+describe('rejected rows', () => {
+  it.each([0, 200, 511])('one of 512, at index %s, costs 2·log2(n) further tries [L51]', async (bad) => {
     const { refused, tries, write } = table()
     refused.add(String(bad))
     const rows = many(512)
@@ -70,7 +70,7 @@ describe('rows that are refused', () => {
     expect(tries).toHaveLength(1 + 2 * 9)
   })
 
-  it('several cost the others only further tries', async () => {
+  it('several cost the other rows only further tries', async () => {
     const { refused, write } = table()
     for (const id of ['3', '4', '300']) refused.add(id)
     const end = await outcome(isolation(), many(512), write)
@@ -78,7 +78,7 @@ describe('rows that are refused', () => {
     expect(end.written).toHaveLength(509)
   })
 
-  it('are tried again in another way, if there is one', async () => {
+  it('are retried in another way, if there is one', async () => {
     const { refused, write } = table()
     refused.add('1')
     const alone = vi.fn((item: Item) => Promise.resolve([item]))
@@ -102,7 +102,7 @@ describe('rows that are refused', () => {
     expect(tries).toEqual([['0', '1', '2', '3']])
   })
 
-  it('are left out for ten seconds, and twice as long each time, up to five minutes', async () => {
+  it('are left out for ten seconds, then twice as long each time, up to five minutes', async () => {
     const { refused, write } = table()
     const of = isolation()
     refused.add('a')
@@ -121,7 +121,7 @@ describe('rows that are refused', () => {
     expect(of.leftOut()).toEqual([])
   })
 
-  it('if no other is accepted, are not blamed before a few more tries each time', async () => {
+  it('are not blamed without several more tries if no other row is accepted', async () => {
     const { refused, tries, write } = table()
     const of = isolation()
     const rows = many(300)
@@ -137,11 +137,11 @@ describe('rows that are refused', () => {
         cause: expect.objectContaining({ message: 'CHECK' }),
       })
       expect(of.leftOut()).toEqual([])
-      // Others, whose writes succeed meanwhile, do not make these innocent again.
+      // Successful writes of other rows meanwhile do not clear the blame.
       await outcome(of, items('good'), write)
     }
     expect((await outcome(of, rows, write)).refused).toEqual(ids(rows))
-    // So does the next batch of bad rows, for a minute.
+    // The same applies to the next batch of bad rows, for a minute.
     const batch = (name: string) => {
       const some = items(...ids(rows).map((id) => `${name} ${id}`))
       for (const { id } of some) refused.add(id)
@@ -153,7 +153,7 @@ describe('rows that are refused', () => {
     await expect(outcome(of, batch('later'), write)).rejects.toThrow('rejected all 3 rows')
   })
 
-  it('stop nothing that is written after them', async () => {
+  it('do not affect rows that are written after them', async () => {
     const { refused, write } = table()
     const of = isolation()
     const rows = many(512)
@@ -168,47 +168,47 @@ describe('rows that are refused', () => {
     expect(calls).toBe(5)
   })
 
-  it('for different reasons are blamed at once', async () => {
+  it('are blamed at once if their errors differ', async () => {
     const rows = many(16)
     const end = await outcome(isolation(), rows, ([first]) => Promise.reject(new Error(first?.id)))
     expect(end.refused).toEqual(ids(rows))
   })
 
-  it('and are few without any others, are blamed', async () => {
+  it('are blamed if they are few and without others', async () => {
     const { refused, write } = table()
     for (const id of ['0', '1', '2']) refused.add(id)
     expect((await outcome(isolation(), many(3), write)).refused).toEqual(['0', '1', '2'])
   })
 
-  it('are always blamed if the operation says so', async () => {
+  it('are always blamed if the operation requests it', async () => {
     const rows = many(64)
     const end = await outcome(isolation({ few: Infinity }), rows, () => Promise.reject(new Error('CHECK')))
     expect(end.refused).toEqual(ids(rows))
   })
 
-  it('are not blamed because others had nothing to write', async () => {
+  it('are not blamed if the others had nothing to write', async () => {
     const { refused, write } = table()
     const rows = many(512)
     for (const { id } of rows.slice(1)) refused.add(id)
-    // The first is locked by somebody else.
+    // The first row is locked by another transaction.
     const none = (some: readonly Item[]) => write(some).then(() => [])
     const writing = outcome(isolation(), rows, none, { wrote: ({ length }) => length > 0 })
     await expect(writing).rejects.toThrow(AllRefusedError)
   })
 
-  it('are not blamed if the server goes away before anything was accepted', async () => {
+  it('are not blamed if the server becomes unavailable before it has accepted anything', async () => {
     const { refused, lost, write } = table()
     const of = isolation()
     refused.add('0')
     lost.add('1')
-    // The whole batch and its first half are refused, too.
+    // The whole batch and its first half are rejected, too.
     const first = (some: readonly Item[]) =>
       some.length > 1 ? Promise.reject(new Error('CHECK')) : write(some)
     await expect(outcome(of, many(4), first)).rejects.toThrow('lost')
     expect(of.leftOut()).toEqual([])
   })
 
-  it('beyond five thousand, the one that failed longest ago is forgotten', async () => {
+  it('beyond five thousand, the row that failed longest ago is forgotten', async () => {
     const of = isolation()
     for (const { id } of many(5001)) of.leaveOut({ id })
     expect(of.leftOut()).toHaveLength(5000)
@@ -216,7 +216,7 @@ describe('rows that are refused', () => {
   })
 })
 
-it('a row that cannot be used is left out for a second, and longer each time, although it can be written', async () => {
+it('an unusable row is left out for a second, then longer each time, although it can be written', async () => {
   const { write } = table()
   const of = isolation()
   for (const ms of [1000, 2000, 4000]) {
@@ -229,20 +229,20 @@ it('a row that cannot be used is left out for a second, and longer each time, al
   }
 })
 
-it('no rows are no try', async () => {
+it('without rows, there is no try', async () => {
   const end = await outcome(isolation(), [], () => expect.fail('there is nothing to do'))
   expect(end).toEqual({ written: [], left: [], refused: [] })
 })
 
-it('an error that is about no row ends the work', async () => {
+it('an error that concerns no row ends the work', async () => {
   const { lost, tries, write } = table()
   lost.add('0')
   await expect(outcome(isolation(), many(8), write)).rejects.toThrow('lost')
   expect(tries).toHaveLength(1)
 })
 
-describe('rows that wait for a lock in vain', () => {
-  it('delay no row that is written beside a new one', async () => {
+describe('rows with lock timeouts', () => {
+  it('do not delay rows that are written with a new one', async () => {
     const { locked, written, write } = table()
     const of = isolation()
     const old = ['a', 'b', 'c', 'd', 'e', 'f']
@@ -253,7 +253,7 @@ describe('rows that wait for a lock in vain', () => {
     expect(written).toEqual(['good'])
   })
 
-  it('are left alone for twice as long each time, and for a second again after a success', async () => {
+  it('are left out for twice as long each time, and for a second again after a success', async () => {
     const { locked, write } = table()
     const of = isolation()
     const isLeft = async () => (await outcome(of, items('a'), write)).left.length > 0
@@ -274,7 +274,7 @@ describe('rows that wait for a lock in vain', () => {
     expect(of.leftOut()).toEqual([])
   })
 
-  it('are not tried before that, and then by themselves', async () => {
+  it('are not tried before that, and then one by one', async () => {
     const { locked, tries, write } = table()
     const of = isolation()
     locked.add('a')
@@ -286,7 +286,7 @@ describe('rows that wait for a lock in vain', () => {
     expect(tries).toEqual([['c'], ['d'], ['a']])
   })
 
-  it('cost a call three waits, and those that were not tried come first the next time', async () => {
+  it('cost a call three waits, and untried rows come first the next time', async () => {
     const { locked, written, waits, write } = table()
     const of = isolation()
     for (const id of ['b', 'c', 'd']) locked.add(id)
@@ -297,7 +297,7 @@ describe('rows that wait for a lock in vain', () => {
     expect(written).toEqual(['a', 'e'])
   })
 
-  it('keep what was written before the connection was lost, if the caller can tell what is left', async () => {
+  it('keep the writes before a lost connection if the caller can determine the rest', async () => {
     const { locked, lost, write } = table()
     locked.add('a')
     lost.add('c')
@@ -308,8 +308,8 @@ describe('rows that wait for a lock in vain', () => {
   })
 })
 
-describe('rows that the operation finds itself', () => {
-  /** As a claim does: it finds what is neither written nor left out. */
+describe('rows that the operation selects itself', () => {
+  /** Like a claim, finds rows that are neither written nor left out. */
   function finding() {
     const of = table()
     const found = isolation()
@@ -342,7 +342,7 @@ describe('rows that the operation finds itself', () => {
     expect(of.leftOut()).toEqual([])
   })
 
-  it('and wait again after their back-off delay the others once, and are not confused with them', async () => {
+  it('that time out again after their back-off delay the others once and are not confused with them', async () => {
     const { locked, waits, pass } = finding()
     locked.add('a')
     expect(ids(await pass(items('a', 'b')))).toEqual(['b'])
@@ -355,7 +355,7 @@ describe('rows that the operation finds itself', () => {
     expect(waits()).toBe(5)
   })
 
-  it('and are refused again after their back-off raise no doubts about the server, and delay no other', async () => {
+  it('that are rejected again after their back-off cast no doubt on the server and delay no other', async () => {
     const { refused, written, tries, pass } = finding()
     const bad = many(20)
     for (const { id } of bad) refused.add(id)
@@ -364,12 +364,12 @@ describe('rows that the operation finds itself', () => {
     tries.length = 0
     expect(ids(await pass([...bad, ...items('good')]))).toEqual(['good'])
     expect(written).toEqual(['good'])
-    // All of them, those that were not refused before, and each of the others.
+    // All of them, those that were not rejected before, and each of the others.
     expect(tries.slice(0, 2)).toEqual([[...ids(bad), 'good'], ['good']])
     expect(tries).toHaveLength(2 + bad.length)
   })
 
-  it('have a second chance if there is only one, because the error may have passed', async () => {
+  it('have a second chance if there is only one, because the error may be temporary', async () => {
     const { refused, reported, write, pass } = finding()
     const once = vi.fn(write)
     once.mockRejectedValueOnce(new Error('CHECK'))
@@ -383,7 +383,7 @@ describe('rows that the operation finds itself', () => {
     ['bad', 'a', 'free'],
     ['free', 'bad', 'a'],
     ['a', 'bad', 'free'],
-  ])('and are refused or locked keep no other from being written: %s, %s, %s', async (...order) => {
+  ])('that are rejected or locked do not prevent other writes: %s, %s, %s', async (...order) => {
     const { refused, locked, written, pass, isolation: of, reported } = finding()
     refused.add('bad')
     locked.add('a')
@@ -393,7 +393,7 @@ describe('rows that the operation finds itself', () => {
     expect(ids(of.leftOut()).toSorted()).toEqual(['a', 'bad'])
   })
 
-  it('a connection that is lost after a part was written is reported: nobody knows what was written', async () => {
+  it('a connection that is lost after a partial write is reported, because the written rows are unknown', async () => {
     const { locked, lost, written, write, pass } = finding()
     locked.add('a')
     lost.add('c')

@@ -1,4 +1,4 @@
-/** What people and code do to jobs. */
+/** Operations on jobs. */
 import { describe, expect, it } from 'vitest'
 import { ConflictError } from '../../src/errors.ts'
 import {
@@ -76,7 +76,7 @@ onEachStore((under) => {
       expect(await under.store.jobs.countOpen(2000)).toBe(1001)
     })
 
-    it('very many are inserted by statements of at most 500 rows, in one transaction', async () => {
+    it('inserts very many by statements of at most 500 rows, in one transaction', async () => {
       const begun: string[] = []
       const { store, statements } = await recording(
         under.url,
@@ -86,12 +86,12 @@ onEachStore((under) => {
       statements.length = 0
       await store.jobs.submit(Array.from({ length: 1001 }, (_, index) => newJob(`j${index}`)))
       expect(begun.filter((statement) => statement === START)).toHaveLength(1)
-      // With one that reads the queues of their tasks.
+      // Includes a statement that reads the queues of their tasks.
       expect(statements).toHaveLength(4)
       expect(await under.query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 1001 }])
     })
 
-    it('after close, it is an error that says so', async () => {
+    it('after close throws an error with this reason', async () => {
       const stopped = await under.another()
       await stopped.close()
       await expect(stopped.jobs.submit([newJob('late')])).rejects.toThrow(ConflictError)
@@ -99,14 +99,14 @@ onEachStore((under) => {
       expect(await under.store.jobs.get('late')).toBeNull()
     })
 
-    it('a row that the table rejects is an error, not a job [L38]', async () => {
+    it('a row that the table rejects throws an error and stores no job [L38]', async () => {
       await expect(under.store.jobs.submit([newJob('j', { args: '{' })])).rejects.toThrow()
       expect(await under.store.jobs.get('j')).toBeNull()
     })
   })
 
   describe('cancelling', () => {
-    it('a waiting job, also one with a time, ends it', async () => {
+    it('a waiting job, also with a start time, ends it', async () => {
       await job(under, 'j')
       await job(under, 'later', { run_at: '2099-01-01 00:00:00.000', attempt: 1 })
       for (const id of ['j', 'later']) {
@@ -139,7 +139,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'third')).toMatchObject({ state: 'blocked' })
     })
 
-    it('a running job requests its worker to stop it, once', async () => {
+    it('a running job asks its worker once to stop it', async () => {
       await job(under, 'j')
       await under.store.executing.claim(WORKER, policies('task'), 1, '')
       expect(await write(under.store).cancel('j')).toMatchObject({ state: 'running' })
@@ -161,12 +161,12 @@ onEachStore((under) => {
       },
     )
 
-    it('an unknown job says so', async () => {
+    it('an unknown job reports that it does not exist', async () => {
       expect(await write(under.store).cancel('none')).toBeNull()
       expect(await under.store.jobs.get('none')).toBeNull()
     })
 
-    it('a job whose schedule was deleted ends it nevertheless', async () => {
+    it('a job whose schedule was deleted ends it, too', async () => {
       await job(under, 'j', { periodic_task_id: 'gone', slot: '2026-01-01 00:00:00.000' })
       expect(await write(under.store).cancel('j')).toMatchObject({ state: 'cancelled' })
     })

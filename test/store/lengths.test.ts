@@ -1,4 +1,4 @@
-/** Ids and names have the same limit on every database: 254 characters, whatever they are; ids of jobs are ASCII. */
+/** Ids and names have the same limit on every database: any 254 characters; job ids are ASCII. */
 import { createConnection } from 'mysql2/promise'
 import { expect, it } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'
@@ -19,7 +19,7 @@ import {
 import { recording } from './recording.ts'
 import { write } from './writes.ts'
 
-/** One character; two units in JavaScript, four bytes in UTF-8. */
+/** One character with two code units in JavaScript and four bytes in UTF-8. */
 const WIDE = '👍'
 /** Long names that differ only at the end. */
 const name = (end = WIDE, limit = NAME_LIMIT) => `${WIDE.repeat(limit - 1)}${end}`
@@ -54,7 +54,7 @@ const ROWS: Readonly<Record<string, Record<string, string | number>>> = {
 
 onEachStore((under) => {
   it.each([...NAMES, ...JOB_IDS])(
-    '%s.%s takes 254 characters, and not one more [V9]',
+    '%s.%s accepts 254 characters and not one more [V9]',
     async (table, column) => {
       const isJobId = JOB_IDS.some(([of, one]) => of === table && one === column)
       const text = isJobId ? jobId : name
@@ -154,7 +154,7 @@ onEachStore((under) => {
     expect(await under.query('SELECT id FROM job')).toEqual([{ id: jobId('a') }])
   })
 
-  it('owners with long names that are not ASCII choose ids of jobs and schedules', async () => {
+  it('owners with long non-ASCII names can choose ids of jobs and schedules', async () => {
     const { jobs, schedules, lists } = under.store
     for (const owner of [
       { group: name(), submitter: name() },
@@ -172,7 +172,7 @@ onEachStore((under) => {
     }
   })
 
-  it('declared sets have the longest names and schedules', async () => {
+  it('declared sets and their schedules can have the longest names', async () => {
     const { declared, schedules } = under.store
     const version = setVersion(name(), [name('a')])
     const created = { id: name('a'), settings: settings({ declaredBy: name() }) }
@@ -182,7 +182,7 @@ onEachStore((under) => {
   })
 
   if (under.kind !== 'sqlite') {
-    it('each index is a B-tree over whole columns, with the key that it was declared with [V9]', async () => {
+    it('each index is a B-tree over whole columns with its declared key [V9]', async () => {
       const wrong = await under.query(
         `SELECT table_name AS name, index_name AS part, index_type AS type, sub_part AS cut
          FROM information_schema.statistics
@@ -200,7 +200,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('no statement compares an id of a job in another character set, which would scan the table', async () => {
+    it('no statement compares a job id in another character set, which would scan the table', async () => {
       const { store, statements } = await recording(under.url)
       under.afterwards(() => store.close())
       const owner = { group: null, submitter: 'ann' }
@@ -259,7 +259,7 @@ onEachStore((under) => {
       await store.retention.prune({ ageMs: -60_000, perSchedule: 1 }, 100)
       const ofJobs = statements.filter((text) => /(?:FROM|UPDATE|JOIN) `(?:job|job_log|attempt)`/.test(text))
       expect(ofJobs.length).toBeGreaterThan(30)
-      // MariaDB's own form of each statement shows what it converts, such as columns of batches.
+      // MariaDB's rewritten form of each statement shows its conversions, for example of batch columns.
       const explain = under.kind === 'mariadb' ? 'EXPLAIN EXTENDED' : 'EXPLAIN'
       const side = await createConnection({ uri: under.url })
       under.afterwards(() => side.end())

@@ -1,6 +1,6 @@
 /**
- * With 250,000 schedules and 250,000 jobs each page comes from a few statements that an index serves: short ranges of
- * it, or a bounded one where no index knows the answer.
+ * With 250,000 schedules and 250,000 jobs, each page needs a few statements that use an index: short ranges, or a
+ * bounded range if no index matches.
  */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { beforeAll, expect, it } from 'vitest'
@@ -37,7 +37,7 @@ eachDatabase(({ kind, bare }) => {
     }
   }, 900_000)
 
-  /** Runs it, and says how long it took and what it sent. */
+  /** Runs the work and returns its duration and statements. */
   const measured = async (work: () => Promise<unknown>) => {
     recorded.statements.length = 0
     const began = performance.now()
@@ -45,7 +45,7 @@ eachDatabase(({ kind, bare }) => {
     return { ms: performance.now() - began, statements: [...recorded.statements], result }
   }
 
-  /** The steps that read a table of ours, and whether any of them sorts more than a page. */
+  /** The steps that read our tables, and whether any of them sorts more than a page. */
   const plan = async (statement: string): Promise<{ key: string; rows: number; text: string }[]> => {
     if (side === undefined) {
       const rows = await database.query(`EXPLAIN QUERY PLAN ${statement}`)
@@ -64,8 +64,8 @@ eachDatabase(({ kind, bare }) => {
   }
 
   const readsBy = async (statements: readonly string[], index: RegExp) => {
-    // A search runs in slices of up to 5,000 rows. On a server each slice is short. Without a filter, the keys for the
-    // total, those of the page, each with and without an instant, and the rows of the page are read.
+    // A search runs in slices of up to 5,000 rows, which are short on a server. Without a filter, it reads the keys
+    // for the total and those of the page, each with and without an instant, and the rows of the page.
     const isSearch = statements.some((statement) => statement.includes('CASE WHEN 1 = 1'))
     expect(statements.length).toBeLessThanOrEqual(isSearch ? 2 * 100 : 5)
     for (const statement of isSearch ? statements.slice(0, 4) : statements) {
@@ -77,9 +77,9 @@ eachDatabase(({ kind, bare }) => {
         keys.some((key) => index.test(key)),
         `${statement}\n${JSON.stringify(steps, null, 1)}`,
       ).toBe(true)
-      // What is sorted is the page, or what was found of a bounded search; never one of the tables.
+      // Only the page or the result of a bounded search is sorted, never a table.
       const inner = steps.filter(({ text }) => /"table":"(?:job|periodic_task)"/.test(text))
-      // On MariaDB also the jobs of a schedule without a slot, which only SQL can insert.
+      // On MariaDB, also the jobs of a schedule without a slot, which only SQL can insert.
       if (!statement.includes('slot IS NULL')) for (const { text } of inner) expect(text).not.toMatch(SORTS)
       for (const { text } of steps)
         if (kind === 'sqlite') expect(text).not.toMatch(/SCAN (?:job|periodic_task)$/)
@@ -157,11 +157,11 @@ eachDatabase(({ kind, bare }) => {
     await work()
     const { ms, statements } = await measured(work)
     process.stderr.write(`${kind} ${name}: ${ms.toFixed(0)} ms\n`)
-    // How long it took is only told: a busy machine would make a limit fail, and the plan decides it anyway.
+    // The duration is only printed: a limit would fail on a busy machine, and the plan determines it anyway.
     await readsBy(statements, index)
   })
 
-  // A search sends a statement for each slice of its range, and slices grow while they are answered quickly.
+  // A search sends a statement for each slice of its range, and slices grow while they are fast.
   it.each<[string, mostStatements: number, () => Promise<unknown>]>([
     ['schedules by status', STATUSES.length, () => recorded.store.lists.scheduleCounts({})],
     ['schedules of a task by status', 100, () => recorded.store.lists.scheduleCounts({ task: 'task 3' })],
@@ -193,7 +193,7 @@ eachDatabase(({ kind, bare }) => {
   })
 })
 
-/** By doubling what is there: a few statements. */
+/** Doubles the rows repeatedly, which takes a few statements. */
 async function fill(database: TestDatabase): Promise<void> {
   const isSqlite = database.kind === 'sqlite'
   const text = (...parts: string[]) => (isSqlite ? parts.join(' || ') : `CONCAT(${parts.join(', ')})`)

@@ -1,4 +1,4 @@
-/** What people look at: pages and counts, held against what a plain filter over all rows says. */
+/** Pages and counts for web pages, compared with a plain filter over all rows. */
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Job, type JobState } from '../../src/model/job.ts'
@@ -173,7 +173,7 @@ onEachStore((under) => {
     )
   })
 
-  it('totals stop at a thousand, counts at their limit, and searches say when they stopped [V8]', async () => {
+  it('totals stop at a thousand, counts at their limit, and searches report where they stopped [V8]', async () => {
     const { lists } = under.store
     const few = { ...bounds, countUpTo: 5, searchWithin: 10 }
     expect(await lists.jobs({ state: 'failed', task: 'none', limit: 3 }, few)).toEqual({
@@ -204,7 +204,7 @@ onEachStore((under) => {
 
   describe('pages', () => {
     const START_OF_RUNS = '2026-05-01 00:00:00.000'
-    /** Few distinct times, so that most rows have the same as others. */
+    /** Few distinct times, so that most rows share theirs with others. */
     const time = (index: number) => toText(after(new Date('2026-05-01T00:00:00Z'), (index % 3) * MINUTE))
     const planned = (id: string, nextrun: string) => ({
       id,
@@ -278,14 +278,14 @@ onEachStore((under) => {
       ['jobs of a schedule with a rare error', ANY_OWNER, jobs({ scheduleId: 'paged', error: 'rare' }), 4],
       ['jobs of an owner with a rare error', ann, jobs({ error: 'rare' }), 4],
     ])(
-      'of %s visit each row exactly once, while rows are inserted and deleted [V8]',
+      'of %s visit each row exactly once while rows are inserted and deleted [V8]',
       async (_, own, read, rows) => {
         const prefix = own === ann ? 'ann/' : ''
         await insertAll(
           under,
           'periodic_task',
           ids(`${prefix}p`).map((id, index) =>
-            // Every fifth has no next run.
+            // Every fifth schedule has no next run.
             index % 5 === 0 ? { ...planned(id, time(index)), idle: 'done' } : planned(id, time(index)),
           ),
         )
@@ -298,7 +298,7 @@ onEachStore((under) => {
         expect(await through(read, own, 3)).toEqual(unchanged)
         expect(unchanged).toHaveLength(rows)
         const seen = await through(read, own, 7, async (last, page) => {
-          // The end of the page is deleted, and rows are inserted before and after it.
+          // The last row of the page is deleted, and rows are inserted before and after it.
           await under.query(`DELETE FROM periodic_task WHERE id = '${prefix}${last}'`)
           await under.query(`DELETE FROM job WHERE id = '${prefix}${last}'`)
           const isEarly = page % 2 === 0
@@ -312,7 +312,7 @@ onEachStore((under) => {
       },
     )
 
-    it('by next run continue where they ended, even after the last schedule has run [V8]', async () => {
+    it('by next run continue at their end, even after the last schedule has run [V8]', async () => {
       await insertAll(
         under,
         'periodic_task',
@@ -331,7 +331,7 @@ onEachStore((under) => {
     })
 
     it.each(['p01', '2026-05-01/p01', '2026-02-30 00:00:00.000/p01', '2026-13-01 00:00:00.000/p01', ''])(
-      'by next run refuse to start after %j',
+      'by next run reject the start %j',
       async (wrong) => {
         await expect(
           under.store.lists.schedules({ ...ALL, order: 'nextRunAt', after: wrong }),
@@ -340,7 +340,7 @@ onEachStore((under) => {
     )
   })
 
-  it('a search that reaches its time limit returns what it has found, and says so [V5]', async () => {
+  it('a search that reaches its time limit returns and reports partial results [V5]', async () => {
     const many = Array.from({ length: 600 }, (_, index) => index)
     const common = { task: 'many', group_: 'many' }
     await insertAll(
@@ -395,7 +395,7 @@ onEachStore((under) => {
     expect(short.hours.complete).toBe(false)
   })
 
-  it('a search finds all rows that existed, also while newer rows are inserted', async () => {
+  it('a search finds all existing rows, even while newer rows are inserted', async () => {
     const many = { task: 'many', group_: 'many', error: 'many' }
     const older = Array.from({ length: 100 }, (_, index) => ({
       id: `m${String(index).padStart(3, '0')}`,
@@ -545,7 +545,7 @@ onEachStore((under) => {
     expect(others.map(({ id }) => id)).toEqual(others.map(({ id }) => id).toSorted())
   })
 
-  it('the last runs of each schedule are read at once, newest first', async () => {
+  it('the last runs of each schedule are read together, newest first', async () => {
     const runs = await under.store.lists.recentRuns(['s00 x', 's02 x', 'none'], 3)
     expect([...runs.keys()]).toEqual(['s00 x', 's02 x', 'none'])
     expect(runs.get('none')).toEqual([])
@@ -559,7 +559,7 @@ onEachStore((under) => {
     expect(scoped.get('s00 x')).toEqual([])
   })
 
-  it('failures have the beginning of their error, tasks appear once, equal timers are grouped', async () => {
+  it('failures have the beginning of their error, tasks appear once, and equal timers are grouped', async () => {
     const { lists } = under.store
     const { items: failures, complete } = await lists.failures({ task: 'mail' }, 1000)
     expect(complete).toBe(true)
@@ -582,7 +582,7 @@ onEachStore((under) => {
     )
   })
 
-  it('schedules that retry are planned as usual, except for one-offs', async () => {
+  it('retrying schedules are planned as usual, except for one-offs', async () => {
     const { lists } = under.store
     const retry = { group_: 'retrying', retry_at: '2030-01-01 00:00:00.000', retry: 1 }
     const inserted = [
@@ -644,7 +644,7 @@ onEachStore((under) => {
       expect(all.find(({ id }) => id === row.id)).toMatchObject({ ...row })
   })
 
-  it('without a condition, timers are read in order of the next run; marked ones first, frozen ones last', async () => {
+  it('without a condition, timers are read in order of the next run, with marked ones first and frozen ones last', async () => {
     const far = '2041-01-01 00:00:00.000'
     const planned = (id: string, nextrun: string, more = {}) =>
       insert(under, 'periodic_task', {
@@ -724,7 +724,7 @@ onEachStore((under) => {
       ).toHaveLength(jobs)
   })
 
-  it('ended jobs are counted by hour, from the first instant of the range to the last but one', async () => {
+  it('ended jobs are counted by hour, from the start of the range and excluding its end', async () => {
     const ended = (await everyJob()).flatMap(({ task, finishedAt }) =>
       task === 'mail' && finishedAt !== null ? [finishedAt.getTime()] : [],
     )
@@ -742,7 +742,7 @@ onEachStore((under) => {
 
   describe('change tokens', () => {
     const look = () => under.store.lists.changeTokens()
-    /** The time of a change is told in whole seconds. */
+    /** Times of changes are in whole seconds. */
     const nextSecond = () => new Promise((resolve) => setTimeout(resolve, under.kind === 'sqlite' ? 0 : 1100))
 
     it('change with every write in SQL', async () => {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-/** Others in the way: open transactions, deadlocks, lock waits, lost connections, and everyone at once. */
+/** Interference: open transactions, deadlocks, lock waits, lost connections, and all operations at once. */
 import { EventEmitter, once } from 'node:events'
 import { join } from 'node:path'
 import { createConnection, type Connection } from 'mysql2/promise'
@@ -56,7 +56,7 @@ onEachStore((under) => {
     return connection
   }
 
-  /** A database whose sessions wait for locks no longer than that, and try three times. */
+  /** A database whose sessions wait for locks at most this long and try three times. */
   const impatient = (seconds: number): MysqlDatabase => {
     const database = new MysqlDatabase(under.url, 4, { lockWaits: { seconds, tries: 3 } })
     under.afterwards(() => database.close())
@@ -70,13 +70,13 @@ onEachStore((under) => {
     return storeOn(database, '')
   }
 
-  /** Back-offs end when the test says so. */
+  /** Back-offs end on demand. */
   const stoppedClock = () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     under.afterwards(async () => void vi.useRealTimers())
   }
 
-  /** Counts how often statements wait for a lock in vain: all of this process, or those of one operation. */
+  /** Counts lock timeouts of statements, of the whole process or of one operation. */
   const lockWaits = (): ((operation?: object) => number) => {
     // oxlint-disable-next-line typescript/unbound-method -- called with Reflect.apply
     const { take } = Connections.prototype
@@ -102,7 +102,7 @@ onEachStore((under) => {
     return (operation) => waits.filter((of) => operation === undefined || of === operation).length
   }
 
-  /** Until a statement that contains the text runs in this database. @returns its connection */
+  /** Waits until a statement that contains the text runs in this database. @returns its connection */
   const untilItRuns = async (text: string): Promise<number> => {
     for (;;) {
       const running = (await sessions(under)).find(({ statement }) => statement?.includes(text))
@@ -141,7 +141,7 @@ onEachStore((under) => {
       })
     })
 
-    it('on a schedule or a job delays only the end of that run', async () => {
+    it('on a schedule or a job delays only the outcome of that run', async () => {
       const attempts = []
       for (const id of ['a', 'b', 'c', 'd']) {
         await planned(under, id, null, { idle: 'done' })
@@ -202,7 +202,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'lost')).toMatchObject({ progress: null })
     })
 
-    it('on a row of `worker`: it is not evicted, and nothing waits for it [S16, L76]', async () => {
+    it('on a row of `worker` prevents its eviction, and nothing waits for it [S16, L76]', async () => {
       const worker = (name: string) => ({ id: `${name}/1`, name, host: 'h', pid: 1, tasks: [] })
       for (const name of ['locked', 'dead']) await under.store.workers.register(worker(name))
       const seen = new Map(
@@ -222,7 +222,7 @@ onEachStore((under) => {
       expect(await evict('locked/1')).toBe('evicted')
     })
 
-    it('on a schedule or a job that the sweep repairs: it is repaired after the transaction', async () => {
+    it('on a schedule or a job delays only its repair by the sweep', async () => {
       await planned(under, 'waits', null, { idle: 'awaiting-finish' })
       await planned(under, 'unblocks', null, { idle: 'done' })
       await planned(under, 'free', null, { idle: 'awaiting-finish' })
@@ -237,7 +237,7 @@ onEachStore((under) => {
         )
       const admin = await administrator()
       await admin.query('START TRANSACTION')
-      // One by one: otherwise the server may scan the small table, and lock all rows.
+      // One by one, because otherwise the server may scan the small table and lock all rows.
       for (const id of ['waits', 'unblocks'])
         await admin.query('SELECT id FROM periodic_task WHERE id = ? FOR UPDATE', [id])
       expect(await sweep()).toEqual(['free'])
@@ -249,7 +249,7 @@ onEachStore((under) => {
       expect(await sweep()).toEqual(['blocked'])
     })
 
-    it('on a blocked job delays only the end of the run before it', async () => {
+    it('on a blocked job delays only the outcome of the run before it', async () => {
       const attempts = []
       for (const id of ['a', 'b']) {
         await planned(under, id, null, { idle: 'done' })
@@ -279,7 +279,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'b next')).toMatchObject({ state: 'waiting', priority: 7 })
     })
 
-    it('on a waiting job delays only that one', async () => {
+    it('on a waiting job delays only that job', async () => {
       await under.store.jobs.submit([newJob('a'), newJob('b', { priority: 9 }), newJob('c')])
       const admin = await administrator()
       await admin.query('START TRANSACTION')
@@ -296,7 +296,7 @@ onEachStore((under) => {
       ['without LIMIT', "DELETE FROM job_log WHERE at < '2026-01-01 00:00:00'"],
       ['in batches', "DELETE FROM job_log WHERE at < '2026-01-01 00:00:00' ORDER BY id LIMIT 1000"],
     ])(
-      'that deletes old log lines %s under REPEATABLE READ: new lines fail within the lock wait, and can be written after it; outcomes and progress are written',
+      'that deletes old log lines %s under REPEATABLE READ delays new lines until its end, but not outcomes and progress',
       async (_, statement) => {
         const store = storeOn(impatient(1), '')
         const running = { state: 'running', worker: WORKER, attempt: 1, claim: 1 }
@@ -323,7 +323,7 @@ onEachStore((under) => {
         expect(ids(settled)).toEqual(['a'])
         expect(await jobRow(under, 'b')).toMatchObject({ progress: '0.5' })
         await admin.query('COMMIT')
-        // Its job need not be running.
+        // Its job does not need to be running.
         await store.executing.appendLogs(lines)
         expect(await under.query('SELECT job_id, message FROM job_log ORDER BY id')).toEqual(
           lines.map(({ jobId, message }) => ({ job_id: jobId, message })),
@@ -353,7 +353,7 @@ onEachStore((under) => {
       const [isolation = '', ...deletions] = documented?.text.trim().split('\n') ?? []
       expect(deletions).toHaveLength(3)
       await admin.query(isolation)
-      // Even if autocommit is off, against the advice there.
+      // Even if autocommit is off, contrary to the documentation.
       await admin.query('START TRANSACTION')
       for (const deletion of deletions) await admin.query(deletion)
       const store = storeOn(impatient(1), '')
@@ -403,7 +403,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'b before')).toMatchObject({ state: 'cancelled' })
     })
 
-    it('on the row of a skip delays nothing: the next skip has its own row', async () => {
+    it('on the row of a skip delays nothing, because the next skip has its own row', async () => {
       const names = ['a', 'b']
       for (const id of names) {
         await planned(under, id, after(await clock(under), -2000))
@@ -485,12 +485,12 @@ onEachStore((under) => {
         }
         // One for the batch and two for single rows, however many there are. Some wait for others of these operations.
         for (const operation of operations) expect(waits(operation), String(operation)).toBeLessThanOrEqual(3)
-        // An end is written without its attempt rather than not at all.
+        // An outcome is written without its attempt rather than not at all.
         expect(results.some(({ status }) => status === 'rejected')).toBe(table !== 'attempt')
       },
     )
 
-    it('that locks a place in an index delays only the ends that belong there', async () => {
+    it('that locks a range of an index delays only the outcomes in it', async () => {
       const { executing } = loops()
       const ended = async (id: string, end: AttemptEnd) => {
         await job(under, id, { state: 'running', worker: WORKER, attempt: 1, claim: 1 })
@@ -518,10 +518,10 @@ onEachStore((under) => {
         ids(settled),
         locked.map(({ fence }) => fence.id),
       ]
-      // The batch waits, and then two of it; the others are left for the next call, and come first there.
+      // The batch waits, then two of its rows; the others are left for the next call and come first there.
       const first = await executing.settle(ends)
       expect(outcome(first)).toEqual([[], ['c', 'd', 'a', 'b']])
-      // Those that have waited do not wait again at once.
+      // Rows that have waited do not wait again at once.
       const second = await executing.settle(first.locked)
       expect(outcome(second)).toEqual([['d'], ['a', 'b', 'c']])
       expect(outcome(await executing.settle(second.locked))).toEqual([[], ['a', 'b', 'c']])
@@ -544,7 +544,7 @@ onEachStore((under) => {
       await admin.query('START TRANSACTION')
       await admin.query("SELECT id FROM periodic_task WHERE id = 'a' FOR UPDATE")
       const waits = lockWaits()
-      // Also with a lease that is as short as this wait.
+      // Also with a lease as short as this wait.
       const waiting = own.run("UPDATE periodic_task SET summary = 'x' WHERE id = 'a'")
       await expect(waiting).rejects.toThrow('Another transaction was in the way')
       expect(waits()).toBe(1)
@@ -562,7 +562,7 @@ onEachStore((under) => {
       return admin
     }
 
-    it('that locks an entry of an index delays only the claim of that job', async () => {
+    it('that locks an index entry delays only the claim of that job', async () => {
       const { executing } = loops()
       for (const id of ['a', 'b', 'c'])
         await job(under, id, { periodic_task_id: id, slot: '2026-01-01 00:00:00.000' })
@@ -572,7 +572,7 @@ onEachStore((under) => {
       const claim = async () => ids(await executing.claim(WORKER, policies('task'), 10, '')).toSorted()
       expect(await claim()).toEqual(['b', 'c'])
       expect(waits()).toBe(2)
-      // It is not claimed before its back-off ends, so that it delays no other claim.
+      // It is not claimed before its back-off ends, so that it delays no other claims.
       await job(under, 'd')
       expect(await claim()).toEqual(['d'])
       expect(waits()).toBe(2)
@@ -600,7 +600,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('and a row that the database rejects leave the written ends as written', async () => {
+    it('and a rejected row do not affect outcomes that are already written', async () => {
       const { executing } = loops()
       const ends = []
       for (const id of ['a', 'b', 'c']) {
@@ -623,7 +623,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('on a schedule of a batch starts no more jobs than there is capacity for', async () => {
+    it('on a schedule of a batch never lets more jobs start than the capacity allows', async () => {
       const { scheduling } = loops()
       const past = after(await clock(under), -1000)
       for (const id of ['l1', 'l2', 'l3']) await planned(under, id, past)
@@ -639,10 +639,10 @@ onEachStore((under) => {
       expect(started.length).toBeLessThanOrEqual(1)
     })
 
-    it('on some schedules does not keep others from their turn', async () => {
+    it('on some schedules does not delay others', async () => {
       const { scheduling } = loops()
       const past = after(await clock(under), -1000)
-      // No names of other tests, whose deleted rows the server may still check.
+      // Not the names of other tests, whose deleted rows the server may still check.
       for (const id of ['k1', 'k2', 'k3', 'k4']) await planned(under, id, past)
       const marks = await scheduling.markDue(WORKER, 10, LEASE_MS)
       const inserting = async (schedule: string) => {
@@ -660,7 +660,7 @@ onEachStore((under) => {
       stoppedClock()
       const waits = lockWaits()
       const first = await scheduling.submit(WORKER, marks, submitDue)
-      // The batch waited, and then two of them.
+      // The batch waited, then two of them.
       expect([ids(first.submissions), ids(first.locked), waits()]).toEqual([[], ['k3', 'k4', 'k1', 'k2'], 3])
       await third.query('ROLLBACK')
       const second = await scheduling.submit(WORKER, first.locked, submitDue)
@@ -697,7 +697,7 @@ onEachStore((under) => {
       const crossing = (first: string, second: string, weight: number) =>
         database.transaction(async (sql) => {
           tries += 1
-          // The heavier one survives.
+          // The larger transaction survives.
           for (let index = 0; index < weight; index += 1)
             await sql.run("INSERT INTO job_log (job_id, message) VALUES (?, 'x')", [first])
           await sql.run('UPDATE periodic_task SET run_count = run_count + 1 WHERE id = ?', [first])
@@ -724,7 +724,7 @@ onEachStore((under) => {
       await impatient(1).transaction(async (sql) => {
         tries += 1
         await sql.run("INSERT INTO job_log (job_id, message) VALUES ('a', 'x')")
-        // The second try finds the row free.
+        // At the second try, the row is free.
         if (tries === 2) await admin.query('COMMIT')
         await sql.run("UPDATE periodic_task SET run_count = run_count + 1 WHERE id = 'a'")
       })
@@ -747,7 +747,7 @@ onEachStore((under) => {
       expect(await one(under, 'SELECT COUNT(*) AS n FROM job_log')).toEqual({ n: 0 })
     })
 
-    it('a single statement that is rolled back is also repeated', async () => {
+    it('a single statement that is rolled back is repeated, too', async () => {
       await write(under.store).create('a', settings())
       const admin = await administrator()
       await admin.query('START TRANSACTION')
@@ -775,7 +775,7 @@ onEachStore((under) => {
   })
 
   describe.skipIf(!server)('when a connection is lost', () => {
-    it('the database is unavailable, nothing is half-done, and the next call works', async () => {
+    it('the database is unavailable, nothing is partially done, and the next call works', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       const database = new MysqlDatabase(under.url, 2)
       under.afterwards(() => database.close())
@@ -809,7 +809,7 @@ onEachStore((under) => {
       await planned(under, 'a', slot)
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
       const admin = await administrator()
-      // The insert waits for a job that somebody else is about to write.
+      // The insert waits for a job that another transaction is about to write.
       await admin.query('START TRANSACTION')
       await admin.query(
         "INSERT INTO job (id, task, periodic_task_id, slot) VALUES ('x', 't', 'a', '2026-01-01 00:00:00.000')",
@@ -824,7 +824,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT state FROM job')).toEqual([{ state: 'waiting' }])
     })
 
-    it('a job that another transaction is inserting delays its schedule, and is not an error of the schedule', async () => {
+    it('a job that another transaction is inserting delays its schedule but causes no error', async () => {
       const slot = after(await clock(under), -1000)
       await planned(under, 'held up', slot)
       await planned(under, 'other', slot)
@@ -929,7 +929,7 @@ onEachStore((under) => {
     for (const outcome of outcomes) if (outcome.status === 'rejected') surfaced.push(outcome.reason)
     expect(surfaced).toEqual([])
     expectNoFault(submitted.filter((id, index) => submitted.indexOf(id) !== index))
-    // Each schedule's slots are an unbroken row: each is a job or a skip.
+    // The slots of each schedule have no gaps: each is a job or a skip.
     const gaps = await under.query(
       `SELECT periodic_task_id AS id, COUNT(*) AS jobs, COUNT(DISTINCT slot) AS slots FROM job WHERE reason IS NULL OR reason <> 'run-now' GROUP BY periodic_task_id HAVING COUNT(*) <> COUNT(DISTINCT slot)`,
     )

@@ -42,7 +42,7 @@ onEachStore((under) => {
     expect(await migrateDatabase(under.url)).toEqual([])
   })
 
-  it('the statements that would run make the same tables if somebody else runs them', async () => {
+  it('the printed statements create the same tables if another client runs them', async () => {
     const database = await under.bare()
     const options = { tablePrefix: 'own_' }
     const statements = await Kalends.migrationStatements(database.url, options)
@@ -67,7 +67,7 @@ onEachStore((under) => {
   })
 
   it.each(['job', 'worker'])(
-    "an application's own table %s is rejected by name, and nothing is changed",
+    "an application's table %s is rejected by name, and nothing changes",
     async (name) => {
       const database = await under.bare()
       await database.query(`CREATE TABLE ${name} (mine INTEGER)`)
@@ -78,7 +78,7 @@ onEachStore((under) => {
     },
   )
 
-  it('the longest prefix leaves room for the names of all tables, indexes and constraints', async () => {
+  it('with the longest prefix, all names of tables, indexes and constraints fit', async () => {
     const database = await under.bare()
     const tablePrefix = 'p'.repeat(32)
     const store = await openStore(database.url, { tablePrefix })
@@ -86,7 +86,7 @@ onEachStore((under) => {
     expect(await tableNames(database)).toEqual(OURS.map((name) => tablePrefix + name))
   })
 
-  it('two prefixes exist side by side, beside the tables of the application', async () => {
+  it('two prefixes can coexist with each other and with the tables of the application', async () => {
     const database = await under.bare()
     await database.query('CREATE TABLE job (mine INTEGER)')
     const first = await openStore(database.url, { tablePrefix: 'a_' })
@@ -115,7 +115,7 @@ onEachStore((under) => {
   it('an interrupted migration is continued', async () => {
     const database = await under.bare()
     await migrateDatabase(database.url)
-    // Its last steps: the table of workers, and the indexes that came after it on the servers.
+    // Its last steps: the table of workers, and later indexes on the servers.
     await database.query('DROP TABLE worker')
     const index =
       under.kind === 'sqlite' ? 'periodic_task_declared_by' : 'periodic_task_declared_by ON periodic_task'
@@ -132,7 +132,7 @@ onEachStore((under) => {
     await store.close()
   })
 
-  it('without migrate, an empty database is rejected with what to do, and stays empty', async () => {
+  it('without migrate, an empty database is rejected with the remedy and stays empty', async () => {
     const database = await under.bare()
     const opening = openStore(database.url, { migrate: false })
     await expect(opening).rejects.toThrow(SchemaError)
@@ -140,20 +140,20 @@ onEachStore((under) => {
     expect(await tableNames(database)).toEqual([])
   })
 
-  it('without migrate, a migrated database is used as it is', async () => {
+  it('without migrate, a migrated database is used unchanged', async () => {
     const store = await under.another({ migrate: false })
     expect(await store.schedules.get('none')).toBeNull()
   })
 })
 
-/** The migration of a version to come, which older ones do not know. */
+/** The migration of a future version, unknown to older ones. */
 const NEXT = {
   tag: '0001_next',
   statements: ['ALTER TABLE `{prefix}job` ADD `next` int'],
   lowestVersion: '99.2.0',
 }
 
-/** What an upgrade does: the migrations of this version, and the next. */
+/** Simulates an upgrade: the migrations of this version and the next one. */
 async function upgrade({ kind, url }: Pick<TestDatabase, 'kind' | 'url'>): Promise<string[]> {
   const database =
     kind === 'sqlite' ? await SqliteDatabase.open(url.slice('sqlite:'.length)) : new MysqlDatabase(url, 1)
@@ -171,7 +171,7 @@ eachDatabase(({ kind, fresh, bare }) => {
     return database
   }
 
-  /** For tests that leave the tables as they were, so that another test can use them. */
+  /** For tests that do not change the tables, so that other tests can reuse them. */
   const migrated = async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
@@ -179,7 +179,7 @@ eachDatabase(({ kind, fresh, bare }) => {
   }
 
   describe('tables that need a later version', () => {
-    it('tables that need a later version are rejected with its name, by open with and without migrate, and by migrate [L57]', async () => {
+    it('tables that need a later version are rejected with that version, by open with and without migrate, and by migrate [L57]', async () => {
       const database = await own()
       await migrateDatabase(database.url)
       expect(await upgrade(database)).toEqual(['0001_next'])
@@ -200,11 +200,11 @@ eachDatabase(({ kind, fresh, bare }) => {
     it('tables that need a later version are detected before the first statement that changes them', async () => {
       const database = await own()
       await migrateDatabase(database.url)
-      // The statement fails, as where the process ends before it.
+      // The statement fails, as if the process ended before it.
       await database.query('ALTER TABLE job RENAME TO hidden')
       await expect(upgrade(database)).rejects.toThrow()
       await database.query('ALTER TABLE hidden RENAME TO job')
-      // On SQLite nothing of it was done, as all of it is one transaction.
+      // On SQLite, nothing is done, because it is one transaction.
       if (kind === 'sqlite') await (await openStore(database.url)).close()
       else await expect(openStore(database.url)).rejects.toThrow('99.2.0')
     })
@@ -244,7 +244,7 @@ eachDatabase(({ kind, fresh, bare }) => {
       expect(await database.query("SELECT state FROM job WHERE task = 'tick'")).toEqual([
         { state: 'waiting' },
       ])
-      // Where the tables go back, it goes on by itself.
+      // When the tables are downgraded, it continues.
       await database.query("DELETE FROM kalends_migration WHERE name LIKE '0001_next%'")
       await beatUntil(async () => kalends.health().worker)
       expect(await ended(kalends, 'after')).toMatchObject({ state: 'success' })
@@ -252,7 +252,7 @@ eachDatabase(({ kind, fresh, bare }) => {
   })
 
   it.skipIf(kind === 'sqlite').each(kind === 'mariadb' ? ['Aria', 'MyISAM'] : ['MyISAM'])(
-    'a table with the engine %s, which has no transactions, is rejected with what to do [L55]',
+    'a table with the engine %s, which has no transactions, is rejected with the remedy [L55]',
     async (engine) => {
       const database = await migrated()
       await database.query(`ALTER TABLE job_log ENGINE=${engine}`)
@@ -270,7 +270,7 @@ eachDatabase(({ kind, fresh, bare }) => {
     },
   )
 
-  it.skipIf(kind === 'sqlite')('a view with the name of a table is rejected as a view', async () => {
+  it.skipIf(kind === 'sqlite')('a view with the name of a table is reported as a view', async () => {
     const database = await migrated()
     await database.query('RENAME TABLE job_log TO moved')
     await database.query('CREATE VIEW job_log AS SELECT * FROM moved')
@@ -294,7 +294,7 @@ eachDatabase(({ kind, fresh, bare }) => {
       'CHARACTER SET latin1',
       'CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci',
       'CHARACTER SET utf8mb3',
-    ])('the default %s of a database makes no difference', async (charset) => {
+    ])('the default %s of a database has no effect', async (charset) => {
     const database = await bare()
     try {
       await database.query(`ALTER DATABASE ${charset}`)
@@ -341,7 +341,7 @@ describe('a database that cannot be opened', () => {
     await expect(migrateDatabase('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
   })
 
-  it('is rejected if it is not a database at all', async () => {
+  it('is rejected if it is not a database', async () => {
     // @ts-expect-error not a target
     await expect(openStore({})).rejects.toThrow(InvalidInputError)
     // @ts-expect-error not a target

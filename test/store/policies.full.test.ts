@@ -1,4 +1,4 @@
-/** Overlap policies while schedulers and executors of several processes meet, in real time. */
+/** Overlap policies with concurrent schedulers and executors of several processes, in real time. */
 import { expect, it } from 'vitest'
 import { plan } from '../../src/model/plan.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
@@ -12,7 +12,7 @@ const success: AttemptEnd = { kind: 'success', result: null }
 
 onEachStore((under) => {
   it.each(['queue-one', 'replace'])(
-    '%s, with concurrent slots, claims, ends and cancels: one job at a time, and nothing is stuck',
+    '%s with concurrent slots, claims, outcomes and cancels: one job at a time, and nothing is stuck',
     { timeout: 120_000 },
     async (overlap) => {
       const all = Array.from({ length: 12 }, (_, index) => `s${index}`)

@@ -1,5 +1,5 @@
-/** What the policies of a schedule do to its jobs, written by the real planner on every database. */
-/* oxlint-disable unicorn/consistent-function-scoping -- what a test needs stands in the test */
+/** The effects of a schedule's policies on its jobs, with the real planner on every database. */
+/* oxlint-disable unicorn/consistent-function-scoping -- keep helpers inside their test */
 import { describe, expect, it } from 'vitest'
 import { occurrenceId } from '../../src/model/occurrence.ts'
 import { plan } from '../../src/model/plan.ts'
@@ -29,7 +29,7 @@ const success: AttemptEnd = { kind: 'success', result: null }
 const failure: AttemptEnd = { kind: 'error', error: 'boom', permanent: true }
 
 onEachStore((under) => {
-  /** Marks what is due, plans it and submits it. */
+  /** Marks, plans and submits due schedules. */
   const pass = async () => {
     const marks = await under.store.scheduling.markDue(WORKER, 100, LEASE_MS)
     return under.store.scheduling.submit(WORKER, marks, decide)
@@ -42,7 +42,7 @@ onEachStore((under) => {
     return found
   }
 
-  /** Lets a slot that was set by hand have come, so many seconds ago. */
+  /** Makes a manually set slot due, this many seconds ago. */
   const come = async (id: string, seconds: number): Promise<Date> => {
     const slot = after(await clock(under), -1000 * seconds)
     const text = toText(slot)
@@ -52,14 +52,14 @@ onEachStore((under) => {
     )
     return slot
   }
-  /** Its timer adds no slots to those that a test lets come. */
+  /** Its timer adds no slots to those of the test. */
   const withPolicy = (overlap: string, more: Record<string, string | number | null> = {}) =>
     planned(under, 's', new Date('2199-01-01T00:00Z'), { overlap, timer: '2199-01-01', ...more })
 
   const claim = (limit = 100) => under.store.executing.claim(WORKER, policies('task'), limit, '')
   const ends = (id: string, end: AttemptEnd = success, policy: RunPolicy = DEFAULT_POLICY) =>
     write(under.store).settle([{ fence: { id, worker: WORKER, claim: 1 }, end, policy }])
-  /** state, reason, slots stood for, run number; by slot. */
+  /** state, reason, number of slots, run number; by slot. */
   const jobs = async () =>
     (await under.query('SELECT state, reason, missed, run FROM job ORDER BY slot, id')).map((row) =>
       [row['state'], row['reason'], row['missed'], row['run']].join(' ').replaceAll(/ {2,}/g, ' ').trim(),
@@ -98,8 +98,7 @@ onEachStore((under) => {
       await under.query(
         "UPDATE periodic_task SET worker = NULL, marked = NULL, mark_ends = NULL WHERE id = 'bad'",
       )
-      // Its occurrence stands in the table under a key of somebody else's: the whole batch fails, and is done
-      // again row by row.
+      // Its occurrence already has a row with another key, so the whole batch fails and is repeated row by row.
       const slot = instant((await schedule(under, 'bad'))['nextrun'])
       if (slot === null) throw new Error('bad is due')
       await job(under, occurrenceId('bad', slot), { state: 'success' })
@@ -126,7 +125,7 @@ onEachStore((under) => {
     }
 
     it.each(['skip', 'queue-one'])(
-      'with %s, a waiting retry gives way to the next slot [R3, X7]',
+      'with %s, a waiting retry yields to the next slot [R3, X7]',
       async (overlap) => {
         const one = await retried(overlap)
         await come('s', 20)
@@ -137,7 +136,7 @@ onEachStore((under) => {
         expect(given['finished']).not.toBeNull()
         const row = await schedule(under, 's')
         expect(row).toMatchObject({
-          // It has not used up its retries, so the schedule goes on.
+          // It has not used up its retries, so the schedule continues.
           status: 'active',
           run_count: 1,
           error_count: 1,
@@ -150,7 +149,7 @@ onEachStore((under) => {
       },
     )
 
-    it('a running handler is not stopped, also in a retry [X7]', async () => {
+    it('a running handler is not stopped, not even in a retry [X7]', async () => {
       const one = await retried('skip')
       await under.query("UPDATE job SET run_at = NULL WHERE state = 'waiting'")
       await claim()
@@ -160,7 +159,7 @@ onEachStore((under) => {
       expect(await jobRow(under, one)).toMatchObject({ stop_requested: null, attempt: 2 })
     })
 
-    it('a job that waits for its first attempt does not give way', async () => {
+    it('a job that is waiting for its first attempt does not yield', async () => {
       await withPolicy('skip', { yields: 1 })
       await come('s', 30)
       await pass()
@@ -169,7 +168,7 @@ onEachStore((under) => {
       expect(await jobs()).toEqual(['waiting 0 1', 'skipped overlap 1'])
     })
 
-    it('with queue-one, a failed attempt gives way to the queued job at once', async () => {
+    it('with queue-one, a failed attempt yields to the queued job at once', async () => {
       await withPolicy('queue-one', { yields: 1, on_exhausted: 'stop' })
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -186,7 +185,7 @@ onEachStore((under) => {
       })
     })
 
-    it('max_runs still holds', async () => {
+    it('max_runs still applies', async () => {
       await retried('skip', { max_runs: 1 })
       await come('s', 20)
       await pass()
@@ -196,7 +195,7 @@ onEachStore((under) => {
       expect(await jobs()).toEqual(['failed yielded 0 1', 'waiting 0 2', 'skipped overlap 1'])
     })
 
-    it.each(['replace', 'allow'])('it changes nothing with %s', async (overlap) => {
+    it.each(['replace', 'allow'])('it has no effect with %s', async (overlap) => {
       await retried(overlap)
       await come('s', 20)
       await pass()
@@ -206,7 +205,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('a retry that a worker claims before the submission goes on', async () => {
+    it('a retry that a worker claims before the submission continues', async () => {
       const one = await retried('skip')
       await come('s', 20)
       const marks = await under.store.scheduling.markDue(WORKER, 100, LEASE_MS)
@@ -218,7 +217,7 @@ onEachStore((under) => {
   })
 
   describe('replace', () => {
-    it('replace cancels a waiting job, with the reason [S4]', async () => {
+    it('replace cancels a waiting job with the reason [S4]', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -229,7 +228,7 @@ onEachStore((under) => {
       expect((await claim()).map(({ id }) => id)).toEqual([two])
     })
 
-    it('replace sends a running job one stop request; the newest waits for its end, those in between are cancelled [S4]', async () => {
+    it('replace sends a running job one stop request; the newest job waits for its end, and those in between are cancelled [S4]', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -243,14 +242,14 @@ onEachStore((under) => {
       expect(await jobs()).toEqual(['running 0 1', 'cancelled replaced 0 2', 'blocked 0 3'])
       expect((await jobRow(under, one))['stop_requested']).toBe(asked)
       expect(await claim()).toEqual([])
-      // Its handler gives up: cancelled, and no failure of the schedule.
+      // Its handler stops: the job is cancelled and does not count as a failure of the schedule.
       await ends(one, failure)
       expect(await jobs()).toEqual(['cancelled 0 1', 'cancelled replaced 0 2', 'waiting 0 3'])
       expect(await schedule(under, 's')).toMatchObject({ run_count: 0, error_count: 0 })
       expect((await claim()).map(({ id }) => id)).toEqual([three])
     })
 
-    it('replace also cancels a retry that waits for its time', async () => {
+    it('replace also cancels a retry that is waiting for its time', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -264,7 +263,7 @@ onEachStore((under) => {
   })
 
   describe('allow', () => {
-    it('allow starts jobs beside running jobs, each with a unique number [S4]', async () => {
+    it('allow starts concurrent jobs, each with a unique number [S4]', async () => {
       await withPolicy('allow')
       for (const seconds of [30, 20, 10]) {
         await come('s', seconds)
@@ -291,7 +290,7 @@ onEachStore((under) => {
         const last = overlap === 'skip' ? 'skipped overlap 1' : 'blocked 0 3'
         expect(await jobs()).toEqual(['running 0 1', 'running 0 2', last])
         await expect(write(under.store).runNow('s')).rejects.toThrow(/cannot run now/)
-        // Its turn comes when both have ended, not before.
+        // It starts only when both have ended.
         await ends(claimed[0]?.id ?? '')
         expect((await jobs()).at(-1)).toBe(last)
         await ends(claimed[1]?.id ?? '')
@@ -301,7 +300,7 @@ onEachStore((under) => {
   })
 
   describe('consecutive skips', () => {
-    it('for one reason are one row that counts them and has the newest slot', async () => {
+    it('with the same reason are one row with their count and the newest slot', async () => {
       await withPolicy('skip')
       await come('s', 30)
       await pass()
@@ -316,7 +315,7 @@ onEachStore((under) => {
       expect(instant((await schedule(under, 's'))['last_slot'])).toEqual(newest)
     })
 
-    it('for different reasons are separate rows', async () => {
+    it('with different reasons are separate rows', async () => {
       await withPolicy('skip', { catch_up: 0 })
       await job(under, 'before', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state: 'running' })
       await come('s', 600)
@@ -352,7 +351,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('stay separate when a run that is submitted with the second is between them', async () => {
+    it('stay separate if a run that is submitted with the second one is between them', async () => {
       const timer = '*:*:0/10'
       const nextrun = '2199-01-01 00:00:00.000'
       const ofTwo = {
@@ -363,12 +362,12 @@ onEachStore((under) => {
         planned_from: `1|${timer}|0|||2|${nextrun}`,
       }
       await planned(under, 's', new Date('2199-01-01T00:00Z'), { overlap: 'allow', ...ofTwo })
-      // At most as many slots as are kept, whatever the time is.
+      // At most as many slots as are kept, at any time.
       await come('s', 45)
       const one = first((await planOf('s')).jobs)
       await claim()
       await ends(one, failure)
-      // As if the skips had come long before the run that there is room for now.
+      // As if the skips were long before the run that now fits.
       const earlier = toText(after(await clock(under), -43_000))
       await under.query("UPDATE job SET id = 'skip', slot = ?, missed = 7 WHERE state = 'skipped'", [earlier])
       await under.query('UPDATE periodic_task SET last_slot = ?', [earlier])
@@ -384,7 +383,7 @@ onEachStore((under) => {
   })
 
   describe('max_runs', () => {
-    it('the success that reaches max_runs makes the schedule done; after an increase in SQL, it is planned from now [T9, R2]', async () => {
+    it('the success that reaches max_runs makes the schedule done; after an increase in SQL, it is planned from now on [T9, R2]', async () => {
       await write(under.store).create('s', settings({ timer: 'hourly', maxRuns: 1 }))
       await pass()
       await come('s', 10)
@@ -407,7 +406,7 @@ onEachStore((under) => {
       )
     })
 
-    it('a one-off that has run is done, for any value of the counters [T5]', async () => {
+    it('a one-off that has run is done, regardless of the counters [T5]', async () => {
       await write(under.store).create('s', settings({ timer: '2020-01-01', onExhausted: 'stop' }), 'now')
       const one = first((await planOf('s')).jobs)
       expect(await schedule(under, 's')).toMatchObject({ status: 'done' })
@@ -427,7 +426,7 @@ onEachStore((under) => {
     }
 
     it.each(['hourly', 'every 1h after finish', '2020-01-01'])(
-      '%s: a run that failed for good [R2]',
+      '%s: a run that failed permanently [R2]',
       async (timer) => {
         await dead(timer)
         expect(await schedule(under, 's')).toMatchObject({
@@ -441,7 +440,7 @@ onEachStore((under) => {
       },
     )
 
-    it('reset reactivates a dead schedule, with cleared counters, from now [R1]', async () => {
+    it('reset reactivates a dead schedule from now on, with cleared counters [R1]', async () => {
       await dead('hourly')
       const reset = await under.store.schedules.reset('s')
       expect(reset).toEqual(await under.store.schedules.get('s'))
@@ -486,7 +485,7 @@ onEachStore((under) => {
       expect(next).toMatchObject({ idle: null, wake_at: next['nextrun'] })
     })
 
-    it('a manual run delays the next run, which is counted from its end', async () => {
+    it('counts the next run from the end of a manual run', async () => {
       await inserted()
       await write(under.store).runNow('s')
       await come('s', 5)
@@ -500,7 +499,7 @@ onEachStore((under) => {
       )
     })
 
-    it('whose job was deleted manually is planned from now by the sweep', async () => {
+    it('is planned from now on by the sweep if its job was deleted manually', async () => {
       await inserted()
       await come('s', 5)
       await pass()
@@ -520,7 +519,7 @@ onEachStore((under) => {
       expect((await planOf('s')).plan).toMatchObject({ runs: [{ slot }], skips: [], idle: 'awaiting-finish' })
     })
 
-    it('whose job still runs is left alone by the sweep', async () => {
+    it('is not changed by the sweep while its job is running', async () => {
       await inserted()
       await come('s', 5)
       await pass()
@@ -528,7 +527,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting-finish' })
     })
 
-    it('whose run cannot be written is planned again and does not wait for its end', async () => {
+    it('is planned again without waiting if its run cannot be written', async () => {
       await inserted()
       await come('s', 5)
       await under.query(
@@ -551,7 +550,7 @@ onEachStore((under) => {
       ["starts = '2189-01-01 00:00:00'", null],
       ['ends = NULL', 0],
       ["ends = '2199-01-01 00:00:00'", 0],
-    ])('of %s is planned from now', async (assignment, spread) => {
+    ])('of %s is planned from now on', async (assignment, spread) => {
       await write(under.store).create('s', settings({ timer: 'hourly', ends: new Date('2190-01-01T00:00Z') }))
       await pass()
       const before = instant((await schedule(under, 's'))['nextrun'])?.getTime() ?? 0
@@ -567,7 +566,7 @@ onEachStore((under) => {
     })
   })
 
-  it('the slots of `every` are counted from the creation of the row [T4]', async () => {
+  it('the slots of `every` count from the creation of the row [T4]', async () => {
     await under.query("INSERT INTO periodic_task (id, task, timer) VALUES ('s', 'task', 'every 7min')")
     await pass()
     const row = await schedule(under, 's')

@@ -1,4 +1,4 @@
-/** Args and results may be secret: the file of a new SQLite database is for its owner alone. */
+/** Args and results may be secret: only the owner can read a new SQLite database file. */
 import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,14 +31,14 @@ it.each(['sqlite:', 'sqlite:file:', 'sqlite://file://'])(
   },
 )
 
-it('migrate does the same', async () => {
+it('migrate creates files with the same mode', async () => {
   const path = await folder()
   await Kalends.migrate(`sqlite:${join(path, 'app.db')}`)
   const { mode } = await stat(join(path, 'app.db'))
   expect(mode & 0o777).toBe(0o600)
 })
 
-it('an existing file keeps its mode and its content', async () => {
+it('an existing file keeps its mode and content', async () => {
   const path = await folder()
   const file = join(path, 'app.db')
   await writeFile(file, '')
@@ -60,6 +60,6 @@ it('a database in memory creates no file', async () => {
   expect(await modes(path)).toEqual({})
 })
 
-it('a missing folder is reported as before', async () => {
+it('a missing folder is reported', async () => {
   await expect(Kalends.open('sqlite:/no/such/folder/app.db')).rejects.toThrow('cannot be opened')
 })

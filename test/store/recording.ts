@@ -1,4 +1,4 @@
-/** A store whose statements are recorded as they reach the database. */
+/** A store that records its statements as they reach the database. */
 import type { Database, Sql, SqlValue } from '../../src/store/database.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { storeOn } from '../../src/store/open.ts'
@@ -7,14 +7,14 @@ import type { Store } from '../../src/store/store.ts'
 
 export interface Recording {
   readonly store: Store
-  /** Complete statements, values included. */
+  /** Complete statements, including values. */
   readonly statements: string[]
 }
 
-/** What is told before a transaction: within it, nothing else can write to a SQLite file. */
+/** Reported before a transaction, because nothing else can write to an SQLite file during it. */
 export const START = 'START TRANSACTION'
 
-/** @param before  runs before each statement that reads, and, given START, before each transaction */
+/** @param before  runs before each statement that reads and, with START, before each transaction */
 export async function recording(
   url: string,
   before: (statement: string) => Promise<unknown> = async () => undefined,
@@ -22,7 +22,7 @@ export async function recording(
   const database = url.startsWith('sqlite:')
     ? await SqliteDatabase.open(url.slice('sqlite:'.length))
     : new MysqlDatabase(url, 4)
-  // Its literals depend on the server.
+  // Literals depend on the server.
   await database.rows('SELECT 1')
   const statements: string[] = []
   return { store: storeOn(recorded(database, statements, before), ''), statements }
@@ -59,7 +59,7 @@ function recorded(
   }
 }
 
-/** On one line, with its values. */
+/** On one line, with values. */
 function complete(database: Database, statement: string, params: readonly SqlValue[]): string {
   const text = statement.replaceAll(/\s+/g, ' ')
   if (database.dialect.name === 'mysql') return database.dialect.withLiterals(text, params)

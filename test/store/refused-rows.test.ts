@@ -1,21 +1,21 @@
-/** One row that the database refuses to write costs its batch a few statements, once, and no other row its turn. */
+/** A row that the database rejects costs its batch a few statements once, and delays no other row. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'
 import { clock, instant, job, onEachStore, planned, policies, submitDue } from './conformance.ts'
 import { recording } from './recording.ts'
 
-// No back-off ends during a test, however long it takes.
+// No back-off ends during a test.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => void vi.useRealTimers())
 
 const ROWS = 32
-/** Both halves of each half that has it, the whole batch, and the row by itself in its own way. */
+/** The whole batch, both halves at each level, and the row alone in its own way. */
 const A_FEW = 2 * Math.log2(ROWS) + 4
 const names = Array.from({ length: ROWS - 1 }, (_, index) => `good${String(index).padStart(2, '0')}`)
 const sorted = (ids: readonly string[]) => ids.toSorted()
 
 onEachStore((under) => {
-  /** As a trigger or a constraint of the application would. */
+  /** Like a trigger or a constraint of the application. */
   async function refuse(when: 'INSERT' | 'UPDATE', table: string, condition: string): Promise<void> {
     const head = `CREATE TRIGGER refuse BEFORE ${when} ON ${table}`
     await under.query(
@@ -36,7 +36,7 @@ onEachStore((under) => {
     }
   }
 
-  /** Collects the ids of refused rows. */
+  /** Collects the ids of rejected rows. */
   const collecting = () => {
     const refused: string[] = []
     return { refused, onRefused: (id: string) => void refused.push(id) }
@@ -70,7 +70,7 @@ onEachStore((under) => {
     await again()
     const second = await pass()
     expect(second.refused.map(({ item }) => item.id)).toEqual(['bad'])
-    // The others together, the row by itself, with care, and its skip.
+    // The others together, then the row alone, carefully, and its skip.
     expect(count('INSERT INTO `job`')).toBe(4)
     await under.query('DROP TRIGGER refuse')
     for (const inserts of [2, 1]) {
@@ -100,7 +100,7 @@ onEachStore((under) => {
     expect(refused).toEqual(['bad'])
   })
 
-  it('a schedule that cannot be marked is reported where nothing else is due', async () => {
+  it('a schedule that cannot be marked is reported if nothing else is due', async () => {
     await planned(under, 'bad', new Date((await clock(under)).getTime() - 1000))
     await refuse('UPDATE', 'periodic_task', "NEW.id = 'bad'")
     const { store } = await recorded()
@@ -125,7 +125,7 @@ onEachStore((under) => {
     expect(await under.query("SELECT state FROM job WHERE id = 'bad'")).toEqual([{ state: 'waiting' }])
   })
 
-  it('a claim in halves takes no more jobs without retries than may start now', async () => {
+  it('a claim that is split in halves takes no more jobs without retries than may start now', async () => {
     const { store } = await recorded()
     for (const id of ['bad', ...names]) await job(under, id, { max_retries: 0 })
     await refuse('UPDATE', 'job', "NEW.id = 'bad'")
@@ -140,13 +140,13 @@ onEachStore((under) => {
     const tasks = Array.from({ length: 8 }, (_, index) => `task${index}`)
     for (const task of tasks) await job(under, `good ${task}`, { task })
     const [one] = await store.executing.claim('w/1', policies(...tasks), 1, '')
-    if (one === undefined) throw new Error('It was not claimed')
+    if (one === undefined) throw new Error('not claimed')
     for (let index = 0; index < 5000; index += 1)
       store.executing.leaveOut({ ...one, id: `bad${index}`, task: tasks[index % 8] ?? '' })
     expect(await store.executing.claim('w/1', policies(...tasks), 8, '')).toHaveLength(7)
   })
 
-  it('a job that is left out does not delay the groups behind its own', async () => {
+  it('a job that is left out does not delay the groups after its own', async () => {
     const { store } = await recorded()
     const groups = Array.from({ length: 300 }, (_, index) => `g${String(index).padStart(3, '0')}`)
     await Promise.all(groups.map((group) => job(under, `bad ${group}`, { group_: group })))
@@ -179,7 +179,7 @@ onEachStore((under) => {
     expect(refused).toEqual(['bad'])
   })
 
-  it('when the database rejects every row, a pass takes a few statements, and no row is blamed', async () => {
+  it('if the database rejects every row, a pass takes a few statements, and no row is blamed', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of names) {
@@ -210,7 +210,7 @@ onEachStore((under) => {
     expect([submissions.length, none.length]).toEqual([names.length, 0])
   })
 
-  it('a good row behind many bad ones is processed after a few passes', async () => {
+  it('a valid row behind many rejected ones is processed after a few passes', async () => {
     const { store } = await recorded()
     const due = new Date((await clock(under)).getTime() - 2000)
     for (const id of names) await planned(under, id, due)
@@ -221,7 +221,7 @@ onEachStore((under) => {
     let passes = 0
     while (marked.length === 0 && passes < 10) {
       passes += 1
-      // Its batch has no room for the last.
+      // The last one does not fit into its batch.
       const marks = await store.scheduling.markDue('w/1', names.length, 60_000, [], onRefused).catch(() => [])
       marked = marks.map(({ id }) => id)
     }
@@ -230,7 +230,7 @@ onEachStore((under) => {
     expect(passes).toBeLessThanOrEqual(6)
   })
 
-  it('a thousand jobs that are refused at the head of the queue delay no other', async () => {
+  it('a thousand rejected jobs at the head of the queue delay no others', async () => {
     const { store, count, clear } = await recorded()
     await refuse('UPDATE', 'job', 'NEW.priority = 1')
     const ids = Array.from({ length: 1000 }, (_, index) => `bad${String(index).padStart(4, '0')}`)
@@ -246,7 +246,7 @@ onEachStore((under) => {
     }
     expect(claimed).toEqual(['good'])
     expect(sorted(refused)).toEqual(ids)
-    // A batch of which all rows are refused may be the fault of the server: the first four blame no row.
+    // If all rows of a batch are rejected, the server may be at fault: the first four batches blame no row.
     expect(passes).toBeLessThanOrEqual(4 + 1000 / 200 + 1)
     for (const id of ['second', 'third']) {
       clear()
@@ -257,7 +257,7 @@ onEachStore((under) => {
     expect(store.executing.leftOut()).toBe(1000)
   })
 
-  describe('the end of an attempt', () => {
+  describe('the outcome of an attempt', () => {
     async function ended(bad: (of: string) => boolean) {
       const { store, count, clear } = await recorded()
       for (const id of ['bad', ...names]) await job(under, id)
@@ -272,7 +272,7 @@ onEachStore((under) => {
       return { store, count, clear, ends }
     }
 
-    it('whose result is refused fails the attempt, and does not affect others', async () => {
+    it('whose result is rejected fails the attempt and does not affect others', async () => {
       const { store, count, ends } = await ended((id) => id === 'bad')
       await refuse('UPDATE', 'job', 'NEW.result = \'"bad"\'')
       const { settled, refused } = await store.executing.settle(ends)
@@ -283,7 +283,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('that is refused without its texts, too, is returned, tried last, and no orphan for now', async () => {
+    it('that is rejected even without its texts is returned, tried last, and not an orphan for now', async () => {
       const { store, count, clear, ends } = await ended(() => false)
       await refuse('UPDATE', 'job', "NEW.id = 'bad'")
       const first = await store.executing.settle(ends)
@@ -295,14 +295,14 @@ onEachStore((under) => {
       expect(store.executing.leftOut()).toBe(1)
       await job(under, 'later')
       const [later] = await store.executing.claim('w/1', policies('task'), 1, '')
-      if (later === undefined) throw new Error('It was not claimed')
+      if (later === undefined) throw new Error('not claimed')
       const end = { kind: 'success', result: null } as const
       const more = { fence: fenceOf(later), job: later, end, policy: later.policy }
       clear()
       const second = await store.executing.settle([...first.refused.map(({ item }) => item), more])
       expect(second.settled.map(({ id }) => id)).toEqual(['later'])
       expect(second.refused.map(({ item }) => item.fence.id)).toEqual(['bad'])
-      // The other by itself, and this one with and without its texts.
+      // The other one alone, and this one with and without its texts.
       expect(count('UPDATE')).toBeLessThanOrEqual(3)
       await under.query('DROP TRIGGER refuse')
       const third = await store.executing.settle(second.refused.map(({ item }) => item))
@@ -310,7 +310,7 @@ onEachStore((under) => {
     })
   })
 
-  it('a line and progress that are refused do not affect others', async () => {
+  it('a rejected line and rejected progress do not affect others', async () => {
     const { store } = await recorded()
     for (const id of ['bad', 'good']) await job(under, id)
     const jobs = await store.executing.claim('w/1', policies('task'), 2, '')

@@ -1,4 +1,4 @@
-/** What is pruned, and what stays. */
+/** Which rows are pruned and which stay. */
 import { expect, it } from 'vitest'
 import type { Retention } from '../../src/store/retention-store.ts'
 import { toText } from '../../src/model/instant.ts'
@@ -88,7 +88,7 @@ onEachStore((under) => {
     expect(await prune(under, {})).toBe(0)
   })
 
-  it('the newest jobs of each schedule stay: a busy schedule displaces no other, and jobs without a schedule stay [R12]', async () => {
+  it('the newest jobs of each schedule stay: a busy schedule displaces no others, and jobs without a schedule stay [R12]', async () => {
     await finals(under, 'busy', 20)
     await finals(under, 'rare', 2)
     await finals(under, null, 20)
@@ -121,7 +121,7 @@ onEachStore((under) => {
     expect(await left(under)).toEqual(['open-0', 'open-1', 'open-2', 'open-3', 's-1', 's-2'])
   })
 
-  it('a batch removes no more than its limit, and the next continues', async () => {
+  it('a batch removes at most its limit, and the next one continues', async () => {
     await finals(under, 'a', 10)
     await finals(under, 'b', 10)
     expect(await prune(under, { perSchedule: 1 }, 7)).toBe(7)
@@ -131,7 +131,7 @@ onEachStore((under) => {
     expect(await left(under)).toEqual(['a-9', 'b-9'])
   })
 
-  it('a schedule that is done and has deletion enabled is removed after the age, and no other', async () => {
+  it('only done schedules with deletion enabled are removed after the age limit', async () => {
     const now = await clock(under)
     const [old, young] = [toText(after(now, -31 * DAY)), toText(after(now, -29 * DAY))]
     const done = { idle: 'done', after_done: 'delete', created: old, last_finished: old }

@@ -1,4 +1,4 @@
-/** What people and code do to schedules. */
+/** Operations on schedules. */
 import { describe, expect, it } from 'vitest'
 import { ConflictError } from '../../src/errors.ts'
 import { occurrenceId } from '../../src/model/occurrence.ts'
@@ -50,7 +50,7 @@ onEachStore((under) => {
     return found
   }
 
-  it('each write plans the row, whose next run it returns, and no scheduler needs to look at it', async () => {
+  it('each write plans the row and returns its next run, without a scheduler', async () => {
     const { schedules, scheduling } = under.store
     const all = settings({ timer: '2199-03-04 05:06:07', args: '{"a":"😀"}', enabled: true })
     const of = { settings: all, isDue: null }
@@ -84,7 +84,7 @@ onEachStore((under) => {
     expect((await scheduling.look([])).wakeAt).toEqual(reset?.nextRunAt)
   })
 
-  it('a created schedule is read back', async () => {
+  it('a created schedule can be read back', async () => {
     await write(under.store).create('id 😀', ALL)
     const { args, ...rest } = ALL
     expect(await get('id 😀')).toMatchObject({
@@ -112,7 +112,7 @@ onEachStore((under) => {
   })
 
   describe('put', () => {
-    it('creates, updates what differs, or changes nothing', async () => {
+    it('creates the schedule, updates differences, or changes nothing', async () => {
       const created = await write(under.store).put('s', ALL)
       expect(created).toEqual({ result: 'created', schedule: await get('s') })
       await under.query(
@@ -135,14 +135,14 @@ onEachStore((under) => {
       expect(await get('s')).toMatchObject({ enabled: false })
     })
 
-    it('treats equal args with another notation as the same', async () => {
+    it('treats equal args in another notation as equal', async () => {
       await write(under.store).put('s', settings({ args: '{"a":1,"b":2}' }))
       expect(await write(under.store).put('s', settings({ args: '{ "a": 1, "b": 2 }' }))).toMatchObject({
         result: 'unchanged',
       })
     })
 
-    it('creates one schedule in several concurrent calls', async () => {
+    it('creates only one schedule in several concurrent calls', async () => {
       const stores = await Promise.all([under.another(), under.another(), under.another(), under.another()])
       const results = await Promise.all(stores.map((store) => write(store).put('s', settings())))
       expect(results.filter(({ result }) => result === 'created')).toHaveLength(1)
@@ -150,7 +150,7 @@ onEachStore((under) => {
     })
   })
 
-  it('whether a new schedule of an owner is due at once is decided with its stored id, which shifts its jitter', async () => {
+  it('the stored id, which determines the jitter, decides whether a new schedule of an owner is due at once', async () => {
     const decided: string[] = []
     const isDue = (id: string) => decided.push(id) === 0
     await under.store.schedules.ownedBy({ group: null, submitter: 'alice' }).put(
@@ -161,7 +161,7 @@ onEachStore((under) => {
     expect(decided).toEqual(['alice/digest'])
   })
 
-  it('to pause may cancel what is queued, and keeps the reason until it is resumed [R15, X6]', async () => {
+  it('pause can cancel queued jobs, and keeps the reason until resume [R15, X6]', async () => {
     await planned(under, 's', new Date('2199-01-01T00:00:00Z'), {
       overlap: 'allow',
       retry_at: '2199-01-01 00:00:00',
@@ -209,7 +209,7 @@ onEachStore((under) => {
     expect(await under.query('SELECT DISTINCT state FROM job')).toEqual([{ state: 'cancelled' }])
   })
 
-  it('to resume plans from now, also what was due when it was paused', async () => {
+  it('resume plans from now on, even if a run was due at the pause', async () => {
     const now = await clock(under)
     const rows = {
       due: { nextRunAt: after(now, -MINUTE), last_slot: null },
@@ -246,7 +246,7 @@ onEachStore((under) => {
     expect(await under.store.schedules.update('none', {})).toBeNull()
   })
 
-  it('a delete returns what was deleted', async () => {
+  it('delete returns the deleted schedule', async () => {
     await write(under.store).create('s', settings())
     expect(await under.store.schedules.delete('s')).toMatchObject({ id: 's' })
     expect(await under.store.schedules.delete('s')).toBeNull()
@@ -254,7 +254,7 @@ onEachStore((under) => {
   })
 
   describe('run-now', () => {
-    it('submits a job beside the timer', async () => {
+    it('submits an extra job', async () => {
       const next = after(await clock(under), MINUTE)
       await planned(under, 's', next, { args: '{"a":1}', run_count: 4, timeout: 9, group_: 'g', enabled: 0 })
       const before = await schedule(under, 's')
@@ -293,7 +293,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toEqual(before)
     })
 
-    it('is allowed when all jobs are final; its slot is later than all before', async () => {
+    it('is allowed when all jobs are final; its slot is later than all earlier ones', async () => {
       const last = after(await clock(under), MINUTE)
       await planned(under, 's', after(last, MINUTE), { last_slot: toText(last) })
       await job(under, 'j', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state: 'failed' })
@@ -301,18 +301,18 @@ onEachStore((under) => {
       expect(await jobRow(under, String(id))).toMatchObject({ slot: toText(after(last, 1)) })
     })
 
-    it('two concurrent calls of run now submit one job [L3]', async () => {
+    it('submits one job in two concurrent calls [L3]', async () => {
       await planned(under, 's', null)
       const other = await under.another()
       const results = await Promise.allSettled([write(under.store).runNow('s'), write(other).runNow('s')])
       expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
     })
 
-    it('of an unknown schedule says so', async () => {
+    it('of an unknown schedule reports that it does not exist', async () => {
       expect(await write(under.store).runNow('none')).toBeNull()
     })
 
-    it('leaves a mark alone, and its owner sees the run', async () => {
+    it('does not affect a mark, and the marking worker sees the run', async () => {
       await planned(under, 's', after(await clock(under), -1000))
       const marks = await under.store.scheduling.markDue(WORKER, 1, LEASE_MS)
       await write(under.store).runNow('s')
@@ -326,7 +326,7 @@ onEachStore((under) => {
   })
 
   describe('a declared set', () => {
-    it('is read under lock with the rows of its ids and those of the set, and changed as decided', async () => {
+    it('is read under lock, with the rows of its ids and those of the set, and changed as decided', async () => {
       await write(under.store).create('of set', settings({ declaredBy: 'set' }))
       await write(under.store).create('by id', settings())
       await write(under.store).create('other', settings({ declaredBy: 'other' }))
@@ -368,7 +368,7 @@ onEachStore((under) => {
       expect(await under.store.schedules.get('a')).toBeNull()
     })
 
-    it('is created once in several concurrent syncs', async () => {
+    it('is created only once by several concurrent syncs', async () => {
       const stores = await Promise.all([under.another(), under.another(), under.another()])
       const names = ['c', 'a', 'b']
       await Promise.all(

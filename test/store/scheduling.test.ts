@@ -1,4 +1,4 @@
-/** Marks, plans and submissions: mark → plan → submit, as DESIGN §2 and §4 promise. */
+/** Scheduling: mark → plan → submit, as specified in DESIGN §2 and §4. */
 import { describe, expect, it } from 'vitest'
 import { occurrenceId } from '../../src/model/occurrence.ts'
 import type { Plan } from '../../src/model/plan.ts'
@@ -27,7 +27,7 @@ import { recording, START } from './recording.ts'
 import { write } from './writes.ts'
 
 const never: Decide = () => {
-  throw new Error('nothing was to be planned')
+  throw new Error('planning was not expected')
 }
 
 const count = async (under: StoreUnderTest, from: string) =>
@@ -62,7 +62,7 @@ onEachStore((under) => {
     })
 
   describe('a poll', () => {
-    it('of empty tables returns the time and nothing else', async () => {
+    it('of empty tables returns only the time', async () => {
       expect(await under.store.scheduling.look(['task'])).toMatchObject({
         wakeAt: null,
         dueAt: null,
@@ -118,7 +118,7 @@ onEachStore((under) => {
       expect(await count(under, 'job')).toBe(5 * SLOTS)
     })
 
-    it('or that missed very many are planned in transactions of about 10,000 slots', async () => {
+    it('that missed very many are planned in transactions of about 10,000 slots', async () => {
       for (const id of ['a', 'b', 'c', 'd']) await planned(under, id, await ago(MINUTE))
       const missed: Decide = (schedule, now, open) => ({
         ...submitDue(schedule, now, open),
@@ -130,9 +130,9 @@ onEachStore((under) => {
     })
   })
 
-  it('a poll at an invalid instant does not hide later due rows', async () => {
+  it('an invalid instant in a row does not hide later due rows from a poll', async () => {
     await planned(under, 'due', new Date('2020-01-01'))
-    // In the strict mode of a session nobody can write it.
+    // A session in strict mode cannot write it.
     if (under.kind !== 'sqlite') await under.query("SET SESSION sql_mode = ''")
     await under.query(
       "INSERT INTO periodic_task (id, task, timer, worker, mark_ends) VALUES ('bad', 'task', 'daily', 'w/0', '0000-00-00 00:00:00')",
@@ -144,14 +144,14 @@ onEachStore((under) => {
     )
   })
 
-  /** As a connection may that does not heed the constraints. */
+  /** Like a connection that ignores constraints. */
   async function withoutChecks(): Promise<void> {
     if (under.kind !== 'sqlite') return
     await under.query('PRAGMA ignore_check_constraints = 1')
     under.afterwards(() => under.query('PRAGMA ignore_check_constraints = 0'))
   }
 
-  it('a BLOB as an id, which SQLite stores unchanged, is skipped and delays nothing', async () => {
+  it('a BLOB as an id, which SQLite stores, is skipped and delays nothing', async () => {
     const { executing } = under.store
     await withoutChecks()
     await planned(under, 'good', await ago(1000))
@@ -161,7 +161,7 @@ onEachStore((under) => {
     )
     await under.query("INSERT INTO job (id, task, priority) VALUES (x'626164', 'task', 100)")
     const claim = async () => (await executing.claim(WORKER, policies('task'), 1, '')).map(({ id }) => id)
-    // MySQL and MariaDB make a text of it.
+    // MySQL and MariaDB convert it to text.
     const bad = under.kind === 'sqlite' ? [] : ['bad']
     expect(ids(await mark(10))).toEqual([...bad, 'good'])
     expect(ids(await mark(10))).toEqual([])
@@ -172,7 +172,7 @@ onEachStore((under) => {
     expect(await executing.promoteDue(10)).toBe(bad.length)
   })
 
-  it('text in numeric columns, which SQLite stores unchanged, reads as unset', async () => {
+  it('text in numeric columns, which SQLite stores, counts as unset', async () => {
     const isTaken = under.kind === 'sqlite'
     const columns = ['jitter', 'max_runs', 'run_count', 'error_count']
     const insert = `INSERT INTO periodic_task (id, task, timer, ${columns.join(', ')}) VALUES ('odd', 'task', '*:*:*', ${columns.map(() => "'many'").join(', ')})`
@@ -223,7 +223,7 @@ onEachStore((under) => {
       expect(ids(await mark())).toEqual(['s'])
     })
 
-    it('continues behind marks of the same time, or from their time on', async () => {
+    it('continues after marks of the same time, or from their time on', async () => {
       const past = await ago(60_000)
       const times = { a: 0, b: 0, c: 0, d: 10, e: 20, f: 30 }
       for (const [id, ms] of Object.entries(times)) await planned(under, id, after(past, ms))
@@ -231,7 +231,7 @@ onEachStore((under) => {
         await under.store.scheduling.markDue(WORKER, limit, LEASE_MS, marks)
       const first = await behind(2, [])
       expect(ids(first)).toEqual(['a', 'b'])
-      // Due by now, and before those.
+      // Due now, and before those.
       await planned(under, 'z', after(past, -10))
       await planned(under, 'aa', past)
       const second = await behind(10, first)
@@ -330,13 +330,8 @@ onEachStore((under) => {
     })
 
     it.each([
-      [
-        'the skip that was the last slot, for the same reason',
-        '2026-01-03',
-        'overlap',
-        { newer: 4, rows: 2 },
-      ],
-      ['no skip for another reason', '2026-01-03', 'missed', { newer: 3, rows: 3 }],
+      ['the skip of the last slot with the same reason', '2026-01-03', 'overlap', { newer: 4, rows: 2 }],
+      ['no skip with another reason', '2026-01-03', 'missed', { newer: 3, rows: 3 }],
       ['no skip before the last slot', '2026-01-04', 'overlap', { newer: 3, rows: 3 }],
     ])('counts a skip in %s', async (_, lastSlot, reason, { newer, rows }) => {
       await planned(under, 's', await ago(MINUTE), { last_slot: `${lastSlot} 00:00:00.000` })
@@ -361,7 +356,7 @@ onEachStore((under) => {
       expect(await count(under, "job WHERE state = 'skipped'")).toBe(rows)
     })
 
-    it('inserts runs one after another and skips with their reason [S4, L3]', async () => {
+    it('a submission inserts consecutive runs, and skips with their reason [S4, L3]', async () => {
       const slot = await ago(3000)
       await planned(under, 's', slot, { args: '{"large":1}', run_count: 3 })
       const decided: Plan = {
@@ -461,8 +456,8 @@ onEachStore((under) => {
         'was marked again, even by the same worker',
         "UPDATE periodic_task SET marked = '2026-01-01 00:00:00.000'",
       ],
-      ['was unmarked by hand', 'UPDATE periodic_task SET worker = NULL, marked = NULL, mark_ends = NULL'],
-    ])('a row that %s is left alone [L35]', async (_, edit) => {
+      ['was unmarked manually', 'UPDATE periodic_task SET worker = NULL, marked = NULL, mark_ends = NULL'],
+    ])('a row that %s is not changed [L35]', async (_, edit) => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()
       await under.query(edit)
@@ -477,7 +472,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toEqual(before)
     })
 
-    it('ignores a deleted row, and submits the others', async () => {
+    it('ignores a deleted row and submits the others', async () => {
       const past = await ago(1000)
       await planned(under, 'a', past)
       await planned(under, 'b', past)
@@ -524,7 +519,7 @@ onEachStore((under) => {
           max_retries: 9,
         })
         expect(instant((await jobRow(under, started[0]?.id ?? ''))['started'])).toEqual(started[0]?.startedAt)
-        // The slot is decided as it always is, and whoever ends the run finds it as after a claim.
+        // The slot is decided as usual, and the end of the run finds the row as after a claim.
         expect(await schedule(under, 's')).toMatchObject({ worker: null, last_slot: toText(slot) })
         const { settled } = await write(under.store).settle(
           started.map(({ id, claim }) => ({
@@ -537,14 +532,14 @@ onEachStore((under) => {
         expect(await schedule(under, 's')).toMatchObject({ run_count: 1 })
       })
 
-      it('with more jobs than capacity, none starts: the queue decides the order', async () => {
+      it('with more jobs than capacity, none starts, because the queue decides the order', async () => {
         const slot = await ago(1000)
         for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
         expect((await begin(2)).started).toEqual([])
         expect(await states()).toEqual(['waiting', 'waiting', 'waiting'])
       })
 
-      it('with more jobs of a task than its own limit, none starts', async () => {
+      it('with more jobs of a task than its limit, none starts', async () => {
         const slot = await ago(1000)
         for (const id of ['a', 'b']) await planned(under, id, slot)
         await planned(under, 'c', slot, { task: 'other' })
@@ -577,10 +572,10 @@ onEachStore((under) => {
         ])
       })
 
-      it('a row that cannot be written is retried alone, and the others wait to be claimed', async () => {
+      it('a row that cannot be written is retried alone, and the others wait for a claim', async () => {
         const slot = await ago(1000)
         for (const id of ['a', 'b']) await planned(under, id, slot)
-        // Another row has the id of one of them.
+        // Another row already has the id of one of them.
         await job(under, occurrenceId('a', slot))
         const { started, submissions } = await begin(9)
         expect(started).toEqual([])
@@ -667,7 +662,7 @@ onEachStore((under) => {
       })
     })
 
-    it('an unrelated job with the id of the occurrence is not touched, and the occurrence gets another id [V3, L65]', async () => {
+    it('an unrelated job with the id of the occurrence is not changed, and the occurrence gets another id [V3, L65]', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       await job(under, occurrenceId('b', slot), { task: 'foreign' })
@@ -679,7 +674,7 @@ onEachStore((under) => {
       expect(await mark()).toEqual([])
     })
 
-    it('of made-up runs, the first remaining one is claimable', async () => {
+    it('the first remaining made-up run is claimable', async () => {
       const slot = await ago(1000)
       await planned(under, 's', slot)
       await job(under, 'mine', { periodic_task_id: 's', slot: toText(slot), state: 'success' })
@@ -698,7 +693,7 @@ onEachStore((under) => {
     it('a job that cannot be inserted for a permanent reason is skipped as unsubmittable [L38]', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
-      // The application has rules of its own on the table.
+      // The application has its own rules on the table.
       await under.query(
         under.kind === 'sqlite'
           ? "CREATE TRIGGER refuse BEFORE INSERT ON job WHEN NEW.periodic_task_id = 'b' AND NEW.state = 'waiting' BEGIN SELECT RAISE(ABORT, 'not on my watch'); END"
@@ -719,7 +714,7 @@ onEachStore((under) => {
       expect(await mark()).toEqual([])
     })
 
-    it('a row that cannot be written at all keeps its mark as back-off', async () => {
+    it('a row that cannot be written keeps its mark as a back-off', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       await under.query(
@@ -803,7 +798,7 @@ onEachStore((under) => {
   })
 
   describe('the sweep', () => {
-    it('changes nothing if all is well', async () => {
+    it('changes nothing if everything is consistent', async () => {
       await planned(under, 's', await ago(0), {
         worker: WORKER,
         mark_ends: toText(after(await clock(under), LEASE_MS)),
@@ -814,7 +809,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'b')).toMatchObject({ state: 'blocked' })
     })
 
-    it('clears marks that would end too far ahead', async () => {
+    it('clears marks that would end too late', async () => {
       const far = toText(after(await clock(under), 100 * LEASE_MS))
       await planned(under, 's', await ago(0), { worker: WORKER, marked: far, mark_ends: far })
       await planned(under, 'unmarked', after(await clock(under), 100 * LEASE_MS))
@@ -826,7 +821,7 @@ onEachStore((under) => {
       expect(await schedule(under, 'without')).toMatchObject({ worker: null, mark_ends: null })
     })
 
-    it('clears stale marks silently, and leaves those of live workers alone', async () => {
+    it('clears stale marks silently, but not those of live workers', async () => {
       await register('other/1')
       await marked('earlier', `${WORKER.slice(0, WORKER.indexOf('/'))}/earlier`)
       await marked('dead', 'gone/1')
@@ -835,7 +830,7 @@ onEachStore((under) => {
       expect(await stillMarked()).toEqual(['living'])
     })
 
-    it('reports orphans, whatever else it finds', async () => {
+    it('always reports orphans', async () => {
       await register('other/1')
       await job(under, 'living', { state: 'running', worker: 'other/1' })
       expect(await sweep()).toEqual({ healed: [], orphans: false })
@@ -849,7 +844,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('restricted to lost workers does not scan the tables', async () => {
+    it('does not scan the tables if restricted to lost workers', async () => {
       const far = toText(after(await clock(under), 100 * LEASE_MS))
       await planned(under, 's', await ago(0), { worker: WORKER, marked: far, mark_ends: far })
       expect(await sweep('left by workers')).toEqual({ healed: [], orphans: false })

@@ -1,4 +1,4 @@
-/** Sessions: whatever the server, the URL or the process sets, it changes nothing of what Kalends writes or reads. */
+/** Settings of the server, the URL or the process never change what Kalends writes or reads. */
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { expect, it } from 'vitest'
 import { OWN_SESSION } from '../../src/store/mysql/session-variables.ts'
@@ -25,7 +25,7 @@ import { write } from './writes.ts'
 
 const ODD = 'naïve 😀 Ελλάς \' " \\ \\\\ ? % `'
 
-/** Each variable that the session needs, with a value that a server may set by default, and ours. */
+/** Each required session variable, with a possible default of a server and our value. */
 const VARIABLES: readonly [name: string, theirs: string, ours: string | number, on?: 'mysql' | 'mariadb'][] =
   [
     ['autocommit', '0', 1],
@@ -45,14 +45,14 @@ const VARIABLES: readonly [name: string, theirs: string, ours: string | number, 
     ['information_schema_stats_expiry', '3600', 0, 'mysql'],
   ]
 
-/** Options of the driver that change how values arrive. */
+/** Options of the driver that change returned values. */
 const OPTIONS =
   '?timezone=-07:00&dateStrings=true&rowsAsArray=true&nestTables=_&supportBigNumbers=true&bigNumberStrings=true&decimalNumbers=true&namedPlaceholders=true&typeCast=false&flags=-FOUND_ROWS'
 
 onEachStore((under) => {
   const server = under.kind !== 'sqlite'
 
-  /** A life of a schedule and of a job, through one store, seen through the other. */
+  /** The life cycle of a schedule and a job in one store, as seen by another one. */
   const roundTrip = async (store: Store) => {
     const now = await clock(under)
     expect(Math.abs((await clock({ store })).getTime() - now.getTime())).toBeLessThan(600_000)
@@ -107,12 +107,12 @@ onEachStore((under) => {
     expect((await under.store.jobs.get(claimed?.id ?? ''))?.result).toEqual({ text: ODD })
     expect((await store.jobs.get(claimed?.id ?? ''))?.result).toEqual({ text: ODD })
     expect((await store.lists.scheduleCounts({ submitter: ODD })).counts).toEqual({})
-    // What is too long is refused, not cut off.
+    // Values that are too long are rejected, not truncated.
     if (server) await expect(store.jobs.submit([newJob('x'.repeat(255))])).rejects.toThrow()
     expect(await store.schedules.delete(ODD)).toMatchObject({ id: ODD })
   }
 
-  it.skipIf(!server)('a session of Kalends is configured, whatever the server sets [L56]', async () => {
+  it.skipIf(!server)('Kalends configures its sessions, whatever the server sets [L56]', async () => {
     const connection = await createConnection({
       uri: under.url,
       supportBigNumbers: true,
@@ -128,13 +128,13 @@ onEachStore((under) => {
     expect(values).toEqual(Object.fromEntries(variables.map(([name, , ours]) => [name, ours])))
   })
 
-  it.skipIf(!server)('options of the driver in the URL change nothing', async () => {
+  it.skipIf(!server)('options of the driver in the URL have no effect', async () => {
     const store = await openStore(under.url + OPTIONS)
     under.afterwards(() => store.close())
     await roundTrip(store)
   })
 
-  it.skipIf(!server)('the character set of the database changes nothing', async () => {
+  it.skipIf(!server)('the character set of the database has no effect', async () => {
     const database = await under.bare()
     await database.query('ALTER DATABASE CHARACTER SET latin1')
     const store = await openStore(database.url)
@@ -155,7 +155,7 @@ onEachStore((under) => {
       })
       process.env['TZ'] = zone
       expect(new Date().getTimezoneOffset()).not.toBe(0)
-      // In Berlin that is the hour that comes twice; the later instant is in the hour that is left out.
+      // In Berlin, this is in the repeated hour; the later instant is in the skipped hour.
       const slot = new Date('2026-10-25T00:30:00.123Z')
       const next = new Date('2027-03-28T01:30:00.456Z')
       await planned(under, 's', slot)

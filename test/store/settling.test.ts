@@ -1,4 +1,4 @@
-/** The end of attempts: fenced, counted, and with the turn of the job that was blocked behind. */
+/** Outcomes of attempts: fencing, counting, and the promotion of the next blocked job. */
 import { describe, expect, it } from 'vitest'
 import { END_RULES } from '../../src/model/end-rules.ts'
 import { type ClaimedJob, fenceOf } from '../../src/model/job.ts'
@@ -120,7 +120,7 @@ onEachStore((under) => {
       }
     })
 
-    it('that are not held any more, or that belong to a schedule, are settled with care', async () => {
+    it('that are no longer held or that belong to a schedule are settled individually', async () => {
       await planned(under, 's', after(await clock(under), MINUTE))
       await under.store.jobs.submit(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => newJob(id)))
       const jobs = await claim()
@@ -203,13 +203,13 @@ onEachStore((under) => {
       })
     })
 
-    it('fails for good is final at once', async () => {
+    it('fails permanently is final at once', async () => {
       await running('j')
       await settle(attempt('j', failure))
       expect(await jobRow(under, 'j')).toMatchObject({ state: 'failed', reason: 'permanent', error: 'boom' })
     })
 
-    it('is lost with its worker is retried by another at once', async () => {
+    it('is lost with its worker is retried by another one at once', async () => {
       await running('j')
       await settle(attempt('j', { kind: 'lost', error: 'gone' }))
       expect(await jobRow(under, 'j')).toMatchObject({
@@ -221,7 +221,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 2 }])
     })
 
-    it('has not started leaves the job as it was before the claim', async () => {
+    it('has not started restores the job to its state before the claim', async () => {
       await job(under, 'j', { attempt: 1, releases: 3, error: 'before', progress: '1' })
       const [claimed] = await claim()
       expect(claimed).toMatchObject({ id: 'j', attempt: 2, claim: 1 })
@@ -252,7 +252,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'k')).toMatchObject({ state: 'success' })
     })
 
-    it('is released does not count', async () => {
+    it('is released does not count as an attempt', async () => {
       await running('j', { error: 'of an earlier attempt' })
       await settle(attempt('j', { kind: 'released' }))
       expect(await jobRow(under, 'j')).toMatchObject({
@@ -264,7 +264,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 1 }])
     })
 
-    it('has a count of releases in a row, which any other end, and a manual retry, sets to 0', async () => {
+    it('is released adds to the consecutive releases, which any other outcome and a manual retry reset to 0', async () => {
       await job(under, 'j')
       const after = async (end: AttemptEnd) => {
         const [of] = await claim()
@@ -317,13 +317,13 @@ onEachStore((under) => {
       expect(await jobRow(under, 'j')).toEqual(before)
     })
 
-    it('an end, release or progress of an earlier claim by the same worker changes nothing [L35]', async () => {
+    it('an outcome, release or progress of an earlier claim by the same worker changes nothing [L35]', async () => {
       await job(under, 'j')
       const [first] = await claim()
       if (first === undefined) throw new Error('nothing was claimed')
       const fence = fenceOf(first)
       await settle({ fence, end: { kind: 'released' }, policy })
-      // The same worker, and the same number of the attempt: the first one did not count.
+      // The same worker and the same attempt number, because the first attempt did not count.
       expect(await claim()).toMatchObject([{ id: 'j', worker: first.worker, attempt: first.attempt }])
       const before = await jobRow(under, 'j')
       for (const end of [{ kind: 'released' }, success, failure, { kind: 'lost', error: 'gone' }] as const)
@@ -337,7 +337,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'j')).toEqual(before)
     })
 
-    it('and the others of its batch are settled', async () => {
+    it('and the other jobs of its batch are settled', async () => {
       await running('a')
       await running('b', { worker: 'w/2' })
       await running('c')
@@ -417,7 +417,7 @@ onEachStore((under) => {
       const retrying = { status: 'retrying', retry_at: runAt, retry: 1, retry_limit: 1, failed_attempts: 1 }
       expect(runAt).not.toBeNull()
       expect(await schedule(under, 's')).toMatchObject(retrying)
-      // Given back by a stopping worker: it is still being retried.
+      // Released by a stopping worker: the job is still being retried.
       await again('s job', 2)
       await settle(attempt('s job', { kind: 'released' }))
       expect(await schedule(under, 's')).toMatchObject({ ...retrying, retry_at: expect.anything() })
@@ -433,7 +433,7 @@ onEachStore((under) => {
     it.each([
       ['succeeds', success],
       ['is cancelled', { kind: 'cancelled', error: null }],
-    ] as const)('retries no more when the retry %s', async (_, end) => {
+    ] as const)('is no longer retrying when the retry %s', async (_, end) => {
       await ofSchedule('s')
       await settle(attempt('s job', { kind: 'lost', error: 'its worker died' }))
       const before = await schedule(under, 's')
@@ -444,7 +444,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ ...NO_RETRY, failed_attempts: 1 })
     })
 
-    it('retries no more when the waiting job is cancelled or replaced', async () => {
+    it('is no longer retrying when the waiting job is cancelled or replaced', async () => {
       await ofSchedule('s')
       await settle(attempt('s job', passing))
       await under.store.jobs.cancel('s job', () => 'cancel', END_RULES.ofSchedule)
@@ -460,7 +460,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ retries: 'unlimited', policy: { retries: 'unlimited' } }])
     })
 
-    it('shows the retry of the job that is left', async () => {
+    it('shows the retry of the remaining job', async () => {
       await ofSchedule('s', { exclusive: 0, max_retries: 3 })
       await running('other', {
         periodic_task_id: 's',
@@ -493,7 +493,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ status: 'paused' })
     })
 
-    it('is swept when its job is no longer retried after a manual edit', async () => {
+    it('is repaired by the sweep if its job is no longer retried after a manual edit', async () => {
       await ofSchedule('s')
       await ofSchedule('t')
       await ofSchedule('u')
@@ -506,7 +506,7 @@ onEachStore((under) => {
       expect(await schedule(under, 'u')).toMatchObject({ status: 'retrying', retry: 1 })
     })
 
-    it('is counted once for each of several runs that end together', async () => {
+    it('counts each of several runs that end together', async () => {
       await ofSchedule('s')
       await running('second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', exclusive: 0 })
       await ofSchedule('t')
@@ -526,7 +526,7 @@ onEachStore((under) => {
       expect(await schedule(under, 't')).toMatchObject({ run_count: 6 })
     })
 
-    it('with a span beyond all years lets its run be retried at their end', async () => {
+    it('with a delay beyond the largest year retries its run at the end of that year', async () => {
       await ofSchedule('s')
       await under.query("UPDATE periodic_task SET timer = 'every 3500000d' WHERE id = 's'")
       const { fence, end } = attempt('s job', passing)
@@ -537,14 +537,14 @@ onEachStore((under) => {
       })
     })
 
-    it('that was deleted is ignored', async () => {
+    it('is ignored if it was deleted', async () => {
       await ofSchedule('s')
       await under.query('DELETE FROM periodic_task')
       expect((await settle(attempt('s job'))).settled).toHaveLength(1)
       expect(await jobRow(under, 's job')).toMatchObject({ state: 'success' })
     })
 
-    it('that is marked keeps its mark', async () => {
+    it('keeps its mark', async () => {
       await ofSchedule('s')
       await under.query(
         "UPDATE periodic_task SET worker = 'w/2', marked = '2026-01-01 00:00:00.000', mark_ends = '2099-01-01 00:00:00.000'",
@@ -580,7 +580,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'second')).toMatchObject({ state: 'blocked' })
     })
 
-    it('has its turn whatever the history of the schedule, which stays as it is', async () => {
+    it('is unblocked regardless of the history of the schedule, which does not change', async () => {
       await blockedBehind()
       const slot = '2025-12-31 00:00:00.000'
       await job(under, 'a failure', { periodic_task_id: 's', slot, state: 'failed', error: 'old' })
@@ -631,7 +631,7 @@ onEachStore((under) => {
       }
     })
 
-    it('in errors as well', async () => {
+    it('in errors, too', async () => {
       await planned(under, 's', null)
       await running('j', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await settle(attempt('j', { kind: 'error', error: odd, permanent: true }))

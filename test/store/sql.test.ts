@@ -1,4 +1,4 @@
-/** SQL is an interface: what people and other languages write by hand takes effect, and means what it says. */
+/** SQL is an interface: rows that people and other languages write take effect as documented. */
 import { describe, expect, it } from 'vitest'
 import { fromText, toText } from '../../src/model/instant.ts'
 import {
@@ -122,7 +122,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT id FROM periodic_task')).toHaveLength(3)
     })
 
-    it('a schedule has at most one waiting or running job, and one job per slot [L3]', async () => {
+    it('a schedule has at most one waiting or running job, and at most one job per slot [L3]', async () => {
       await job(under, 'a', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await expect(
         job(under, 'b', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000' }),
@@ -147,7 +147,7 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
 
-    it('a new disabled row is due for planning, too, so that it is recorded as seen', async () => {
+    it('a new disabled row is due for planning, too, so that it counts as seen', async () => {
       await under.query("INSERT INTO periodic_task (id, task, timer, enabled) VALUES ('s', 't', 'daily', 0)")
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
@@ -167,13 +167,13 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toBeNull()
     })
 
-    it('no next run without a reason means: plan now', async () => {
+    it('a row without a next run or a reason is due for planning now', async () => {
       await planned(under, 's', null, { idle: 'done' })
       await under.query('UPDATE periodic_task SET idle = NULL')
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
 
-    it('a marked row wakes when the mark ends, for any other content [L33]', async () => {
+    it('a marked row wakes when the mark ends, regardless of its other columns [L33]', async () => {
       await planned(under, 's', FUTURE)
       await under.query(
         "UPDATE periodic_task SET worker = 'w/1', marked = '2030-01-01 00:00:00.000', mark_ends = '2030-01-01 00:01:00.000'",
@@ -274,7 +274,7 @@ onEachStore((under) => {
   })
 
   describe('values written manually', () => {
-    it('text that only this database accepts as JSON stays text, and hides no other row', async () => {
+    it('text that only this database accepts as JSON stays text and hides no other row', async () => {
       await under.query(`INSERT INTO job (id, task, result, progress) VALUES ('j', 't', 'not json', '{')`)
       await job(under, 'k')
       const { items } = await under.store.lists.jobs({ limit: 10 })

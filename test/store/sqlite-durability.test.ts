@@ -1,4 +1,4 @@
-/** A commit is on disk when it returns, whatever the default of the driver's build is. */
+/** A commit is on disk when it returns, regardless of the default of the driver's build. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const FULL = 2
 vi.mock('libsql', async (original) => {
   const { default: Libsql } = await original<{ readonly default: typeof Driver }>()
   return {
-    /** As a build with SQLITE_DEFAULT_WAL_SYNCHRONOUS=1 behaves. */
+    /** Behaves like a build with SQLITE_DEFAULT_WAL_SYNCHRONOUS=1. */
     default: class extends Libsql {
       constructor(path: string) {
         super(path)

@@ -1,6 +1,6 @@
 /**
- * The rules for the statements (DESIGN §3), held against the statements that the code really sends: which index
- * serves them, what they lock, and what they read, with tables as large as in real life.
+ * Checks the actual statements against the rules of DESIGN §3: the indexes that they use, and the rows that they lock
+ * and read, with tables of realistic size.
  */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -23,10 +23,10 @@ import {
 import { type Recording, recording } from './recording.ts'
 import { write } from './writes.ts'
 
-/** Longer than any test takes. */
+/** Longer than any test. */
 const LATER = 24 * 60 * MINUTE
 
-/** Schedules that are due, marked by others, or come later; jobs of one huge and some small groups in every state. */
+/** Schedules that are due, marked by others, or due later; jobs of one huge and some small groups in every state. */
 async function fill(database: TestDatabase): Promise<void> {
   const now = Date.now()
   const at = (ms: number) => toText(new Date(now + ms))
@@ -104,7 +104,7 @@ const found = (statements: readonly string[], pattern: RegExp): string | undefin
 eachDatabase(({ kind, bare }) => {
   let database: TestDatabase
   let recorded: Recording
-  /** A connection that the tests may break as they like. */
+  /** A connection that the tests may break. */
   let side: Connection | undefined
 
   beforeAll(async () => {
@@ -134,7 +134,7 @@ eachDatabase(({ kind, bare }) => {
     return Number(rows[0]?.['n'])
   }
 
-  /** Entries of indexes and rows; innodb_trx would say it too, but is as old as a tenth of a second. */
+  /** Index entries and rows. innodb_trx has them, too, but is up to a tenth of a second old. */
   const locksOnMariadb = async (): Promise<number> => {
     const [rows] = await connection().query<RowDataPacket[]>('SHOW ENGINE INNODB STATUS')
     const [ids] = await connection().query<RowDataPacket[]>('SELECT CONNECTION_ID() AS id')
@@ -146,7 +146,7 @@ eachDatabase(({ kind, bare }) => {
     return Number(locks)
   }
 
-  /** Runs statements in a transaction and tells how many rows of a table are locked then. */
+  /** Runs statements in a transaction and returns the number of locked rows of a table. */
   const rowsLocked = async (statements: readonly string[]): Promise<number> => {
     await connection().query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED')
     await connection().query('START TRANSACTION')
@@ -185,7 +185,7 @@ eachDatabase(({ kind, bare }) => {
     }))
   }
 
-  /** The entry of a job in each index, by the name of the index. Entries that are all NULL stay where they are. */
+  /** The entry of a job in each index, by index name. Entries that are all NULL do not move. */
   const entriesOf = async (id: string): Promise<ReadonlyMap<string, string>> => {
     const [row] = await database.query(`SELECT * FROM job WHERE id = '${id}'`)
     const columns = await database.query(
@@ -203,9 +203,9 @@ eachDatabase(({ kind, bare }) => {
   const moved = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] =>
     [...before].flatMap(([name, entry]) => (after.get(name) === entry ? [] : [name])).toSorted()
 
-  /** Entries of indexes, and rows, that a statement goes through. */
+  /** Index entries and rows that a statement reads. */
   const entriesRead = async (statement: string): Promise<number> => {
-    if (side === undefined) throw new Error('SQLite does not count')
+    if (side === undefined) throw new Error('SQLite has no such counters')
     await side.query('FLUSH STATUS')
     await side.query(statement)
     const [rows] = await side.query<RowDataPacket[]>("SHOW SESSION STATUS LIKE 'Handler_read%'")
@@ -217,7 +217,7 @@ eachDatabase(({ kind, bare }) => {
   const SORTS = /filesort|TEMP B-TREE FOR ORDER BY|temporary/i
   const primary = kind === 'sqlite' ? /^sqlite_autoindex_\w+_1$/ : /^PRIMARY$/
 
-  /** Reads by this index only, in its order. */
+  /** Checks that it reads only by this index, in index order. */
   const readsBy = async (statement: string | undefined, key: RegExp) => {
     const steps = await explain(statement)
     // The table of freezes is tiny, and mostly empty.
@@ -268,7 +268,7 @@ eachDatabase(({ kind, bare }) => {
       await readsBy(found(statements, /^UPDATE/), primary)
     })
 
-    it('submitting reads and writes schedules by key, and looks for open jobs of a schedule', async () => {
+    it('submitting reads and writes schedules by key, and checks for open jobs of a schedule', async () => {
       const marks = await recorded.store.scheduling.markDue(WORKER, 100, LEASE_MS)
       const statements = await statementsOf(() => recorded.store.scheduling.submit(WORKER, marks, submitDue))
       await readsBy(found(statements, /^SELECT id, task, idle/), primary)
@@ -298,7 +298,7 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('the due time of jobs is found by due_at, in index order', async () => {
+    it('due jobs are found by due_at, in index order', async () => {
       const statements = await statementsOf(() => recorded.store.executing.promoteDue(100))
       await readsBy(found(statements, /^SELECT.*due_at <=/s), /^job_due$/)
       await readsBy(found(statements, /^UPDATE/), primary)
@@ -324,7 +324,7 @@ eachDatabase(({ kind, bare }) => {
         ['job_open', 'job_state'],
       ],
       ['without any of these', {}, ['job_state']],
-    ])('a claim of a job %s moves two entries of indexes, and its end %j', async (of, columns, ends) => {
+    ])('a claim of a job %s moves two index entries, and its outcome %j', async (of, columns, ends) => {
       const row = { id: 'moving', task: 'moving', submitter: of === 'of a user' ? 'user' : null, ...columns }
       await insert(database, 'job', row)
       const waiting = await entriesOf('moving')
@@ -338,7 +338,7 @@ eachDatabase(({ kind, bare }) => {
       await database.query("DELETE FROM job WHERE id = 'moving'")
     })
 
-    it('a hundred simple jobs are claimed by three statements, and their ends written by two, by key', async () => {
+    it('three statements claim a hundred simple jobs, and two write their outcomes, by key', async () => {
       const names = Array.from({ length: 100 }, (_, index) => `simple ${index}`)
       await insertAll(
         database,
@@ -368,7 +368,7 @@ eachDatabase(({ kind, bare }) => {
       )
     })
 
-    it.each([true, false])('settling reads and writes by key, if the jobs are known: %s', async (isKnown) => {
+    it.each([true, false])('settling reads and writes by key; known jobs: %s', async (isKnown) => {
       const jobs = await recorded.store.executing.claim(WORKER, policies('task', 'other'), 50, '')
       const attempts = jobs.map((job) => ({
         fence: fenceOf(job),
@@ -391,7 +391,7 @@ eachDatabase(({ kind, bare }) => {
       expect(blocked.map((step) => step.key)).toEqual(expect.arrayContaining(['job_open']))
     })
 
-    it('a missing row is confirmed by a write: a replaced server can read, but cannot commit', async () => {
+    it('a missing row is confirmed by a write, because a replaced server can read but cannot commit', async () => {
       const confirms = /^UPDATE `worker` SET heartbeat/
       const fence = { id: 'none', worker: WORKER, claim: 1 }
       const [policy] = policies('task').values()
@@ -443,7 +443,7 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('a sweep of everything finds blocked and running jobs by their state, also with statistics', async () => {
+    it('a full sweep finds blocked and running jobs by state, also with statistics', async () => {
       const [sweep] = await statementsOf(() =>
         recorded.store.scheduling.sweep(WORKER, LEASE_MS, 'everything'),
       )
@@ -471,7 +471,7 @@ eachDatabase(({ kind, bare }) => {
   describe.skipIf(kind === 'sqlite')('locks', () => {
     it('an owner finds ids by the index of its own rows: ids of others cost nothing and reveal nothing [V3]', async () => {
       const cost = new Map<string, number[]>()
-      // One that code has, one that another owner has, one that is nobody's.
+      // An id of code, one of another owner, and an unused one.
       for (const [owner, index] of [
         [{ submitter: 'ann', group: null }, 'submitter'],
         [{ submitter: null, group: 'acme' }, 'group'],
@@ -501,14 +501,14 @@ eachDatabase(({ kind, bare }) => {
       for (const [what, entries] of cost) expect(new Set(entries).size, `${what}: ${entries.join()}`).toBe(1)
     })
 
-    it('marking locks the rows that it marks', async () => {
+    it('marking locks only the rows that it marks', async () => {
       const statements = await statementsOf(() => recorded.store.scheduling.markDue(WORKER, 0, LEASE_MS))
       const selection = found(statements, /^SELECT.*wake_at <=/s)?.replace('LIMIT 0', 'LIMIT 50')
       // MariaDB counts the entries of the index and the rows.
       expect(await rowsLocked([String(selection)])).toBeLessThanOrEqual(kind === 'mysql' ? 51 : 102)
     })
 
-    it('a claim locks the rows that it claims [L23]', async () => {
+    it('a claim locks only the rows that it claims [L23]', async () => {
       const statements = await statementsOf(() =>
         recorded.store.executing.claim(WORKER, policies('other', 'task'), 20, ''),
       )
@@ -522,7 +522,7 @@ eachDatabase(({ kind, bare }) => {
       )
     })
 
-    it('jobs whose time has come are locked, and no others', async () => {
+    it('only due jobs are locked', async () => {
       const statements = await statementsOf(() => recorded.store.executing.promoteDue(0))
       const selection = String(found(statements, /due_at <=/)).replace('LIMIT 0', 'LIMIT 30')
       expect(await rowsLocked([selection])).toBeLessThanOrEqual(kind === 'mysql' ? 31 : 62)
@@ -563,7 +563,7 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('5,000 schedules marked by other workers add nothing to the cost of a pass [S2, L2, L33]', async () => {
+    it('5,000 schedules that other workers have marked add no cost to a pass [S2, L2, L33]', async () => {
       const statements = await statementsOf(() => recorded.store.scheduling.markDue(WORKER, 0, LEASE_MS))
       const mark = String(found(statements, /wake_at <=/)).replace('LIMIT 0', 'LIMIT 20')
       const looks = await statementsOf(() => recorded.store.scheduling.look(['task']))
@@ -575,7 +575,7 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('with 3,000 groups a poll and a claim read only the groups that they need', async () => {
+    it('with 3,000 groups, a poll and a claim read only the groups that they need', async () => {
       const rows = Array.from({ length: 3000 }, (_, index) => [`g${index}`, 'task', `group ${index}`])
       await insertAll(database, 'job (id, task, group_)', rows)
       await database.query('ANALYZE TABLE job')
@@ -645,7 +645,7 @@ eachDatabase(({ kind, bare }) => {
       return [...seen.statements]
     }
 
-    /** The statement, held against these tables. */
+    /** The plan of the statement on these tables. */
     const plan = async (statement: string | undefined): Promise<Step[]> => {
       const [own, server] = [database, side]
       database = calm
@@ -676,7 +676,7 @@ eachDatabase(({ kind, bare }) => {
       ).toEqual(expect.arrayContaining(['periodic_task_wake_at', 'job_state', 'job_held']))
     })
 
-    it('a declared set takes one statement, which finds its schedules by set and id', async () => {
+    it('a declared set needs one statement, which finds its schedules by set and id', async () => {
       const sync = () => seen.store.declared.sync(setVersion('a set', ['s1', 's2']), () => setChanges({}))
       await sync()
       const statements = await sent(sync)

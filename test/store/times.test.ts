@@ -1,4 +1,4 @@
-/** Times that people write in SQL: each documented form means one instant everywhere, and the database rejects the rest. */
+/** Times in SQL: each documented format means the same instant everywhere, and the database rejects other formats. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
@@ -19,7 +19,7 @@ import {
   type StoreUnderTest,
 } from './conformance.ts'
 
-/** Whether the column takes every documented form, or only text that sorts by time. */
+/** Whether the column accepts every documented format or only text that sorts by time. */
 const COLUMNS = [
   { table: 'periodic_task', column: 'starts', takes: 'every form' },
   { table: 'periodic_task', column: 'ends', takes: 'every form' },
@@ -115,14 +115,14 @@ const insertOf = ({ table, column }: TimeColumn, value: string) =>
 const updateOf = ({ table, column }: TimeColumn, value: string) =>
   `UPDATE ${table} SET ${column} = ${value} WHERE id = 'there'`
 
-/** Of an error that names the column and says what to do. Servers have their own errors for text that is no date. */
+/** Matches an error that names the column and the remedy. Servers have their own errors for invalid dates. */
 const messageOf = (kind: DatabaseKind, { column }: TimeColumn) =>
   kind === 'sqlite'
     ? // Generated columns reject 'now' first.
       new RegExp(`${column}: write UTC as YYYY-MM-DD HH:MM:SS|non-deterministic use`)
     : new RegExp(`${column}_valid_date|Incorrect datetime value.*column .*${column}`)
 
-/** What the library says of the column in the row. */
+/** The value of the column as returned by the library. */
 async function read({ store }: StoreUnderTest, { column }: TimeColumn): Promise<Date | null | undefined> {
   const [task, run] = [await store.schedules.get('there'), await store.jobs.get('there')]
   return {
@@ -148,7 +148,7 @@ onEachStore((under) => {
     await job(under, 'there')
   }
 
-  /** Fails if the database takes the value in the column, in an INSERT or in an UPDATE. */
+  /** Fails if the database accepts the value in the column, in an INSERT or an UPDATE. */
   async function expectRejected(timeColumn: TimeColumn, value: string): Promise<void> {
     const message = messageOf(under.kind, timeColumn)
     for (const statement of [insertOf(timeColumn, value), updateOf(timeColumn, value)])
@@ -160,14 +160,14 @@ onEachStore((under) => {
     const { takes } = timeColumn
     const forms = under.kind === 'sqlite' && takes === 'every form' ? [...SORTED, ...OTHERS] : SORTED
 
-    it.each(forms)('takes %s, and means %s', async (value, meaning) => {
+    it.each(forms)('accepts %s as %s', async (value, meaning) => {
       await rows()
       await under.query(updateOf(timeColumn, value))
       expect(await read(under, timeColumn)).toEqual(new Date(meaning))
       await under.query(insertOf(timeColumn, value))
     })
 
-    it('rejects what is no time, in an INSERT and in an UPDATE [L69]', async () => {
+    it('rejects invalid times in an INSERT and an UPDATE [L69]', async () => {
       await rows()
       const before = await read(under, timeColumn)
       for (const value of rejected[takes]) await expectRejected(timeColumn, value)
@@ -176,7 +176,7 @@ onEachStore((under) => {
 
     if (under.kind !== 'sqlite')
       it.each(['', 'ALLOW_INVALID_DATES', 'STRICT_TRANS_TABLES,ALLOW_INVALID_DATES', 'STRICT_ALL_TABLES'])(
-        'rejects zero and dates that do not exist, with sql_mode %j [L69]',
+        'rejects zero and non-existent dates, with sql_mode %j [L69]',
         async (mode) => {
           await rows()
           const { mode: before } = await one(under, 'SELECT @@SESSION.sql_mode AS mode')
@@ -207,7 +207,7 @@ onEachStore((under) => {
     }
   })
 
-  it('a job that ended by SQL is listed by its end, whatever the precision', async () => {
+  it('a job that was ended in SQL is listed by its end, with any precision', async () => {
     await job(under, 'early', { state: 'cancelled', finished: '2026-11-24 08:59:59.999' })
     await job(under, 'whole', { state: 'cancelled', finished: '2026-11-24 09:00:00.5' })
     await job(under, 'late', { state: 'cancelled', finished: '2026-11-24 10:00:00' })
@@ -237,9 +237,9 @@ onEachStore((under) => {
       expect(await under.store.scheduling.look([])).toMatchObject({ dueAt: new Date(meaning) })
     })
 
-    it('a job whose time has an offset starts when it comes, not on the date that is written [L42]', async () => {
+    it('a job whose time has an offset starts at that instant, not at the local time in the text [L42]', async () => {
       const now = await clock(under)
-      /** The clock on a wall that is so many hours ahead of UTC. */
+      /** The local time in a zone this many hours ahead of UTC. */
       const wall = (time: Date, hours: number) =>
         `${after(time, hours * 60 * MINUTE)
           .toISOString()
@@ -255,7 +255,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('the bounds of a schedule mean the same to planning and to views, in every form', async () => {
+    it('the bounds of a schedule mean the same in planning and in views, in every format', async () => {
       const ends = new Date('2030-01-01T00:30:00Z')
       for (const [id, text] of [
         ['a', '2030-01-01 00:30:00'],
@@ -274,7 +274,7 @@ onEachStore((under) => {
       expect(seen).toEqual([ends, ends, ends])
     })
 
-    it("Debian's sqlite3 client takes and rejects the same [L69]", async () => {
+    it("Debian's sqlite3 client accepts and rejects the same values [L69]", async () => {
       if (!(await hasProgram(inject('testRun'), "times written with Debian's sqlite3 client", 'sqlite3')))
         return
       await rows()
@@ -301,7 +301,7 @@ onEachStore((under) => {
   }
 })
 
-/** Runs the statements one after the other, also after an error. @returns the lines that the client prints */
+/** Runs all statements in order, even after an error. @returns the lines that the client prints */
 async function sqlite3(
   url: string,
   statements: readonly string[],

@@ -1,4 +1,4 @@
-/** Who uses SQLite's one connection next, and what of the API is admitted. */
+/** The order of work on SQLite's single connection, and the limits for the API. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { OverloadedError } from '../../src/errors.ts'
@@ -12,7 +12,7 @@ const settled = async (promises: readonly Promise<unknown>[]) => {
   await Promise.all(promises)
 }
 
-it('loops come before calls, and both before the API, each in its own order', async () => {
+it('loops come before calls, and both before the API, each in order', async () => {
   const turns = new Turns()
   const held = gate()
   const order: string[] = []
@@ -24,7 +24,7 @@ it('loops come before calls, and both before the API, each in its own order', as
   expect(order).toEqual(['loop', 'call 1', 'call 2', 'api'])
 })
 
-it('a busy loop does not lock out the others', async () => {
+it('a busy loop does not block the others', async () => {
   const turns = new Turns()
   const held = gate()
   const order: string[] = []
@@ -58,7 +58,7 @@ it('while loops are busy, the application and the API alternate in their reserve
 })
 
 it.each(['loops', 'calls', 'api'] as const)(
-  'the event loop runs between two turns of %s, also of work that follows its own results [L67]',
+  'the event loop runs between two turns of %s, even if work continues with its own results [L67]',
   async (use) => {
     const turns = new Turns()
     const order: string[] = []
@@ -77,7 +77,7 @@ it.each(['loops', 'calls', 'api'] as const)(
   },
 )
 
-it('the event loop runs between the statements of a long transaction, and no other work gets into it [L67]', async () => {
+it('the event loop runs between the statements of a long transaction, and no other work enters it [L67]', async () => {
   const database = await SqliteDatabase.open(':memory:')
   await database.run('CREATE TABLE t (id INTEGER)')
   let now = 0
@@ -105,7 +105,7 @@ it('the event loop runs between the statements of a long transaction, and no oth
   await database.close()
 })
 
-it('goes on although a test has replaced the timers', async () => {
+it('continues even if a test has replaced the timers', async () => {
   vi.stubGlobal('setImmediate', () => {})
   onTestFinished(() => void vi.unstubAllGlobals())
   const database = await SqliteDatabase.open(':memory:')

@@ -10,7 +10,7 @@ const worker = (id: string) => ({
 })
 
 onEachStore((under) => {
-  it('a worker is listed with its data and the time of its last heartbeat', async () => {
+  it('a worker is listed with its data and last heartbeat', async () => {
     await under.store.workers.register(worker('w/1'))
     await under.store.workers.register(worker('v/1'))
     const { workers: list } = await under.store.workers.list()
@@ -38,7 +38,7 @@ onEachStore((under) => {
     await expect(under.store.workers.register(worker('w/1'))).rejects.toThrow()
   })
 
-  it('a heartbeat advances, also several times within a millisecond', async () => {
+  it('a heartbeat always increases the time, even several times per millisecond', async () => {
     await under.store.workers.register(worker('w/1'))
     await under.query("UPDATE worker SET heartbeat = '2020-01-01 00:00:00.000'")
     for (let beat = 0; beat < 20; beat += 1)
@@ -56,7 +56,7 @@ onEachStore((under) => {
     expect(await under.store.workers.evict('w/1', seen.heartbeatAt)).toBe('kept')
   })
 
-  it('a worker that has sent a heartbeat since it was seen is not evicted', async () => {
+  it('a worker that has sent a heartbeat since it was observed is not evicted', async () => {
     await under.store.workers.register(worker('w/1'))
     await under.query("UPDATE worker SET heartbeat = '2020-01-01 00:00:00.001'")
     expect(await under.store.workers.evict('w/1', new Date('2020-01-01T00:00:00Z'))).toBe('kept')
@@ -65,7 +65,7 @@ onEachStore((under) => {
     expect((await under.store.workers.list()).workers).toHaveLength(1)
   })
 
-  it('a worker that stops is removed at once', async () => {
+  it('a stopping worker is removed at once', async () => {
     await under.store.workers.register(worker('w/1'))
     await under.store.workers.register(worker('w/2'))
     await under.store.workers.unregister('w/1')

@@ -1,4 +1,4 @@
-/** What a test gets after others have used it: nothing of theirs. */
+/** A reused database contains nothing of earlier tests. */
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
@@ -39,7 +39,7 @@ async function isEmpty(database: Written): Promise<boolean> {
   return true
 }
 
-/** @returns whether the connection is still good */
+/** @returns whether the connection still works */
 async function write(connection: Connection | null): Promise<boolean> {
   try {
     await connection?.query("INSERT INTO job (task) VALUES ('left')")
@@ -49,7 +49,7 @@ async function write(connection: Connection | null): Promise<boolean> {
   }
 }
 
-/** All that a test could have changed but rows of Kalends, as the server tells it. */
+/** Everything that a test could change except rows of Kalends, as reported by the server. */
 async function schemaOf({ query }: Written): Promise<unknown> {
   const of = (table: string, columns: string, owner = 'table_schema') =>
     query(
@@ -67,7 +67,7 @@ async function schemaOf({ query }: Written): Promise<unknown> {
 }
 
 eachDatabase(({ fresh }) => {
-  it('has the tables of Kalends, as the migrations create them, and no row', async () => {
+  it('has the tables of Kalends, as created by the migrations, without rows', async () => {
     const database = await fresh()
     expect(await migrateDatabase(database.url)).toEqual([])
     expect(await isEmpty(database)).toBe(true)
@@ -94,7 +94,7 @@ const run = inject('testRun')
 
 for (const { kind, url: serverUrl } of run.servers) {
   describe(kind, () => {
-    // Pools of this file alone: no other process takes from them.
+    // Pools that no other process uses.
     const newPool = () => ({ ...run, folder: mkdtempSync(join(run.folder, 'pool-')) })
     const shared = newPool()
     const take = async (pool = shared) => {
@@ -111,7 +111,7 @@ for (const { kind, url: serverUrl } of run.servers) {
       return { kind, url, query, drop, made: String(step?.['made']) }
     }
 
-    it('is passed on as it was created, empty and with a new name', async () => {
+    it('is passed on in its original state, empty and with a new name', async () => {
       const before = await take()
       const schema = await schemaOf(before)
       await fill(before)
@@ -126,7 +126,7 @@ for (const { kind, url: serverUrl } of run.servers) {
       await next.drop()
     })
 
-    it('is also empty after thousands of rows', async () => {
+    it('is empty even after thousands of rows', async () => {
       const before = await take()
       const rows = Array.from({ length: 2000 }, (_, index) => `('j${index}', 't')`)
       await before.query(`INSERT INTO job (id, task) VALUES ${rows.join(', ')}`)
@@ -137,7 +137,7 @@ for (const { kind, url: serverUrl } of run.servers) {
       await next.drop()
     })
 
-    it('loses objects that a test has added to its tables', async () => {
+    it('loses objects that a test has added', async () => {
       const before = await take()
       const schema = await schemaOf(before)
       await before.query('CREATE TABLE more (a INT)')
@@ -177,10 +177,10 @@ for (const { kind, url: serverUrl } of run.servers) {
       await Promise.all(again.map((database) => database.drop()))
     })
 
-    it('is not affected by what a test has left running', async () => {
+    it('is not affected by processes that a test has left running', async () => {
       const before = await take()
       const left = { connecting: 0, writing: 0, isOver: false }
-      // As a worker that outlives its test: it connects again whenever it is thrown out.
+      // Like a worker that outlives its test and reconnects whenever it is disconnected.
       const worker = async () => {
         while (!left.isOver) {
           left.connecting += 1

@@ -1,10 +1,10 @@
 /**
- * Migrated databases of the run's servers, used by one test after the other: creating the tables takes a server
- * 150 to 200 fsyncs, handing them on 15 to 35.
+ * Migrated databases of the run's servers, which tests reuse one after another: creating the tables takes a server
+ * 150 to 200 fsyncs, and passing them on 15 to 35.
  *
- * A database that is given back gets a new name and its old name is dropped. So whatever a test left behind, such as a
- * worker that still runs and connects again, finds no database: exactly as if it had been dropped. The tables
- * move only if they are as they were when they were migrated; whatever else is in the database goes with the old name.
+ * A returned database gets a new name, and the old name is dropped. Leftovers of a test, such as a running worker that
+ * reconnects, then find no database, as if it had been dropped. The tables move only if they are unchanged since the
+ * migration; everything else is dropped with the old name.
  */
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, unlink, writeFile } from 'node:fs/promises'
@@ -24,16 +24,16 @@ const FILLED = [
   'worker',
 ] as const
 const TABLES = [...FILLED, 'kalends_migration'] as const
-/** As many rows are deleted; more would stay in the statistics and as history, so their table is truncated. */
+/** Up to this many rows are deleted; with more, the table is truncated, because statistics and history would remain. */
 const FEW = 500
 
 export interface Migrated {
   readonly name: string
-  /** Of what must be the same again before another test gets it. */
+  /** The properties that must be unchanged before another test gets the database. */
   readonly fingerprint: string
 }
 
-/** One that was given back, of whichever process of this run; else a new one. */
+/** Returns a database that any process of this run has returned, or a new one. */
 export async function takeMigrated(run: TestRun, kind: ServerKind, serverUrl: string): Promise<Migrated> {
   for (const entry of await readdir(await freeFolder(run, kind))) {
     const [name = '', fingerprint = ''] = entry.split('.')
@@ -47,7 +47,7 @@ export async function takeMigrated(run: TestRun, kind: ServerKind, serverUrl: st
   })
 }
 
-/** Ends every session in it, then empties it for the next test or drops it. */
+/** Ends all sessions in the database, then empties it for the next test or drops it. */
 export async function giveBack(
   run: TestRun,
   kind: ServerKind,
@@ -65,13 +65,13 @@ export async function giveBack(
     }
     await connection.query(`DROP DATABASE IF EXISTS \`${name}\``)
     if (!isAsItWas) return
-    // Only now: until it had its new name, somebody could have written.
+    // Only now, because writes were possible until it had its new name.
     await empty(connection, next)
     await writeFile(join(await freeFolder(run, kind), `${next}.${fingerprint}`), '')
   })
 }
 
-/** In one transaction, which costs the server one fsync; TRUNCATE of all tables costs it a hundred. */
+/** In one transaction, which costs the server one fsync; TRUNCATE of all tables costs a hundred. */
 async function empty(connection: Connection, name: string): Promise<void> {
   await connection.query('START TRANSACTION')
   const large: string[] = []
@@ -100,14 +100,14 @@ export async function withConnection<T>(
   }
 }
 
-/** Holds a file for each database that waits for a test. */
+/** Contains a file for each available database. */
 async function freeFolder(run: TestRun, kind: ServerKind): Promise<string> {
   const folder = join(run.folder, `free-${kind}`)
   await mkdir(folder, { recursive: true })
   return folder
 }
 
-/** Of several processes that remove a file at once, one does. */
+/** If several processes remove a file at once, one of them succeeds. */
 async function isRemoved(file: string): Promise<boolean> {
   try {
     await unlink(file)
@@ -118,7 +118,7 @@ async function isRemoved(file: string): Promise<boolean> {
   }
 }
 
-/** Of the tables, their triggers, and the record of what was migrated. */
+/** The definitions of the tables and triggers, and the recorded migrations. */
 async function fingerprintOf(connection: Connection, name: string): Promise<string> {
   const [tables] = await connection.query<RowDataPacket[]>(`SHOW FULL TABLES FROM \`${name}\``)
   const found = tables.map((row) => String(Object.values(row)[0]))

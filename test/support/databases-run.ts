@@ -1,4 +1,4 @@
-/** What one test run hands to its suites, and what it calls its things so that it can clear them away. */
+/** The data that a test run passes to its suites, and the names that it uses for its clean-up. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
@@ -13,16 +13,16 @@ export const databaseNames: Readonly<Record<DatabaseKind, string>> = {
   mysql: 'MySQL',
 }
 
-/** Why a wanted server is not there, and what to do about it. */
+/** Why a requested server is missing, and the remedy. */
 export interface MissingServer {
   kind: ServerKind
   missing: string
 }
 
 export interface TestRun {
-  /** Holds the SQLite files and the marks; removed at the end. */
+  /** Contains the SQLite files and the marks; removed at the end. */
   folder: string
-  /** The names of the run's databases begin with it. */
+  /** The prefix of the run's database names. */
   prefix: string
   servers: { kind: ServerKind; url: string }[]
   missing: MissingServer[]
@@ -32,12 +32,12 @@ export interface TestRun {
 declare module 'vitest' {
   export interface ProvidedContext {
     testRun: TestRun
-    /** Whether the files of this project are tested on the servers too. */
+    /** Whether the files of this project are also tested on the servers. */
     databases?: 'all' | 'sqlite'
   }
 }
 
-/** A file that is there once a test has used the database. */
+/** A file that exists once a test has used the database. */
 export function usedMark(run: TestRun, kind: DatabaseKind): string {
   return join(run.folder, `used-${kind}`)
 }
@@ -53,7 +53,7 @@ export function withDatabase(url: string, name: string): string {
   return changed.href
 }
 
-/** Drops a database, also when a test that failed has left transactions open in it. */
+/** Drops a database, even if a failed test has left transactions open in it. */
 export async function dropDatabase(url: string, name: string): Promise<void> {
   const connection = await createConnection({ uri: withDatabase(url, '') })
   try {
@@ -64,13 +64,13 @@ export async function dropDatabase(url: string, name: string): Promise<void> {
   }
 }
 
-/** Ends every session in a database; statements of this connection then wait 20 s at most for what those had locked. */
+/** Ends all sessions in a database. Statements of this connection then wait at most 20 s for their locks. */
 export async function endSessions(connection: Connection, name: string): Promise<void> {
-  // Not information_schema.processlist: on MySQL it fails where somebody's statement is not in the character set that
-  // it was said to be in.
+  // Not information_schema.processlist, which fails on MySQL if a statement of any session is not in its declared
+  // character set.
   const [sessions] = await connection.query<RowDataPacket[]>('SHOW PROCESSLIST')
   for (const { Id: id, db } of sessions) {
-    // One that has ended meanwhile is as good as killed.
+    // A session that has ended meanwhile needs no kill.
     if (db === name) await connection.query(`KILL ${Number(id)}`).catch(() => {})
   }
   await connection.query('SET SESSION lock_wait_timeout = 20')

@@ -42,7 +42,7 @@ eachDatabase(({ kind, bare }) => {
 
 for (const { kind, bare } of databases.filter(({ kind }) => kind !== 'sqlite')) {
   describe(kind, () => {
-    it('is also dropped while a transaction is open in it', async () => {
+    it('is dropped even while a transaction is open in it', async () => {
       const database = await bare()
       await database.query('CREATE TABLE t (a INT PRIMARY KEY)')
       const left = await createConnection(database.url)
@@ -55,7 +55,7 @@ for (const { kind, bare } of databases.filter(({ kind }) => kind !== 'sqlite')) 
       await expect(left.query('SELECT 1')).rejects.toThrow()
     })
 
-    it('returns times, JSON and large numbers as the database writes them', async () => {
+    it('returns times, JSON and large numbers in the format of the database', async () => {
       const database = await bare()
       await database.query('CREATE TABLE t (at DATETIME(3), args JSON, n BIGINT)')
       await database.query(`INSERT INTO t VALUES ('2026-03-29 01:30:00.123', '{"a": 1}', 9007199254740993)`)
@@ -66,7 +66,7 @@ for (const { kind, bare } of databases.filter(({ kind }) => kind !== 'sqlite')) 
       await database.drop()
     })
 
-    it('keeps commits and flushes them, like a production server', async () => {
+    it('flushes commits like a production server', async () => {
       const database = await bare()
       expect(await database.query('SELECT @@innodb_flush_log_at_trx_commit AS flush')).toEqual([{ flush: 1 }])
       await database.drop()
@@ -76,7 +76,7 @@ for (const { kind, bare } of databases.filter(({ kind }) => kind !== 'sqlite')) 
 
 describe('sqlite', () => {
   it.runIf(databases.some(({ kind }) => kind === 'sqlite'))(
-    'waits for a write lock that this process holds itself',
+    'waits for a write lock that this process holds',
     async () => {
       const { default: Database } = await import('libsql')
       const database = await databases.find(({ kind }) => kind === 'sqlite')?.bare()

@@ -1,5 +1,5 @@
 /**
- * The databases that suites run on. Each test takes a database of its own:
+ * The databases of the suites. Each test uses its own database:
  *
  *     eachDatabase(({ fresh }) => {
  *       it('keeps a row', async () => {
@@ -27,32 +27,32 @@ import {
 export type { DatabaseKind }
 export type Row = Record<string, unknown>
 
-/** A database of one test's own. */
+/** The private database of one test. */
 export interface TestDatabase {
   readonly kind: DatabaseKind
-  /** As Kalends.open takes it: `mysql://root@127.0.0.1:3306/name` or `sqlite:/folder/test.db`. */
+  /** A URL for Kalends.open: `mysql://root@127.0.0.1:3306/name` or `sqlite:/folder/test.db`. */
   readonly url: string
   /**
-   * What the database itself says, over a plain connection that is no part of Kalends. Times and JSON come
-   * as text. A statement that returns no rows gives none.
+   * Queries the database over a plain connection outside Kalends. Times and JSON are returned as text. A statement
+   * without rows returns an empty list.
    */
   readonly query: (sql: string, params?: readonly unknown[]) => Promise<Row[]>
-  /** Removes the database, ends every connection to it. May be called twice. */
+  /** Removes the database and ends all connections to it. Can be called twice. */
   readonly drop: () => Promise<void>
 }
 
 export interface DatabaseUnderTest {
   readonly kind: DatabaseKind
-  /** A database with the tables of Kalends, which are empty. */
+  /** A database with the empty tables of Kalends. */
   readonly fresh: () => Promise<TestDatabase>
-  /** A new database without any table. */
+  /** A new database without tables. */
   readonly bare: () => Promise<TestDatabase>
 }
 
 const run = inject('testRun')
 const onServers = inject('databases') !== 'sqlite'
 
-/** The databases that this file is tested on: vitest.config.ts decides. */
+/** The databases for this file, according to vitest.config.ts. */
 export const databases: readonly DatabaseUnderTest[] = [
   ...(run.sqlite
     ? [
@@ -70,16 +70,16 @@ export const databases: readonly DatabaseUnderTest[] = [
   })),
 ]
 
-/** A session of a server, other than the one that asks. */
+/** A session of a server, other than the querying one. */
 export interface Session {
   readonly id: number
-  /** What it runs; null: nothing. */
+  /** Its current statement, or null. */
   readonly statement: string | null
 }
 
 /**
- * The sessions that use a database. Not from information_schema.processlist, which fails on MySQL while any session of
- * the server runs a statement with characters that the table cannot hold.
+ * The sessions that use a database. Not from information_schema.processlist, which fails on MySQL while any session
+ * runs a statement with characters that the table cannot store.
  */
 export async function sessions({ url, query }: Pick<TestDatabase, 'url' | 'query'>): Promise<Session[]> {
   const name = new URL(url).pathname.slice(1)
@@ -92,7 +92,7 @@ export async function sessions({ url, query }: Pick<TestDatabase, 'url' | 'query
     }))
 }
 
-/** Defines the suite once for each database of this run, in a `describe` of the database's name. */
+/** Defines the suite once for each database of this run, in a `describe` with the name of the database. */
 export function eachDatabase(suite: (database: DatabaseUnderTest) => void): void {
   for (const database of databases) describe(database.kind, () => suite(database))
   for (const { kind, missing } of onServers ? run.missing : []) {
@@ -102,14 +102,14 @@ export function eachDatabase(suite: (database: DatabaseUnderTest) => void): void
   }
 }
 
-/** The file of a migrated database. The first test of a run makes it; of several at once, the last. */
+/** The file of a migrated database. The first test of a run creates it; of several at once, the last one. */
 async function template(): Promise<string> {
   const file = join(run.folder, 'migrated.db')
   if (existsSync(file)) return file
   const made = await sqliteFile()
   const { migrateDatabase } = await import('../../src/store/open.ts')
   await migrateDatabase(made.url)
-  // One file, whatever is in its log still.
+  // A single file, without its write-ahead log.
   const copy = `${made.url.slice('sqlite:'.length)}.copy`
   await made.query('VACUUM INTO ?', [copy])
   await rename(copy, file)
@@ -117,7 +117,7 @@ async function template(): Promise<string> {
   return file
 }
 
-/** @param from  a file to begin with */
+/** @param from  a file to copy */
 async function sqliteFile(from?: string): Promise<TestDatabase> {
   writeFileSync(usedMark(run, 'sqlite'), '')
   const folder = await mkdtemp(join(run.folder, 'sqlite-'))
@@ -129,8 +129,8 @@ async function sqliteFile(from?: string): Promise<TestDatabase> {
     kind: 'sqlite',
     url: `sqlite:${file}`,
     query: async (sql, params = []) => {
-      // Once: a write that found the file busy stays half done until the same statement runs again, and until
-      // then no other write of this connection is committed.
+      // Prepare once: after SQLITE_BUSY, the write is pending until the same statement runs again, and until then the
+      // connection commits no other write.
       const statement = database.prepare(sql)
       return await whenNotBusy(() => {
         if (statement.reader) return statement.all(...params).filter(isRow)
@@ -147,8 +147,8 @@ async function sqliteFile(from?: string): Promise<TestDatabase> {
 }
 
 /**
- * Waits for the write lock without holding the event loop: the one who has it may be Kalends in this very
- * process, which could then never let go.
+ * Waits for the write lock without blocking the event loop, because its holder may be Kalends in this process, which
+ * could then never release it.
  */
 async function whenNotBusy<T>(statement: () => T): Promise<T> {
   const deadline = performance.now() + 100_000
@@ -211,7 +211,7 @@ function onServer(
   }
 }
 
-/** One statement gives rows, or a header that says what it did. */
+/** A statement returns rows, or a header with its effect. */
 function isRows(result: unknown): result is Row[] {
   return Array.isArray(result)
 }

@@ -1,3 +1,3 @@
-/** Setup of every test file: its process ends as soon as the test runner does, in whatever way, and with it its servers. */
+/** Setup of every test file: its process and its servers end as soon as the test runner ends, in any way. */
 // vitest makes process.exit throw.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))

@@ -1,9 +1,9 @@
-/** A lost, duplicated or early run. scripts/test.mjs never runs its file again: the code is at fault, not the machine. */
+/** A lost, duplicated or early run. scripts/test.mjs never repeats its file, because the code is at fault. */
 export class OccurrenceFault extends Error {
   override readonly name = 'OccurrenceFault'
 }
 
-/** @throws OccurrenceFault that names the problems */
+/** @throws OccurrenceFault that lists the problems */
 export function expectNoFault(problems: readonly unknown[], where = ''): void {
   if (problems.length === 0) return
   const shown = problems

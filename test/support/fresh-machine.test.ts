@@ -12,7 +12,7 @@ import { findProgram, isRoot } from './servers-programs.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Each needs something that is missing there, and is quick without it. */
+/** Suites that need something that is missing there, and that are fast without it. */
 const suites = [
   'test/support/databases.test.ts',
   'test/support/mariadb-client.test.ts',
@@ -23,7 +23,7 @@ const suites = [
   'test/docs/api.test.ts',
 ]
 
-/** What is there: a shell and the tools that the tests' own scripts are made of. */
+/** The available programs: a shell and the tools of the tests' scripts. */
 const programs = ['sh', 'flock', 'chmod', 'rm', 'sleep', 'awk']
 
 interface Ended {
@@ -31,7 +31,7 @@ interface Ended {
   readonly output: string
 }
 
-/** @param user  in front of the command: how to become the user who runs it */
+/** @param user  command prefix that switches to the user */
 async function testRun(user: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Ended> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-fresh-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -69,7 +69,7 @@ async function testRun(user: readonly string[], more: NodeJS.ProcessEnv = {}): P
   })
 }
 
-/** The user nobody; the capability lets it read a clone that belongs to root, as in /root. */
+/** The user nobody, with a capability to read a clone that belongs to root, as in /root. */
 const asNobody = [
   findProgram('setpriv') ?? 'setpriv',
   '--reuid=65534',
@@ -84,7 +84,7 @@ const users = isRoot()
   : [{ name: 'an ordinary user', user: [], why: /only root on Debian can install it here/ }]
 
 describe.each(users)('without servers, for $name,', { timeout: 180_000 }, ({ user, why }) => {
-  it('the tests pass, and the last lines say what was not tested and how to get it [L66]', async () => {
+  it('the tests pass, and the last lines report what was not tested and how to enable it [L66]', async () => {
     const { code, output } = await testRun(user)
 
     expect(code, output).toBe(0)
@@ -97,7 +97,7 @@ describe.each(users)('without servers, for $name,', { timeout: 180_000 }, ({ use
     expect(mariadb).toMatch(why)
   })
 
-  it('CI=true fails, and says what is missing [L66]', async () => {
+  it('CI=true fails and reports what is missing [L66]', async () => {
     const { code, output } = await testRun(user, { CI: 'true' })
 
     expect(code, output).not.toBe(0)

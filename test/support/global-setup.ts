@@ -1,6 +1,6 @@
 /**
- * Runs once around all tests: gets the databases, hands them to the suites, and at the very end tells
- * what was tested and what was not. Started by vitest.config.ts.
+ * Runs once around all tests, from vitest.config.ts: provides the databases to the suites and finally reports what was
+ * tested and what was not.
  */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -59,7 +59,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   return async () => {
     const report = tellTested(run, servers)
-    // A server of the user's own keeps nothing of a test that was cut short.
+    // Removes leftovers of an interrupted test from the user's own server.
     await Promise.all(servers.map(({ url }) => dropDatabasesOf(run, url)))
     await stop()
     process.stderr.write(`\n${report}\n`)
@@ -70,7 +70,7 @@ function tellMissing({ kind, missing }: MissingServer): string {
   return `${databaseNames[kind]} is NOT TESTED: ${missing}`
 }
 
-/** The last lines of the run. A database that was ready but that no test asked for was not tested. */
+/** The last lines of the run. A database that no test has used was not tested. */
 function tellTested(run: TestRun, servers: readonly Server[]): string {
   const ready = [
     ...(run.sqlite ? [{ kind: 'sqlite' as const, version: sqliteVersion(), origin: 'libsql' }] : []),
@@ -82,7 +82,7 @@ function tellTested(run: TestRun, servers: readonly Server[]): string {
   const unused = ready.filter(({ kind }) => !existsSync(usedMark(run, kind)))
   return [
     `databases tested: ${tell(used) || 'none'}`,
-    ...(unused.length > 0 ? [`ready, but no test of this run used: ${tell(unused)}`] : []),
+    ...(unused.length > 0 ? [`ready but not used by any test: ${tell(unused)}`] : []),
     ...run.missing.map(tellMissing),
     ...notTestedLines(run),
   ].join('\n')

@@ -1,4 +1,4 @@
-/** HAProxy of the tests' own in front of a replication group: it sends connections to a primary. */
+/** A private HAProxy in front of a replication group, which routes connections to a primary. */
 import { once } from 'node:events'
 import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -9,11 +9,11 @@ import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
 export interface HaproxyPrograms {
   readonly haproxy: string
-  /** The command-line client that asks the members. */
+  /** The command-line client that queries the members. */
   readonly client: string
 }
 
-/** The programs, installed if need be; a text says why they cannot be had. */
+/** The programs, installed if necessary, or the reason if they are not available. */
 export async function findHaproxy(): Promise<HaproxyPrograms | string> {
   return await findOrInstall('HAProxy', ['haproxy', 'mariadb-client'], () => {
     const haproxy = findProgram('haproxy')
@@ -24,7 +24,7 @@ export async function findHaproxy(): Promise<HaproxyPrograms | string> {
 
 export interface Haproxy {
   readonly server: RestartableServer
-  /** Resolves once it has exited and its folder is gone. */
+  /** Resolves when it has exited and its folder is removed. */
   stop(): Promise<void>
 }
 
@@ -45,7 +45,7 @@ export async function startHaproxy(
       `PORT=${port}`,
       'sh',
       '-c',
-      // In the foreground it writes no file with its process id.
+      // In the foreground, it writes no pid file.
       `echo $$ > "${join(folder.path, 'pid')}"; exec "${haproxy}" -db -q -f "${file}"`,
     ]
     const server = await RestartableServer.start(

@@ -1,6 +1,6 @@
-/** Texts that a database, an editor or an eye may take for another one. */
+/** Texts that a database, an editor or a reader may mistake for another one. */
 
-/** Joiners, marks of direction, fillers, selectors and tags. */
+/** Joiners, direction marks, fillers, selectors and tags. */
 export const INVISIBLE = [
   '\u200c',
   '\u200d',
@@ -15,7 +15,7 @@ export const INVISIBLE = [
   '\u{e0041}',
 ]
 
-/** Different from the text, and from each other. Each of them can be written to every database. */
+/** Different from the text and from each other. Every database can store them. */
 export function lookalikes(text: string): string[] {
   const [first = '', ...rest] = text
   const tail = rest.join('')
@@ -29,7 +29,7 @@ export function lookalikes(text: string): string[] {
     `${text}é`,
     `${text}e\u0301`,
     `${first}\u0301${tail}`,
-    // Without width.
+    // Zero-width characters.
     `${first}\u200b${tail}`,
     `${first}\u00ad${tail}`,
     ...INVISIBLE.map((character) => `${first}${character}${tail}`),
@@ -42,7 +42,7 @@ export function lookalikes(text: string): string[] {
   ]
 }
 
-/** What no entry point takes as a name. */
+/** Texts that every entry point rejects as a name. */
 export function unfit(text: string): string[] {
   return [
     '',

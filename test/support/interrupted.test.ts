@@ -1,4 +1,4 @@
-/** A test run that is interrupted leaves no process behind: no fork, no worker, no server. */
+/** An interrupted test run leaves no process behind: no fork, worker or server. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { until } from './worker-process.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** As it is outside of this test run. */
+/** The environment outside this test run. */
 const outside = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(CI$|VITEST|KALENDS_)/.test(name)),
 )
@@ -21,11 +21,11 @@ function processesOf(session: number): string[] {
 
 describe.each<[string, (leader: number) => void]>([
   ['Ctrl-C', (leader) => process.kill(-leader, 'SIGINT')],
-  ['a signal to the runner alone', (leader) => process.kill(leader, 'SIGTERM')],
+  ['a signal only to the runner', (leader) => process.kill(leader, 'SIGTERM')],
   ['kill -9 of the runner', (leader) => process.kill(leader, 'SIGKILL')],
 ])('after %s', (_, interrupt) => {
   it('all processes of the test run end', async () => {
-    // detached: a session of its own, as a terminal has.
+    // detached: a separate session, like that of a terminal.
     const runner = spawn(process.execPath, [join(root, 'scripts/test.mjs'), 'test/system/stop.test.ts'], {
       cwd: root,
       detached: true,

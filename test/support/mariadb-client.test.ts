@@ -6,7 +6,7 @@ const hasClient = await hasMariadbClient()
 
 eachDatabase(({ kind, bare }) => {
   it.skipIf(kind === 'sqlite' || !hasClient)(
-    'accepts SQL from the command-line client, as an administrator types it',
+    'accepts SQL that an administrator types into the command-line client',
     async () => {
       const database = await bare()
       await database.query('CREATE TABLE t (a INT, b TEXT)')

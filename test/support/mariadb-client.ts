@@ -1,4 +1,4 @@
-/** The administrator at a terminal: SQL through MariaDB's command-line client, which talks to MySQL as well. */
+/** An administrator at a terminal: runs SQL through MariaDB's command-line client, which also supports MySQL. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { inject } from 'vitest'
@@ -7,7 +7,7 @@ import { hasProgram } from './not-tested.ts'
 
 const run = promisify(execFile)
 
-/** Whether the client is on this machine. Where it is missing, the last lines of the run say so. */
+/** Whether the client is installed. If not, the last lines of the run report this. */
 export async function hasMariadbClient(): Promise<boolean> {
   const testRun = inject('testRun')
   if (testRun.servers.length === 0) return false
@@ -20,8 +20,8 @@ export async function hasMariadbClient(): Promise<boolean> {
 }
 
 /**
- * @returns what the client prints: tab-separated lines, without a heading
- * @throws Error with the client's own message when the statement fails
+ * @returns the output of the client: tab-separated lines without a header
+ * @throws Error with the client's message if the statement fails
  */
 export async function mariadbClient(database: TestDatabase, sql: string): Promise<string> {
   const { hostname, port, username, password, pathname } = new URL(database.url)

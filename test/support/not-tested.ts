@@ -1,7 +1,7 @@
 /**
- * What a suite needs besides the databases: a program, a library, root. Where it is missing, the suite is skipped and
- * the last lines of the run say so, as they do for a missing database (global-setup.ts prints them). Under CI a
- * missing one is an error.
+ * Requirements of suites other than databases: a program, a library, root. If one is missing, the suite is skipped, and
+ * the last lines of the run report this, as for a missing database (global-setup.ts prints them). Under CI, it is an
+ * error.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -13,19 +13,19 @@ import { isCi } from './servers.ts'
 const MARK = 'not-tested-'
 
 /**
- * @param what  for people: 'BullMQ'
- * @param why  what is missing, and how to get it
+ * @param what  for messages: 'BullMQ'
+ * @param why  what is missing, and how to install it
  * @throws Error under CI
  */
 export function notTested(run: Pick<TestRun, 'folder'>, what: string, why: string): void {
   const line = `${what} is NOT TESTED: ${why}`
   if (isCi(process.env)) throw new Error(`CI tests everything. ${line}`)
-  // Test files run in processes of their own. The same line from several of them is one file.
+  // Test files run in separate processes. The same line from several of them is one file.
   const name = createHash('sha256').update(line).digest('hex')
   writeFileSync(join(run.folder, `${MARK}${name}`), line)
 }
 
-/** Null: it is missing, which the last lines of the run say. @throws Error under CI */
+/** Returns null if it is missing, which the last lines of the run report. @throws Error under CI */
 export function orNotTested<Found extends object>(
   run: Pick<TestRun, 'folder'>,
   what: string,
@@ -37,9 +37,9 @@ export function orNotTested<Found extends object>(
 }
 
 /**
- * Whether a program that a suite calls by its name is on this machine.
+ * Whether a program that a suite calls by name is installed.
  *
- * @param fromPackage  the Debian package that has it
+ * @param fromPackage  the Debian package that contains it
  */
 export async function hasProgram(
   run: Pick<TestRun, 'folder'>,

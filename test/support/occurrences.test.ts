@@ -29,7 +29,7 @@ const correct = [0, 1, 2, 3, 4].map((second) => run(second))
 const problems = (rows: readonly OccurrenceRow[], end = schedule) => occurrenceProblems([end], rows, expected)
 
 describe('the checker of occurrences', () => {
-  it('finds nothing if each slot ran once', () => {
+  it('finds no problem if each slot ran once', () => {
     expect(problems(correct)).toEqual([])
   })
 
@@ -50,7 +50,7 @@ describe('the checker of occurrences', () => {
     expect(problems([...correct, skip(4, 1, 'missed')])).not.toEqual([])
   })
 
-  it('finds a lost slot: in the middle, at the start, at the end', () => {
+  it('finds a lost slot in the middle, at the start and at the end', () => {
     expect(problems(correct.filter((row) => row.slot !== at(2)))).toEqual([
       'a: lost 1 slots from 2026-01-01T00:00:02.000Z',
     ])
@@ -65,7 +65,7 @@ describe('the checker of occurrences', () => {
     ])
   })
 
-  it('finds a run that does not report the slots dropped before it', () => {
+  it('finds a run that does not report the slots that were dropped before it', () => {
     expect(problems([run(0), skip(3, 3, 'missed'), run(4)])).toEqual([
       'a at 2026-01-01T00:00:04.000Z (success): says 0 missed, but 3 were dropped before it',
     ])

@@ -1,9 +1,9 @@
 /**
- * The checker of "once, not lost, never early": looks at the rows that a run has left and at nothing else.
+ * Checks "once, not lost, never early" from the rows that a run has left, and nothing else.
  *
- * What is recorded: a run is a job row with its slot; a skip is one row whose `missed` says for how many slots
- * it stands, its own being the newest; slots dropped in front of a run are one skip row for the reason
- * 'missed', and the run's own `missed` says the same number again.
+ * The records: a run is a job row with its slot; a skip is one row whose `missed` is the number of its slots, of which
+ * its own is the newest; slots that were dropped before a run are one skip row with the reason 'missed', and `missed`
+ * of the run is the same number.
  */
 import type { TestDatabase } from './databases.ts'
 
@@ -26,18 +26,18 @@ export interface ScheduleEnd {
   readonly worker: string | null
 }
 
-/** Schedules that go off at regular steps. */
+/** Schedules that fire at regular intervals. */
 export interface Expected {
   /** The first slot of every schedule. */
   readonly from: number
-  /** Every schedule must have come at least as far as this. */
+  /** Every schedule must have progressed at least to this time. */
   readonly until: number
   readonly stepMs: number
 }
 
 const FINAL: ReadonlySet<string> = new Set(['success', 'failed', 'cancelled', 'skipped'])
 
-/** @returns every problem as a sentence; none when each slot was decided exactly once */
+/** @returns every problem as a sentence; none if each slot was decided exactly once */
 export function occurrenceProblems(
   schedules: readonly ScheduleEnd[],
   rows: readonly OccurrenceRow[],
@@ -99,7 +99,7 @@ export interface Tally {
   readonly runs: number
   /** Slots in skip rows, by reason. */
   readonly skipped: Readonly<Record<string, number>>
-  /** Attempts after the first: runs taken over from the dead. */
+  /** Attempts after the first: runs taken over from dead workers. */
   readonly retried: number
   /** submitted − slot of the runs, in milliseconds. */
   readonly latenessP50: number
@@ -154,18 +154,18 @@ export async function scheduleEnds(database: TestDatabase): Promise<ScheduleEnd[
   }))
 }
 
-/** Unix milliseconds of an instant as the databases tell it. */
+/** Unix milliseconds of an instant in the format of the databases. */
 export function instant(value: unknown): number | null {
   const told = textOf(value)
   return told === null ? null : Date.parse(`${told.replace(' ', 'T')}Z`)
 }
 
-/** An instant as the tables hold it. */
+/** An instant in the format of the tables. */
 export function sqlInstant(unixMs: number): string {
   return new Date(unixMs).toISOString().replace('T', ' ').slice(0, 23)
 }
 
-/** Both databases tell instants and names as text. */
+/** All databases return instants and names as text. */
 function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }

@@ -1,6 +1,6 @@
 /**
- * How often property tests try: fully in `npm run test:full` (KALENDS_TEST_SUITE=full), a tenth of that in `npm test`,
- * whose inputs differ from run to run. A test names its full number.
+ * The number of inputs of property tests: all in `npm run test:full` (KALENDS_TEST_SUITE=full), and a tenth in `npm
+ * test`, with different inputs in each run. Tests declare their full number.
  */
 const isFull = process.env['KALENDS_TEST_SUITE'] === 'full'
 

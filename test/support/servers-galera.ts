@@ -1,10 +1,10 @@
 /**
- * Three MariaDB Galera nodes of the tests' own on this machine, which can be killed, stopped, cut off from each
- * other and started again.
+ * Three private MariaDB Galera nodes on this machine, which can be killed, stopped, isolated from each other and
+ * restarted.
  *
- * Each node runs under supervise.sh, and keep-folder.sh removes the folder: nothing is left behind, also when
- * the test runner is killed. The first state is copied, not transferred, so the cluster is up in seconds; a
- * node that comes back takes what it missed from the cache of another, or everything by mariadb-backup.
+ * Each node runs under supervise.sh, and keep-folder.sh removes the folder, so nothing is left behind even if the test
+ * runner is killed. The initial state is copied, not transferred, so the cluster is up in seconds. A returning node
+ * receives missed writes from the cache of another node, or everything through mariadb-backup.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -29,11 +29,11 @@ const keepScript = fileURLToPath(new URL('keep-folder.sh', import.meta.url))
 const nowhere = '00000000-0000-0000-0000-000000000000'
 const nodeNames = ['n1', 'n2', 'n3'] as const
 const providers = ['/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so']
-/** A full copy of the state on a busy machine. */
+/** The time for a full copy of the state on a busy machine. */
 const joinWithinMs = 180_000
-/** After so long a node that joins is taken for one that hangs. */
+/** After this time, a joining node counts as hanging. */
 const hangsAfterMs = 40_000
-/** A second apart: after them, survivors without a majority are told that they are the cluster. */
+/** A second apart: after them, survivors without a majority are told to form the cluster. */
 const looksWithoutPrimary = 4
 
 export interface GaleraPrograms extends MariadbPrograms {
@@ -42,22 +42,22 @@ export interface GaleraPrograms extends MariadbPrograms {
 
 export interface GaleraNode {
   readonly name: string
-  /** `mysql://root@127.0.0.1:port`, also while it is down: the port stays. */
+  /** `mysql://root@127.0.0.1:port`. The port stays the same while the node is down. */
   readonly url: string
-  /** null: it is down. */
+  /** null while it is down. */
   readonly pid: number | null
-  /** kill -9, and waits for its end. */
+  /** Sends SIGKILL and waits for its end. */
   kill(): Promise<void>
-  /** Shuts it down in an orderly way. */
+  /** Shuts it down cleanly. */
   stop(): Promise<void>
   /**
-   * Starts it, and returns once it is in step with the others. When none runs, the one that knows most is
-   * started first and begins the cluster anew: another may have committed what this one never saw.
+   * Starts it, and returns when it is in sync with the others. If none is running, the most advanced node starts first
+   * and bootstraps the cluster, because it may have commits that this one lacks.
    */
   start(): Promise<void>
-  /** Cuts it off from the other nodes, or lets it back. Clients still reach it: it answers 1047. */
+  /** Isolates it from the other nodes, or reconnects it. Clients can still connect and get error 1047. */
   isolate(on: boolean): Promise<void>
-  /** Waits until it is part of the cluster, and in step. */
+  /** Waits until it is part of the cluster and in sync. */
   ready(): Promise<void>
 }
 
@@ -70,13 +70,13 @@ export interface GaleraCluster {
 }
 
 export interface GaleraOptions {
-  /** Of the servers, on top of our own: libfaketime, for one. */
+  /** Environment variables of the servers in addition to ours, for example for libfaketime. */
   readonly environment?: Readonly<Record<string, string>>
-  /** More options of each server: `--max-connections=100`. */
+  /** Additional options of each server: `--max-connections=100`. */
   readonly options?: readonly string[]
 }
 
-/** The programs, installed if need be; a text says why they cannot be had. */
+/** The programs, installed if necessary, or the reason if they are not available. */
 export async function findGalera(): Promise<GaleraPrograms | string> {
   const mariadb = await findMariadb()
   if (typeof mariadb === 'string') return mariadb
@@ -107,7 +107,7 @@ export async function startGalera(
     await cluster.stopAll()
     keeper.stdin?.end()
     await kept
-    if (existsSync(folder)) throw new Error(`The folder of the cluster is still there: ${folder}`)
+    if (existsSync(folder)) throw new Error(`The folder of the cluster still exists: ${folder}`)
   }
   try {
     await cluster.begin()
@@ -130,7 +130,7 @@ class Cluster {
   readonly #programs: GaleraPrograms
   readonly #folder: string
   readonly #options: GaleraOptions
-  /** Starts come one after the other: who begins the cluster depends on who runs. */
+  /** Starts run one at a time, because bootstrapping depends on which nodes are running. */
   #starting: Promise<unknown> = Promise.resolve()
 
   constructor(programs: GaleraPrograms, folder: string, options: GaleraOptions) {
@@ -172,7 +172,7 @@ class Cluster {
     })
   }
 
-  /** Every node is given a copy of the same state, so none needs a transfer. */
+  /** Every node gets a copy of the same state, so none needs a transfer. */
   async #firstState(): Promise<void> {
     const [first, ...others] = this.nodes
     if (first === undefined) return
@@ -189,7 +189,7 @@ class Cluster {
       join(first.data, 'grastate.dat'),
       `# GALERA saved state\nversion: 2.1\nuuid:    ${nowhere}\nseqno:   -1\nsafe_to_bootstrap: 1\n`,
     )
-    // A node knows where it stands only by what a cluster, though of one, has left in its tables.
+    // A node knows its position only from the tables that a cluster, even of one node, has written.
     await first.launch({ begins: true })
     await first.stop()
     for (const node of others) await cp(first.data, node.data, { recursive: true })
@@ -208,7 +208,7 @@ class Cluster {
   }
 
   async stopAll(): Promise<void> {
-    // The last to go down is the one that may begin again; here nobody will.
+    // The last node to stop may bootstrap again; here, none will.
     await Promise.all(this.nodes.map((node) => node.close()))
   }
 
@@ -230,7 +230,7 @@ class Cluster {
     if (most.node !== node) await node.join()
   }
 
-  /** Joins a cluster that may have lost its majority: unless that comes back by itself, the survivors go on alone. */
+  /** Joins a cluster that may have lost its majority. Unless it recovers by itself, the survivors continue alone. */
   async #withPrimary(join: () => Promise<void>): Promise<void> {
     const joined = new AbortController()
     const joining = join().finally(() => joined.abort())
@@ -244,8 +244,8 @@ class Cluster {
       if (withoutPrimary === looksWithoutPrimary) {
         const most = Math.max(...seen.map(({ state }) => state?.committed ?? -1))
         const knowing = seen.filter(({ state }) => state?.committed === most)
-        // Refused by one that has found the others meanwhile, and without effect on one that is still looking for them:
-        // in turn, each of those that know most is told.
+        // A node that has found the others rejects this, and it has no effect on one that is still searching, so each
+        // of the most advanced nodes is told in turn.
         const next = knowing[told % knowing.length]?.node
         await next?.query("SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'").catch(() => {})
         told += 1
@@ -311,20 +311,20 @@ class Node implements GaleraNode {
     if (running === null) return
     signal(running.pid, 'SIGKILL')
     await running.exit
-    // What was just transferring the state for it or from it.
+    // Processes that were transferring the state to or from it.
     if (running.supervisor.pid !== undefined) signal(-running.supervisor.pid, 'SIGKILL')
   }
 
   async stop(): Promise<void> {
     const running = this.#running
     if (running === null) return
-    // One that is stopped cannot hear that it should end.
+    // A stopped process does not receive the signal.
     signal(running.pid, 'SIGCONT')
     running.supervisor.stdin?.end()
     await running.exit
   }
 
-  /** For good: a start that is under way fails. */
+  /** Permanently: a start in progress fails. */
   async close(): Promise<void> {
     this.#over = true
     await this.stop()
@@ -374,14 +374,14 @@ class Node implements GaleraNode {
     }
   }
 
-  /** How far it had come when it went down: what it wrote on the way down, else what InnoDB knows. */
+  /** Its position when it went down, as written at shutdown or else as known to InnoDB. */
   async position(): Promise<number> {
     return Number((await this.#startPosition()).split(':')[1])
   }
 
   /**
-   * Once more if it hangs or gives up, as its operator would: one that comes back while the others forget it can wait for
-   * good, and one that finds no primary component for 30 s ends.
+   * Tries again if it hangs or gives up, like an operator: a node that returns while the others forget it can wait
+   * forever, and one that finds no primary component for 30 s ends.
    */
   async join(): Promise<void> {
     try {
@@ -410,14 +410,14 @@ class Node implements GaleraNode {
     return join(this.folder, 'my.cnf')
   }
 
-  /** A file: the script that transfers the state reads it too. */
+  /** A file, because the script that transfers the state reads it, too. */
   #settings(): string {
     const { ports, programs, address } = this.#plan
     const provider = [
       `base_port=${ports.group}`,
       `gmcast.listen_addr=tcp://127.0.0.1:${ports.group}`,
       `ist.recv_addr=127.0.0.1:${ports.increments}`,
-      // Room for what a node misses in some minutes, and no more of the disk than that.
+      // Space for the writes that a node misses in some minutes, but not more.
       'gcache.size=64M',
     ]
     return [
@@ -432,8 +432,8 @@ class Node implements GaleraNode {
       'binlog-format=ROW',
       'default-storage-engine=InnoDB',
       'innodb-autoinc-lock-mode=2',
-      // Room for all that a run of chaos writes. After its clock has gone back, a node that has to make room waits for
-      // writes that no thread of it takes on until the clock is where it was.
+      // Space for all writes of a chaos run. After its clock has gone back, a node that has to free space waits for
+      // writes that none of its threads accepts until the clock catches up.
       'innodb-log-file-size=1G',
       'innodb-buffer-pool-size=512M',
       'wsrep-on=ON',
@@ -459,7 +459,7 @@ class Node implements GaleraNode {
 
   async #spawn(options: readonly string[]): Promise<void> {
     const { programs, environment, lock } = this.#plan
-    if (this.#over) throw new Error(`${this.name} is not started any more`)
+    if (this.#over) throw new Error(`${this.name} can no longer be started`)
     const log = openSync(this.#logFile, 'a')
     const supervisor = spawn(
       'flock',
@@ -469,7 +469,7 @@ class Node implements GaleraNode {
         'sh',
         superviseScript,
         join(this.folder, 'run'),
-        // Tells its process id, which stays the server's.
+        // Reports its process id, which the server keeps.
         'sh',
         '-c',
         'echo $$ >&4; exec 4>&-; exec "$@"',
@@ -479,7 +479,7 @@ class Node implements GaleraNode {
         programs.server,
         ...options,
       ],
-      // detached: Ctrl-C in the terminal is for the test runner, which stops the servers in its own time.
+      // detached: Ctrl-C in the terminal is for the test runner, which stops the servers later.
       { detached: true, stdio: ['pipe', log, log, 'ignore', 'pipe'] },
     )
     closeSync(log)
@@ -488,13 +488,13 @@ class Node implements GaleraNode {
       return undefined
     })
     const pipe = supervisor.stdio[4]
-    if (!(pipe instanceof Readable)) throw new Error('there is no pipe for the process id')
+    if (!(pipe instanceof Readable)) throw new Error('no pipe for the process id')
     const [line]: unknown[] = await once(pipe, 'data')
     pipe.destroy()
     this.#running = { supervisor, exit, pid: Number(line) }
   }
 
-  /** `uuid:seqno` where it stands, for --wsrep-start-position: without it, a crash costs a transfer of everything. */
+  /** Its position `uuid:seqno`, for --wsrep-start-position: without it, a crash requires a full transfer. */
   async #startPosition(): Promise<string> {
     const saved = await readFile(join(this.data, 'grastate.dat'), 'utf8')
     const uuid = /^uuid:\s*(\S+)/m.exec(saved)?.[1] ?? nowhere

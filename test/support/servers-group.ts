@@ -1,6 +1,6 @@
 /**
- * Three MySQL servers of the tests' own that form a replication group, with one primary or with three. Each can be
- * killed, frozen, started without joining, and brought back.
+ * Three private MySQL servers that form a replication group with one or three primaries. Each can be killed, frozen,
+ * started without joining, and restored.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -9,20 +9,20 @@ import { steadyPort } from './servers-private.ts'
 import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
 const memberNames = ['m1', 'm2', 'm3'] as const
-/** A member that catches up on a busy machine, after the others have expelled it. */
+/** The time for an expelled member to catch up on a busy machine. */
 const healWithinMs = 90_000
-/** Half a second apart: after them, a group without a majority is started again from the member that knows most. */
+/** Half a second apart: after them, a group without a majority is restarted from the most advanced member. */
 const looksWithoutMajority = 30
-/** After them, one that was expelled is told to join. */
+/** After them, an expelled member is told to join. */
 const looksInError = 8
 
 export interface View {
   /** ONLINE, RECOVERING, OFFLINE, ERROR. */
   readonly state: string
   readonly isPrimary: boolean
-  /** Those that it takes for members, by their server_uuid. */
+  /** The members in its view, by server_uuid. */
   readonly ids: readonly string[]
-  /** How many of them it reaches, itself included. */
+  /** The number of members that it reaches, including itself. */
   readonly reached: number
 }
 
@@ -32,19 +32,19 @@ export interface ReplicationGroup {
   readonly members: readonly GroupMember[]
   /** '9.7.4' */
   readonly version: string
-  /** The members that are ONLINE with a majority and take writes: one, or all of them. */
+  /** The members that are ONLINE with a majority and accept writes: one or all of them. */
   primaries(): Promise<GroupMember[]>
-  /** Starts what is down, joins what is outside, and returns once all three are ONLINE. */
+  /** Starts and joins missing members, and returns when all three are ONLINE. */
   heal(): Promise<void>
-  /** Resolves once every member has exited and the folders are gone. */
+  /** Resolves when all members have exited and the folders are removed. */
   stop(): Promise<void>
 }
 
 export interface GroupOptions {
   readonly mode?: 'single-primary' | 'multi-primary'
-  /** Of the servers, on top of our own: libfaketime, for one. */
+  /** Environment variables of the servers in addition to ours, for example for libfaketime. */
   readonly environment?: Readonly<Record<string, string>>
-  /** More options of each server. */
+  /** Additional options of each server. */
   readonly options?: readonly string[]
 }
 
@@ -104,7 +104,7 @@ function settings(
     '--gtid-mode=ON',
     '--enforce-gtid-consistency=ON',
     '--report-host=127.0.0.1',
-    // Three of them on one machine.
+    // Three servers on one machine.
     '--innodb-buffer-pool-size=64M',
     '--performance-schema-digests-size=100',
     '--performance-schema-error-size=0',
@@ -117,7 +117,7 @@ function settings(
     `--group-replication-enforce-update-everywhere-checks=${single ? 'OFF' : 'ON'}`,
     '--group-replication-recovery-get-public-key=ON',
     '--group-replication-message-cache-size=134217728',
-    // By default a member without a majority holds every commit for ever.
+    // By default, a member without a majority blocks commits forever.
     '--group-replication-unreachable-majority-timeout=5',
     '--group-replication-member-expel-timeout=0',
   ]
@@ -125,7 +125,7 @@ function settings(
 
 class Group {
   readonly #members: readonly GroupMember[]
-  /** One after the other: who starts the group again depends on who is in it. */
+  /** One at a time, because the restart of the group depends on its members. */
   #healing: Promise<void> = Promise.resolve()
 
   constructor(members: readonly GroupMember[]) {
@@ -168,15 +168,15 @@ class Group {
       if (views.every(({ view }) => view !== null && isIn(view) && view.ids.length === this.#members.length))
         if (await this.#takesWrites()) return
       if (performance.now() > deadline)
-        throw new Error(`The group did not come back: ${JSON.stringify(views.map(({ view }) => view))}`)
+        throw new Error(`The group did not recover: ${JSON.stringify(views.map(({ view }) => view))}`)
       withoutMajority = inside.length > 0 ? 0 : withoutMajority + 1
       const outside = views.filter(({ view }) => view?.state === 'OFFLINE' || view?.state === 'ERROR')
       const nothingLeft = outside.length === this.#members.length
       if (inside.length > 0) {
         for (const { member, view } of outside) {
-          // The attempt itself would tell the others that the member which they still know is alive.
+          // The attempt would show the others that the member, which they still list, is alive.
           if (inside.some((other) => other.view?.ids.includes(member.id) === true)) continue
-          // One in the state ERROR first tries by itself.
+          // A member in the state ERROR first retries by itself.
           const looks = (alone.get(member) ?? 0) + 1
           alone.set(member, looks)
           if (view?.state === 'OFFLINE' || looks > looksInError) await member.join().catch(() => {})
@@ -199,7 +199,7 @@ class Group {
     return false
   }
 
-  /** What it received and has not yet applied counts too. */
+  /** Received but unapplied transactions count, too. */
   async #mostAdvanced(): Promise<GroupMember> {
     let [most] = this.#members
     if (most === undefined) throw new Error('the group has no members')
@@ -227,7 +227,7 @@ function isIn({ state, ids, reached }: View): boolean {
   return state === 'ONLINE' && reached * 2 > ids.length
 }
 
-/** Started alone, it does not join, as with group_replication_start_on_boot = OFF. */
+/** Starts without joining, as with group_replication_start_on_boot = OFF. */
 export class GroupMember extends MysqlServer {
   /** Its server_uuid. */
   id = ''
@@ -246,7 +246,7 @@ export class GroupMember extends MysqlServer {
     await this.query('START GROUP_REPLICATION', healWithinMs)
   }
 
-  /** One that is in the state ERROR does not join before it has left. */
+  /** A member in the state ERROR must leave before it can join. */
   async leave(): Promise<void> {
     await this.query('STOP GROUP_REPLICATION', healWithinMs)
   }
@@ -258,7 +258,7 @@ export class GroupMember extends MysqlServer {
     return String(row?.['transactions']).replaceAll(/\s/g, '')
   }
 
-  /** By its own view of the group. Throws when it does not answer. */
+  /** Its own view of the group. @throws Error if it does not respond */
   async view(): Promise<View> {
     const rows = await this.query(
       'SELECT member_id AS id, member_state AS state, member_role AS role FROM performance_schema.replication_group_members',

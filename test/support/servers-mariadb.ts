@@ -1,4 +1,4 @@
-/** Where a MariaDB for the tests comes from: a binary of this machine, else, as root on Debian, apt. */
+/** The MariaDB for the tests: an installed binary, or one that is installed with apt as root on Debian. */
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ export interface MariadbPrograms {
   origin: string
 }
 
-/** The programs, installed if need be; a text says why they cannot be had. */
+/** The programs, installed if necessary, or the reason if they are not available. */
 export async function findMariadb(): Promise<MariadbPrograms | string> {
   const found =
     (await programs('private')) ??
@@ -42,8 +42,8 @@ export async function startMariadb(programs: MariadbPrograms): Promise<PrivateSe
 }
 
 /**
- * In a new folder, which exists already. Temporary files go there too, and while it is initialized: each MariaDB that
- * starts removes what it takes for left behind in their folder, under the feet of those that run, and they crash.
+ * Uses a new, existing folder, also for temporary files and during initialization: each MariaDB that starts removes
+ * files in its temporary folder that it considers leftovers, and other running servers would crash.
  */
 export async function mariadbPlan({ server, initialize }: MariadbPrograms): Promise<PrivateServerPlan> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-mariadb-'))

@@ -1,4 +1,4 @@
-/** Where a MySQL for the tests comes from: a binary of this machine, else the folder that .ci/mysql-root makes. */
+/** The MySQL for the tests: an installed binary, or the folder that .ci/mysql-root creates. */
 import { existsSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
@@ -14,20 +14,20 @@ import {
 } from './servers-private.ts'
 import type { RestartableServer } from './servers-restartable.ts'
 
-/** Of a busy machine. A server that is frozen does not answer. */
+/** The time limit on a busy machine. A frozen server does not respond. */
 const ANSWER_MS = 5000
 
 export interface MysqlProgram {
-  /** The folder to change the root to, for a server that lives in one. */
+  /** The chroot folder, for a server that lives in one. */
   root: string | null
   server: string
   origin: string
 }
 
-/** The program; a text says why it cannot be had. */
+/** The program, or the reason if it is not available. */
 export async function findMysql(environment: NodeJS.ProcessEnv): Promise<MysqlProgram | string> {
   const server = findProgram('mysqld')
-  // What Debian calls mysqld is MariaDB.
+  // On Debian, mysqld is MariaDB.
   if (server !== null && !/mariadb/i.test(await versionOf(server))) {
     return { root: null, server, origin: `private, ${server}` }
   }
@@ -48,7 +48,7 @@ export async function startMysql(program: MysqlProgram): Promise<PrivateServer> 
   return await startPrivateServer(await mysqlPlan(program))
 }
 
-/** In a new folder, which exists already. */
+/** Uses a new, existing folder. */
 export async function mysqlPlan(program: MysqlProgram): Promise<PrivateServerPlan> {
   const { root, server } = program
   const { folder, seen } = await mysqlFolder(program, 'kalends-mysql-')
@@ -73,7 +73,7 @@ export async function mysqlPlan(program: MysqlProgram): Promise<PrivateServerPla
       '--bind-address=127.0.0.1',
       '--mysqlx=0',
       '--secure-file-priv=NULL',
-      // Tests read which rows are locked from performance_schema.data_locks.
+      // Tests read locked rows from performance_schema.data_locks.
       '--performance-schema=ON',
       '--max-connections=400',
       ...asUser(),
@@ -82,7 +82,7 @@ export async function mysqlPlan(program: MysqlProgram): Promise<PrivateServerPla
   }
 }
 
-/** Plans of several servers. They have their data already, made once and copied: that takes longer than to start one. */
+/** Plans of several servers with copies of the same data, because creating it takes longer than a start. */
 export async function mysqlPlans(program: MysqlProgram, count: number): Promise<PrivateServerPlan[]> {
   const plans: PrivateServerPlan[] = []
   for (let index = 0; index < count; index += 1) plans.push(await mysqlPlan(program))
@@ -90,7 +90,7 @@ export async function mysqlPlans(program: MysqlProgram, count: number): Promise<
   if (first === undefined) return []
   await makeDataFolder(first)
   const data = join(first.folder, 'data')
-  // It has the id of the server, and each must have another.
+  // It contains the id of the server, which must be unique.
   await rm(join(data, 'auto.cnf'), { force: true })
   for (const { folder } of others)
     await cp(data, join(folder, 'data'), { recursive: true, preserveTimestamps: true })
@@ -100,18 +100,18 @@ export async function mysqlPlans(program: MysqlProgram, count: number): Promise<
 /**
  * A new folder that servers can read.
  *
- * @returns its path, and the path by which the servers see it
+ * @returns its path, and its path as seen by the servers
  */
 export async function mysqlFolder(
   { root }: MysqlProgram,
   prefix: string,
 ): Promise<{ readonly folder: string; readonly seen: string }> {
-  // A server in a chroot sees nothing outside: its data is inside, and no mount is needed.
+  // The data is inside the chroot of the server, so no mount is needed.
   const folder = await mkdtemp(join(root === null ? tmpdir() : join(root, 'var/lib'), prefix))
   return { folder, seen: root === null ? folder : join('/var/lib', basename(folder)) }
 }
 
-/** A MySQL server that can be killed, frozen and started again on the same port. */
+/** A MySQL server that can be killed, frozen and restarted on the same port. */
 export class MysqlServer {
   readonly name: string
   /** `mysql://root@127.0.0.1:port`, also while it is down. */
@@ -124,17 +124,17 @@ export class MysqlServer {
     this.url = `mysql://root@127.0.0.1:${server.port}`
   }
 
-  /** null: it is down. */
+  /** null while it is down. */
   get pid(): number | null {
     return this.server.pid
   }
 
-  /** kill -9, and waits for its end. */
+  /** Sends SIGKILL and waits for its end. */
   kill(): Promise<void> {
     return this.server.kill()
   }
 
-  /** Shuts it down in an orderly way. */
+  /** Shuts it down cleanly. */
   stop(): Promise<void> {
     return this.server.stop()
   }

@@ -35,13 +35,13 @@ it('reports why a data folder could not be created, and leaves no folder', async
     initialize: ['false'],
     serve: () => ['true'],
   })
-  await expect(starting).rejects.toThrow(/Broken could not make its data folder/)
+  await expect(starting).rejects.toThrow(/Broken could not create its data folder/)
   expect(existsSync(folder)).toBe(false)
 })
 
 it('stops the server and removes its folder when the test runner is killed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-private-'))
-  // A runner that starts a server which would run for ever, tells when it runs, and is killed with -9.
+  // A runner that starts an endless server, reports that it is running, and is killed with -9.
   const server = 'trap "echo stopped; exit" TERM; echo running; while :; do sleep 0.1; done'
   const runner = spawn(
     process.execPath,
@@ -62,7 +62,7 @@ it('stops the server and removes its folder when the test runner is killed', asy
     lines.push(line)
     if (line === 'running') runner.kill('SIGKILL')
   })
-  // The pipe closes when the last of them has ended: runner, supervisor and server.
+  // The pipe closes when the runner, the supervisor and the server have all ended.
   await once(output, 'close')
 
   expect(lines).toEqual(['running', 'stopped'])

@@ -1,9 +1,9 @@
 /**
- * Starts a database server of the tests' own: a new data folder, a free port, loopback only.
+ * Starts a private database server with a new data folder on a free loopback port.
  *
- * It runs under supervise.sh, which stops it and removes its folder as soon as the test runner lets go of
- * its stdin, and also when the test runner is killed. Durability stays at the server's defaults: what the
- * tests show about crashes is worth nothing on a server that does not flush.
+ * It runs under supervise.sh, which stops it and removes its folder as soon as the test runner closes its stdin or is
+ * killed. Durability stays at the server's defaults, because tests of crashes are meaningless on a server that does
+ * not flush.
  */
 import { spawn, execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,26 +26,26 @@ const triesForAFreePort = 3
 export interface PrivateServerPlan {
   /** For messages: 'MariaDB'. */
   name: string
-  /** The folder of this server as we see it; it holds everything that the server writes, and goes with it. */
+  /** The folder of this server. It contains everything that the server writes, and is removed with it. */
   folder: string
-  /** The same folder as the server sees it, which may live in a chroot. */
+  /** The same folder as seen by the server, which may run in a chroot. */
   seen: string
-  /** Where the server finds its socket: a path as the server sees it. */
+  /** The path of the socket as seen by the server. */
   socket: string
-  /** Makes the data folder, once. */
+  /** Creates the data folder, once. */
   initialize: readonly string[]
   /** Starts the server in the foreground. It writes its process id into `pid` in its folder. */
   serve: (port: number, extras?: ServerExtras) => readonly string[]
 }
 
 export interface ServerExtras {
-  /** Of the server, on top of our own. */
+  /** Environment variables of the server in addition to ours. */
   readonly environment?: Readonly<Record<string, string>>
-  /** More options of it: `--innodb-lock-wait-timeout=5`. */
+  /** Additional options of the server: `--innodb-lock-wait-timeout=5`. */
   readonly options?: readonly string[]
 }
 
-/** In front of the server's own command. */
+/** A prefix of the server's command. */
 export function withEnvironment(extras: ServerExtras | undefined): readonly string[] {
   const variables = Object.entries(extras?.environment ?? {})
   return variables.length === 0 ? [] : ['env', ...variables.map(([name, value]) => `${name}=${value}`)]
@@ -53,7 +53,7 @@ export function withEnvironment(extras: ServerExtras | undefined): readonly stri
 
 export interface PrivateServer {
   url: string
-  /** Resolves once the server has exited and its folder is gone. */
+  /** Resolves when the server has exited and its folder is removed. */
   stop: () => Promise<void>
 }
 
@@ -70,14 +70,14 @@ export async function startPrivateServer(plan: PrivateServerPlan): Promise<Priva
       return { url: `mysql://root@127.0.0.1:${port}`, stop: supervised.stop }
     } catch (error) {
       await supervised.stop()
-      // Another process can take the port between our look and the server's bind.
+      // Another process can take the port between our check and the server's bind.
       const portTaken = /already in use/i.test(String(error))
       if (!portTaken || attempt === triesForAFreePort) throw error
     }
   }
 }
 
-/** Of a folder that has its data already it makes none. */
+/** Skips the initialization if the folder already has data. */
 export async function makeDataFolder({
   name,
   folder,
@@ -90,7 +90,7 @@ export async function makeDataFolder({
   try {
     await run(program, options, { maxBuffer: 16 * 1024 * 1024 })
   } catch (error) {
-    throw new Error(`${name} could not make its data folder`, { cause: error })
+    throw new Error(`${name} could not create its data folder`, { cause: error })
   }
 }
 
@@ -104,7 +104,7 @@ function supervise(plan: PrivateServerPlan, port: number): Supervised {
   const logFile = `${plan.folder}/server.log`
   const log = openSync(logFile, 'a')
   const written = openSync(logFile, 'r')
-  // detached: Ctrl-C in the terminal is for the test runner, which stops the server in its own time.
+  // detached: Ctrl-C in the terminal is for the test runner, which stops the server later.
   const supervisor = spawn('sh', [superviseScript, plan.folder, ...plan.serve(port)], {
     detached: true,
     stdio: ['pipe', log, log],
@@ -112,11 +112,11 @@ function supervise(plan: PrivateServerPlan, port: number): Supervised {
   closeSync(log)
   const exit = once(supervisor, 'exit')
   const exited = exit.then(([code, signal]) => {
-    // The folder is gone by now; the open file is not.
+    // The folder is removed by now, but the open file is still readable.
     const output = readFileSync(written, 'utf8').slice(-2000)
     throw new Error(`${plan.name} exited (${String(signal ?? code)}). The end of its log:\n${output}`)
   })
-  // Whoever waits for the start sees it; later, stop() is the only one who asks.
+  // Callers that wait for the start handle it; later, only stop() reads it.
   exited.catch(() => closeSync(written))
   return {
     exited,
@@ -134,12 +134,12 @@ async function untilItAnswers(plan: PrivateServerPlan, port: number, supervised:
     if (answer === plan.socket) return
     if (answer !== null) throw new Error(`port ${port} is already in use by another server (${answer})`)
     if (performance.now() > deadline)
-      throw new Error(`${plan.name} did not answer within ${startWithinMs} ms`)
+      throw new Error(`${plan.name} did not respond within ${startWithinMs} ms`)
     await Promise.race([pause(50), supervised.exited])
   }
 }
 
-/** Whose server answers there: the path of its socket, or null when none answers yet. */
+/** The socket path of the server that responds there, or null if none responds yet. */
 export async function socketOfServerAt(port: number): Promise<string | null> {
   try {
     const connection = await createConnection({ host: '127.0.0.1', port, user: 'root', connectTimeout: 5000 })
@@ -159,8 +159,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * A port that stays free while its server is down: below those that the operating system gives to outgoing
- * connections, one of which could take it before the server is up again.
+ * A port that stays free while its server is down: below the ports for outgoing connections, which could take it
+ * before the server is up again.
  */
 export async function steadyPort(): Promise<number> {
   for (;;) {
@@ -180,6 +180,7 @@ async function freed(port: number): Promise<number> {
   const address = listener.address()
   listener.close()
   await once(listener, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port from the operating system')
+  if (address === null || typeof address === 'string')
+    throw new Error('the operating system assigned no port')
   return address.port
 }

@@ -1,4 +1,4 @@
-/** Programs of this machine that the tests use, and how to get them. */
+/** Finds and installs programs that the tests use. */
 import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const installScript = fileURLToPath(new URL('apt-install.sh', import.meta.url))
 
-/** Servers are installed next to the folders that an ordinary user's PATH lists, such as in /usr/sbin. */
+/** Servers are often outside an ordinary user's PATH, for example in /usr/sbin. */
 const siblingsOfBin = ['sbin', 'libexec', 'mysql/bin']
 
 export function findProgram(name: string): string | null {
@@ -37,16 +37,16 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0
 }
 
-/** Both servers refuse to run as root unless told to. */
+/** Both servers refuse to run as root unless told otherwise. */
 export function asUser(): string[] {
   return isRoot() ? ['--user=root'] : []
 }
 
 /**
- * Finds what a suite needs, and installs it with apt-get if the tests run as root on Debian.
+ * Finds the programs of a suite, and installs them with apt-get if the tests run as root on Debian.
  *
  * @param what  for messages: 'redis-server'
- * @returns a text that says why it is not available
+ * @returns the reason if it is not available
  */
 export async function findOrInstall<Found extends object>(
   what: string,
@@ -57,14 +57,14 @@ export async function findOrInstall<Found extends object>(
   if (found !== null) return found
   const names = packages.join(', ')
   if (!isRoot() || findProgram('apt-get') === null) {
-    return `there is no ${what} on this machine, and only root on Debian can install it here: install ${names}`
+    return `${what} is not installed, and only root on Debian can install it here: install ${names}`
   }
-  say(`there is no ${what} on this machine: installing ${names} with apt-get, as root; no service is started`)
+  say(`${what} is not installed: installing ${names} with apt-get, as root; no service is started`)
   const problem = await install(packages)
-  return (await find()) ?? problem ?? `apt-get installed ${names}, but there is still no ${what}`
+  return (await find()) ?? problem ?? `apt-get installed ${names}, but ${what} is still missing`
 }
 
-/** @returns why apt-get failed, as without a network; null: it did not */
+/** @returns why apt-get failed, for example without a network; null if it succeeded */
 async function install(packages: readonly string[]): Promise<string | null> {
   try {
     await run('sh', [installScript, ...packages], { maxBuffer: 64 * 1024 * 1024 })
@@ -77,7 +77,7 @@ async function install(packages: readonly string[]): Promise<string | null> {
   }
 }
 
-/** What the person who started the tests should know about their servers. */
+/** Messages about the servers for the person who started the tests. */
 export function say(line: string): void {
   process.stderr.write(`test databases: ${line}\n`)
 }

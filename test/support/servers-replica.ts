@@ -1,21 +1,21 @@
 /**
- * A MySQL source and its replica, both of the tests' own. Each can be killed and frozen, and the replica can be made the
- * source. A server that was started is read-only until it is made the source.
+ * A private MySQL source and its replica. Each can be killed and frozen, and the replica can be promoted. A started
+ * server is read-only until it is made the source.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type MysqlProgram, mysqlPlans, MysqlServer } from './servers-mysql.ts'
 import type { PrivateServerPlan } from './servers-private.ts'
 import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
-/** A replica that receives and applies what it missed, which may be all there is, on a busy machine. */
+/** The time for a replica to receive and apply missed transactions, possibly all of them, on a busy machine. */
 const CATCH_UP_S = 110
-/** Until the commits that are under way have ended. */
+/** The time until commits in progress have ended. */
 const LONG_MS = 120_000
 
 export interface PairOptions {
-  /** Whether a COMMIT waits for the replica, however long that takes. */
+  /** Whether a COMMIT waits for the replica without a time limit. */
   readonly semiSynchronous: boolean
-  /** Of the servers, on top of our own: libfaketime, for one. */
+  /** Environment variables of the servers in addition to ours, for example for libfaketime. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
@@ -77,7 +77,7 @@ export class ReplicationPair {
     return this.#roles.replica
   }
 
-  /** Starts what is down, gives each server its role, and returns once the replica has all that the source has. */
+  /** Starts stopped servers, assigns the roles, and returns when the replica has caught up with the source. */
   async heal(): Promise<void> {
     const { source, replica } = this
     await Promise.all(this.servers.map((server) => server.start()))
@@ -89,19 +89,22 @@ export class ReplicationPair {
     await this.#caughtUp()
   }
 
-  /** As planned: nothing is written any more, the replica has everything, the roles change. */
+  /** A planned switchover: writes stop, the replica catches up, and the roles change. */
   async switchOver(): Promise<void> {
     const { source } = this
-    // Waits for commits that are under way.
+    // Waits for commits in progress.
     await source.query('SET GLOBAL super_read_only = ON', LONG_MS)
     await this.#caughtUp()
     this.#changeRoles()
-    // What the administrator reads must not be what the replica has by then. The workers find out by themselves.
+    // The administrator must not read from the replica. The workers notice by themselves.
     await source.endSessionsOfRoot()
     await this.heal()
   }
 
-  /** As an operator does whose source is gone: all that was received is applied before the replica takes writes. */
+  /**
+   * Like an operator after the loss of the source: applies all received transactions before the replica accepts
+   * writes.
+   */
   async promote(): Promise<void> {
     const { replica } = this
     await replica.query('STOP REPLICA IO_THREAD', LONG_MS)
@@ -117,10 +120,10 @@ export class ReplicationPair {
   }
 
   /**
-   * Brings back the source that was killed, as the replica of the one that was promoted. Its data is made anew when it
-   * has transactions that the other has not: they were never acknowledged.
+   * Restores the killed source as the replica of the promoted one. Its data is recreated if it has transactions that
+   * the other one lacks, which were never acknowledged.
    *
-   * @returns how, for people
+   * @returns a description for messages
    */
   async rejoin(): Promise<string> {
     const { source, replica } = this
@@ -132,11 +135,11 @@ export class ReplicationPair {
     if (own !== '') await replica.renew()
     await this.heal()
     return own === ''
-      ? 'with its data, for it had no transactions of its own'
-      : 'with new data, for it had transactions of its own'
+      ? 'with its data, because it had no own transactions'
+      : 'with new data, because it had own transactions'
   }
 
-  /** Resolves once both have exited and the folders are gone. */
+  /** Resolves when both have exited and the folders are removed. */
   async stop(): Promise<void> {
     await Promise.all(this.servers.map((server) => server.stop()))
     await Promise.all(this.#folders.map((folder) => folder.remove()))
@@ -166,7 +169,7 @@ function settings(id: number): string[] {
     '--gtid-mode=ON',
     '--enforce-gtid-consistency=ON',
     '--super-read-only=ON',
-    // After a kill -9, what was received and not applied is asked for again.
+    // After a kill -9, received but unapplied transactions are requested again.
     '--relay-log-recovery=ON',
     '--innodb-buffer-pool-size=64M',
     '--performance-schema-digests-size=100',
@@ -178,11 +181,11 @@ function settings(id: number): string[] {
   ]
 }
 
-/** Started, it is read-only. */
+/** After a start, it is read-only. */
 export class ReplicaServer extends MysqlServer {
   #renewals = 0
 
-  /** Starts it without any data, as another server: a server skips what comes back to it from under its own id. */
+  /** Starts it without data and with another id, because a server skips transactions with its own id. */
   async renew(): Promise<void> {
     await this.server.renew()
     await this.start()
@@ -190,13 +193,13 @@ export class ReplicaServer extends MysqlServer {
     await this.query(`SET GLOBAL server_id = @@GLOBAL.server_id + ${this.#renewals * 10}`)
   }
 
-  /** The GTIDs of what it has committed. */
+  /** The GTIDs of its committed transactions. */
   async executed(): Promise<string> {
     const [row] = await this.query('SELECT @@GLOBAL.gtid_executed AS transactions')
     return String(row?.['transactions']).replaceAll(/\s/g, '')
   }
 
-  /** @throws when it has not applied them in time */
+  /** @throws Error if it has not applied them in time */
   async applied(transactions: string): Promise<void> {
     const [row] = await this.query(
       `SELECT WAIT_FOR_EXECUTED_GTID_SET('${transactions}', ${CATCH_UP_S}) AS late`,
@@ -211,7 +214,7 @@ export class ReplicaServer extends MysqlServer {
 
   async follow(source: ReplicaServer): Promise<void> {
     await this.query('SET GLOBAL super_read_only = ON', LONG_MS)
-    // What it applies would wait for replicas that it does not have.
+    // Otherwise, applied transactions would wait for replicas that it does not have.
     await this.query('SET GLOBAL rpl_semi_sync_source_enabled = OFF')
     const { port } = new URL(source.url)
     const [followed] = await this.query(
@@ -236,7 +239,7 @@ export class ReplicaServer extends MysqlServer {
     const sessions = await this.query(
       "SELECT id AS id FROM information_schema.processlist WHERE user = 'root' AND db IS NOT NULL AND id <> CONNECTION_ID()",
     )
-    // One that has just ended by itself is no trouble.
+    // A session that has just ended needs no kill.
     for (const { id } of sessions) await this.query(`KILL ${Number(id)}`).catch(() => {})
   }
 }

@@ -1,8 +1,8 @@
 /**
- * A private server that can be killed, stopped and started again, on the same port and data.
+ * A private server that can be killed, stopped and restarted with the same port and data.
  *
- * It runs under supervise.sh, as others do, but its folder outlives it: keep-folder.sh removes it, so that
- * nothing is left behind, also when whoever started it is killed.
+ * It runs under supervise.sh like other servers, but its folder outlives it: keep-folder.sh removes the folder, so
+ * nothing is left behind even if the parent process is killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,19 +22,19 @@ import {
 const superviseScript = fileURLToPath(new URL('supervise.sh', import.meta.url))
 const keepScript = fileURLToPath(new URL('keep-folder.sh', import.meta.url))
 
-/** What is started and asked whether it answers: a database server, or what stands in front of one. */
+/** How to start the server and check whether it responds: a database server, or a proxy in front of one. */
 export interface RestartablePlan extends Pick<PrivateServerPlan, 'name' | 'folder' | 'initialize' | 'serve'> {
-  /** Whether it is this one that answers at the port. */
+  /** Whether this server responds at the port. */
   readonly answers: (port: number) => Promise<boolean>
 }
 
-/** After a kill -9 it first mends its data. */
+/** After a kill -9, it first recovers its data. */
 const startWithinMs = 90_000
 
-/** Keeps a folder for as long as we live. */
+/** Keeps a folder while this process lives. */
 export class KeptFolder {
   readonly path: string
-  /** What runs in the folder holds this shared: it is removed under nobody's feet. */
+  /** Processes in the folder hold this lock shared, so that it is not removed while they use it. */
   readonly lock: string
   readonly #keeper: ChildProcess
   readonly #kept: Promise<unknown>
@@ -52,11 +52,11 @@ export class KeptFolder {
     return new KeptFolder(path)
   }
 
-  /** Removes it, with what is mounted in it. */
+  /** Removes it with its mounts. */
   async remove(): Promise<void> {
     this.#keeper.stdin?.end()
     await this.#kept
-    if (existsSync(this.path)) throw new Error(`the folder is still there: ${this.path}`)
+    if (existsSync(this.path)) throw new Error(`the folder still exists: ${this.path}`)
   }
 }
 
@@ -82,7 +82,7 @@ export class RestartableServer {
     this.port = port
   }
 
-  /** @param folder  that of the plan, kept; it stays when the server has ended */
+  /** @param folder  the kept folder of the plan, which outlives the server */
   static async start(
     plan: PrivateServerPlan | RestartablePlan,
     folder: KeptFolder,
@@ -98,15 +98,15 @@ export class RestartableServer {
     return server
   }
 
-  /** null: it is down. */
+  /** null while it is down. */
   get pid(): number | null {
     return this.#running?.pid ?? null
   }
 
-  /** Told when it ended although nobody had ended it, with the end of its log. */
+  /** Called when it ended unexpectedly, with the end of its log. */
   onOwnEnd: (log: string) => void = () => {}
 
-  /** Starts it, and returns once it answers. Of one that runs it does nothing. */
+  /** Starts it, and returns when it responds. Has no effect while it is running. */
   async start(): Promise<void> {
     this.#isWanted = true
     this.#starting ??= this.#up().finally(() => {
@@ -122,12 +122,12 @@ export class RestartableServer {
     while (!(await this.#plan.answers(this.port))) {
       if (this.#running !== running) throw new Error(await this.#told('exited'))
       if (performance.now() > deadline)
-        throw new Error(await this.#told(`did not answer within ${startWithinMs} ms`))
+        throw new Error(await this.#told(`did not respond within ${startWithinMs} ms`))
       await pause(50)
     }
   }
 
-  /** kill -9, and waits for its end. */
+  /** Sends SIGKILL and waits for its end. */
   async kill(): Promise<void> {
     this.#isWanted = false
     const running = this.#running
@@ -136,18 +136,18 @@ export class RestartableServer {
     await running.exit
   }
 
-  /** Shuts it down in an orderly way. */
+  /** Shuts it down cleanly. */
   async stop(): Promise<void> {
     this.#isWanted = false
     const running = this.#running
     if (running === null) return
-    // One that stands still cannot hear that it should end.
+    // A stopped process does not receive the signal.
     this.signal('SIGCONT')
     running.supervisor.stdin?.end()
     await running.exit
   }
 
-  /** Ends it and makes its data folder anew, as on another machine. */
+  /** Ends it and recreates its data folder, as on another machine. */
   async renew(): Promise<void> {
     await this.kill()
     await rm(join(this.#plan.folder, 'data'), { recursive: true })
@@ -165,7 +165,7 @@ export class RestartableServer {
     const log = openSync(this.#logFile, 'a')
     const command = ['sh', superviseScript, join(folder, 'run'), ...this.#plan.serve(this.port, this.#extras)]
     const supervisor = spawn('flock', ['--shared', this.#folder.lock, ...command], {
-      // detached: Ctrl-C in the terminal is for whoever started it, who stops the server in their own time.
+      // detached: Ctrl-C in the terminal is for the parent process, which stops the server later.
       detached: true,
       stdio: ['pipe', log, log],
     })

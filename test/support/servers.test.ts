@@ -10,15 +10,17 @@ describe('the requested databases', () => {
     expect(wantedDatabases({ CI: 'true' })).toEqual(['sqlite', 'mariadb', 'mysql'])
   })
 
-  it('are those that a developer names', () => {
+  it('are those that a developer selects', () => {
     expect(wantedDatabases({ KALENDS_TEST_DATABASES: 'mysql, sqlite' })).toEqual(['sqlite', 'mysql'])
   })
 
-  it('are not narrowed by an unknown name', () => {
-    expect(() => wantedDatabases({ KALENDS_TEST_DATABASES: 'sqlite,postgres' })).toThrow(/names postgres/)
+  it('cannot be narrowed by an unknown name', () => {
+    expect(() => wantedDatabases({ KALENDS_TEST_DATABASES: 'sqlite,postgres' })).toThrow(
+      /unknown names: postgres/,
+    )
   })
 
-  it('are narrowed in CI only for a cell of a matrix', () => {
+  it('can be narrowed in CI only for a matrix cell', () => {
     const narrowed = { CI: 'true', KALENDS_TEST_DATABASES: 'sqlite' }
     expect(() => wantedDatabases(narrowed)).toThrow(/untested in CI/)
     expect(wantedDatabases({ ...narrowed, KALENDS_TEST_SUITE: 'matrix' })).toEqual(['sqlite'])
@@ -42,7 +44,7 @@ describe('a server from a URL in the environment', () => {
   for (const { kind, url } of run.servers) {
     const other = kind === 'mariadb' ? 'mysql' : 'mariadb'
 
-    it(`is used as it is: ${kind}`, async () => {
+    it(`is used: ${kind}`, async () => {
       expect(await provideServer(kind, { [variables[kind]]: url })).toMatchObject({
         kind,
         url,
@@ -61,18 +63,18 @@ describe('a server from a URL in the environment', () => {
   it('is not replaced by a private one if it does not respond', async () => {
     await expect(
       provideServer('mysql', { KALENDS_TEST_MYSQL_URL: 'mysql://root@127.0.0.1:1' }),
-    ).rejects.toThrow(/no MySQL answers at the URL of KALENDS_TEST_MYSQL_URL/)
+    ).rejects.toThrow(/no MySQL responds at the URL of KALENDS_TEST_MYSQL_URL/)
   })
 })
 
 describe('MySQL', () => {
-  it('is in the cache folder of the user, or where the environment says', () => {
+  it('is in the cache folder of the user or in the folder from the environment', () => {
     expect(mysqlRoot({ HOME: '/home/x' })).toBe('/home/x/.cache/kalends/mysql')
     expect(mysqlRoot({ HOME: '/home/x', XDG_CACHE_HOME: '/c' })).toBe('/c/kalends/mysql')
     expect(mysqlRoot({ XDG_CACHE_HOME: '/c', KALENDS_TEST_MYSQL_ROOT: '/m' })).toBe('/m')
   })
 
-  it('is reported with how to get it, if it is missing', async ({ skip }) => {
+  it('is reported with installation instructions if it is missing', async ({ skip }) => {
     const found = await findMysql({ KALENDS_TEST_MYSQL_ROOT: '/nonexistent' })
     skip(typeof found !== 'string', 'MySQL is installed here')
     expect(found).toMatch(/run `\.ci\/mysql-root`.*KALENDS_TEST_MYSQL_URL/)

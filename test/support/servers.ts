@@ -1,8 +1,8 @@
 /**
- * The databases of one test run: which are wanted, which are there, and where they come from.
+ * The databases of one test run: which are requested, which are available, and their origin.
  *
- * A server is taken from its URL in the environment, else a private one is started from the programs of
- * this machine. What is wanted and cannot be had is said, with the way to get it; under CI it is an error.
+ * A server comes from its URL in the environment, or a private one is started from installed programs. A requested but
+ * missing server is reported with installation instructions; under CI, it is an error.
  */
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import {
@@ -20,14 +20,14 @@ import { say } from './servers-programs.ts'
 export interface Server {
   kind: ServerKind
   url: string
-  /** As the server tells it: '10.11.14'. */
+  /** The version as reported by the server: '10.11.14'. */
   version: string
-  /** 'private, /usr/sbin/mariadbd', or the variable that its URL came from. */
+  /** 'private, /usr/sbin/mariadbd', or the variable with its URL. */
   origin: string
   stop: () => Promise<void>
 }
 
-/** SKIP LOCKED, CHECK constraints and stored generated columns as DESIGN §3 needs them. */
+/** The first versions with SKIP LOCKED, CHECK constraints and stored generated columns, as DESIGN §3 requires. */
 const oldest: Readonly<Record<ServerKind, string>> = { mariadb: '10.6.0', mysql: '8.0.19' }
 
 export function isCi(environment: NodeJS.ProcessEnv): boolean {
@@ -36,30 +36,30 @@ export function isCi(environment: NodeJS.ProcessEnv): boolean {
 }
 
 /**
- * The databases that this run must test: all, unless a developer asked for less.
+ * The databases that this run must test: all, unless a developer selects some.
  *
- * @throws Error when KALENDS_TEST_DATABASES names an unknown one, or narrows a CI run that did not say
- *   with KALENDS_TEST_SUITE=matrix that it is only one cell of a matrix
+ * @throws Error if KALENDS_TEST_DATABASES has an unknown name, or narrows a CI run that is not marked as a matrix cell
+ *   with KALENDS_TEST_SUITE=matrix
  */
 export function wantedDatabases(environment: NodeJS.ProcessEnv): DatabaseKind[] {
   const narrowed = environment['KALENDS_TEST_DATABASES']
   if (narrowed === undefined || narrowed === '') return [...databaseKinds]
   if (isCi(environment) && environment['KALENDS_TEST_SUITE'] !== 'matrix') {
     throw new Error(
-      `KALENDS_TEST_DATABASES=${narrowed} would leave databases untested in CI; unset it, or set KALENDS_TEST_SUITE=matrix in a run beside a whole one`,
+      `KALENDS_TEST_DATABASES=${narrowed} would leave databases untested in CI; unset it, or set KALENDS_TEST_SUITE=matrix in addition to a full run`,
     )
   }
   const names = new Set(narrowed.split(',').map((name) => name.trim()))
   const unknown = [...names].filter((name) => !databaseKinds.some((kind) => kind === name))
   if (unknown.length > 0) {
     throw new Error(
-      `KALENDS_TEST_DATABASES names ${unknown.join(', ')}; it takes a list of ${databaseKinds.join(', ')}`,
+      `KALENDS_TEST_DATABASES has unknown names: ${unknown.join(', ')}; known: ${databaseKinds.join(', ')}`,
     )
   }
   return databaseKinds.filter((kind) => names.has(kind))
 }
 
-/** Takes the server from the environment's URL or starts one. */
+/** Uses the server from the URL in the environment or starts one. */
 export async function provideServer(
   kind: ServerKind,
   environment: NodeJS.ProcessEnv,
@@ -95,7 +95,10 @@ async function privateMysql(environment: NodeJS.ProcessEnv) {
   return await started(program.origin, startMysql(program))
 }
 
-/** A text says why it does not start, as where AppArmor keeps a server out of /tmp: that database is missing. */
+/**
+ * Returns the reason if it does not start, for example if AppArmor denies access to /tmp. The database is then
+ * missing.
+ */
 async function started(origin: string, starting: Promise<PrivateServer>) {
   try {
     return { ...(await starting), origin }
@@ -106,10 +109,10 @@ async function started(origin: string, starting: Promise<PrivateServer>) {
   }
 }
 
-/** A URL may point at the wrong make, or at a version that Kalends does not support. */
+/** A URL may point to another product or to an unsupported version. */
 async function checkedVersion(kind: ServerKind, url: string, origin: string): Promise<string> {
   const version = await serverVersion(url).catch((error: unknown) => {
-    throw new Error(`no ${databaseNames[kind]} answers at the URL of ${origin}: ${String(error)}`, {
+    throw new Error(`no ${databaseNames[kind]} responds at the URL of ${origin}: ${String(error)}`, {
       cause: error,
     })
   })

@@ -1,4 +1,4 @@
-/** Real worker processes, and what they tell: tests wait for reports and for rows, never for guesses of time. */
+/** Real worker processes and their reports. Tests wait for reports and rows, never for estimated times. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -14,16 +14,16 @@ export interface WorkerSettings {
   readonly worker: string
   readonly leaseMs: number
   readonly pollIntervalMs?: number
-  /** 0: it runs no jobs. */
+  /** If 0, it runs no jobs. */
   readonly concurrency?: number
   readonly scheduler?: boolean
   readonly signals?: boolean
   /**
-   * What the handler of each task does: `return` at once; `hold` until it is released or its signal fires;
-   * `deaf`: until it is released, whatever its signal says.
+   * The behaviour of each task's handler: `return` returns at once; `hold` waits until it is released or its signal
+   * fires; `deaf` waits until it is released and ignores its signal.
    */
   readonly tasks: Readonly<Record<string, 'return' | 'hold' | 'deaf'>>
-  /** Tells of no single job: for load. */
+  /** Sends no reports of single jobs: for load tests. */
   readonly quiet?: boolean
 }
 
@@ -65,18 +65,18 @@ export type WorkerOrder =
 
 type ReportOf<Event extends WorkerReport['event']> = Extract<WorkerReport, { event: Event }>
 
-/** Only detects what hangs. Shorter than the time limit of a test, so that the error says what did not happen. */
+/** Only detects hangs. Shorter than the time limit of a test, so that the error names what did not happen. */
 const PATIENCE_MS = 100_000
 
 const alive = new Set<WorkerProcess>()
 
-/** Kills what a test has left running. For afterEach. */
+/** Kills processes that a test has left running. For afterEach. */
 export async function killWorkers(): Promise<void> {
   await Promise.all([...alive].map((worker) => worker.kill()))
 }
 
 export class WorkerProcess {
-  /** All that it has told, in order, with the time of arrival by performance.now(). */
+  /** All its reports in order, with the time of arrival by performance.now(). */
   readonly reports: (WorkerReport & { readonly at: number })[] = []
   readonly #child: ChildProcess
   readonly #exit: Promise<unknown[]>
@@ -85,7 +85,7 @@ export class WorkerProcess {
 
   private constructor(settings: WorkerSettings) {
     this.#child = fork(program, [JSON.stringify(settings)], {
-      // Not those of the test runner.
+      // Not the options of the test runner.
       execArgv: process.env['KALENDS_TEST_WORKER_OPTIONS']?.split(' ') ?? [],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
@@ -108,14 +108,14 @@ export class WorkerProcess {
     })
   }
 
-  /** Starts a worker and waits until it is one. */
+  /** Starts a worker and waits until it is ready. */
   static async start(settings: WorkerSettings): Promise<WorkerProcess> {
     const worker = new WorkerProcess(settings)
     await worker.report('ready')
     return worker
   }
 
-  /** The id that it had at its start. */
+  /** Its id at the start. */
   get id(): string {
     const ready = this.#find('ready', () => true, 0)
     if (ready === undefined) throw new Error('the worker is not ready')
@@ -129,7 +129,7 @@ export class WorkerProcess {
   /**
    * Waits for a report.
    *
-   * @param from  where in `reports` to begin; default at the start, so that what came already counts
+   * @param from  the index in `reports` to begin at; by default 0, so that earlier reports count
    */
   async report<Event extends WorkerReport['event']>(
     event: Event,
@@ -141,10 +141,12 @@ export class WorkerProcess {
       const found = this.#find(event, suits, from)
       if (found !== undefined) return found
       if (this.exitCode !== null)
-        throw new Error(`the worker ended before it told '${event}'. Its output:\n${this.#output}`)
+        throw new Error(`the worker ended before it reported '${event}'. Its output:\n${this.#output}`)
       if (performance.now() > deadline) {
         const told = this.reports.slice(-20).map((report) => JSON.stringify(report))
-        throw new Error(`the worker has not told '${event}'; it told:\n${told.join('\n')}\n${this.#output}`)
+        throw new Error(
+          `the worker has not reported '${event}'; it reported:\n${told.join('\n')}\n${this.#output}`,
+        )
       }
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 1000)
@@ -174,20 +176,20 @@ export class WorkerProcess {
     this.#child.kill(signal)
   }
 
-  /** SIGSTOP, but not while it holds the write lock of a SQLite file, which nobody could take from it. */
+  /** Sends SIGSTOP, but not while it holds the write lock of an SQLite file, which would stay locked. */
   async standStill(database: Pick<TestDatabase, 'kind' | 'query'>): Promise<void> {
     if (database.kind === 'sqlite') await database.query('BEGIN IMMEDIATE')
     this.signal('SIGSTOP')
     if (database.kind === 'sqlite') await database.query('ROLLBACK')
   }
 
-  /** SIGKILL: it gets to do nothing more. */
+  /** Sends SIGKILL. */
   async kill(): Promise<void> {
     if (this.exitCode === null) this.#child.kill('SIGKILL')
     await this.#exit
   }
 
-  /** Stops it in an orderly way and waits for its end. */
+  /** Stops it cleanly and waits for its end. */
   async stop(graceMs = 10_000): Promise<void> {
     this.order({ do: 'stop', graceMs })
     await this.ended()
@@ -227,7 +229,7 @@ export class WorkerProcess {
   }
 }
 
-/** Asks until the answer is there. @throws Error naming what did not come about */
+/** Polls until there is a result. @throws Error that names the missing condition */
 export async function until<T>(
   what: string,
   ask: () => Promise<T | null | undefined | false>,

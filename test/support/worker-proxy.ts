@@ -1,12 +1,12 @@
-/** A way to the database server that a test can cut, or hold up, while the server goes on for others. */
+/** A proxy to the database server that a test can cut or delay while the server continues for others. */
 import { once } from 'node:events'
 import { createServer, connect, type Server, type Socket } from 'node:net'
 
-/** The command of MySQL's protocol that carries a statement as text. */
+/** The MySQL protocol command that carries a statement as text. */
 const COM_QUERY = 3
 
 export interface ProxyOptions {
-  /** Whether it keeps the texts of the statements; not where millions come through. Default true. */
+  /** Whether to record the texts of statements; true by default. Not for millions of them. */
   readonly keepsStatements?: boolean
 }
 
@@ -15,7 +15,7 @@ export class Proxy {
   readonly #target: URL
   readonly #keepsStatements: boolean
   readonly #pairs = new Set<readonly [Socket, Socket]>()
-  /** The texts of the statements that came through. */
+  /** The recorded texts of statements. */
   readonly statements: string[] = []
   #doomed: { readonly statement: RegExp; readonly tell: () => void } | null = null
   #state: 'open' | 'cut' | 'stalled' = 'open'
@@ -27,7 +27,7 @@ export class Proxy {
     this.#keepsStatements = keepsStatements
   }
 
-  /** @param url  of the database, as Kalends.open takes it */
+  /** @param url  the database URL for Kalends.open */
   static async open(url: string, options: ProxyOptions = {}): Promise<Proxy> {
     const server = createServer()
     const proxy = new Proxy(server, new URL(url), options)
@@ -37,7 +37,7 @@ export class Proxy {
     return proxy
   }
 
-  /** The database's URL by this way. */
+  /** The database's URL through this proxy. */
   get url(): string {
     const address = this.#server.address()
     if (address === null || typeof address === 'string') throw new Error('the proxy is closed')
@@ -47,30 +47,30 @@ export class Proxy {
     return url.href
   }
 
-  /** Ends every connection and refuses new ones. */
+  /** Ends all connections and refuses new ones. */
   cut(): void {
     this.#state = 'cut'
     for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy()
   }
 
-  /** Nothing comes through in either direction, and nobody is told. */
+  /** Silently holds all packets in both directions. */
   stall(): void {
     this.#state = 'stalled'
     for (const pair of this.#pairs) for (const socket of pair) socket.pause()
   }
 
-  /** The connections that there are die without a word; new ones come through. */
+  /** Silently drops existing connections; new ones work. */
   strand(): void {
     this.stall()
     this.#state = 'open'
   }
 
-  /** Every packet comes later by this. */
+  /** Delays every packet by this time. */
   slow(ms: number): void {
     this.#delayMs = ms
   }
 
-  /** As if nothing had been. What was on its way comes now. */
+  /** Restores normal operation and delivers held packets. */
   mend(): void {
     this.#state = 'open'
     this.#delayMs = 0
@@ -78,10 +78,10 @@ export class Proxy {
   }
 
   /**
-   * The next transaction with such a statement is committed, but the answer to its COMMIT is lost, and the
-   * connection with it.
+   * The next transaction with a matching statement is committed, but the response to its COMMIT and the connection are
+   * lost.
    *
-   * @returns when that has happened
+   * @returns when this has happened
    */
   async loseAnswer(statement: RegExp): Promise<void> {
     await new Promise<void>((tell) => {
@@ -137,7 +137,7 @@ export class Proxy {
     if (this.#state === 'stalled') this.stall()
   }
 
-  /** One direction of a connection: what goes in comes out in the same order, later by the delay of the moment. */
+  /** One direction of a connection: forwards data in order, with the current delay. */
   #lane(): (pass: () => void) => void {
     let clearAt = 0
     return (pass) => {
@@ -150,8 +150,8 @@ export class Proxy {
 }
 
 /**
- * The driver sends one packet at a time: three bytes of length, its number, and the command. To MySQL, the text
- * comes after an empty list of attributes.
+ * The driver sends one packet at a time: three bytes of length, its number, and the command. For MySQL, the text
+ * follows an empty list of attributes.
  */
 function statementIn(data: Buffer): string | null {
   if (data[3] !== 0 || data[4] !== COM_QUERY) return null

@@ -1,14 +1,14 @@
 /**
- * A worker of its own process, for tests that kill, stop and cut off real ones. Plain JavaScript, because a
- * child process of Node 20 cannot run TypeScript; it runs what is in dist/.
+ * A worker in a separate process, for tests that kill, stop and cut off real workers. It is plain JavaScript and uses
+ * dist/, because a child process of Node.js 20 cannot run TypeScript.
  *
- * Its settings come as JSON in argv[2]: see WorkerSettings in worker-process.ts. It tells its parent what
- * happens (WorkerReport), and ends when its parent does.
+ * Its settings are JSON in argv[2]: see WorkerSettings in worker-process.ts. It reports events to its parent
+ * (WorkerReport), and ends when its parent does.
  */
 import { Kalends, task } from '../../dist/index.js'
 
 process.on('disconnect', () => process.exit())
-// It may have gone while this was loaded.
+// The parent may have ended during the import.
 if (!process.connected) process.exit()
 
 /** @type {import('./worker-process.ts').WorkerSettings} */
@@ -16,11 +16,11 @@ const settings = JSON.parse(process.argv[2] ?? '{}')
 
 /** @param {import('./worker-process.ts').WorkerReport} report */
 function tell(report) {
-  // A parent that has gone wants to hear nothing.
+  // The parent may have ended.
   if (process.connected) process.send?.(report, undefined, undefined, () => {})
 }
 
-/** Handlers that wait for the parent's word. @type {Map<string, () => void>} */
+/** Handlers that wait for the parent's message. @type {Map<string, () => void>} */
 const held = new Map()
 
 /** @param {import('../../dist/index.js').HandlerContext} context */
@@ -89,7 +89,7 @@ process.on('message', (/** @type {import('./worker-process.ts').WorkerOrder} */ 
       break
   }
 })
-// The channel to the parent is no reason to live on: a worker that has stopped must end by itself.
+// The channel must not keep the process alive: a stopped worker must end by itself.
 process.channel?.unref()
 
 await kalends.start({

@@ -1,4 +1,4 @@
-/** Failures of the environment: each is a StoreUnavailableError, is retried, and is in the health of the worker. */
+/** Environment failures: each is a StoreUnavailableError, is retried, and appears in the worker's health. */
 import { rename, rm, writeFile } from 'node:fs/promises'
 import type { PoolConnection } from 'mysql2/promise'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -18,7 +18,7 @@ async function own(fresh: DatabaseUnderTest['fresh']): Promise<TestDatabase> {
   return database
 }
 
-/** The health as soon as a loop has failed with such a text. */
+/** The health as soon as a loop has failed with this text. */
 const failing = (kalends: Kalends, text: string): Promise<Health> =>
   until(async () => {
     const health = kalends.health()
@@ -42,7 +42,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     for (const part of ['', '-wal', '-shm']) await rename(`${path}.moved${part}`, path + part)
   }
 
-  it('is not used after it was moved away, until it is back', async () => {
+  it('is not used after it was moved, until it is back', async () => {
     const { url, path } = await file()
     const store = await openStore(url)
     onTestFinished(() => store.close())
@@ -55,7 +55,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect(await store.workers.heartbeat('w/1')).toBe('gone')
   })
 
-  it('is not used after it was replaced by another', async () => {
+  it('is not used after it was replaced by another file', async () => {
     const { url, path } = await file()
     const store = await openStore(url)
     onTestFinished(() => store.close())
@@ -78,7 +78,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect(await store.workers.heartbeat('w/1')).toBe('gone')
   })
 
-  it('keeps nothing of a transaction during which it was moved away', async () => {
+  it('keeps nothing of a transaction during which it was moved', async () => {
     const { url, path, query } = await file()
     const store = await openStore(url)
     await store.close()
@@ -93,7 +93,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect(await query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 0 }])
   })
 
-  it('opened by a relative path is the same after a change of the working directory', async () => {
+  it('opened by a relative path stays the same after a change of the working directory', async () => {
     const { path } = await file()
     const before = process.cwd()
     onTestFinished(() => process.chdir(before))
@@ -105,7 +105,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect((await store.scheduling.look([])).claimable).toBe(false)
   })
 
-  it('appears in the health of a worker after it was deleted, and calls are rejected', async () => {
+  it('that was deleted appears in the health of a worker, and calls are rejected', async () => {
     const { url, path } = await file()
     const kalends = await Kalends.open(url, { pollInterval: 50, lease: 30_000, retention: false })
     onTestFinished(() => kalends.stop({ grace: 0 }))
@@ -139,7 +139,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a full disk, on
   })
 })
 
-/** Makes statements, or new connections, fail as the server fails them. */
+/** Makes statements or new connections fail like on the server. */
 function faultyServer(): {
   readonly fail: (error: object | null, statements?: RegExp) => void
   readonly refuse: (error: object | null) => void
@@ -177,7 +177,7 @@ function faultyServer(): {
   }
 }
 
-/** As MariaDB and MySQL tell it. */
+/** The messages of MariaDB and MySQL. */
 const FULL: readonly [text: string, errno: number][] = [
   ['Error writing file \'./binlog.000001\' (Errcode: 28 "No space left on device")', 3],
   ["Disk is full writing './app/job.ibd' (OS errno 28 - No space left on device)", 20],
@@ -206,7 +206,7 @@ eachDatabase(({ kind, fresh }) => {
       await kalends.start()
       const id = await kalends.jobs.submit(tick, {})
       await running.promise
-      // The heartbeat needs no space: only what the jobs write is refused.
+      // The heartbeat needs no space: only writes of jobs fail.
       fail({ errno, message }, /\bjob\b.*\bSET\b/s)
       release.open()
       const health = await failing(kalends, message)
@@ -246,7 +246,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   it.skipIf(kind === 'sqlite')(
-    'a server that refuses connections is unavailable, and the end of a run is not lost',
+    'a server that refuses connections is unavailable, and outcomes of runs are not lost',
     async () => {
       const { url } = await own(fresh)
       const { refuse } = faultyServer()
@@ -271,7 +271,7 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  it('a healthy worker reports none of it', async () => {
+  it('a healthy worker reports no such failure', async () => {
     const { open } = await scene({ fresh })
     const kalends = await open()
     kalends.handle(tick, () => null)

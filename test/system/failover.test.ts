@@ -1,4 +1,4 @@
-/** Several hosts in one URL: which of them is worked with, and when another is. */
+/** Several hosts in one URL: which of them is used, and when another one is. */
 import { createConnection } from 'mysql2/promise'
 import { afterEach, expect, it } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
@@ -15,7 +15,7 @@ afterEach(async () => {
 })
 
 eachDatabase(({ kind, fresh }) => {
-  /** Two ways to one server: each way is a host, and what differs between them is what a proxy does. */
+  /** Two proxies to one server: each counts as a host, and only their behaviour differs. */
   const twoHosts = async (connections = 2) => {
     const server = await fresh()
     const [first, second] = [await Proxy.open(server.url), await Proxy.open(server.url)]
@@ -39,19 +39,19 @@ eachDatabase(({ kind, fresh }) => {
   // SQLite has no hosts.
   const onServers = it.skipIf(kind === 'sqlite')
 
-  onServers('the first that answers is worked with, and only that one', async () => {
+  onServers('only the first host that responds is used', async () => {
     const { first, second, database } = await twoHosts()
     for (let time = 0; time < 5; time += 1) await works(database)
     expect([cameThrough(first), cameThrough(second)]).toEqual([5, 0])
   })
 
   onServers(
-    'one that refuses is passed over; the one that worked last stays, also when the first is back',
+    'a host that refuses is skipped; the last working one stays in use, even when the first is back',
     async () => {
       const { first, second, database } = await twoHosts()
       await works(database)
       first.cut()
-      // What was under way on it may fail once; nothing after that.
+      // Work in progress on it may fail once, but nothing after that.
       await database.rows('SELECT 1 AS one').catch((error: unknown) => {
         expect(error).toBeInstanceOf(StoreUnavailableError)
       })
@@ -67,7 +67,7 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  onServers('one that says nothing is left after the time that a connection may take', async () => {
+  onServers('a silent host is abandoned after the connect timeout', async () => {
     const { first, second, database } = await twoHosts()
     await works(database)
     first.stall()
@@ -76,18 +76,21 @@ eachDatabase(({ kind, fresh }) => {
     expect(cameThrough(second)).toBe(1)
   })
 
-  onServers('when none works, one error names each and why, and the next call tries again', async () => {
-    const { first, second, hosts, database } = await twoHosts()
-    first.cut()
-    second.cut()
-    const error = await database.rows('SELECT 1').catch((thrown: unknown) => thrown)
-    expect(error).toBeInstanceOf(StoreUnavailableError)
-    for (const host of hosts) expect(String(error)).toContain(`${host}: `)
-    second.mend()
-    await works(database)
-  })
+  onServers(
+    'if no host works, one error names each with its reason, and the next call tries again',
+    async () => {
+      const { first, second, hosts, database } = await twoHosts()
+      first.cut()
+      second.cut()
+      const error = await database.rows('SELECT 1').catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(StoreUnavailableError)
+      for (const host of hosts) expect(String(error)).toContain(`${host}: `)
+      second.mend()
+      await works(database)
+    },
+  )
 
-  // Not on a server of the user's own, which others may be writing to.
+  // Not on the user's own server, which others may be writing to.
   const own = process.env['KALENDS_TEST_MARIADB_URL'] || process.env['KALENDS_TEST_MYSQL_URL']
   it.skipIf(kind === 'sqlite' || own)('a read-only server is not used, although it responds', async () => {
     const { server, hosts, database } = await twoHosts()
@@ -97,7 +100,7 @@ eachDatabase(({ kind, fresh }) => {
       cleanups.push(() => fresh.close())
       await expect(fresh.rows('SELECT 1')).rejects.toThrow(/: it is read-only; .*: it is read-only/)
     })
-    await until('it takes work again', async () => {
+    await until('it accepts work again', async () => {
       await works(database)
       return true
     })

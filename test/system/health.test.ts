@@ -1,4 +1,4 @@
-/** What health says while something is broken, and after it: each failure is told from the others. */
+/** Health during failures and afterwards: each failure is distinguishable. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
@@ -20,7 +20,7 @@ const settings = (url: string): WorkerSettings => ({
 
 const codes = (notes: readonly HealthNote[]) => [...new Set(notes.map(({ code }) => code))]
 
-/** The first health that suits. */
+/** The first matching health. */
 function healthThat(
   worker: WorkerProcess,
   what: string,
@@ -42,14 +42,14 @@ eachDatabase(({ kind, fresh }) => {
   }
 
   describe('health', () => {
-    it('of an idle worker stays ok, for longer than the lease, and has the time of its next poll', async () => {
+    it('of an idle worker stays ok for longer than the lease and has the time of its next poll', async () => {
       const { url } = await database()
       const worker = await WorkerProcess.start(settings(url))
       const first = await healthThat(worker, 'every loop has begun', ({ loops }) =>
         loops.every(({ lastGoodPassAt }) => lastGoodPassAt !== null),
       )
       const before = loop(first, 'scheduler').lastGoodPassAt
-      // Heartbeats go on, and the scheduler has nothing to do.
+      // Heartbeats continue, and the scheduler has nothing to do.
       await healthThat(worker, 'a lease has passed', (health) => {
         expect(health).toMatchObject({ ok: true, live: true, reasons: [], warnings: [] })
         const beat = loop(health, 'lease').lastGoodPassAt
@@ -61,7 +61,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(Math.abs(health.clockAheadMs ?? Infinity)).toBeLessThan(2000)
     })
 
-    it('reports that the process stalled, and that it was evicted meanwhile', async () => {
+    it('reports that the process stalled and was evicted meanwhile', async () => {
       const made = await database()
       const sleeper = await WorkerProcess.start(settings(made.url))
       const other = await WorkerProcess.start({ ...settings(made.url), worker: 'other' })
@@ -69,7 +69,7 @@ eachDatabase(({ kind, fresh }) => {
       // Less than a second is not reported as a stall. On a busy machine, there may have been an earlier one.
       await Promise.all([pause(1500), other.report('workerLost', ({ worker }) => worker === sleeper.id)])
       sleeper.signal('SIGCONT')
-      // Each is told for a lease, and they do not begin at the same time.
+      // Each is reported for a lease, and they do not begin at the same time.
       const told = new Set<string>()
       await healthThat(sleeper, 'both are told', ({ warnings }) => {
         for (const code of codes(warnings)) told.add(code)
@@ -84,7 +84,11 @@ eachDatabase(({ kind, fresh }) => {
       const worker = await WorkerProcess.start(settings(made.url))
       await made.query("INSERT INTO job (task, timeout, max_retries) VALUES ('deaf', 50, 0)")
       await worker.report('aborted')
-      const health = await healthThat(worker, 'it is left alone', ({ warnings }) => warnings.length > 0)
+      const health = await healthThat(
+        worker,
+        'the handler is abandoned',
+        ({ warnings }) => warnings.length > 0,
+      )
       expect(health).toMatchObject({
         ok: true,
         running: 0,
@@ -95,8 +99,8 @@ eachDatabase(({ kind, fresh }) => {
     })
   })
 
-  // Of a SQLite file nobody is cut off.
-  describe.skipIf(kind === 'sqlite')('health, when the connection to the database is broken', () => {
+  // A connection to an SQLite file cannot be cut.
+  describe.skipIf(kind === 'sqlite')('health while the connection to the database is broken', () => {
     async function behindProxy(): Promise<{ worker: WorkerProcess; proxy: Proxy; database: TestDatabase }> {
       const made = await database()
       const proxy = await Proxy.open(made.url)
@@ -104,7 +108,7 @@ eachDatabase(({ kind, fresh }) => {
       return { worker: await WorkerProcess.start(settings(proxy.url)), proxy, database: made }
     }
 
-    it('reports failing loops, the lease, and ends that wait to be written', async () => {
+    it('reports failing loops, the lease, and outcomes that wait to be written', async () => {
       const { worker, proxy, database: made } = await behindProxy()
       await made.query("INSERT INTO job (task) VALUES ('hold')")
       await worker.report('handling')
@@ -112,7 +116,7 @@ eachDatabase(({ kind, fresh }) => {
       worker.order({ do: 'release' })
       const health = await healthThat(
         worker,
-        'all of it is told',
+        'everything is reported',
         ({ reasons, warnings }) =>
           codes(reasons).includes('no-lease') && codes(warnings).includes('unwritten'),
       )
@@ -124,10 +128,12 @@ eachDatabase(({ kind, fresh }) => {
       await healthThat(worker, 'it is written', ({ unwritten, ok }) => unwritten === 0 && ok)
     })
 
-    it('reports stuck loops, when the server neither responds nor disconnects', async () => {
+    it('reports stuck loops if the server neither responds nor disconnects', async () => {
       const { worker, proxy } = await behindProxy()
       proxy.stall()
-      const health = await healthThat(worker, 'it is told', ({ reasons }) => codes(reasons).includes('stuck'))
+      const health = await healthThat(worker, 'it is reported', ({ reasons }) =>
+        codes(reasons).includes('stuck'),
+      )
       expect(health).toMatchObject({ ok: false, live: true })
       const stuck = health.reasons.filter(({ code }) => code === 'stuck').map(({ subject }) => subject)
       for (const name of stuck) expect(loop(health, String(name)).busyMs).toBeGreaterThan((LEASE_MS * 3) / 5)
@@ -135,13 +141,13 @@ eachDatabase(({ kind, fresh }) => {
       await wellAgain(worker)
     })
 
-    it('reports failing loops, when another transaction has locked the table', async () => {
+    it('reports failing loops if another transaction has locked the table', async () => {
       const made = await database()
       const worker = await WorkerProcess.start(settings(made.url))
       const admin = await createConnection({ uri: made.url })
       onTestFinished(() => admin.end())
       await admin.query('LOCK TABLES periodic_task WRITE')
-      const health = await healthThat(worker, 'it is told', ({ reasons }) =>
+      const health = await healthThat(worker, 'it is reported', ({ reasons }) =>
         codes(reasons).includes('failing'),
       )
       expect(health.reasons[0]?.text).toMatch(/Another transaction was in the way/)
@@ -153,11 +159,11 @@ eachDatabase(({ kind, fresh }) => {
 
 function loop(health: Health, name: string): Health['loops'][number] {
   const found = health.loops.find((one) => one.name === name)
-  if (found === undefined) throw new Error(`there is no loop '${name}'`)
+  if (found === undefined) throw new Error(`loop '${name}' not found`)
   return found
 }
 
-/** As it came over the channel. */
+/** As received over the channel. */
 function instant(date: Date): number {
   return new Date(date).getTime()
 }

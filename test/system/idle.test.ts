@@ -9,7 +9,7 @@ const SECONDS = 6
 afterEach(killWorkers)
 
 eachDatabase(({ kind, fresh }) => {
-  // What goes to a SQLite file cannot be counted from outside.
+  // Statements on an SQLite file cannot be counted from outside.
   it.skipIf(kind === 'sqlite')(
     'an idle worker queries its database about once a second [S1, L32]',
     async () => {
@@ -21,7 +21,7 @@ eachDatabase(({ kind, fresh }) => {
         leaseMs: 60_000,
         tasks: { tick: 'return', tock: 'return' },
       })
-      // With things to come, and with what somebody else is to run.
+      // With future runs, and with jobs for other workers.
       await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('later', 'tick', 'yearly')")
       await database.query(
         "INSERT INTO job (task, run_at) VALUES ('tick', '2100-01-01'), ('of another service', NULL)",

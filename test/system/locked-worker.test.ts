@@ -1,4 +1,4 @@
-/** An administrator's open transaction on a row of `worker` delays what that worker held, and no other worker. */
+/** An administrator's open transaction on a row of `worker` delays only the work of that worker. */
 import { createConnection } from 'mysql2/promise'
 import { afterEach, expect, it } from 'vitest'
 import { eachDatabase } from '../support/databases.ts'
@@ -9,9 +9,9 @@ const LEASE_MS = 3000
 afterEach(killWorkers)
 
 eachDatabase(({ kind, fresh }) => {
-  // A SQLite file has a single lock.
+  // An SQLite file has a single lock.
   it.skipIf(kind === 'sqlite')(
-    'while the row of a worker is locked for three leases, another worker goes on; after it, what the dead one held is taken over',
+    'while the row of a dead worker is locked for three leases, another worker continues; afterwards, it takes over the work',
     async () => {
       const database = await fresh()
       const settings = {

@@ -1,6 +1,6 @@
 /**
- * Once, not lost, never early, under load and with workers that die: four processes on one database, one of
- * them killed every few seconds, and at the end a checker over the rows.
+ * Once, not lost, never early, under load and with dying workers: four processes use one database, one of them is
+ * killed every few seconds, and a checker finally checks the rows.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
@@ -16,7 +16,9 @@ import { expectNoFault } from '../support/fault.ts'
 import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
 
 const SECONDS = Number(process.env['KALENDS_TEST_SECONDS'] ?? 30)
-/** Well below what two cores submit and run in a second beside other tests: what is checked is that nothing is lost. */
+/**
+ * Well below the capacity of two cores that also run other tests, because the test only checks that nothing is lost.
+ */
 const SCHEDULES = Number(process.env['KALENDS_TEST_SCHEDULES'] ?? 200)
 const WORKERS = 4
 const LEASE_MS = 4000
@@ -55,7 +57,7 @@ eachDatabase(({ kind, fresh }) => {
       if (victim === undefined) continue
       await victim.kill()
       kills += 1
-      // Every other comes back under the name of the one that died.
+      // Every second worker restarts under the name of the dead one.
       const replacement = await start(kills % 2 === 0 ? nameOf(victim) : undefined)
       workers[index] = replacement
       all.push(replacement)
@@ -64,7 +66,7 @@ eachDatabase(({ kind, fresh }) => {
     const stopped = Date.now()
 
     await until('the schedules are disabled', () => disable(database))
-    await until('all jobs are final and no mark is left', () => isDrained(database), 60_000)
+    await until('all jobs are final and no mark remains', () => isDrained(database), 60_000)
     await until(
       'the lost workers are evicted',
       async () => (await ids(database, 'worker')).length === WORKERS,
@@ -92,13 +94,13 @@ eachDatabase(({ kind, fresh }) => {
     const left = rows.filter(({ schedule, state }) => runsEverySlot(schedule) && state !== 'success')
     expect(left.slice(0, 20)).toEqual([])
     expect(await ids(database, 'worker')).toEqual([])
-    // Each kill hits a worker that is busy, so that this test would notice take-over being broken.
+    // Each kill hits a busy worker, so that the test detects a broken take-over.
     if (kills > 3) expect(lost + numbers.retried).toBeGreaterThan(0)
     await database.drop()
   })
 })
 
-/** In turn: the one that has just claimed, the one that has just marked, and any. */
+/** In turn: a worker that has just claimed, one that has just marked, and any one. */
 async function chooseVictim(
   database: TestDatabase,
   workers: readonly WorkerProcess[],
@@ -125,8 +127,8 @@ function nameOf(worker: WorkerProcess): string {
 }
 
 /**
- * Every other schedule makes up whatever a killed worker held, beside what is due by then: each of its slots must
- * become a run. The others have the defaults: what they leave out must be recorded.
+ * Every second schedule makes up all slots that a killed worker held, in addition to due ones: each of its slots must
+ * become a run. The others have the defaults, and their omitted slots must be recorded.
  */
 function runsEverySlot(schedule: string): boolean {
   return Number(schedule.slice(1)) % 2 === 0
@@ -143,7 +145,7 @@ async function insertSchedules(database: TestDatabase, from: number): Promise<vo
   )
 }
 
-/** An administrator would retry after a deadlock or a lock wait timeout as well. */
+/** An administrator would also retry after a deadlock or a lock wait timeout. */
 async function disable(database: TestDatabase): Promise<boolean> {
   try {
     await database.query('UPDATE periodic_task SET enabled = 0')

@@ -1,6 +1,6 @@
 /**
- * The promotion of an asynchronous replica loses what it had not received. Promotions that lose nothing, switchovers and
- * HAProxy are in the chaos runs on `replica` and `group`.
+ * The promotion of an asynchronous replica loses the writes that it has not received. Promotions without loss,
+ * switchovers and HAProxy are part of the chaos runs on `replica` and `group`.
  */
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { afterEach, describe, expect, inject, it } from 'vitest'
@@ -24,8 +24,8 @@ const program = wantedDatabases(process.env).includes('mysql')
 
 afterEach(killWorkers)
 
-describe.skipIf(program === null)('an asynchronous replica that is promoted', () => {
-  it('decides again, once, what it had not received, and repeats nothing else', {
+describe.skipIf(program === null)('after the promotion of an asynchronous replica', () => {
+  it('writes that it had not received are decided again, once, and nothing else is repeated', {
     timeout: 240_000,
   }, async ({ onTestFinished }) => {
     if (program === null) return
@@ -45,12 +45,12 @@ describe.skipIf(program === null)('an asynchronous replica that is promoted', ()
     expectNoFault(await run.end())
     const repeated = run.repeated()
     expect(repeated.length).toBeGreaterThan(0)
-    // An attempt that was begun before is in the replica, unless it was on its way.
+    // An earlier attempt is in the replica unless it was in transit.
     expectNoFault(repeated.filter(({ at }) => at < behindSince - LEASE_MS))
   })
 })
 
-/** Three workers, with schedules that go off each second. */
+/** Three workers, with schedules that fire each second. */
 class Run {
   readonly #workers: readonly WorkerProcess[]
   readonly #url: string
@@ -62,7 +62,7 @@ class Run {
     this.#from = from
   }
 
-  /** @param asked  where the rows are looked at, in the end */
+  /** @param asked  where the rows are finally read */
   static async start(url: string, asked: string): Promise<Run> {
     await Kalends.migrate(url)
     const settings = { url, leaseMs: LEASE_MS, concurrency: 50, tasks: { tick: 'return' } } as const
@@ -79,25 +79,25 @@ class Run {
     return run
   }
 
-  /** Until slots that are later than now have been run. */
+  /** Waits until slots after now have run. */
   async moves(): Promise<void> {
     const now = Date.now()
     await this.#handled((slot) => slot > now, 3 * SCHEDULES)
   }
 
-  /** Until more slots have been run. */
+  /** Waits until more slots have run. */
   async handles(): Promise<void> {
     const now = Date.now()
     await this.#handled((slot) => slot > now, SCHEDULES)
   }
 
-  /** @returns the problems of the rows that are there in the end */
+  /** @returns the problems of the final rows */
   async end(): Promise<string[]> {
     const stopped = Date.now()
     const query = (sql: string) => ask(this.#url, sql)
     await query('UPDATE periodic_task SET enabled = 0')
     await until(
-      'all jobs are final and no mark is left',
+      'all jobs are final and no mark remains',
       async () => {
         const [row] = await query(
           "SELECT (SELECT COUNT(*) FROM job WHERE state IN ('waiting', 'blocked', 'running')) + (SELECT COUNT(*) FROM periodic_task WHERE worker IS NOT NULL) AS n",
@@ -115,7 +115,7 @@ class Run {
     }).slice(0, 20)
   }
 
-  /** Slots of which an attempt was begun twice, or that had two jobs, with the time of the first. */
+  /** Slots with a repeated attempt or two jobs, with the time of the first. */
   repeated(): { readonly what: string; readonly at: number }[] {
     const first = new Map<string, { readonly what: string; readonly at: number }>()
     const twice = new Map<string, { readonly what: string; readonly at: number }>()
@@ -144,7 +144,7 @@ class Run {
   }
 }
 
-/** Of several hosts, the one that takes writes at the begin. */
+/** The host that accepts writes at the beginning. */
 function firstHost(url: string): string {
   return url.replace(/^([^,]*),[^/]*/, '$1').replace(/\?.*/, '')
 }

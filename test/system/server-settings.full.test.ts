@@ -1,4 +1,4 @@
-/** Settings of the whole server that Kalends cannot set for its own sessions, on servers of the tests' own. */
+/** Global server settings that Kalends cannot set for its sessions, on private servers. */
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,12 +18,12 @@ const run = promisify(execFile)
 const tick = task('tick')
 const OPTIONS: KalendsOptions = { pollInterval: 50, retention: false }
 
-/** Null: it cannot be tested here, which the last lines of the run say. */
+/** Null if it cannot be tested here, which the last lines of the run report. */
 async function planOf(kind: 'mariadb' | 'mysql'): Promise<PrivateServerPlan | null> {
   if (!wantedDatabases(process.env).includes(kind)) return null
   const testRun = inject('testRun')
   const what = `Settings of the server on ${databaseNames[kind]}`
-  // What the global setup could not get is not looked for again: that could install something.
+  // A server that the global setup could not provide is not tried again, because this could install something.
   const missing = testRun.missing.find((server) => server.kind === kind)?.missing
   if (kind === 'mariadb') {
     const programs = orNotTested(testRun, what, missing ?? (await findMariadb()))
@@ -33,7 +33,7 @@ async function planOf(kind: 'mariadb' | 'mysql'): Promise<PrivateServerPlan | nu
   return program === null ? null : mysqlPlan(program)
 }
 
-/** A certificate authority and a certificate of it; for an IP address, the driver checks the name localhost. */
+/** A certificate authority and its certificate; for an IP address, the driver checks the name localhost. */
 async function makeCertificates(folder: string): Promise<void> {
   const openssl = (...args: string[]) => run('openssl', args, { cwd: folder })
   const key = '-newkey rsa:2048 -nodes -days 2'.split(' ')
@@ -90,7 +90,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       await connection.end()
     }
 
-    /** Set for the test; back afterwards. */
+    /** Sets a variable for the test and restores it afterwards. */
     async function globally(variable: string, value: string, before: string): Promise<void> {
       await sql(`SET GLOBAL ${variable} = ${value}`)
       onTestFinished(() => sql(`SET GLOBAL ${variable} = ${before}`))
@@ -112,7 +112,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       expect(kalends.health()).toMatchObject({ ok: true })
     }
 
-    it('lower_case_table_names = 1: tables with an upper-case prefix are migrated once, and found', async () => {
+    it('lower_case_table_names = 1: tables with an upper-case prefix are migrated once and found', async () => {
       for (let time = 0; time < 2; time += 1) {
         const kalends = await Kalends.open(`${server.url}/app`, { ...OPTIONS, tablePrefix: 'App_' })
         onTestFinished(() => kalends.stop({ grace: 0 }))
@@ -133,14 +133,14 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       await expectRun(kalends)
       // No loop has waited for the row until the timeout.
       expect(errors).toEqual([])
-      // A write to the held row ends with the timeout, and with it, on such a server, its whole transaction.
+      // A write to the locked row times out, which on such a server rolls back the whole transaction.
       await expect(kalends.schedules.update('held', { summary: 'x' })).rejects.toThrow(StoreUnavailableError)
       await other.query('ROLLBACK')
       await kalends.schedules.update('held', { summary: 'x' })
       expect(await kalends.schedules.get('held')).toMatchObject({ summary: 'x' })
     }, 120_000)
 
-    it('binlog_format = STATEMENT: open says what to do', async () => {
+    it('binlog_format = STATEMENT: open reports the remedy', async () => {
       const kalends = await opened(`${server.url}/app`)
       await kalends.schedules.put('Due', { task: tick, timer: 'yearly' })
       await globally('binlog_format', "'STATEMENT'", "'ROW'")
@@ -163,7 +163,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       await expectRun(kalends)
     })
 
-    it('TLS with a private authority, in the URL and in a pool; without it, the connection is rejected', async () => {
+    it('TLS with a private authority works in the URL and in a pool; without it, the connection is rejected', async () => {
       await sql("CREATE USER secure@'%' IDENTIFIED BY 'secret' REQUIRE SSL")
       await sql("GRANT ALL ON app.* TO secure@'%'")
       const url = `${server.url.replace('root@', 'secure:secret@')}/app`

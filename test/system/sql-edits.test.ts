@@ -1,6 +1,6 @@
 /**
- * SQL is an interface: what an administrator types takes effect while a worker of another process runs, and
- * disturbs nothing else. On MariaDB and MySQL it is typed into MariaDB's command-line client.
+ * SQL is an interface: statements of an administrator take effect while a worker of another process runs, and affect
+ * nothing else. On MariaDB and MySQL, they run in MariaDB's command-line client.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import Libsql from 'libsql'
@@ -31,7 +31,7 @@ eachDatabase(({ kind, fresh }) => {
     let typed: Promise<unknown> = Promise.resolve()
     const admin = async (sql: string): Promise<void> => {
       if (kind === 'sqlite') {
-        // One after the other: a statement that waits for the file must not have another of its connection come between.
+        // One at a time, because no other statement of its connection may run while one waits for the file.
         typed = typed.then(() => database.query(sql))
         await typed
       } else await mariadbClient(database, sql)
@@ -44,7 +44,10 @@ eachDatabase(({ kind, fresh }) => {
     /** The first run of a schedule for a slot after the given time, as its handler sees it. */
     const runAfter = async (id: string, after: number) =>
       await worker.report('handling', (report) => report.schedule === id && (report.slot ?? 0) > after)
-    /** The control has run for a slot that is a whole second after now: whatever was due in between was seen, too. */
+    /**
+     * Waits until the control has run for a slot at least a second after now, so that earlier due slots were seen,
+     * too.
+     */
     const aSecondHasPassed = async () => void (await runAfter('control', (await clock()) + 1000))
     const isPlanned = async (id: string) => {
       const { nextrun, wake_at } = await schedule(id)
@@ -59,7 +62,7 @@ eachDatabase(({ kind, fresh }) => {
         leaseMs: LEASE_MS,
         tasks: { tick: 'return', hold: 'hold' },
       })
-      // Ahead enough to be planned before it comes, on a machine that is busy.
+      // Late enough to be planned in time on a busy machine.
       controlFrom = Math.ceil((await clock()) / 1000 + 5) * 1000
       await admin(
         `INSERT INTO periodic_task (id, task, timer, nextrun, catch_up) VALUES ('control', 'tick', '*:*:*', '${sqlInstant(controlFrom)}', 100)`,
@@ -71,20 +74,20 @@ eachDatabase(({ kind, fresh }) => {
 
     afterAll(killWorkers)
 
-    // Each has schedules of its own; what they wait for, they wait for together.
+    // Each test has its own schedules, and they wait concurrently.
     it.concurrent('a row with three columns is a schedule', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('three', 'tick', '*:*:*')")
       const run = await runAfter('three', 0)
       expect(run).toMatchObject({ task: 'tick', args: {}, attempt: 1 })
     })
 
-    it.concurrent('enabled = 0 stops the runs, and 1 starts them again from now without backlog [S7]', async () => {
+    it.concurrent('enabled = 0 stops the runs, and 1 restarts them from now on, without backlog [S7]', async () => {
       await admin(
         "INSERT INTO periodic_task (id, task, timer, catch_up) VALUES ('paused', 'tick', '*:*:*', 100)",
       )
       await runAfter('paused', 0)
       await admin("UPDATE periodic_task SET enabled = 0 WHERE id = 'paused'")
-      await until('nothing is to come', async () => (await schedule('paused'))['wake_at'] === null)
+      await until('it has no next run', async () => (await schedule('paused'))['wake_at'] === null)
       expect(await schedule('paused')).toMatchObject({
         status: 'paused',
         nextrun: null,
@@ -102,7 +105,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(first['missed']).toBe(0)
     })
 
-    it.concurrent('a new timer is planned from now [S6, L13]', async () => {
+    it.concurrent('a new timer is planned from now on [S6, L13]', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('retimed', 'tick', '2000-01-01')")
       await until('it is done before it began', async () => (await schedule('retimed'))['status'] === 'done')
       const edited = await clock()
@@ -116,7 +119,7 @@ eachDatabase(({ kind, fresh }) => {
       })
     })
 
-    it.concurrent('a nextrun in the past means now, once [S9]', async () => {
+    it.concurrent('a nextrun in the past means one run now [S9]', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('past', 'tick', 'yearly')")
       await until('it is planned', () => isPlanned('past'))
       const { nextrun } = await schedule('past')
@@ -127,7 +130,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(instant(job?.['slot'])).toBeGreaterThanOrEqual(edited)
       expect(job?.['missed']).toBe(0)
       expect((await schedule('past'))['nextrun']).toBe(nextrun)
-      // The same again is a second wish, not a duplicate.
+      // The same value again is a second request, not a duplicate.
       await admin("UPDATE periodic_task SET nextrun = '2020-02-03 04:05:06' WHERE id = 'past'")
       await until('it has run again', async () => (await jobs('past')).length === 2)
       await aSecondHasPassed()
@@ -147,7 +150,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('future')).toHaveLength(1)
     })
 
-    it.concurrent('a nextrun of NULL means: plan now [L44]', async () => {
+    it.concurrent('a schedule with nextrun NULL is planned at once [L44]', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('nulled', 'tick', 'yearly')")
       await until('it is planned', () => isPlanned('nulled'))
       const { nextrun } = await schedule('nulled')
@@ -157,7 +160,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('nulled')).toEqual([])
     })
 
-    it.concurrent('an unreadable timer has its error in the row, until it is edited [S8]', async () => {
+    it.concurrent('a row with an unreadable timer has its error until it is edited [S8]', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('bad', 'tick', 'Mo..Fry 25:00')")
       await until('it is invalid', async () => (await schedule('bad'))['status'] === 'invalid')
       expect(await schedule('bad')).toMatchObject({ enabled: 1, nextrun: null, wake_at: null })
@@ -174,7 +177,7 @@ eachDatabase(({ kind, fresh }) => {
       await worker.report('settled', (report) => report.job === run.job && report.state === 'success')
     })
 
-    it.concurrent('a deleted job does not run, and one that has run does not run again', async () => {
+    it.concurrent('a deleted job does not run, and a job that has run does not run again', async () => {
       const at = sqlInstant((await clock()) + 2000)
       await admin(
         `INSERT INTO job (id, task, run_at) VALUES ('dropped', 'tick', '${at}'), ('kept', 'tick', '${at}')`,
@@ -203,7 +206,7 @@ eachDatabase(({ kind, fresh }) => {
       await until('it runs', async () => (await jobs('freed')).length > 0)
     })
 
-    it.concurrent('a mark without an end, or with one far ahead, does not block its schedule', async () => {
+    it.concurrent('a mark without an end or with a far future end does not block its schedule', async () => {
       await admin(
         "INSERT INTO periodic_task (id, task, timer) VALUES ('endless', 'tick', '*:*:*'), ('far', 'tick', '*:*:*')",
       )
@@ -211,21 +214,21 @@ eachDatabase(({ kind, fresh }) => {
       await runAfter('far', 0)
       const since = await clock()
       await admin("UPDATE periodic_task SET worker = 'admin', mark_ends = NULL WHERE id = 'endless'")
-      await until('it goes on', async () =>
+      await until('it continues', async () =>
         (await jobs('endless')).some((job) => (instant(job['slot']) ?? 0) > since + 1000),
       )
       await admin(
         `UPDATE periodic_task SET worker = 'admin', marked = ${now}, mark_ends = '2100-01-01 00:00:00' WHERE id = 'far'`,
       )
-      // The sweep comes once a lease; a busy machine may delay it.
-      await until('it goes on', async () => (await schedule('far'))['worker'] === null, 10 * LEASE_MS)
+      // The sweep runs once per lease; a busy machine may delay it.
+      await until('it continues', async () => (await schedule('far'))['worker'] === null, 10 * LEASE_MS)
       const healed = await clock()
       await until('it runs', async () =>
         (await jobs('far')).some((job) => (instant(job['slot']) ?? 0) > healed),
       )
     })
 
-    it('a deleted schedule does not run any more, and its running job ends normally', async () => {
+    it('a deleted schedule no longer runs, and its running job ends normally', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('deleted', 'hold', '*:*:*')")
       const { job } = await runAfter('deleted', 0)
       await admin("DELETE FROM periodic_task WHERE id = 'deleted'")
@@ -236,7 +239,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('deleted')).toHaveLength(left)
     })
 
-    it('an open transaction delays what it has locked, and nothing else [L40]', async () => {
+    it('an open transaction delays only the rows that it has locked [L40]', async () => {
       await admin(
         "INSERT INTO periodic_task (id, task, timer) VALUES ('locked', 'tick', '*:*:*'), ('beside', 'tick', '*:*:*')",
       )
@@ -248,7 +251,7 @@ eachDatabase(({ kind, fresh }) => {
       )
       const since = await clock()
       if (kind === 'sqlite') {
-        // There is one lock for the whole file: all wait, and make up for it.
+        // There is one lock for the whole file: all schedules wait and make up for it.
         await pause(2000)
       } else {
         // The lock is held until these have run.
@@ -257,7 +260,7 @@ eachDatabase(({ kind, fresh }) => {
         expect(Math.max(...slots)).toBeLessThanOrEqual(since + 1000)
       }
       await transaction.commit()
-      await until('it goes on', async () =>
+      await until('it continues', async () =>
         (await jobs('locked')).some(
           (job) => (instant(job['slot']) ?? 0) > since + 1000 && job['state'] === 'success',
         ),
@@ -278,10 +281,10 @@ eachDatabase(({ kind, fresh }) => {
       expect(await database.query(`SELECT id FROM job WHERE id = '${job}'`)).toEqual([])
     })
 
-    it('none of the edits affects another schedule: each second has its run, on time [L17]', async () => {
+    it('no edit affects another schedule: each second has its run, on time [L17]', async () => {
       const stopped = await clock()
       await admin("UPDATE periodic_task SET enabled = 0 WHERE id = 'control'")
-      await until('nothing is to come', async () => (await schedule('control'))['wake_at'] === null)
+      await until('it has no next run', async () => (await schedule('control'))['wake_at'] === null)
       await until('all has ended', async () =>
         (await jobs('control')).every((job) => job['state'] === 'success'),
       )
@@ -298,7 +301,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 })
 
-/** What an administrator forgets in another window. */
+/** A transaction that an administrator has forgotten in another window. */
 async function openTransaction(
   database: TestDatabase,
   sql: string,

@@ -1,4 +1,4 @@
-/** An orderly stop: nothing is torn, nothing is left behind, and nobody takes over what still runs. */
+/** A clean stop: no partial writes, no leftovers, and no take-over of running jobs. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
@@ -22,13 +22,13 @@ function settings(database: TestDatabase, worker: string): WorkerSettings {
 
 eachDatabase(({ fresh }) => {
   describe('SIGTERM', () => {
-    it('ends an idle worker at once, and leaves no row of it', async () => {
+    it('ends an idle worker at once and leaves no row of it', async () => {
       const database = await fresh()
       const worker = await WorkerProcess.start(settings(database, 'idle'))
       const asked = performance.now()
       worker.signal('SIGTERM')
       expect(await worker.ended()).toBe('SIGTERM')
-      // Were it to wait for anything, it would wait for the grace period of 30 s.
+      // If it waited for anything, it would wait for the grace period of 30 s.
       expect(performance.now() - asked).toBeLessThan(10_000)
       expect(await database.query('SELECT * FROM worker')).toEqual([])
       await database.drop()
@@ -42,9 +42,9 @@ eachDatabase(({ fresh }) => {
       const other = await WorkerProcess.start(settings(database, 'staying'))
       worker.signal('SIGTERM')
 
-      // Claims nothing any more.
+      // It claims no more jobs.
       await database.query("INSERT INTO job (task) VALUES ('tick'), ('tick'), ('tick')")
-      await until('the other has run them', async () => other.told('settled').length === 3)
+      await until('the other worker has run them', async () => other.told('settled').length === 3)
       await pause(LEASE_MS * 2)
       expect(other.told('workerLost')).toEqual([])
       expect(await database.query('SELECT id FROM worker WHERE id = ?', [worker.id])).toHaveLength(1)
@@ -62,14 +62,14 @@ eachDatabase(({ fresh }) => {
     })
   })
 
-  it('a signal that arrives twice at once, as npm and a terminal send it, still stops cleanly', async () => {
+  it('a signal that arrives twice at once, from npm and the terminal, still stops cleanly', async () => {
     const database = await fresh()
     const worker = await WorkerProcess.start(settings(database, 'leaving'))
     await database.query("INSERT INTO job (task) VALUES ('hold')")
     const { job } = await worker.report('handling')
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGINT'] as const) {
       worker.signal(signal)
-      // Signals of one kind that wait together are one.
+      // Pending signals of the same kind are merged.
       await worker.health()
     }
     worker.order({ do: 'release' })
@@ -80,7 +80,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('a second signal, later, ends the process without waiting for the grace period', async () => {
+  it('a second, later signal ends the process without waiting for the grace period', async () => {
     const database = await fresh()
     const worker = await WorkerProcess.start(settings(database, 'leaving'))
     await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -104,7 +104,7 @@ eachDatabase(({ fresh }) => {
       const other = await WorkerProcess.start({ ...settings(database, 'staying'), tasks: { hold: 'return' } })
       worker.order({ do: 'stop', graceMs: 300 })
       expect(await worker.report('aborted')).toMatchObject({ job, reason: 'StoppedError' })
-      // The attempt does not count: it was not the job's fault.
+      // The attempt does not count, because the job is not at fault.
       const again = await other.report('handling', (report) => report.job === job)
       expect(again.attempt).toBe(1)
       await other.report('settled', (report) => report.job === job && report.state === 'success')
@@ -115,19 +115,19 @@ eachDatabase(({ fresh }) => {
     })
   }
 
-  it('a rolling restart loses nothing, duplicates nothing and leaves nothing [R11]', async () => {
+  it('a rolling restart loses, duplicates and leaves nothing [R11]', async () => {
     const database = await fresh()
     const start = async (name: string) =>
       await WorkerProcess.start({
         ...settings(database, name),
-        // Whoever had to wait for a lease to end would wait for longer than this test does.
+        // Waiting for the end of a lease would take longer than this test.
         leaseMs: 600_000,
         quiet: true,
         concurrency: 30,
       })
     let worker = await start('r0')
     const from = Math.ceil(Date.now() / 1000 + 3) * 1000
-    // A busy machine may take longer than a second for a run: beside it, the next one goes on.
+    // A busy machine may take longer than a second for a run; the next one runs concurrently.
     const values = Array.from(
       { length: 50 },
       (_, index) => `('s${index}', 'tick', '*:*:*', '${sqlInstant(from)}', 'allow')`,
@@ -138,7 +138,7 @@ eachDatabase(({ fresh }) => {
     await pause(from - Date.now())
     for (const name of ['r1', 'r2', 'r3', 'r4']) {
       const next = await start(name)
-      // When it has its hands full.
+      // While it is fully occupied.
       await pause(1000 - (Date.now() % 1000) + Math.random() * 40)
       worker.signal('SIGTERM')
       expect(await worker.ended()).toBe('SIGTERM')

@@ -9,7 +9,7 @@ import { Proxy } from '../support/worker-proxy.ts'
 const LONGEST_USE_MS = 700
 
 eachDatabase(({ kind, fresh }) => {
-  // There is no connection to a SQLite file that could die.
+  // An SQLite file has no connection that could die.
   it.skipIf(kind === 'sqlite')(
     'a connection that dies silently never blocks a caller forever [L25]',
     async () => {
@@ -18,7 +18,7 @@ eachDatabase(({ kind, fresh }) => {
       const database = new MysqlDatabase(proxy.url, 1, { longestUseMs: LONGEST_USE_MS })
       await database.rows('SELECT 1')
 
-      // In a transaction, whose ROLLBACK would wait as well; and for a statement of its own.
+      // In a transaction, whose ROLLBACK would wait, too, and for a single statement.
       await expect(
         database.transaction(async (sql) => {
           proxy.strand()
@@ -36,7 +36,7 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  // With the default limit of a minute this would take longer than the test may.
+  // With the default limit of a minute, this would exceed the time limit of the test.
   it.skipIf(kind === 'sqlite')(
     'a worker whose connections died silently works again when its lease has ended',
     { timeout: 30_000 },
@@ -62,9 +62,9 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  // As after the promotion of a replica that had not received the end.
+  // As after the promotion of a replica that had not received the outcome.
   it.skipIf(kind === 'sqlite')(
-    'a run whose end a new server lacks runs again, although its worker is alive',
+    'a run whose outcome a new server lacks runs again, although its worker is alive',
     { timeout: 30_000 },
     async () => {
       const server = await fresh()
@@ -83,7 +83,7 @@ eachDatabase(({ kind, fresh }) => {
       await server.query("INSERT INTO job (id, task) VALUES ('j', 'tick')")
       await before
       const state = async () => (await server.query("SELECT state, worker FROM job WHERE id = 'j'"))[0]
-      await until('its end is written', async () => (await state())?.['state'] === 'success')
+      await until('its outcome is written', async () => (await state())?.['state'] === 'success')
 
       proxy.cut()
       const [{ id } = {}] = await server.query('SELECT @@GLOBAL.server_id AS id')

@@ -1,6 +1,6 @@
 /**
- * A dead worker holds nothing for longer than the lease, and one that only seemed dead changes nothing when
- * it comes back.
+ * A dead worker holds nothing for longer than the lease, and a worker that only seemed dead changes nothing when it
+ * resumes.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -11,8 +11,8 @@ import { Proxy } from '../support/worker-proxy.ts'
 
 const LEASE_MS = 2000
 /**
- * What the machine may need on top of the lease; a lost wake-up would cost more. That nothing is held for longer than the
- * lease is promised in seconds, and so it is tested in seconds.
+ * The time that the machine may need in addition to the lease; a lost wake-up would take longer. The lease guarantee is
+ * in seconds, so it is tested in seconds.
  */
 const SLACK_MS = 1000
 
@@ -28,14 +28,14 @@ function settings(database: TestDatabase, worker: string): WorkerSettings {
 }
 
 eachDatabase(({ kind, fresh }) => {
-  describe('a worker that was killed', () => {
+  describe('a killed worker', () => {
     it('a killed worker never holds its running jobs for longer than the lease [R8, L25]', async () => {
       const database = await fresh()
       const doomed = await WorkerProcess.start(settings(database, 'doomed'))
       await database.query("INSERT INTO job (task) VALUES ('hold')")
       const { job } = await doomed.report('handling')
       const heir = await WorkerProcess.start({ ...settings(database, 'heir'), tasks: { hold: 'return' } })
-      // The heir has seen it alive: the worst case for the time that it takes.
+      // The other worker has seen it alive, which is the worst case for the take-over.
       await allHaveLooked(database)
 
       const killed = performance.now()
@@ -56,7 +56,7 @@ eachDatabase(({ kind, fresh }) => {
       const database = await fresh()
       const doomed = await WorkerProcess.start({ ...settings(database, 'doomed'), scheduler: false })
       const heir = await WorkerProcess.start(settings(database, 'heir'))
-      // Between mark and submit: as the scheduler leaves the row behind when its process is killed there.
+      // Between mark and submit: the row as the scheduler leaves it when its process is killed there.
       const now = await clock(database)
       await database.query(
         `INSERT INTO periodic_task (id, task, timer, worker, marked, mark_ends) VALUES ('held', 'tick', '*:*:*', '${doomed.id}', '${sqlInstant(now)}', '${sqlInstant(now + LEASE_MS)}')`,
@@ -80,7 +80,7 @@ eachDatabase(({ kind, fresh }) => {
       )
       const again = await WorkerProcess.start({ ...settings(database, 'same'), leaseMs: 1_800_000 })
       expect(again.id).not.toBe(first.id)
-      // The lease of half an hour has nothing to do with it.
+      // This does not depend on the lease, which is half an hour.
       await again.report('submitted', (report) => report.schedule === 'held')
       await database.drop()
     })
@@ -100,11 +100,11 @@ eachDatabase(({ kind, fresh }) => {
       expect(again.at - stopped).toBeLessThan(LEASE_MS + SLACK_MS)
       const [written] = await database.query(`SELECT * FROM job WHERE id = '${job}'`)
 
-      // Its handler ends as if nothing had been, at once.
+      // Its handler ends normally at once.
       sleeper.order({ do: 'release' })
       sleeper.signal('SIGCONT')
       await sleeper.report('leaseLost', (report) => report.worker === sleeper.id)
-      await until('it is well again', async () => (await sleeper.health()).ok)
+      await until('it is healthy again', async () => (await sleeper.health()).ok)
       const [after] = await database.query(`SELECT * FROM job WHERE id = '${job}'`)
       expect(after).toEqual(written)
       expect(after).toMatchObject({ state: 'running', attempt: 2, worker: heir.id })
@@ -143,12 +143,12 @@ eachDatabase(({ kind, fresh }) => {
       const sleeper = await WorkerProcess.start(settings(database, 'sleeper'))
       const other = await WorkerProcess.start(settings(database, 'other'))
       await allHaveLooked(database)
-      // As a laptop that is closed: all of them sleep.
+      // Like on a closed laptop, all of them sleep.
       const from = sleeper.reports.length
       await sleeper.standStill(database)
       await other.standStill(database)
       await pause(LEASE_MS + SLACK_MS)
-      // The first to wake up sees no heartbeat but its own for a while yet.
+      // The first worker to resume sees only its own heartbeat for a while.
       sleeper.signal('SIGCONT')
       await hasBeaten(database, sleeper.id)
       other.signal('SIGCONT')
@@ -171,7 +171,7 @@ eachDatabase(({ kind, fresh }) => {
         await database.query("INSERT INTO job (task) VALUES ('tick')")
         await lost
         const run = await worker.report('handling')
-        // The attempt that nobody began does not count.
+        // The attempt that did not start does not count.
         expect(run.attempt).toBe(1)
         await worker.report('settled', (report) => report.job === run.job && report.state === 'success')
         await worker.stop()
@@ -179,7 +179,7 @@ eachDatabase(({ kind, fresh }) => {
         await database.drop()
       })
 
-      it('a lost response to the end of a run does not repeat the run', async () => {
+      it('a lost response to the outcome of a run does not repeat the run', async () => {
         const database = await fresh()
         const proxy = await Proxy.open(database.url)
         const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })
@@ -188,7 +188,7 @@ eachDatabase(({ kind, fresh }) => {
         const lost = proxy.loseAnswer(/UPDATE .*JSON_TABLE/s)
         worker.order({ do: 'release' })
         await lost
-        await until('the worker is well', async () => (await worker.health()).ok)
+        await until('the worker is healthy', async () => (await worker.health()).ok)
         await worker.stop()
         expect(worker.told('handling')).toHaveLength(1)
         expect(await database.query('SELECT state, attempt FROM job WHERE id = ?', [job])).toEqual([
@@ -211,7 +211,7 @@ eachDatabase(({ kind, fresh }) => {
         )
         await lost
         await worker.report('settled', (report) => report.state === 'success')
-        await until('the worker is well', async () => (await worker.health()).ok)
+        await until('the worker is healthy', async () => (await worker.health()).ok)
         await worker.stop()
         expect(await database.query('SELECT state, attempt FROM job')).toEqual([
           { state: 'success', attempt: 1 },
@@ -228,7 +228,7 @@ eachDatabase(({ kind, fresh }) => {
       ['holds every packet back', (proxy: Proxy) => proxy.stall()],
     ] as const) {
       describe(`an outage longer than the lease that ${how}`, () => {
-        it('after an outage, no live worker is reported as lost; each loop resumes by itself [L41]', async () => {
+        it('after an outage, no live worker is reported as lost, and each loop resumes by itself [L41]', async () => {
           const database = await fresh()
           const proxy = await Proxy.open(database.url)
           const workers: WorkerProcess[] = []
@@ -255,13 +255,13 @@ eachDatabase(({ kind, fresh }) => {
           })
           await pause(LEASE_MS * 2)
           proxy.mend()
-          await until('every loop of every worker is well again', async () => {
+          await until('every loop of every worker works again', async () => {
             const healths = await Promise.all(workers.map((worker) => worker.health()))
             return healths.every((health) => health.ok)
           })
           const now = await clock(database)
           await until(
-            'the schedule goes on',
+            'the schedule continues',
             async () =>
               (
                 await database.query(
@@ -276,7 +276,7 @@ eachDatabase(({ kind, fresh }) => {
             expect(worker.exitCode).toBeNull()
           }
           expect((await idsOf(database)).toSorted()).toEqual(workers.map((worker) => worker.id).toSorted())
-          // Nobody has taken its job away meanwhile: it went back to the queue, and its attempt does not count.
+          // No other worker has taken its job meanwhile: it went back to the queue, and its attempt does not count.
           const again = await Promise.any(
             workers.map(async (worker, index) => {
               await worker.report('handling', (report) => report.job === holder.job, from[index])
@@ -296,7 +296,7 @@ eachDatabase(({ kind, fresh }) => {
   }
 })
 
-/** Unix milliseconds by the database's clock. */
+/** Unix milliseconds of the database's clock. */
 async function clock(database: TestDatabase): Promise<number> {
   const [row] = await database.query(
     database.kind === 'sqlite'
@@ -306,18 +306,18 @@ async function clock(database: TestDatabase): Promise<number> {
   return instant(row?.['clock']) ?? 0
 }
 
-/** Every worker has looked at all others. */
+/** Waits until every worker has observed all others. */
 async function allHaveLooked(database: TestDatabase): Promise<void> {
   for (const id of await idsOf(database)) await hasBeaten(database, id)
 }
 
-/** The worker has beaten twice from now on, and so has looked at the others in between. */
+/** Waits for two heartbeats of the worker, between which it has observed the others. */
 async function hasBeaten(database: TestDatabase, id: string): Promise<void> {
   const heartbeat = async () =>
     (await database.query('SELECT heartbeat FROM worker WHERE id = ?', [id]))[0]?.['heartbeat']
   for (const time of ['once', 'twice']) {
     const before = await heartbeat()
-    await until(`${id} has beaten ${time}`, async () => (await heartbeat()) !== before)
+    await until(`${id} has sent heartbeat ${time}`, async () => (await heartbeat()) !== before)
   }
 }
 

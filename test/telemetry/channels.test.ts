@@ -1,4 +1,4 @@
-/** What happens in a process is published on node:diagnostics_channel. */
+/** Events of a process are published on node:diagnostics_channel. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { expect, it, onTestFinished } from 'vitest'
 import { task } from '../../src/index.ts'
@@ -8,7 +8,7 @@ import { eachDatabase } from '../support/databases.ts'
 const work = task('work')
 
 eachDatabase((under) => {
-  it('submitted, started and settled are published, with the data that listeners of `on` get', async () => {
+  it('submitted, started and settled are published with the same data as for listeners of `on`', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const published: [string, unknown][] = []

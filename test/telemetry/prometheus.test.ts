@@ -63,9 +63,9 @@ eachDatabase((under) => {
     expect(await registry.metrics()).toBe('\n')
     await ended(kalends, await kalends.jobs.submit(good))
     expect(await registry.metrics()).toBe('\n')
-    // And again, under another name.
+    // Again, under another name.
     const endAgain = prometheus(kalends, { registry, prefix: 'app_' })
-    // Counted when the worker hears of the end, which is after others can read it.
+    // Counted when the worker gets the response, which is after others can read the outcome.
     const settled = signal(kalends, 'settled')
     await kalends.jobs.submit(good)
     await settled
@@ -96,7 +96,7 @@ eachDatabase((under) => {
     expect(found.get('kalends_healthy')).toBe(0)
   })
 
-  it('an attempt whose end this worker may not write is not counted, and leaves nothing behind', async () => {
+  it('an attempt whose outcome this worker cannot write is not counted and leaves nothing behind', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const registry = new Registry()

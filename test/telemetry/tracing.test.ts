@@ -1,4 +1,4 @@
-/** Spans for attempts, and whatever else wraps them. */
+/** Spans for attempts, and middleware. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type Context,
@@ -19,7 +19,7 @@ import { eachDatabase } from '../support/databases.ts'
 
 const work = task('work', { retries: 1, retryDelay: 1 })
 
-/** As the one of @opentelemetry/context-async-hooks. */
+/** Like that of @opentelemetry/context-async-hooks. */
 class AsyncContexts implements ContextManager {
   readonly #storage = new AsyncLocalStorage<Context>()
   active(): Context {
@@ -78,7 +78,7 @@ it.each([
 })
 
 eachDatabase((under) => {
-  it('each attempt has one span, with its error if it failed, and with the spans of the handler inside', async () => {
+  it('each attempt has one span with its error if it failed, and with the spans of the handler inside', async () => {
     const { open } = await scene(under)
     const { provider, spans } = recorded()
     const kalends = await open({ middleware: tracing({ provider }) })
@@ -122,7 +122,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('a run of a schedule has its id and slot; a cancelled run has the cancel as its error', async () => {
+  it('a run of a schedule has its id and slot; a cancelled run has the cancellation as its error', async () => {
     const { open } = await scene(under)
     const { provider, spans } = recorded()
     const kalends = await open({ middleware: tracing({ provider }) })
@@ -193,7 +193,7 @@ eachDatabase((under) => {
     expect([ran, over]).toEqual([1, true])
   })
 
-  it('of several, the first is the outermost; each can change the result', async () => {
+  it('the first of several is the outermost, and each can change the result', async () => {
     const { open } = await scene(under)
     const order: string[] = []
     const named = (name: string) => async (_: unknown, run: () => Promise<unknown>) => {

@@ -1,4 +1,4 @@
-/** A chain of ten thousand jobs, which takes long. */
+/** A slow chain of ten thousand jobs. */
 import { expect, test } from 'vitest'
 import { task } from '../../src/index.ts'
 import { open } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-/** kalends/testing: an application's schedules on a clock that the test moves. */
+/** kalends/testing: an application's schedules on a clock that the test advances. */
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -20,7 +20,7 @@ const noted = (slots: string[], timer: string) => (kalends: Kalends) => {
   kalends.declare('set', [{ task: report, timer }])
 }
 
-test('nothing runs by itself; advance runs what is due at its time [S1]', async () => {
+test('nothing runs by itself; advance runs everything that becomes due, at its time [S1]', async () => {
   const slots: string[] = []
   await using app = await open(noted(slots, 'hourly'), { now: '2026-03-01T08:30:00Z' })
   expect(app.now()).toEqual(new Date('2026-03-01T08:30:00Z'))
@@ -38,7 +38,7 @@ test('nothing runs by itself; advance runs what is due at its time [S1]', async 
   ])
 })
 
-test('a step may take longer than the lease', async () => {
+test('a step can be longer than the lease', async () => {
   let ran = 0
   await using app = await open((kalends) => kalends.handle(step, () => void (ran += 1)))
   await app.kalends.jobs.submit(step)
@@ -49,7 +49,7 @@ test('a step may take longer than the lease', async () => {
   expect(ran).toBe(1)
 })
 
-test('all instants are from the clock', async () => {
+test('all instants come from the virtual clock', async () => {
   await using app = await open(
     (kalends) => {
       kalends.handle(report, ({ log }) => log.info('here'))
@@ -71,7 +71,7 @@ test('all instants are from the clock', async () => {
   expect(await schedules.get('s')).toMatchObject({ lastRunAt: hour, lastFinishedAt: hour })
 })
 
-test('all lines of a run are stored when it has ended, even behind many lines of another run', async () => {
+test('all log lines of a run are stored when it has ended, even behind many lines of another run', async () => {
   const logged = gate()
   await using app = await open((kalends) => {
     kalends.handle(report, async ({ args, log }) => {
@@ -95,7 +95,7 @@ test('all lines of a run are stored when it has ended, even behind many lines of
   expect(await jobs.logs(id)).toHaveLength(1)
 })
 
-test('a year of a daily schedule passes at once, and each day runs once', async () => {
+test('a year of a daily schedule passes at once, with one run per day', async () => {
   const slots: string[] = []
   await using app = await open(noted(slots, '03:00 Europe/Berlin'))
   await app.advance('365d')
@@ -124,7 +124,7 @@ test.each([
   expect(slots).toEqual(expected)
 })
 
-test('retries wait for the clock, and take no real time', async () => {
+test('retries wait for the virtual clock and take no real time', async () => {
   const at: string[] = []
   await using app = await open((kalends) => {
     kalends.handle(step, ({ attempt }) => {
@@ -139,7 +139,7 @@ test('retries wait for the clock, and take no real time', async () => {
   expect(app.now()).toEqual(new Date('2026-01-01T00:07:00Z'))
 })
 
-test('handlers submit jobs, also for later; a handler can wait for a job that it has submitted', async () => {
+test('handlers can submit jobs, also for later, and wait for them', async () => {
   const order: string[] = []
   await using app = await open((kalends) => {
     kalends.handle(report, async ({ args }) => {
@@ -158,7 +158,7 @@ test('handlers submit jobs, also for later; a handler can wait for a job that it
   expect(order).toEqual(['report all', 'report child', 'report later'])
 })
 
-test('a hundred concurrent jobs run, also with a concurrency of one; each once', async () => {
+test('each of a hundred concurrent jobs runs once, also with a concurrency of one', async () => {
   let ran = 0
   const narrow = task('narrow', { concurrency: 1 })
   await using app = await open((kalends) => {
@@ -173,7 +173,7 @@ test('a hundred concurrent jobs run, also with a concurrency of one; each once',
   expect((await app.kalends.jobs.list({ state: 'success' })).total).toBe(100)
 })
 
-test('work that is due without end is reported', async () => {
+test('endless due work is reported', async () => {
   await using app = await open(() => {})
   let rounds = 0
   const endless = new TestKalends(app.kalends, { now: app.now() }, async () => {
@@ -228,7 +228,7 @@ test('several applications have separate clocks and databases', async () => {
   expect((await one.kalends.jobs.list()).total).toBe(5)
 })
 
-/** Two problems: a timer that cannot be read, and a task that nobody handles. */
+/** Two problems: an unreadable timer and a task without a handler. */
 function wrong(kalends: Kalends): void {
   kalends.declare('set', [
     { task: report, timer: 'somtimes' },
@@ -236,7 +236,7 @@ function wrong(kalends: Kalends): void {
   ])
 }
 
-test('problems of declarations reject open, and so does an error of the setup', async () => {
+test('open rejects with problems of declarations or an error of the setup', async () => {
   const error: unknown = await open(wrong).catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(DeclarationError)
   expect(error instanceof DeclarationError && error.problems.length).toBeGreaterThanOrEqual(2)

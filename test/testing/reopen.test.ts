@@ -1,4 +1,4 @@
-/** A database that a later test application finds again: restarts, outages and new versions on the virtual clock. */
+/** A database that a later test application reopens: restarts, outages and new versions on the virtual clock. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const setup = (kalends: Kalends) => {
   kalends.declare('set', [{ task: task('report'), timer: 'hourly', catchUp: 2 }])
 }
 
-test('an outage passes between two test applications on the same file', async () => {
+test('an outage between two test applications on the same file can be simulated', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-reopen-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const database = `sqlite:${join(folder, 'test.db')}`

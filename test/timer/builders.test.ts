@@ -44,7 +44,7 @@ describe('the timer of a builder elapses', () => {
     ['daily', daily('03:00'), ['2026-01-16T03:00Z', '2026-01-17T03:00Z']],
     ['daily in a zone', daily('03:00', berlin), ['2026-01-16T02:00Z', '2026-01-17T02:00Z']],
     ['weekly', weekly(['mon', 'thu'], '09:00'), ['2026-01-19T09:00Z', '2026-01-22T09:00Z']],
-    // The 30th is not made up for the 31st.
+    // The 30th does not replace the 31st.
     [
       'on the 31st',
       monthly(31, '06:00'),
@@ -94,7 +94,7 @@ describe('the timer of a builder elapses', () => {
   })
 })
 
-/** What JavaScript may send in spite of the types: parsed text has any type. */
+/** Values that plain JavaScript may pass despite the types: parsed text has any type. */
 function wrong(json: string): never {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return JSON.parse(json) as never

@@ -5,16 +5,16 @@ import { CronSyntaxError, timer } from '../../src/timer/index.ts'
 import { runs } from '../support/runs.ts'
 
 /*
- * Two references. The naive one walks minutes and asks Intl what the clock shows; it shares nothing with the
- * library. croner is the other, in UTC only: where the clock is changed it means something else, moving a skipped
- * time forward and running a repeated one once.
+ * Two references. The naive one checks every minute with the local time from Intl; it shares no code with the library.
+ * The other one is croner, only in UTC, because it treats clock changes differently: it moves a skipped time forward
+ * and runs a repeated one once.
  */
 
 interface Fields {
   readonly text: string
   /** The same with names, in any case, and with 7 for a Sunday. */
   readonly names: string
-  /** minute, hour, day, month, weekday; null: any. */
+  /** minute, hour, day, month, weekday; null for any. */
   readonly sets: readonly (ReadonlySet<number> | null)[]
 }
 
@@ -34,7 +34,7 @@ const NAMES = [
   ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'],
 ]
 
-/** An item of a list as digits and, where the field has them, as names; and what it allows. */
+/** An item of a list in digits and, if the field supports them, in names, with its values. */
 function items(index: number, low: number, high: number, posix: boolean): fc.Arbitrary<Written> {
   const weekday = index === 4
   const value = fc.integer({ min: low, max: high })
@@ -91,7 +91,7 @@ function field(index: number, low: number, high: number, anyWeight: number, posi
   return fc.oneof({ weight: anyWeight, arbitrary: fc.constant(any) }, { weight: 2, arbitrary: list })
 }
 
-/** Expressions that most programs read in the same way. */
+/** Expressions that most programs interpret in the same way. */
 function expressions(anyDate: number, posix = false): fc.Arbitrary<Fields> {
   return fc
     .tuple(...LIMITS.map(([low, high], index) => field(index, low, high, index < 2 ? 1 : anyDate, posix)))
@@ -118,7 +118,7 @@ interface Shown {
   readonly weekday: number
 }
 
-/** What the clock of a zone shows in each minute. */
+/** The local time of a zone in each minute. */
 function shown(zone: string, from: number, to: number): Shown[] {
   const clock = new Intl.DateTimeFormat('en-GB', {
     timeZone: zone,
@@ -160,7 +160,7 @@ function has(set: ReadonlySet<number> | null, value: number): boolean {
   return set === null || set.has(value)
 }
 
-/** Around these days the clocks of these zones are changed, forward and back; Lord Howe's by half an hour. */
+/** Days around clock changes in these zones, forward and back; in Lord Howe by half an hour. */
 const WINDOWS = [
   ['Europe/Berlin', '2026-03-29'],
   ['Europe/Berlin', '2026-10-25'],
@@ -213,7 +213,7 @@ describe('cron elapses at the times of its five fields [T3]', () => {
     )
   })
 
-  test('cron elapses as croner reads it in UTC, on dates of all kinds [T3]', () => {
+  test('cron elapses at the times of croner in UTC, on all kinds of dates [T3]', () => {
     fc.assert(
       fc.property(
         expressions(1),
@@ -268,7 +268,7 @@ describe('cron elapses at the times of its five fields [T3]', () => {
   const zones = fc.constantFrom('', ' UTC', ' utc', ' Europe/Berlin')
   const inNormalCase = (zone: string) => (zone === ' utc' ? ' UTC' : zone)
 
-  test('and has the same normal form in names and in digits, which is its own normal form [T3]', () => {
+  test('cron has the same normal form in names and in digits, which is its own normal form [T3]', () => {
     fc.assert(
       fc.property(expressions(2), zones, (fields, zone) => {
         fc.pre(!never(fields.text))
@@ -282,7 +282,7 @@ describe('cron elapses at the times of its five fields [T3]', () => {
     )
   })
 
-  test('and in POSIX it has the same normal form after cron!', () => {
+  test('in POSIX, it has the same normal form after cron!', () => {
     fc.assert(
       fc.property(expressions(2, true), zones, (fields, zone) => {
         fc.pre(!never(fields.text))
@@ -309,7 +309,7 @@ describe('any text after cron', () => {
     fc.array(pieces, { maxLength: 8 }).map((parts) => parts.join(' ')),
   )
 
-  test('is read, or rejected with a CronSyntaxError that has the position', () => {
+  test('is valid or rejected with a CronSyntaxError that has the position', () => {
     fc.assert(
       fc.property(junk, fc.constantFrom('cron', 'cron!'), (expression, prefix) => {
         const text = `${prefix} ${expression}`
@@ -340,7 +340,7 @@ describe('any text after cron', () => {
     `* * * * * ${'Europe/'.repeat(50_000)}Berlin`,
     `*/${'5'.repeat(200_000)} * * * *`,
     `@${'daily'.repeat(50_000)}`,
-  ])('of any length gets a response, and is shortened where it is shown: %#', (expression) => {
+  ])('of any length is processed, and is shortened in messages: %#', (expression) => {
     try {
       timer(`cron ${expression}`)
     } catch (error) {
@@ -349,7 +349,7 @@ describe('any text after cron', () => {
     }
   })
 
-  test('may repeat values', () => {
+  test('can repeat values', () => {
     const minutes = Array.from({ length: 300 }, (_, index) => index % 60).join(',')
     expect(timer(`cron ${minutes} * * * *`).next(new Date(0))).toEqual(new Date(60_000))
   })

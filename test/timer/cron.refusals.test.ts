@@ -2,7 +2,7 @@ import { Cron } from 'croner'
 import { describe, expect, test } from 'vitest'
 import { CronSyntaxError, timer } from '../../src/timer/index.ts'
 
-/** expression, field, token, the reason or its beginning, what is offered instead: an event, `cron! …`, or nothing. */
+/** expression, field, token, the reason or its beginning, and the suggestion: an event, `cron! …`, or none. */
 type Row = readonly [expression: string, field: string, token: string, problem: string, offer: string | null]
 
 const STEPS = 'steps are not POSIX'
@@ -39,7 +39,7 @@ const rows: readonly Row[] = [
   ['0 0 * * */2', 'day of the week', '*/2', STEPS, 'Tue,Thu,Sat,Sun 0:00'],
   ['*/0 * * * *', 'minute', '*/0', STEPS, null],
   ['*/15 9 1 * FRI', 'minute', '*/15', STEPS, 'cron! 0,15,30,45 9 1 * 5'],
-  // Names, and the other end of the week.
+  // Names, and 7 for Sunday.
   ['0 9 * JAN *', 'month', 'JAN', NAMES, '*-1-* 9:00'],
   ['0 9 * jan-mar *', 'month', 'jan-mar', NAMES, '*-1..3-* 9:00'],
   ['0 9 * * MON', 'day of the week', 'MON', NAMES, 'Mon 9:00'],
@@ -52,7 +52,7 @@ const rows: readonly Row[] = [
   ['0 0 * * 5-7', 'day of the week', '5-7', '7 is not between 0 and 6, Sunday is 0', 'Fri..Sun 0:00'],
   ['0 0 * * 1-7', 'day of the week', '1-7', '7 is not between 0 and 6, Sunday is 0', '0:00'],
   ['0 0 15 * 1-7', 'day of the week', '1-7', '7 is not between 0 and 6, Sunday is 0', 'cron! 0 0 15 * 0-6'],
-  // The marks of Quartz and others.
+  // Extensions of Quartz and others.
   ['0 9 ? * MON', 'day of the month', '?', "'?' is not POSIX", 'Mon 9:00'],
   ['0 9 ? * 2', 'day of the month', '?', "'?' is not POSIX", null],
   ['0 9 1 * ?', 'day of the week', '?', "'?' is not POSIX", '*-*-1 9:00'],
@@ -76,7 +76,7 @@ const rows: readonly Row[] = [
   ['0 0 * * 1#6', 'day of the week', '1#6', "'#' is not POSIX", null],
   ['H/15 * * * *', 'minute', 'H/15', "'H' is not POSIX", null],
   ['H 4 * * *', 'minute', 'H', "'H' is not POSIX", null],
-  // More fields than five.
+  // More than five fields.
   ['0 30 9 * * *', 'expression', '0 30 9 * * *', SIX, '9:30'],
   ['*/10 * * * * *', 'expression', '*/10 * * * * *', SIX, '*:*:0/10'],
   ['0 0 9 * * MON-FRI', 'expression', '0 0 9 * * MON-FRI', SIX, 'Mon..Fri 9:00'],
@@ -168,12 +168,12 @@ describe('after cron!, expressions other than POSIX are rejected with the field,
 })
 
 /*
- * croner reads no H, no W, no L-3, no ranges backwards, no years before seconds, no step as
- * long as its field, and 24 of nothing; and where the last field is years it needs seconds first.
+ * croner does not support H, W, L-3, backward ranges, years without seconds, steps as long as their field, and 24. If
+ * the last field is years, it needs seconds first.
  */
 const UNKNOWN_TO_CRONER = /^\?|[WH@]|L-3|FRIL|22-2|59-1|11-2|5-1$|FRI-MON|\*\/60|\? \*$|\* 2030$|MON-FRI \*$/
 
-describe('the equivalent elapses as croner reads the expression [T3]', () => {
+describe('the equivalent elapses at the times of the expression in croner [T3]', () => {
   const offered = rows.filter(
     ([expression, , , , offer]) => offer !== null && !UNKNOWN_TO_CRONER.test(expression),
   )
@@ -185,7 +185,7 @@ describe('the equivalent elapses as croner reads the expression [T3]', () => {
     const [, fields = '', zone = 'UTC'] = /^(.*?)(?: ([A-Z][a-z]+\/\w+))?$/.exec(expression) ?? []
     const reference = new Cron(fields, { timezone: zone })
     const event = timer(offer ?? '')
-    // A chain from the middle of a month, and one over the end of a leap February.
+    // A chain from the middle of a month, and one across the end of February in a leap year.
     for (const start of ['2026-05-13T11:17:23Z', '2028-02-27T22:00:00Z']) {
       let at: Date | null = new Date(start)
       for (let turn = 0; turn < 20 && at !== null; turn += 1) {
@@ -204,5 +204,5 @@ function refusal(expression: string): CronSyntaxError {
     if (error instanceof CronSyntaxError) return error
     throw error
   }
-  throw new Error(`cron! ${expression} was not refused`)
+  throw new Error(`cron! ${expression} was not rejected`)
 }

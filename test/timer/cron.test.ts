@@ -3,7 +3,7 @@ import { checkTimer, CronSyntaxError, timer } from '../../src/timer/index.ts'
 
 const NOON = new Date('2026-03-27T12:00Z')
 
-/** As pasted, the normal form, and the next two elapses after NOON, a Friday. */
+/** The text, the normal form, and the next two elapses after NOON, a Friday. */
 const accepted = [
   ['*/5 * * * *', '*/5 * * * *', '2026-03-27T12:05Z', '2026-03-27T12:10Z'],
   ['*/1 */01 * * *', '* * * * *', '2026-03-27T12:01Z', '2026-03-27T12:02Z'],
@@ -71,7 +71,7 @@ test('cron! is the strict form: POSIX, in a normal form with the same prefix', (
   })
 })
 
-/** Each names the field, the token, the reason or its beginning, and what to write instead. */
+/** The field, the token, the reason or its beginning, and the suggestion. */
 const refused = [
   ['5/15 * * * *', 'minute', '5/15', 'a step follows * or a range, as in */2 or 0-59/2', 'write *:5/15'],
   ['0 0 * * mon/2', 'day of the week', 'mon/2', 'a step follows', 'write Mon,Wed,Fri 0:00'],
@@ -153,5 +153,5 @@ function refusal(text: string): CronSyntaxError {
     if (error instanceof CronSyntaxError) return error
     throw error
   }
-  throw new Error(`${text} was not refused`)
+  throw new Error(`${text} was not rejected`)
 }

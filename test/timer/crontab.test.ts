@@ -30,7 +30,7 @@ describe('an expression of a crontab, as a timer', () => {
     expect(fromCrontab('0 0 13 * 5', 'Europe/Berlin')).toBe('cron 0 0 13 * 5 Europe/Berlin')
   })
 
-  test('an expression that is the same in each hour continues while clocks are set back', () => {
+  test('an expression that is the same in each hour continues while clocks go back', () => {
     expect(fromCrontab('*/5 * * * *', 'Europe/Berlin')).toBe('*-*-* *:00/5:00')
     expect(fromCrontab('@hourly', 'America/New_York')).toBe('*-*-* *:00:00')
     expect(fromCrontab('*/5 * * * 1-5', 'Europe/Berlin')).toBe('Mon..Fri *-*-* *:00/5:00 Europe/Berlin')
@@ -53,7 +53,7 @@ describe('an expression of a crontab, as a timer', () => {
   ])('%j is rejected', (text) => expect(() => fromCrontab(text)).toThrow(CronSyntaxError))
 
   test.each(['*/5 * * * *', '0 9-17/2 * * 1-5', '0 0 1,15 * 1', '15 10 * 2,8 0', '@monthly', '5 4 29 2 *'])(
-    '%s elapses when a cron library says',
+    '%s elapses at the times of a cron library',
     (text) => {
       const found = timer(fromCrontab(text))
       const reference = new Cron(text, { timezone: 'UTC' })

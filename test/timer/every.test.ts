@@ -3,13 +3,13 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { elapsesWithin, InvalidTimeSpanError, timer, timeSpan } from '../../src/timer/index.ts'
 
-/** What `systemd-analyze timespan` of systemd 252 says in microseconds; null: refused. */
+/** The output of `systemd-analyze timespan` of systemd 252 in microseconds; null if it is rejected. */
 type Recorded = [text: string, micros: number | 'infinity' | null][]
-// The file is written by hand from that program's answers.
+// The file was written manually from the output of that program.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 const recorded = JSON.parse(readFileSync(new URL('spans.recorded.json', import.meta.url), 'utf8')) as Recorded
 
-/** Accepted by systemd and not here: a sign says nothing, and what lasts for ever never elapses. */
+/** Accepted by systemd but not here: a sign has no meaning, and an infinite span never elapses. */
 const STRICTER = new Set(['+5s', 'infinity'])
 
 const CREATED = new Date('2026-03-27T09:00:07.250Z')
@@ -18,7 +18,7 @@ const spans = fc.integer({ min: 1, max: 10 * 86_400_000 })
 
 describe('a time span', () => {
   test.each(recorded.filter(([text, micros]) => micros !== null && !STRICTER.has(text)))(
-    '%j is read as by systemd: %d µs [T4]',
+    '%j is the same as in systemd: %d µs [T4]',
     (text, micros) => {
       expect(timeSpan(text)).toBe(Math.round(Number(micros) / 1000))
     },
@@ -77,7 +77,7 @@ describe('every <span>', () => {
     )
   })
 
-  test('ends with the year 2199, like calendar events', () => {
+  test('ends after the year 2199, like calendar events', () => {
     const slots = timer('every 1d').elapses(CREATED)
     const last = new Date('2199-12-31T09:00:07.250Z')
     expect(slots.next(new Date('2199-12-31T08:00Z'))).toEqual(last)
@@ -115,7 +115,7 @@ describe('every <span>', () => {
     },
   )
 
-  test('of any length gets a response', () => {
+  test('of any length is processed', () => {
     for (const text of [`every x${' '.repeat(100_000)}x`, `every ${'after finish '.repeat(20_000)}`])
       expect(() => timer(text)).toThrow(InvalidTimeSpanError)
   })
@@ -129,7 +129,7 @@ describe('every <span> after finish', () => {
     expect(waiting.previous(CREATED)).toBeNull()
   })
 
-  test('begins at starts and stops at ends', () => {
+  test('begins at starts and ends at ends', () => {
     const bounds = { anchor: CREATED, shiftMs: 5000, starts: date('2026-04-01'), ends: date('2026-04-02') }
     const within = elapsesWithin(timer('every 1h after finish'), bounds)
     expect(within.next(date('2026-03-01'))).toEqual(date('2026-04-01'))
@@ -156,7 +156,7 @@ describe('the run times of one schedule', () => {
     ends: fc.option(instants),
   })
 
-  test('increase, are within the bounds, are shifted equally and are found again from their own instant', () => {
+  test('increase, are within the bounds, are shifted equally and can be found from their own instant', () => {
     fc.assert(
       fc.property(timers, bounds, instants, (text, given, asked) => {
         const of = timer(text)

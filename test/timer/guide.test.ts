@@ -8,7 +8,7 @@ import { checkTimer, CronSyntaxError, timer } from '../../src/timer/index.ts'
 const guide = readFileSync(new URL('../../docs/guides/timers.md', import.meta.url), 'utf8')
 const NOON = '2026-03-27T12:00Z'
 
-/** What stands in fenced blocks of a kind: the rest of the opening line, and the rows `left → right`. */
+/** The content of fenced blocks of a kind: the rest of the opening line, and the rows `left → right`. */
 function tables(kind: string): { info: string; rows: [left: string, right: string][] }[] {
   return blocks(kind).map(({ info, text }) => ({
     info,
@@ -34,7 +34,7 @@ describe('the guide on timers is right about', () => {
     const anchor = new Date(created ?? 0)
     let at: Date | null = new Date(created === undefined && info !== '' ? info : NOON)
     for (const instant of expected.split(' ')) {
-      if (at === null) throw new Error('there are more instants after never')
+      if (at === null) throw new Error('an instant follows never')
       at = timer(text).elapses(anchor).next(at)
       expect(at).toEqual(instant === 'never' ? null : new Date(instant))
     }
@@ -56,7 +56,7 @@ describe('the guide on timers is right about', () => {
 
   test.each(tables('errors').flatMap(({ rows }) => rows))('%s: %s', (text, error) => {
     const checked = checkTimer(text)
-    if (checked.valid) throw new Error('it is valid')
+    if (checked.valid) throw new Error('expected an invalid timer')
     const { column, token, hint } = checked.error
     expect(`column ${column}, ${token}: ${hint}`).toBe(error)
   })
@@ -69,8 +69,8 @@ describe('the guide on timers is right about', () => {
   )
   test.each(called)('%s(%s), which returns %j [T6]', (name, args, result) => {
     const build: unknown = Reflect.get(builders, name)
-    if (typeof build !== 'function') throw new Error(`there is no ${name}`)
-    // The samples of our own guide, whose types are checked below.
+    if (typeof build !== 'function') throw new Error(`${name} not found`)
+    // These are samples of our own guide, whose types are checked below.
     // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-call, no-new-func
     expect(new Function('build', `return build(${args})`)(build)).toBe(result)
   })

@@ -16,11 +16,11 @@ test.each([
   ['1y', 31_557_600_000],
   ['1500us', 2],
   ['0', 0],
-])('%j is %d milliseconds, as systemd reads it', (text, milliseconds) => {
+])('%j is %d milliseconds, as in systemd', (text, milliseconds) => {
   expect(timeSpan(text)).toBe(milliseconds)
 })
 
-test('a number is milliseconds already', () => {
+test('a number is in milliseconds', () => {
   expect(timeSpan(1500)).toBe(1500)
   expect(() => timeSpan(-1)).toThrow(InvalidTimeSpanError)
   expect(() => timeSpan(Number.NaN)).toThrow(InvalidTimeSpanError)

@@ -4,7 +4,7 @@ import { InvalidInputError } from '../../src/errors.ts'
 import { CronSyntaxError, timer, withZone } from '../../src/timer/index.ts'
 
 describe('a timer', () => {
-  test('that is a calendar event elapses like the event, in UTC for everyone', () => {
+  test('that is a calendar event elapses like the event, by default in UTC', () => {
     const daily = timer('9:00')
     expect(daily.next(new Date('2026-03-27T09:00Z'))).toEqual(new Date('2026-03-28T09:00Z'))
     expect(daily.previous(new Date('2026-03-27T09:00Z'))).toEqual(new Date('2026-03-27T09:00Z'))
@@ -42,7 +42,7 @@ describe('a zone is added to a timer [T7]', () => {
     'cron 0 9 * * * UTC',
     'every 5min',
     'every 5min after finish',
-  ])('but never replaces one, and not to an instant or a span: %s', (text) => {
+  ])('but never replaces one, and is not added to an instant or a span: %s', (text) => {
     expect(withZone(text, 'Europe/Berlin')).toBe(text)
   })
 

@@ -1,6 +1,6 @@
 /**
- * The types of the public API: `npm run typecheck` is the test. Each `@ts-expect-error` is a mistake that must
- * not compile; when the types are loosened, the directive itself becomes the error. Nothing here is run.
+ * The types of the public API, tested by `npm run typecheck`. Each `@ts-expect-error` is a mistake that must not
+ * compile; if the types become looser, the directive itself is the error. This code never runs.
  */
 import { expectTypeOf } from 'vitest'
 import { z } from 'zod'
@@ -22,15 +22,15 @@ export function tasks(): void {
   expectTypeOf<typeof optional>().toEqualTypeOf<Task<{ days?: number | undefined }, { days: number }>>()
   expectTypeOf<typeof remind>().toEqualTypeOf<Task<{ on: string }, { on: Date }>>()
   expectTypeOf<typeof plain>().toEqualTypeOf<Task<Record<string, unknown>, Record<string, unknown>>>()
-  // @ts-expect-error a schema is no function
+  // @ts-expect-error a schema is not a function
   task('wrong', { args: () => true })
-  // @ts-expect-error there is no such backoff
+  // @ts-expect-error unknown backoff
   task('wrong', { retryBackoff: 'linear' })
   // @ts-expect-error an option that does not exist
   task('wrong', { retry: 3 })
 }
 
-/** A misspelt option does not compile, at any entry. */
+/** A misspelled option does not compile in any call. */
 export async function misspelt(): Promise<void> {
   const { schedules, jobs } = kalends
   // @ts-expect-error lease
@@ -77,7 +77,7 @@ export function handlers(): void {
     expectTypeOf<typeof signal>().toEqualTypeOf<AbortSignal>()
   })
   kalends.handle(remind, ({ args }) => {
-    // What the schema makes of the stored text, not the text.
+    // The value as parsed by the schema, not the stored text.
     expectTypeOf<typeof args>().toEqualTypeOf<{ on: Date }>()
   })
   kalends.handle(optional, ({ args }) => expectTypeOf<typeof args>().toEqualTypeOf<{ days: number }>())
@@ -111,7 +111,7 @@ export function declarations(): void {
   ])
   // @ts-expect-error the stored form is a text
   kalends.declare('set', [{ task: remind, timer: 'daily', args: { on: new Date() } }])
-  // @ts-expect-error a timer is needed
+  // @ts-expect-error the timer is missing
   kalends.declare('set', [{ task: plain }])
   // @ts-expect-error a set declares tasks, not names
   kalends.declare('set', [{ task: 'plain', timer: 'daily' }])
@@ -135,9 +135,9 @@ export async function schedules(): Promise<void> {
   await kalends.schedules.put({ task: cleanup, timer: 'daily', args: { days: 30 } })
   // @ts-expect-error an id is a text
   await kalends.schedules.get(7)
-  // @ts-expect-error there is no such setting
+  // @ts-expect-error unknown setting
   await kalends.schedules.update('a', { nextRunAt: new Date() })
-  // @ts-expect-error there is no such status
+  // @ts-expect-error unknown status
   await kalends.schedules.list({ status: 'retired?' })
   const found = await kalends.schedules.get('a')
   expectTypeOf<typeof found>().toEqualTypeOf<Schedule | null>()
@@ -172,23 +172,23 @@ export async function policies(): Promise<void> {
     onRemoved: 'keep',
   })
   await kalends.schedules.runNow('a', { args: { once: true } })
-  // @ts-expect-error there is no such policy
+  // @ts-expect-error unknown policy
   await kalends.schedules.create({ task: plain, timer: 'daily', overlap: 'queue' })
-  // @ts-expect-error there is no such policy
+  // @ts-expect-error unknown policy
   await kalends.schedules.update('a', { onExhausted: 'pause' })
   // @ts-expect-error a number of runs is a number
   await kalends.schedules.create({ task: plain, timer: 'daily', maxRuns: '10' })
   // @ts-expect-error an instant is a Date
   await kalends.schedules.create({ task: plain, timer: 'daily', starts: '2030-01-01' })
-  // @ts-expect-error there is no such first run
+  // @ts-expect-error unknown firstRun
   await kalends.schedules.create({ task: plain, timer: 'daily', firstRun: 'tomorrow' })
-  // @ts-expect-error what counts only for a new schedule cannot be changed
+  // @ts-expect-error settings that apply only to new schedules cannot be changed
   await kalends.schedules.update('a', { firstRun: 'now' })
-  // @ts-expect-error there is no such option for what is gone
+  // @ts-expect-error unknown value of onRemoved
   kalends.declare('set', [{ task: plain, timer: 'daily' }], { onRemoved: 'remove' })
-  // @ts-expect-error there is no such policy, in a declaration either
+  // @ts-expect-error unknown policy in a declaration
   kalends.declare('set', [{ task: plain, timer: 'daily', overlap: 'queue' }])
-  // @ts-expect-error args are an option, so that others can join them
+  // @ts-expect-error args are part of the options
   await kalends.schedules.runNow('a', { once: true })
 }
 
@@ -210,7 +210,7 @@ export async function jobs(): Promise<void> {
   await kalends.jobs.submit(remind, { on: new Date() })
   // @ts-expect-error a time is a Date
   await kalends.jobs.submit(plain, {}, { runAt: '2030-01-01' })
-  // @ts-expect-error there is no such state
+  // @ts-expect-error unknown state
   await kalends.jobs.list({ state: 'done' })
   const job = await kalends.jobs.get(id)
   expectTypeOf<typeof job>().toEqualTypeOf<Job | null>()
@@ -232,7 +232,7 @@ export function events(): void {
   })
   expectTypeOf<typeof end>().toEqualTypeOf<() => void>()
   kalends.on('started', ({ attempt }) => expectTypeOf<typeof attempt>().toEqualTypeOf<number>())
-  // @ts-expect-error there is no such event
+  // @ts-expect-error unknown event
   kalends.on('finished', () => {})
 }
 
@@ -240,12 +240,12 @@ export async function results(): Promise<void> {
   const counting = task('counting', { result: z.object({ done: z.number(), at: z.date() }) })
   kalends.handle(counting, () => ({ done: 3, at: new Date() }))
   kalends.handle(counting, async () => ({ done: 3, at: new Date() }))
-  // @ts-expect-error not what the task says that its handler returns
+  // @ts-expect-error not the declared result of the task
   kalends.handle(counting, () => ({ done: 'three', at: new Date() }))
   const id = await kalends.jobs.submit(counting)
   expectTypeOf<typeof id>().toExtend<string>()
   const { result } = await kalends.jobs.wait(id)
-  // As it comes back from JSON: a Date is a text.
+  // As parsed from JSON: a Date is a text.
   expectTypeOf<typeof result>().toEqualTypeOf<{ done: number; at: string } | null>()
   const other = await kalends.jobs.wait('some id')
   expectTypeOf<typeof other.result>().toEqualTypeOf<unknown>()

@@ -1,4 +1,4 @@
-/** The types of `kalends/drizzle/*`. Nothing here is run. */
+/** The types of `kalends/drizzle/*`. This code never runs. */
 import { eq } from 'drizzle-orm'
 import type { MySql2Database } from 'drizzle-orm/mysql2'
 import { bigint, mysqlTable, varchar } from 'drizzle-orm/mysql-core'
@@ -29,7 +29,7 @@ export async function joins(): Promise<void> {
     group: string
     args: unknown
   }>()
-  // @ts-expect-error there is no such column
+  // @ts-expect-error unknown column
   mysql.select({ state: job.status }).from(job)
 }
 
@@ -72,6 +72,6 @@ export function ofSqlite(): void {
   sqlite.insert(periodicTask).values({ id: 'daily', task: 'mail', timer: 'daily' })
   // @ts-expect-error a schedule needs a timer
   sqlite.insert(periodicTask).values({ id: 'daily', task: 'mail' })
-  // @ts-expect-error there is no such policy
+  // @ts-expect-error unknown policy
   sqlite.insert(periodicTask).values({ id: 'daily', task: 'mail', timer: 'daily', overlap: 'queue' })
 }

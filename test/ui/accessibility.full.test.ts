@@ -1,4 +1,4 @@
-/** axe looks at every page, in both themes and at two sizes, with rows and without; nothing sticks out sideways. */
+/** axe checks every page in both themes and two sizes, with and without rows; no page overflows horizontally. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
@@ -77,7 +77,7 @@ describe.skipIf(under === undefined)('every page', () => {
   })
 
   it.each(SIZES.flatMap((size) => THEMES.map((theme) => ({ ...size, theme }))))(
-    'has no problem for axe at $width px, $theme',
+    'has no axe violations at $width px, $theme',
     async ({ width, height, theme }) => {
       if (browser === null) return
       const page = await browser.page({

@@ -1,4 +1,4 @@
-/** An application with the page, as its users have it: a worker with tasks, and a server on this machine. */
+/** An application with the page: a worker with tasks, and a local server. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -7,9 +7,9 @@ import { Kalends, type KalendsOptions, PermanentError, task } from '../../src/in
 
 export interface Application {
   readonly kalends: Kalends
-  /** With a slash at its end. */
+  /** With a trailing slash. */
   readonly url: string
-  /** Ends the server and comes back on the same port. */
+  /** Stops the server and restarts it on the same port. */
   readonly restartServer: (downMs?: number) => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -17,11 +17,11 @@ export interface Application {
 export interface ApplicationOptions {
   readonly http?: HttpOptions
   readonly kalends?: KalendsOptions
-  /** Where the page is mounted; default at the root. */
+  /** The mount point of the page; by default the root. */
   readonly base?: string
   /** Default true. */
   readonly works?: boolean
-  /** More tasks that it runs, each in its own time. */
+  /** More tasks to run, each with its own duration. */
   readonly tasks?: Readonly<Record<string, number>>
 }
 
@@ -59,7 +59,7 @@ const quick = task('quick')
 const slow = task('slow')
 const broken = task('broken')
 
-/** Tasks that do what people look at: take their time, log, tell progress, fail. */
+/** Tasks with visible behaviour: they take time, log, report progress and fail. */
 function handle(kalends: Kalends): void {
   kalends.handle(quick, () => 'done')
   kalends.handle(slow, async ({ args, signal, log, progress }) => {
@@ -86,7 +86,7 @@ function listen(handler: HttpHandler, port: number): Promise<Server> {
 
 function address(server: Server): AddressInfo {
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the server has no port')
+  if (address === null || typeof address === 'string') throw new Error('the server has no TCP port')
   return address
 }
 

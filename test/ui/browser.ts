@@ -1,6 +1,6 @@
 /**
- * A real headless Chromium for the tests of the page: the one that comes from npm, or Debian's. Where there is none
- * the tests say so and are left out, except on CI.
+ * A headless Chromium for the tests of the page, from npm or Debian. If it is missing, the tests report this and are
+ * skipped, except on CI.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,17 +20,17 @@ const ARGS = [
   '--font-render-hinting=none',
 ]
 
-/** How to end it, and its pages. */
+/** The browser's pages, and how to close it. */
 export interface TestBrowser {
   readonly browser: Browser
-  /** A page of its own session, as another person's browser; errors in it fail the test that asks for them. */
+  /** A page with its own session, like another user's browser. Its errors fail the tests that check them. */
   readonly page: (options?: BrowserContextOptions) => Promise<Page>
-  /** What went wrong in pages: exceptions, and what the policy of the page forbids. */
+  /** Errors in pages: exceptions, and violations of the page's policy. */
   readonly errors: readonly string[]
   readonly close: () => Promise<void>
 }
 
-/** Null: there is none on this machine, and none can be had. */
+/** Null if no browser is available. */
 export async function openBrowser(): Promise<TestBrowser | null> {
   const found = (await fromNpm()) ?? (await fromDebian())
   const program = orNotTested(inject('testRun'), 'The web page in a browser', found)
@@ -46,7 +46,7 @@ export async function openBrowser(): Promise<TestBrowser | null> {
       page.setDefaultTimeout(15_000)
       page.on('pageerror', (error) => errors.push(String(error.stack ?? error)))
       page.on('console', (message) => {
-        // That a server is away or refuses is what some tests are about.
+        // Some tests stop the server or make it refuse requests.
         if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
           errors.push(message.text())
       })
@@ -64,7 +64,7 @@ interface BrowserProgram {
   readonly remove: () => Promise<void>
 }
 
-/** It unpacks itself; into a folder of its own, so that runs beside each other do not meet half of it. */
+/** It unpacks itself into a private folder, so that concurrent runs never see a partial copy. */
 async function fromNpm(): Promise<BrowserProgram | null> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return null
   const folder = await mkdtemp(join(tmpdir(), 'kalends-browser-'))
@@ -87,7 +87,7 @@ async function fromNpm(): Promise<BrowserProgram | null> {
   }
 }
 
-/** A text says why there is none. */
+/** Returns the reason if it is not available. */
 async function fromDebian(): Promise<BrowserProgram | string> {
   const names = ['chromium', 'chromium-browser', 'google-chrome']
   return await findOrInstall('Chromium', ['chromium'], () => {

@@ -1,4 +1,4 @@
-/** What people do on the page, in a real browser, on real databases. */
+/** User flows on the page, in a real browser, on real databases. */
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { task } from '../../src/index.ts'
@@ -49,7 +49,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     await page.getByLabel('Id', { exact: true }).fill('every?second')
     await page.getByRole('button', { name: 'Create schedule' }).click()
     await page.getByText('a weekday is expected here').first().waitFor()
-    // Once it was refused, the field that is to blame has the focus.
+    // After the rejection, the field with the error has the focus.
     await page.locator('#timer:focus').waitFor()
     expect(await application.kalends.schedules.get('every?second')).toBeNull()
 
@@ -124,7 +124,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('shows the calendar also for an invalid address', async ({ skip }) => {
+  it('shows the calendar even for an invalid address', async ({ skip }) => {
     const { application } = await start()
     const page = await opened(skip)
     const thisWeek = await weekAt('calendar')
@@ -154,7 +154,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     expect(await page.locator('tbody tr').first().getAttribute('data-id')).toBe('a')
   })
 
-  it('follows the log and the progress of a running job, and cancels it', async ({ skip }) => {
+  it('follows the log and progress of a running job and cancels it', async ({ skip }) => {
     const { application } = await start()
     const id = await application.kalends.jobs.submit(task('slow'), { steps: 1000, ms: 100 })
     const page = await opened(skip)
@@ -170,7 +170,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('shows each attempt of a job, whatever its handler logs [R14]', async ({ skip }) => {
+  it('shows each attempt of a job, regardless of its log [R14]', async ({ skip }) => {
     const { application } = await start({ works: false })
     const { kalends } = application
     kalends.handle(task('flaky', { retryDelay: 20 }), ({ attempt, log }) => {
@@ -193,9 +193,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('finds failures in two clicks, and retries them in bulk after showing their number', async ({
-    skip,
-  }) => {
+  it('finds failures in two clicks and retries them in bulk after showing their number', async ({ skip }) => {
     const { application, database } = await start()
     const { kalends } = application
     const ids = await kalends.jobs.submitMany(
@@ -215,7 +213,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('offers a reader nothing that changes data', async ({ skip }) => {
+  it('offers readers no actions that change data', async ({ skip }) => {
     const { application } = await start({ http: { open: 'read' } })
     await application.kalends.schedules.create({ id: 'nightly', task: task('quick'), timer: 'daily' })
     const page = await opened(skip)
@@ -260,7 +258,7 @@ describe('on SQLite', () => {
 
   it.skipIf(under === undefined)('works under a base path', async ({ skip }) => {
     const application = await start({ base: '/admin/tools/kalends' })
-    // Of an owner, whose prefix ends with a slash.
+    // The id of an owner, whose prefix ends with a slash.
     const { schedules } = application.kalends.scope({ submitter: 'a b', tasks: ['quick'] })
     await schedules.create({ id: 'ü?', task: task('quick'), timer: 'daily' })
     const id = 'a%20b/ü?'
@@ -296,7 +294,7 @@ describe('on SQLite', () => {
   })
 
   it.skipIf(under === undefined)(
-    'accepts the token of a sign-in link, and shows it nowhere',
+    'accepts the token of a sign-in link and shows it nowhere',
     async ({ skip }) => {
       const application = await start({
         http: {
@@ -325,23 +323,26 @@ describe('on SQLite', () => {
     },
   )
 
-  it.skipIf(under === undefined)('accepts it also in a tab that already shows the page', async ({ skip }) => {
-    const application = await start({
-      http: {
-        open: undefined,
-        authorize: (request) =>
-          request.headers.get('authorization') === 'Bearer swordfish' ? { role: 'operate' } : null,
-      },
-    })
-    const page = await opened(skip)
-    await page.goto(`${application.url}workers`)
-    await page.getByLabel('Token').waitFor()
-    await page.goto(`${application.url}workers#token=swordfish`)
-    await page.getByRole('link', { name: 'web-1' }).waitFor()
-    expect(page.url()).toBe(`${application.url}workers`)
-  })
+  it.skipIf(under === undefined)(
+    'accepts the token even in a tab that already shows the page',
+    async ({ skip }) => {
+      const application = await start({
+        http: {
+          open: undefined,
+          authorize: (request) =>
+            request.headers.get('authorization') === 'Bearer swordfish' ? { role: 'operate' } : null,
+        },
+      })
+      const page = await opened(skip)
+      await page.goto(`${application.url}workers`)
+      await page.getByLabel('Token').waitFor()
+      await page.goto(`${application.url}workers#token=swordfish`)
+      await page.getByRole('link', { name: 'web-1' }).waitFor()
+      expect(page.url()).toBe(`${application.url}workers`)
+    },
+  )
 
-  it.skipIf(under === undefined)('shows in two clicks what runs at an hour', async ({ skip }) => {
+  it.skipIf(under === undefined)('shows the runs of an hour in two clicks', async ({ skip }) => {
     const application = await start()
     await application.kalends.schedules.create({
       id: 'night',
@@ -409,7 +410,7 @@ describe('on SQLite', () => {
   })
 
   it.skipIf(under === undefined)(
-    'date fields mean the zone of the page, also of a time that the clock skips',
+    'date fields use the zone of the page, even for skipped times',
     async ({ skip }) => {
       const application = await start()
       await application.kalends.schedules.create({
@@ -508,7 +509,7 @@ describe('on SQLite', () => {
     await page.addInitScript(`addEventListener('DOMContentLoaded', () => {
       window.atFirst = [document.documentElement.dataset.theme, document.querySelector('#app').children.length]
     })`)
-    // The page itself is held back: what is painted before it is dark already.
+    // The page is delayed, and the first paint before it is already dark.
     await page.route('**/assets/*.js', async (route) => {
       await page.waitForTimeout(300)
       await route.continue()
@@ -522,7 +523,7 @@ describe('on SQLite', () => {
     expect(await page.evaluate('window.atFirst[0]')).toBe('dark')
   })
 
-  it.skipIf(under === undefined)('pages of a list lead on and back, in both orders', async ({ skip }) => {
+  it.skipIf(under === undefined)('lists can be paged forward and back in both orders', async ({ skip }) => {
     const application = await start()
     for (let index = 0; index < 120; index += 1)
       await application.kalends.schedules.create({
@@ -549,7 +550,7 @@ describe('on SQLite', () => {
     await page.getByText('1–1 of 1 schedules').waitFor()
   })
 
-  it.skipIf(under === undefined)('can be used by keyboard alone', async ({ skip }) => {
+  it.skipIf(under === undefined)('can be used with the keyboard only', async ({ skip }) => {
     const application = await start()
     const { kalends } = application
     for (const id of ['alpha', 'beta', 'gamma'])
@@ -571,7 +572,7 @@ describe('on SQLite', () => {
     await page.keyboard.type('?')
     await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
     await page.keyboard.press('Escape')
-    // To the button by Tab, as somebody without a pointer does.
+    // Moves to the button with Tab, like a user without a pointer.
     await tabTo(page, 'Pause')
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Resume' }).waitFor()
@@ -605,13 +606,13 @@ describe('on SQLite', () => {
 })
 
 async function opened(skip: (reason: string) => never, options: BrowserContextOptions = {}): Promise<Page> {
-  if (browser === null) return skip('there is no browser here')
+  if (browser === null) return skip('no browser is available')
   const page = await browser.page(options)
   onTestFinished(() => page.context().close())
   return page
 }
 
-/** Presses Tab until something of this name has the focus. */
+/** Presses Tab until an element with this name has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   for (let presses = 0; presses < 40; presses += 1) {
     await page.keyboard.press('Tab')

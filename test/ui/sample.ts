@@ -1,6 +1,6 @@
 /**
- * What an application of some size looks like: 200 schedules and 10,000 jobs, with failures, skips, long names and
- * other scripts. Made of a fixed seed, so that pictures of it change only when the page does.
+ * Sample data of a larger application: 200 schedules and 10,000 jobs, with failures, skips, long names and other
+ * scripts. The seed is fixed, so that screenshots change only with the page.
  */
 import type { TestDatabase } from '../support/databases.ts'
 import { type Kalends, task } from '../../src/index.ts'
@@ -12,7 +12,7 @@ interface Kind {
   readonly timers: readonly string[]
   readonly summary: string
   readonly tookMs: number
-  /** Of a hundred. */
+  /** In percent. */
   readonly fails: number
   readonly errors: readonly string[]
   readonly args: (id: string) => Record<string, unknown>
@@ -188,7 +188,7 @@ const IMPORTS: Kind = {
   args: (id) => ({ marketplace: Number(id.slice(-2)), folder: '/outgoing', keep: true }),
 }
 
-/** How long the tasks of the sample take here: a tenth, so that pictures show some that run. */
+/** The durations of the sample tasks: a tenth, so that screenshots show some running jobs. */
 export const TASKS: Readonly<Record<string, number>> = Object.fromEntries(
   [...KINDS, IMPORTS].map((kind) => [kind.task, kind.tookMs / 10]),
 )
@@ -309,7 +309,7 @@ async function history(
   }
 }
 
-/** One of each state that somebody has to look after; when a scheduler has planned all. @param made  the ids */
+/** One schedule in each state that needs attention, after a scheduler has planned all. @param made  the ids */
 export async function states(database: TestDatabase, made: readonly string[]): Promise<void> {
   const pick = (index: number) => made[index] ?? ''
   for (const index of [14, 27, 61, 90])
@@ -326,7 +326,7 @@ export async function states(database: TestDatabase, made: readonly string[]): P
   await database.query("UPDATE periodic_task SET idle = 'done' WHERE id = ?", [pick(70)])
 }
 
-/** As Kalends writes them: the time first. */
+/** Ids like those of Kalends, which begin with the time. */
 function uuid(at: Date, next: () => number): string {
   const time = at.getTime().toString(16).padStart(12, '0')
   const hex = (length: number) => Array.from({ length }, () => Math.floor(next() * 16).toString(16)).join('')

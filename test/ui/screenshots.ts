@@ -1,7 +1,6 @@
 /**
- * Pictures of every page, in both themes and two sizes, with the data of an application of some size: those that
- * README.md and docs show as webp in docs/screenshots, or all of them as PNG in the folder that KALENDS_SCREENSHOTS
- * names, to look at them.
+ * Takes screenshots of every page in both themes and two sizes, with the sample data: those in README.md and docs as
+ * webp in docs/screenshots, or all of them as PNG in the folder KALENDS_SCREENSHOTS.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -28,9 +27,9 @@ interface Shot {
   readonly before?: (page: Page) => Promise<unknown>
 }
 
-test('pictures of every page', async () => {
+test('screenshots of every page', async () => {
   const browser = await openBrowser()
-  if (browser === null) throw new Error('There is no browser to take pictures with')
+  if (browser === null) throw new Error('No browser is available for screenshots')
   const folder = await mkdtemp(join(tmpdir(), 'kalends-pictures-'))
   const database = sqlite(join(folder, 'shop.db'))
   const kalends = await Kalends.open(database.url, { zone: 'Europe/Berlin' })
@@ -86,7 +85,7 @@ test('pictures of every page', async () => {
   }
 })
 
-/** A third of the size. The browser can do it, so nothing else has to. */
+/** Converts to webp in the browser, which needs a third of the size. */
 async function webp({ browser }: TestBrowser, picture: Buffer): Promise<Buffer> {
   const page = await browser.newPage()
   const url = `data:image/png;base64,${picture.toString('base64')}`
@@ -165,7 +164,7 @@ function sqlite(file: string): TestDatabase {
   }
 }
 
-/** The names of the pictures that README.md and docs show or link to. */
+/** The names of the screenshots that README.md and docs show or link to. */
 function shownPictures(): ReadonlySet<string> {
   const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
   const pages = ['README.md', ...docs.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]

@@ -1,4 +1,4 @@
-/** How the page is served: under any base path, to anybody, with a policy that lets nothing else in. */
+/** The page is served under any base path, to everyone, with a policy that allows no other content. */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { http, type HttpOptions } from '../../src/http/index.ts'
 import { Kalends } from '../../src/index.ts'
@@ -44,7 +44,7 @@ it.each(['/schedules/a/b', '/schedules//edit', '/jobs/one/two', '/calendar/x', '
   async (path) => {
     const response = await (await served())(path)
     expect(response.status).toBe(404)
-    // The page says so, and leads back.
+    // The page reports this and links back.
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
   },
 )
@@ -68,7 +68,7 @@ it('the files of the page are compressed, and those with a hash can be cached fo
   for (const path of [`/${script}`, `/other/${script}`]) expect((await get(path)).status).toBe(404)
 })
 
-it('the API responds as before, also to browsers', async () => {
+it('the API responds as usual, also to browsers', async () => {
   const get = await served()
   expect((await get('/api/v1/schedules')).headers.get('content-type')).toContain('application/json')
   expect((await get('/health')).headers.get('content-type')).toContain('application/json')
@@ -87,7 +87,7 @@ it('there is no page if the API is closed, or if the page is switched off', asyn
   expect((await (await served({ open: 'admin', page: false }))('/')).status).toBe(404)
 })
 
-it('a user who is not signed in gets the page, and the page gets no data', async () => {
+it('a user who is not signed in gets the page but no data', async () => {
   const get = await served({ authorize: () => null })
   expect((await get('/schedules')).status).toBe(200)
   expect((await get('/api/v1/schedules')).status).toBe(401)

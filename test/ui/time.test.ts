@@ -1,4 +1,4 @@
-/** What date fields and the calendar mean in a zone, also where its clock changes and where it is off by less than an hour. */
+/** Date fields and the calendar in a zone, also with clock changes and offsets that are not whole hours. */
 import { describe, expect, it } from 'vitest'
 import { changeNote, exact, instantOf, typedAt, zoneOf } from '../../src/ui/time/format.ts'
 import { hourOf, placed, weekOf } from '../../src/ui/time/week.ts'
@@ -44,12 +44,12 @@ describe('a date field', () => {
     expect(instantOf(typedAt(at, 'Asia/Kolkata'), 'Asia/Kolkata')).toEqual(at)
   })
 
-  it('means nothing while it is incomplete', () => {
+  it('has no value while it is incomplete', () => {
     for (const typed of ['', '2026-11-25T', 'garbage']) expect(instantOf(typed, 'Europe/Berlin')).toBeNull()
   })
 })
 
-describe('a time that the clock changes', () => {
+describe('a skipped or repeated time', () => {
   it.each([
     ['Europe/Berlin', '2026-03-29T02:30', 'The clock skips this time: it means 03:30 +02:00'],
     ['Australia/Lord_Howe', '2026-10-04T02:10', 'The clock skips this time: it means 02:40 +11:00'],
@@ -57,11 +57,11 @@ describe('a time that the clock changes', () => {
     ['Europe/London', '2026-10-25T01:30', 'The clock shows this time twice: it means the first, +01:00'],
     ['Europe/Berlin', '2026-10-25T03:30', null],
     ['Asia/Kathmandu', '2026-10-25T02:30', null],
-  ])('in %s, the field says of %s: %s', (zone, typed, note) => {
+  ])('in %s, the note for %s is: %s', (zone, typed, note) => {
     expect(changeNote(instantOf(typed, zone) ?? new Date(0), typed, zone)).toBe(note)
   })
 
-  it('is named also for an instant that was not typed', () => {
+  it('has a note even for an instant that was not typed', () => {
     const second = new Date('2026-10-25T01:30:00Z')
     const typed = typedAt(second, 'Europe/Berlin')
     expect(changeNote(second, typed, 'Europe/Berlin')).toBe(
@@ -98,7 +98,7 @@ describe('a week of the calendar', () => {
     ['Europe/Berlin', '2026-03-29', '2026-03-22T23:00:00.000Z', 167],
     ['Europe/Berlin', '2026-10-19', '2026-10-18T22:00:00.000Z', 169],
     ['Africa/Cairo', '2026-04-24', '2026-04-19T22:00:00.000Z', 167],
-    // The clock changes by half an hour: the last hour that is shown ends in the next week.
+    // The clock changes by half an hour, so the last shown hour ends in the next week.
     ['Australia/Lord_Howe', '2026-10-01', '2026-09-27T13:30:00.000Z', 168],
     ['Australia/Lord_Howe', '2026-04-01', '2026-03-29T13:00:00.000Z', 169],
     // That Monday began at 01:00.
@@ -116,7 +116,7 @@ describe('a week of the calendar', () => {
     'Asia/Kolkata',
     'Asia/Kathmandu',
     'Australia/Lord_Howe',
-  ])('in %s, has no gap and no overlap with the weeks beside it', (zone) => {
+  ])('in %s, has no gap to and no overlap with adjacent weeks', (zone) => {
     let week = weekOf(new Date('2025-12-31T12:00:00Z'), zone)
     for (let number = 0; number < 54; number += 1) {
       const next = weekOf(instantOf(`${week.next}T12:00`, zone) ?? new Date(0), zone)
@@ -151,7 +151,7 @@ describe('a week of the calendar', () => {
     expect(cells.map(({ half }) => half)).toEqual(['first', 'second', null])
   })
 
-  it('has hours that begin with the hour of its clock', () => {
+  it('has hours that begin with full hours of local time', () => {
     const { from } = weekOf(new Date('2026-03-25T12:00:00Z'), 'Asia/Kolkata')
     expect(hourOf(new Date('2026-03-25T12:29:59Z'), from).toISOString()).toBe('2026-03-25T11:30:00.000Z')
     expect(hourOf(new Date('2026-03-25T12:30:00Z'), from).toISOString()).toBe('2026-03-25T12:30:00.000Z')

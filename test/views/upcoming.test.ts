@@ -6,14 +6,14 @@ import { UpcomingRuns } from '../../src/views/upcoming.ts'
 import { standingClock } from '../kalends/movable-timers.ts'
 import { eachDatabase } from '../support/databases.ts'
 
-// A view that computes for too long is incomplete.
+// A view that exceeds its time limit is incomplete.
 beforeEach(standingClock)
 
 eachDatabase(({ fresh }) => {
-  it('the next run is the earliest of all schedules, also of those that are read last', async () => {
+  it('the next run is the earliest of all schedules, including those that are read last', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
-    // More than are looked at in one piece; the very last goes off first, and once more at the time of the others.
+    // More than one piece; the very last schedule fires first, and again at the time of the others.
     const others = Array.from({ length: 1200 }, (_, index) => `('a${1000 + index}', 'noop', '*-*-* 10:00')`)
     await database.query(
       `INSERT INTO periodic_task (id, task, timer) VALUES ${others.join(', ')}, ('z', 'noop', '*-*-* 9,10:00')`,
@@ -32,7 +32,7 @@ eachDatabase(({ fresh }) => {
   it('the next run is found behind thousands of inactive schedules', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
-    // The active ones among the paused, then many paused, then many active: the way to read them changes in between.
+    // Active among paused schedules, then many paused, then many active ones: the read strategy changes in between.
     const rows = Array.from({ length: 4500 }, (_, index) => {
       const isActive = index < 500 ? index % 2 === 0 : index >= 2500
       const hours = isActive ? 10 : 8
@@ -60,7 +60,7 @@ eachDatabase(({ fresh }) => {
   it('at most 20,000 active schedules are read, and the limit is reported', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
-    // With a paused one among the first, pieces do not end where the 20,000 do.
+    // With a paused schedule among the first, pieces do not end exactly at 20,000.
     for (let from = 0; from < 20_001; from += 5000) {
       const rows = Array.from(
         { length: Math.min(5000, 20_001 - from) },
@@ -84,7 +84,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('of more than 20,000 schedules that have been planned, only those with the next runs are read', async () => {
+  it('of more than 20,000 planned schedules, only those with the next runs are read', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
     const timer = '2029..2030-*-* 10:00'
@@ -98,7 +98,7 @@ eachDatabase(({ fresh }) => {
       const ids = Array.from({ length: 500 }, (_, index) => `s${10_000 + from + index}`)
       await insert(ids.map((id) => planned(id, '2030-06-01 10:00:00.000', '|by hand')))
     }
-    // The second is set by hand to a time that is no elapse of its timer.
+    // The second one is set manually to a time that is not an elapse of its timer.
     await insert([
       planned('y', '2030-01-01 10:00:00.000'),
       planned('z', '2030-01-01 09:59:00.000', '|by hand'),
@@ -126,7 +126,7 @@ eachDatabase(({ fresh }) => {
   })
 })
 
-it('the earliest run times are those that a sort of all of them begins with', () => {
+it('the earliest run times equal the first ones of all sorted run times', () => {
   const from = new Date('2030-03-30T22:00:00Z')
   const within = (hours: number) => new Date(from.getTime() + hours * 3_600_000)
   const hour = fc.integer({ min: -30, max: 30 }).map(within)
@@ -145,7 +145,7 @@ it('the earliest run times are those that a sort of all of them begins with', ()
     starts: fc.option(hour, { freq: 4 }),
     ends: fc.option(hour, { freq: 4 }),
     createdAt: hour,
-    // Planned, set by hand, or neither.
+    // Planned, set manually, or neither.
     nextRunAt: fc.option(hour, { freq: 2 }),
   })
   const rows = fc
@@ -156,7 +156,7 @@ it('the earliest run times are those that a sort of all of them begins with', ()
   fc.assert(
     fc.property(rows, pieces, lasting, fc.integer({ min: 1, max: 40 }), (all, size, to, limit) => {
       const upcoming = new UpcomingRuns({ from, to, limit })
-      // A schedule that moves while all are read is read again.
+      // A schedule that moves during the read is read again.
       const read = [...all, ...all.slice(0, 2)]
       for (let start = 0; start < read.length; start += size) upcoming.add(read.slice(start, start + size))
 

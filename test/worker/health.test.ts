@@ -1,4 +1,4 @@
-/** How a worker is judged by what it saw of itself. */
+/** The health of a worker, from its own observations. */
 import { describe, expect, test } from 'vitest'
 import { judge, unstarted, type HealthNote, type Vitals } from '../../src/worker/health.ts'
 import type { LoopHealth } from '../../src/loop.ts'
@@ -48,21 +48,18 @@ const busy = (ms: number): LoopHealth => ({ ...idle, busySince: ago(ms), busyMs:
 
 describe('it is ok', () => {
   test.each<[string, Partial<Vitals>]>([
-    ['with a loop that sleeps until it is woken, for any time', {}],
-    ['with a loop that sleeps until a time', { loops: [{ ...idle, nextPassAt: ago(-30_000) }] }],
-    ['with a pass that takes up to three fifths of the lease', { loops: [busy(36_000)] }],
+    ['while a loop sleeps until it is woken, for any time', {}],
+    ['while a loop sleeps until a time', { loops: [{ ...idle, nextPassAt: ago(-30_000) }] }],
+    ['while a pass takes up to three fifths of the lease', { loops: [busy(36_000)] }],
     [
-      'with ends of runs that are being written',
+      'while outcomes of runs are being written',
       { unwritten: 5, loops: [{ ...busy(100), name: 'settler' }] },
     ],
     [
-      'with log lines that are being written',
+      'while log lines are being written',
       { log: { lines: 500, progress: 1, ms: 5000, dropped: 0 }, loops: [{ ...busy(100), name: 'journal' }] },
     ],
-    [
-      'with clocks that differ by less than the measurement error',
-      { clock: { aheadMs: 2900, roundTripMs: 2000 } },
-    ],
+    ['if clocks differ by less than the measurement error', { clock: { aheadMs: 2900, roundTripMs: 2000 } }],
     ['with a wait for a connection of up to five seconds', { connectionWaitMs: 5000 }],
     ['before the first reading of the clock', { clock: null }],
     ['long after it stalled', { stall: { ms: 9000, until: ago(LEASE_MS + 1), agoMs: LEASE_MS + 1 } }],
@@ -149,7 +146,7 @@ describe('it is ok, and warns: [L68]', () => {
     ],
     [
       'unwritten-log',
-      // Its loops fail, and runs go on without it.
+      // Its loops fail, and runs continue without them.
       {
         log: { lines: 500, progress: 2, ms: 3_600_000, dropped: 30 },
         loops: [
@@ -190,7 +187,7 @@ describe('it is ok, and warns: [L68]', () => {
     expect(health.warnings[0]?.text).toMatch(text)
   })
 
-  test('without the lease its next name is unknown', () => {
+  test('without the lease, its next name is unknown', () => {
     const { warnings } = judge({ ...well, worker: null, sinceLeaseLostMs: 10 })
     expect(warnings[0]?.text).toMatch(/registers again with its next heartbeat/)
   })
@@ -200,7 +197,7 @@ describe('it needs a new process', () => {
   test('if a pass takes longer than any timeout inside it', () => {
     expect(judge({ ...well, loops: [busy(180_000)] })).toMatchObject({ ok: false, live: true })
     expect(judge({ ...well, loops: [busy(180_001)] })).toMatchObject({ ok: false, live: false })
-    // A long lease gives longer.
+    // A long lease allows more time.
     expect(judge({ ...well, leaseMs: 600_000, loops: [busy(1_800_000)] }).live).toBe(true)
   })
 
@@ -213,7 +210,7 @@ describe('it needs a new process', () => {
   })
 })
 
-test('a process without a worker is ok, and one that was stopped is not', () => {
+test('a process without a worker is ok, and a stopped one is not', () => {
   expect(unstarted(false)).toMatchObject({ ok: true, live: true, reasons: [] })
   expect(unstarted(true)).toMatchObject({ ok: false, live: true, reasons: [{ code: 'stopped' }] })
 })

@@ -1,4 +1,4 @@
-/** Which statements a heartbeat executes, and when. */
+/** The statements of heartbeats and their times. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { CutOff } from '../../src/worker/cut-off.ts'
@@ -13,13 +13,13 @@ import { LONELY } from './membership-options.ts'
 const LEASE_MS = 60_000
 const BEATS_PER_LEASE = 5
 const BEAT_MS = LEASE_MS / BEATS_PER_LEASE
-/** Others may evict a worker so long after it sent its last heartbeat: three beats, less the time of a check. */
+/** Others may evict a worker this long after its last heartbeat: three beats, less the time of a check. */
 const DEAD_AFTER_MS = 3 * BEAT_MS * 0.99
-/** What each beat asks for. */
+/** The queries of each beat. */
 const BEAT: ReadonlySet<string> = new Set(['heartbeat', 'list'])
 
 interface Scene extends Partial<Pick<MembershipOptions, 'executing' | 'onRejected' | 'onError' | 'onDead'>> {
-  /** How long a sweep of everything takes. */
+  /** The duration of a full sweep. */
   readonly sweepMs?: number
   /** Whether sweeps find orphans. */
   readonly orphans?: boolean
@@ -28,7 +28,7 @@ interface Scene extends Partial<Pick<MembershipOptions, 'executing' | 'onRejecte
   readonly evict?: WorkerStore['evict']
 }
 
-/** A worker whose clock the test moves. */
+/** A worker whose clock the test advances. */
 function alone({
   sweepMs = 0,
   orphans = false,
@@ -80,7 +80,7 @@ function alone({
     await membership.beat()
     await membership.takeOver.pass()
   }
-  /** What a lease asks for beside heartbeats and the workers there are. */
+  /** The queries during one lease, except heartbeats and the list of workers. */
   const oneLease = async () => {
     asked.length = 0
     for (let beats = 0; beats < BEATS_PER_LEASE; beats += 1) {
@@ -94,7 +94,7 @@ function alone({
   return { membership, beat, oneLease, healed, asked, pass }
 }
 
-it('a lease has a few heartbeats, and one full sweep', async () => {
+it('a lease has a few heartbeats and one full sweep', async () => {
   const { beat, oneLease, healed } = alone()
   await beat()
   for (let leases = 1; leases <= 7; leases += 1) {
@@ -112,7 +112,7 @@ it('while a full sweep takes long, four of five sweeps are quick', async () => {
   }
 })
 
-it('a full sweep finds the schedules whose slots only a wrong clock explains, and forgets those that were repaired', async () => {
+it('a full sweep finds schedules whose slots only a wrong clock explains, and forgets repaired ones', async () => {
   const asked: number[] = []
   const lastSlot = new Date('2098-01-01')
   let isRepaired = false
@@ -134,13 +134,13 @@ it('a full sweep finds the schedules whose slots only a wrong clock explains, an
   expect(asked).toEqual([100, 100])
 })
 
-it('if a sweep reports orphans, they are settled in the same pass', async () => {
+it('orphans from a sweep are settled in the same pass', async () => {
   const { beat, oneLease } = alone({ orphans: true })
   await beat()
   expect(await oneLease()).toEqual(['sweep: everything', 'orphans'])
 })
 
-it('an orphan whose end the database rejects does not block other orphans', async () => {
+it('an orphan whose outcome the database rejects does not block other orphans', async () => {
   const taken: string[] = []
   const rejected: string[] = []
   const orphan = (id: string): EndedAttempt => ({
@@ -148,7 +148,7 @@ it('an orphan whose end the database rejects does not block other orphans', asyn
     end: { kind: 'lost', error: 'gone' },
     policy: DEFAULT_POLICY,
   })
-  // More than one batch of them come before a good one.
+  // More than one batch of rejected orphans before a valid one.
   const bad = Array.from({ length: 250 }, (_, number) => `bad${number}`)
   let orphans = ['a', ...bad, 'c'].map(orphan)
   const errors: string[] = []
@@ -180,7 +180,7 @@ it('an orphan whose end the database rejects does not block other orphans', asyn
   expect(rejected).toEqual(bad)
 })
 
-/** Its heartbeat never moves. */
+/** A worker whose heartbeat never changes. */
 const SILENT: WorkerRecord = {
   id: 'silent/1',
   name: 'silent',
@@ -204,7 +204,7 @@ const settledAs = ({ fence: { id } }: EndedAttempt): SettledAttempt => ({
 })
 
 describe('a worker never treats others as lost because of its own delays', () => {
-  it('trusts its own id after a heartbeat until others may evict it, and no longer', async () => {
+  it('trusts its own id after a heartbeat only until others may evict it', async () => {
     const { membership, pass } = alone()
     expect(membership.id()).toBeNull()
     await membership.beat()
@@ -213,15 +213,15 @@ describe('a worker never treats others as lost because of its own delays', () =>
     pass(DEAD_AFTER_MS - 1)
     expect(membership.id()).toBe(id)
     pass(1)
-    // Others may take it for dead from now on.
+    // From now on, others may consider it dead.
     expect(membership.id()).toBeNull()
     await membership.beat()
     expect(membership.id()).toBe(id)
   })
 
-  it('does not evict another sooner than the other one gives up what it runs', async () => {
+  it('does not evict another worker before that worker gives up its jobs', async () => {
     const { membership, pass, asked } = alone({ others: [SILENT] })
-    // It sees the last heartbeat in the moment in which it is sent.
+    // It observes the last heartbeat at the moment when it is sent.
     await membership.beat()
     for (const ms of [BEAT_MS, BEAT_MS, DEAD_AFTER_MS - 2 * BEAT_MS - 1]) {
       pass(ms)
@@ -248,13 +248,13 @@ describe('a worker never treats others as lost because of its own delays', () =>
     pass(BEAT_MS)
     await membership.beat()
     expect(evicted()).toBe(0)
-    // Three beats after the first observation it is dead.
+    // Three beats after the first observation, it counts as dead.
     pass(BEAT_MS)
     await membership.beat()
     expect(evicted()).toBe(1)
   })
 
-  it('a dead worker whose row is locked does not keep others from being evicted, and is named until it is [L76]', async () => {
+  it('a dead worker with a locked row does not prevent the eviction of others, and is reported until evicted [L76]', async () => {
     const isLocked = new Set(['locked/1'])
     const dead: string[] = []
     const others = ['locked/1', 'dead/1'].map((id) => ({ ...SILENT, id }))
@@ -269,7 +269,7 @@ describe('a worker never treats others as lost because of its own delays', () =>
     }
     for (let beats = 0; beats < 4; beats += 1) await beat()
     expect(dead).toEqual(['dead/1'])
-    // Another worker may be evicting it at this moment.
+    // Another worker may be evicting it right now.
     expect(membership.lockedWorkers()).toEqual([])
     await beat()
     expect(membership.lockedWorkers()).toEqual(['locked/1'])
@@ -280,7 +280,7 @@ describe('a worker never treats others as lost because of its own delays', () =>
   })
 })
 
-it('an eviction wakes the take-over, and no heartbeat waits for it', async () => {
+it('an eviction triggers the take-over, and no heartbeat waits for it', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   let beats = 0
@@ -309,7 +309,7 @@ it('an eviction wakes the take-over, and no heartbeat waits for it', async () =>
   expect(beats).toBe(BEATS_PER_LEASE)
 })
 
-it('an evicted worker whose jobs are orphans sends a heartbeat first, which aborts its handlers', async () => {
+it('an evicted worker first sends a heartbeat, which aborts the handlers of its orphaned jobs', async () => {
   const settle = vi.fn(() => Promise.reject(new Error('too soon')))
   const orphans: EndedAttempt[] = []
   const { membership, beat } = alone({
@@ -355,20 +355,20 @@ describe('a worker that is cut off from the database', () => {
   const never = () => new Promise<never>(() => {})
   const after = (ms: number) => new Promise<Heartbeat>((resolve) => setTimeout(() => resolve('written'), ms))
 
-  it('gives up what it runs before others may evict it, while a heartbeat hangs [R8]', async () => {
+  it('gives up its jobs before others may evict it, while a heartbeat hangs [R8]', async () => {
     const { cutOff, id } = await beating((number) =>
       number === 1 ? Promise.resolve<Heartbeat>('written') : never(),
     )
     await vi.advanceTimersByTimeAsync(DEAD_AFTER_MS - 1)
     expect(cutOff).toEqual([])
     await vi.advanceTimersByTimeAsync(1)
-    // From the same moment on, it takes on no work.
+    // From then on, it accepts no work.
     expect(cutOff).toEqual([{ ms: DEAD_AFTER_MS, worker: id, id: null }])
     await vi.advanceTimersByTimeAsync(10 * LEASE_MS)
     expect(cutOff).toHaveLength(1)
   })
 
-  it('gives up what it runs while heartbeats fail', async () => {
+  it('gives up its jobs while heartbeats fail', async () => {
     const { cutOff } = await beating((number) =>
       number === 1
         ? Promise.resolve<Heartbeat>('written')
@@ -378,15 +378,15 @@ describe('a worker that is cut off from the database', () => {
     expect(cutOff.map(({ ms }) => ms)).toEqual([DEAD_AFTER_MS])
   })
 
-  it('counts from when the last heartbeat was sent, not from its response', async () => {
+  it('counts from the time when the last heartbeat was sent, not from its response', async () => {
     const { cutOff } = await beating((number) => (number === 1 ? after(5000) : never()))
     await vi.advanceTimersByTimeAsync(LEASE_MS)
     expect(cutOff.map(({ ms }) => ms)).toEqual([DEAD_AFTER_MS])
   })
 
-  it('gives up nothing as long as heartbeats succeed, and nothing after it has stopped', async () => {
+  it('gives up nothing while heartbeats succeed or after it has stopped', async () => {
     const { membership, cutOff } = await beating((number) =>
-      // Two in a row fail, which a worker survives.
+      // Two consecutive heartbeats fail, which a worker survives.
       number % 5 < 2 ? Promise.reject(new StoreUnavailableError('away')) : after(1000),
     )
     await vi.advanceTimersByTimeAsync(10 * LEASE_MS)
@@ -396,13 +396,13 @@ describe('a worker that is cut off from the database', () => {
     expect(cutOff).toEqual([])
   })
 
-  it('after a stall of its process waits for the response to the next heartbeat', () => {
+  it('after a stall of its process, waits for the response to the next heartbeat', () => {
     const cutOff = (answer: boolean) => {
       const onCutOff = vi.fn()
       const watch = new CutOff({ beatMs: BEAT_MS, monotonicNow: () => performance.now(), onCutOff })
       watch.written(performance.now())
       vi.advanceTimersByTime(DEAD_AFTER_MS - 1)
-      // Its timer was as late as the one of the cut-off.
+      // The heartbeat timer was as late as that of the cut-off.
       watch.sending()
       vi.advanceTimersByTime(1000)
       const before = onCutOff.mock.calls.length
@@ -416,7 +416,7 @@ describe('a worker that is cut off from the database', () => {
   })
 
   it.each([1000, 3000, LEASE_MS])(
-    'goes on while its own row is locked, because others cannot evict it either: lease %i',
+    'continues while its own row is locked, because others cannot evict it either: lease %i',
     async (leaseMs) => {
       let isCutOff = false
       const { membership, cutOff } = await beating(
@@ -431,7 +431,7 @@ describe('a worker that is cut off from the database', () => {
       await vi.advanceTimersByTimeAsync(2 * LEASE_MS)
       expect(cutOff).toEqual([])
       expect(membership.isLocked()).toBe(true)
-      // It takes on no work meanwhile.
+      // It accepts no work meanwhile.
       expect(membership.id()).toBeNull()
       // If it loses its connection now, others may evict it as soon as that transaction ends.
       isCutOff = true
@@ -440,7 +440,7 @@ describe('a worker that is cut off from the database', () => {
     },
   )
 
-  it('goes on where the database is a file of its machine', async () => {
+  it('continues if the database is a local file', async () => {
     const { cutOff } = await beating((number) => (number === 1 ? Promise.resolve('written') : never()), {
       canBeCutOff: false,
     })

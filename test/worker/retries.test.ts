@@ -11,7 +11,7 @@ const settled = (outcome: JobOutcome, scheduleId: string | null = 's') => ({
   ],
 })
 
-test('a schedule retries until the time of the retry', () => {
+test('a schedule counts as retrying until the time of the retry', () => {
   const retries = new Retries()
   retries.settled(settled(failed))
   expect(retries.waiting(after(4999))).toEqual([{ scheduleId: 's', attempt: 1, at: after(5000) }])
@@ -20,7 +20,7 @@ test('a schedule retries until the time of the retry', () => {
 
 test.each<[string, JobOutcome]>([
   ['its job has ended', { state: 'cancelled', reason: null, error: null, result: null }],
-  ['its job was given back', { state: 'waiting', delayMs: 0, why: 'released', error: null }],
+  ['its job was released', { state: 'waiting', delayMs: 0, why: 'released', error: null }],
 ])('no more once %s', (_, outcome) => {
   const retries = new Retries()
   retries.settled(settled(failed))
@@ -28,7 +28,7 @@ test.each<[string, JobOutcome]>([
   expect(retries.waiting(END)).toEqual([])
 })
 
-test('a job of no schedule is not remembered, and no more than a thousand schedules are', () => {
+test('a job without a schedule is not remembered, and at most a thousand schedules are', () => {
   const retries = new Retries()
   retries.settled(settled(failed, null))
   for (let count = 0; count < 1001; count += 1) retries.settled(settled(failed, `s${count}`))

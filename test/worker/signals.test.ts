@@ -40,7 +40,7 @@ function stoppable() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-it('the first signal stops, and then takes its course', async () => {
+it('the first signal stops the worker, then has its default effect', async () => {
   const { stopped, stops } = stoppable()
   process.emit('SIGTERM', 'SIGTERM')
   await turn()
@@ -53,7 +53,7 @@ it('the first signal stops, and then takes its course', async () => {
   expect(exit).not.toHaveBeenCalled()
 })
 
-it('as process 1, which a signal does not end, it exits', async () => {
+it('as process 1, which signals do not end, it exits', async () => {
   vi.spyOn(process, 'pid', 'get').mockReturnValue(1)
   const rejected = vi.fn<(error: unknown) => void>()
   process.once('unhandledRejection', rejected)
@@ -66,7 +66,7 @@ it('as process 1, which a signal does not end, it exits', async () => {
   expect(kill).not.toHaveBeenCalled()
 })
 
-it('a handler of the application decides how the process ends', async () => {
+it('if the application has a handler, it decides how the process ends', async () => {
   const { stopped } = stoppable()
   const own = vi.fn<() => void>()
   process.on('SIGINT', own)
@@ -78,7 +78,7 @@ it('a handler of the application decides how the process ends', async () => {
   expect(kill).not.toHaveBeenCalled()
 })
 
-it('also one that is called once, although it is gone when the stop has ended', async () => {
+it('the same applies to a once handler, although it is removed before the stop ends', async () => {
   const { stopped } = stoppable()
   const own = vi.fn<() => void>()
   process.once('SIGTERM', own)
@@ -89,7 +89,7 @@ it('also one that is called once, although it is gone when the stop has ended', 
   expect(kill).not.toHaveBeenCalled()
 })
 
-it('two instances take each other for none', async () => {
+it('the handlers of two instances do not count as handlers of the application', async () => {
   const [one, two] = [stoppable(), stoppable()]
   process.emit('SIGTERM', 'SIGTERM')
   one.stopped.open()
@@ -100,7 +100,7 @@ it('two instances take each other for none', async () => {
   expect(kill).toHaveBeenCalledTimes(1)
 })
 
-it('signals within a second are one request; a later one ends the process at once [E3]', async () => {
+it('signals within a second count as one; a later one ends the process at once [E3]', async () => {
   const { stops } = stoppable()
   process.emit('SIGINT', 'SIGINT')
   process.emit('SIGTERM', 'SIGTERM')

@@ -1,4 +1,4 @@
-/** When the watch looks, and when it need not. */
+/** When the watch polls, and when it does not. */
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import type { Look, SchedulingStore } from '../../src/store/scheduling-store.ts'
 import { Watch } from '../../src/worker/watch.ts'
@@ -13,10 +13,10 @@ beforeEach(() => {
 })
 
 function unused(): never {
-  throw new Error('not asked for here')
+  throw new Error('not used in this test')
 }
 
-/** A watch whose looks give one answer after the other, and the last of them for ever. */
+/** A watch whose polls return the given answers in order, and then always the last one. */
 function watching(answers: readonly Partial<Look>[], onJobDue: (() => void) | null = null) {
   const told: string[] = []
   let looks = 0
@@ -68,7 +68,7 @@ function watching(answers: readonly Partial<Look>[], onJobDue: (() => void) | nu
 
 const soon = { wakeAt: new Date(START.getTime() + 5) }
 
-it('an announced time is reported when it comes, without another poll, which comes after it', async () => {
+it('an announced time is reported without a poll when it is reached; the next poll follows', async () => {
   const { watch, told } = watching([soon, {}])
   watch.loop.start()
   await vi.advanceTimersByTimeAsync(4)
@@ -81,7 +81,7 @@ it('an announced time is reported when it comes, without another poll, which com
   await watch.loop.stop()
 })
 
-it('a wake-up before it triggers a poll, and the earlier announcement is dropped', async () => {
+it('an earlier wake-up triggers a poll and drops the announcement', async () => {
   const { watch, told } = watching([soon, {}])
   watch.loop.start()
   watch.loop.wake()
@@ -92,7 +92,7 @@ it('a wake-up before it triggers a poll, and the earlier announcement is dropped
   await watch.loop.stop()
 })
 
-it('schedules that are due at a poll are reported at once', async () => {
+it('due schedules are reported at once after a poll', async () => {
   const { watch, told } = watching([{ wakeAt: START }])
   expect(await watch.pass()).toBeLessThan(1000)
   expect(told).toEqual(['look', 'due'])
@@ -107,7 +107,7 @@ it('a poll that finds another server reports it once', async () => {
   expect(told).toEqual(['look', 'look', 'another server', 'look'])
 })
 
-it('after a job of another process it looks every 100 ms, until none has come for ten seconds', async () => {
+it('after a job of another process, it polls every 100 ms until none has come for ten seconds', async () => {
   const { watch, told } = watching([{}, { claimable: true }, {}], () => undefined)
   watch.loop.start()
   await vi.advanceTimersByTimeAsync(POLL_MS)
@@ -120,7 +120,7 @@ it('after a job of another process it looks every 100 ms, until none has come fo
   await watch.loop.stop()
 })
 
-it('it does not look more often for jobs of this process, or for one that nobody can start', async () => {
+it('it does not poll more often for jobs of this process or for a job that no worker can start', async () => {
   const own = watching([{}, { claimable: true }, {}], () => undefined)
   own.watch.loop.start()
   await vi.advanceTimersByTimeAsync(10)
@@ -133,12 +133,12 @@ it('it does not look more often for jobs of this process, or for one that nobody
   await vi.advanceTimersByTimeAsync(POLL_MS)
   const looks = stuck.told.length
   await vi.advanceTimersByTimeAsync(10_000)
-  // Four a second, because another worker may be about to start it.
+  // Four polls per second, because another worker may be about to start it.
   expect(stuck.told.length - looks).toBeLessThanOrEqual(41)
   await stuck.watch.loop.stop()
 })
 
-it('an error in letting go of what was frozen does not keep what is due waiting, and it is tried again', async () => {
+it('an error while releasing frozen jobs does not delay due schedules, and the release is retried', async () => {
   const due = { wakeAt: START, freezes: 'one' }
   const { watch, told, changes } = watching([due, due, due])
   changes.fails = 1
@@ -147,7 +147,7 @@ it('an error in letting go of what was frozen does not keep what is due waiting,
   expect(changes.freezes).toHaveLength(1)
 })
 
-it('freezes are reported when they change, and by the first look, because they may have changed before', async () => {
+it('freezes are reported when they change and at the first poll, because they may have changed before', async () => {
   const { watch, changes } = watching([
     { freezes: 'one' },
     { freezes: 'one' },
@@ -155,6 +155,6 @@ it('freezes are reported when they change, and by the first look, because they m
     { freezes: 'two' },
   ])
   for (let pass = 0; pass < 4; pass += 1) await watch.pass()
-  // After how many looks.
+  // The number of polls.
   expect(changes.freezes).toEqual([1, 3])
 })

@@ -4,7 +4,7 @@ import { Kalends } from 'kalends'
 import { open } from 'kalends/testing'
 import { Reports } from './reports'
 
-test('a report is written each day', async () => {
+test('a report is written every day', async () => {
   const app = await Test.createTestingModule({ providers: [Reports] }).compile()
   const reports = app.get(Reports)
   const clock = await open((kalends) => reports.register(kalends), { now: '2026-01-01T12:00:00Z' })
