@@ -15,7 +15,8 @@ const MAX_HOURS_FORTH = 1
 
 export function clockFaults(clock: TargetClock): Fault[] {
   let hoursForth = 0
-  const hoursBack = thereAndBack('clock.hours-back', 3, clock, (random) => -random.int(1, 5) * HOUR_MS)
+  // To before the run began, also after an hour forth: otherwise, nothing tells the slots of then from earlier ones.
+  const hoursBack = thereAndBack('clock.hours-back', 3, clock, (random) => -random.int(3, 6) * HOUR_MS)
   return [
     thereAndBack('clock.forth', 3, clock, (random) => random.int(1000, 8000)),
     thereAndBack('clock.back', 3, clock, (random) => -random.int(1000, 30_000)),

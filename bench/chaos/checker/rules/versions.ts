@@ -24,8 +24,13 @@ export function isOfTwoVersions(id: string): boolean {
 
 /** Its rows tell neither when a version came nor how long it stayed, so what may be missing is not known. */
 export function versionFaults({ id, jobs, last }: ScheduleEvidence): { text: string; at: number }[] {
-  const anchor = new Date(last?.created ?? 0)
-  const courses = timersOf(id).map((text) => timer(text).elapses(anchor))
+  const created = last?.created ?? 0
+  // While the clock is before the creation, slots extend back from it.
+  const courses = timersOf(id).flatMap((text) => {
+    const parsed = timer(text)
+    const spanMs = parsed.spanMs ?? 1
+    return [created, (created % spanMs) - spanMs].map((anchor) => parsed.elapses(new Date(anchor)))
+  })
   return jobs.flatMap((job) => {
     const { slot } = job
     const isOne =
