@@ -14,7 +14,7 @@ export interface Cpu {
   readonly node: number
 }
 
-/** The usage of a server so far. SQLite has none, because it works in Node.js. */
+/** The usage of a server so far. SQLite has no server: it runs inside the Node.js process. */
 export interface Metered {
   readonly cpuMs: () => Promise<number>
   readonly status?: () => Promise<ReadonlyMap<string, number>>

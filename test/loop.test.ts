@@ -185,7 +185,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(2)
   })
 
-  it('completes the current pass on stop and starts no other', async () => {
+  it('stop completes the current pass and starts no further pass', async () => {
     const { loop, begun, endPass } = controlled([0])
     loop.start()
     let stopped = false

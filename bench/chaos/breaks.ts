@@ -18,7 +18,7 @@ export interface Break {
   /** What is taken away, and what comes of it. */
   readonly removes: string
   readonly mutations: readonly Mutation[]
-  /** Run once, after the tables are made and before the workers start; MySQL and MariaDB. */
+  /** Run once, after the tables are created and before the workers start. Only MySQL and MariaDB. */
   readonly sql: readonly string[]
   /** The faults that bring it out; none are needed where it is empty. */
   readonly faults: readonly string[]

@@ -2,7 +2,7 @@
 import type { Target } from './fault.ts'
 import type { RowText } from './record.ts'
 
-/** @returns null for null and for what is no instant */
+/** @returns null if the value is null or not an instant */
 export function msOf(text: string | number | null | undefined): number | null {
   if (typeof text !== 'string') return null
   const ms = Date.parse(`${text.replace(' ', 'T')}Z`)

@@ -30,7 +30,7 @@ export interface FaultFigures {
   readonly count: number
   /** Longest, in ms. */
   readonly longest: number
-  /** At worst, in ms after its end; null: no canary was late because of it. */
+  /** The longest recovery, in ms after the end of the fault; null if it delayed no canary. */
   readonly recovery: number | null
   /** In how many of those in which health() could tell it, it did. */
   readonly seen: number

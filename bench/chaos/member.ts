@@ -56,11 +56,11 @@ export interface MemberOptions {
 
 const CONCURRENCY = 60
 const GRACE_MS = 1000
-/** Longer than a handler that blocks, and a database that comes back only after some time. */
+/** Longer than a blocking handler, and longer than an outage of the database. */
 const STOP_LIMIT_MS = 45_000
 const START_LIMIT_MS = 300_000
 const HEALTH_LIMIT_MS = 2000
-/** Longer than an application waits for connections of its own pool. */
+/** Longer than the application waits for a connection from its own pool. */
 const MISUSE_LIMIT_MS = 5000
 /** Between two tries to start, as supervisors do. */
 const RESTART_MS = 300

@@ -29,7 +29,7 @@ export interface ScheduleEntry extends Stamped {
   readonly kind: 'schedule'
   readonly id: string
   readonly columns: Readonly<Record<string, string | number | null>>
-  /** The database's clock, read in the transaction that wrote it, before and after. */
+  /** The database's clock before and after the write, read in the same transaction. */
   readonly from: number
   readonly until: number
 }
@@ -128,6 +128,9 @@ export interface RunRecord {
   readonly workers: readonly RowText[]
   /** The rows of the application's own queue; null: it has none. */
   readonly queue: readonly RowText[] | null
-  /** Deadlocks that the server counted, less those that faults made on purpose; null: it does not tell. */
+  /**
+   * Deadlocks that the server counted, minus those that faults caused on purpose; null if the server has no such
+   * counter.
+   */
   readonly deadlocks: number | null
 }

@@ -119,7 +119,7 @@ const handed = (index: number): Columns => ({
   group_: turn(['', 'red', 'blue'], index),
 })
 
-/** Every kind in turn, so that also a small run has all that there is room for. */
+/** Every kind in turn, so that even a small run has as many kinds as fit. */
 function mixed(count: number, random: Random): NewSchedule[] {
   const troubled = special(random)
   const eachSecond = Math.round(count * 0.45)

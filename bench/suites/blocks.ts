@@ -42,7 +42,7 @@ export const blocksSuite: Suite = {
           values: commits,
         },
       ],
-      notes: [...notes, 'On SQLite, the time of COMMIT is not included, but is a row of its own.'],
+      notes: [...notes, 'On SQLite, the time of COMMIT is not included, but has its own row.'],
       targets: [
         eachAtMost(
           `longest block of the event loop: at most ${MAX_MS} ms`,

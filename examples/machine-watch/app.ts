@@ -15,7 +15,7 @@ export interface AppOptions {
   readonly history: History
   /** The folder for the digests. */
   readonly folder: string
-  /** A disk counts as full from this usage on. */
+  /** A disk counts as full at or above this usage. */
   readonly fullAtPercent: number
   readonly keepDays: number
 }

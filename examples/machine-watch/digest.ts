@@ -64,7 +64,7 @@ function diskRow({ name, first, last, size, from, to }: Series): string[] {
   ]
 }
 
-/** The growth rate means little before ten minutes of data. */
+/** The growth rate is not meaningful with less than ten minutes of data. */
 const SHORTEST_PACE_MS = 600_000
 const YEAR_MS = 365 * 86_400_000
 

@@ -1,5 +1,5 @@
 /**
- * The module that the others import. It opens Kalends when the application is created, starts it after all providers
+ * The module that other modules import. It opens Kalends when the application is created, starts it after all providers
  * have registered their handlers, and stops it at shutdown.
  */
 import type { Kalends, StartOptions } from 'kalends'

@@ -1,5 +1,5 @@
-// Starts app.js, uses its page and its API, and ends it with SIGTERM: even with open connections, no row of its worker is
-// left.
+// Starts app.js, uses its page and its API, and stops it with SIGTERM: even with open connections, it leaves no row in
+// the worker table.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import Database from 'libsql'

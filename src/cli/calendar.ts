@@ -9,7 +9,7 @@ import { wholeNumber } from './values.ts'
 
 export interface CalendarCommandOptions {
   readonly now?: () => Date
-  /** The zone that elapses are shown in; default: the one of this process. */
+  /** The zone that elapses are shown in. Default: the zone of this process. */
   readonly localZone?: string
 }
 

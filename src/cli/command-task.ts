@@ -188,7 +188,7 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-/** Reads a stream to its end. Memory is limited, whatever the length of a line. */
+/** Reads a stream to its end. Long lines do not increase memory use without limit. */
 async function readLines(stream: Readable, keep: (line: string) => void): Promise<void> {
   let line = ''
   let isAfterReturn = false

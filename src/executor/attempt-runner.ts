@@ -277,7 +277,9 @@ function snooze(span: string | number): never {
   throw new SnoozedError(spanOption('snooze', span, 0, { least: 0, most: LONGEST_DELAY_MS }))
 }
 
-/** An attempt of a job that was released too often counts, because its handler may be what cuts off workers. */
+/**
+ * If a job was released too often, the attempt counts, because its handler may be what makes workers lose their leases.
+ */
 function releasedEnd({ releases }: ClaimedJob, reason: AbortReason): AttemptEnd {
   const isTooOften = reason instanceof LeaseLostError && releases >= MAX_RELEASES
   return isTooOften ? { kind: 'lost', error: reason.message } : { kind: 'released' }

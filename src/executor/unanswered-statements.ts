@@ -66,8 +66,8 @@ export class UnansweredStatements {
     const [knownFences, knownJobs] = [new Set(known.map(fenceText)), new Set(known.map(({ id }) => id))]
     const held = await this.#store.held(workerId)
     const unknown = held.filter(({ fence }) => !knownFences.has(fenceText(fence)))
-    // If this job were released, its next claim could get the number of the claim that still runs here. That handler
-    // must end first.
+    // If this job were released, its next claim could get the number of a claim whose handler is still running here.
+    // That handler must end first.
     const releasable = unknown.filter(({ fence }) => !knownJobs.has(fence.id))
     for (const attempt of releasable) this.#settler.add(attempt)
     const heldFences = new Set(held.map(({ fence }) => fenceText(fence)))

@@ -1,9 +1,10 @@
 /**
  * Server-sent events: they name what to read again, without its content.
  *
- * Changes by this process are known at once. Changes by other processes and in SQL are found by one query per second,
- * which runs only while a client listens. A message only names topics: it is small, contains no secrets, and can be
- * missed without harm. A client that reconnects (`Last-Event-ID`) may have missed messages, so it gets all topics.
+ * Changes made by this process are reported immediately. One query per second finds changes made by other processes or
+ * in SQL; it runs only while a client is connected. A message only names topics: it is small, contains no secrets, and
+ * can be missed without harm. A client that reconnects (`Last-Event-ID`) may have missed messages, so it gets all
+ * topics.
  *
  * Everything is limited: messages (two per second), connections (in total and per user), the life of a connection (the
  * client reconnects and is authorized again), and waiting messages of a slow client (one).

@@ -81,7 +81,7 @@ const JOB_OPTIONS = [
 ]
 const SUBMIT_OPTIONS = [...JOB_OPTIONS, 'tx']
 
-/** The operations on jobs: `kalends.jobs`, and `jobs` of a scope, which only reaches the rows of its owner. */
+/** The operations on jobs: `kalends.jobs`, and `jobs` of a scope, which can access only the rows of its owner. */
 export class Jobs {
   readonly #store: JobStore
   readonly #lists: ListStore

@@ -7,7 +7,7 @@ import type { AttemptEnd, JobOutcome } from './settle.ts'
  */
 export type AttemptOutcome = 'success' | 'failed' | 'timeout' | 'cancelled' | 'released' | 'snoozed' | 'lost'
 
-/** A success is only stored in the job. */
+/** Attempts that succeed have no row: their outcome is stored in the job. */
 export type StoredOutcome = Exclude<AttemptOutcome, 'success'>
 
 /** One attempt of a job. */

@@ -420,7 +420,7 @@ function planSlots(readable: Readable, first: Date, circumstances: Circumstances
     circumstances.missedAfterMs,
   )
   const afterLast = event.next(due.last)
-  // More slots than are counted, in an hour that the clock repeats: continue from now.
+  // A repeated hour can contain more slots than the counting limit: continue from now.
   const nextRunAt = afterLast !== null && afterLast <= now ? event.next(now) : afterLast
   return decide({ ...readable, schedule: { ...schedule, lastSlot: due.last } }, nextRunAt, due, circumstances)
 }

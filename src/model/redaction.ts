@@ -163,7 +163,10 @@ const SHORTEST_SECRET = 4
 const MAX_SECRET_CHARACTERS = 65_536
 /** More secrets than this do not wait for a text. */
 const MAX_WAITING = 1000
-/** From this length on, the start of a secret is hidden too: drivers, for example, quote only the beginning. */
+/**
+ * If a secret has at least this length, a truncated copy of its start is redacted too: drivers, for example, quote only
+ * the beginning.
+ */
 const LONG_PREFIX = 64
 
 /** A character of some secrets, and the characters that can follow. */

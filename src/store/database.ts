@@ -102,7 +102,7 @@ export interface OpenOptions {
   readonly longestUseMs?: number | undefined
   /** Maximum number of connections to a server. */
   readonly connections?: number | undefined
-  /** The database on the server that has the tables; default: the one of the target. */
+  /** The database on the server that contains the tables. Default: the database of the target. */
   readonly schema?: string | undefined
   /** Whether to create `schema` if it does not exist. */
   readonly createsSchema?: boolean | undefined

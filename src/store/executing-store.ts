@@ -106,7 +106,7 @@ export interface SettleResult {
 }
 
 export interface ClaimOptions {
-  /** For some tasks, the maximum number of their jobs to claim. */
+  /** Maximum number of jobs to claim, for each task that has a limit. */
   readonly taskLimits?: ReadonlyMap<string, number>
   readonly onRefused?: OnRefused
   /**

@@ -21,7 +21,7 @@ const CONCURRENCY = 4
 const NAMES_SHOWN = 8
 
 /**
- * Asks the question, if there is one, shows an error of the action, and refreshes the page.
+ * Asks for confirmation if there is a question, runs the action, shows its error, and refreshes the page.
  * @returns whether it was done
  */
 export async function perform(action: () => Promise<unknown>, question?: Question): Promise<boolean> {

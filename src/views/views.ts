@@ -160,7 +160,7 @@ export class Views {
   }
 }
 
-/** Yields to other work if the last break was too long ago. @returns false when a view has computed for too long */
+/** Yields to other work if the last break was too long ago. @returns false if a view has been computing for too long */
 function pauses(): () => Promise<boolean> {
   const deadline = performance.now() + COMPUTE_MS
   const pause = betweenParts(TURN_MS)

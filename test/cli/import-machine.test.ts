@@ -71,7 +71,7 @@ test.each([
   )
 })
 
-/** The output of a service manager about its units, by unit and key. */
+/** The properties that a service manager prints for its units, by unit and key. */
 type Dump = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
 
 /** The units as printed by `systemd --test`, which works only for ordinary users. */

@@ -256,7 +256,7 @@ it('an abandoned handler is listed until it ends, and its outcome has no effect'
   expect(ends.get('j')).toBe(end)
 })
 
-it('a job that is cancelled during the check of its args ends without a call of its handler', async () => {
+it('a job that is cancelled while its args are checked ends without calling its handler', async () => {
   const checked = gate<{ readonly value: Record<string, unknown> }>()
   let calls = 0
   const { executor, ends } = await running({

@@ -165,7 +165,7 @@ describe('the shortest period', () => {
     ['1h', 'cron 0,30 * * * *'],
     ['2d', 'Mon,Wed,Fri,Sat 00:00'],
     ['1h', 'every 59min'],
-    // These do not become shorter when clocks go forward.
+    // These intervals do not become shorter when clocks go forward.
     ['1d', 'every 23h 30min'],
     ['11h', '00,10:30 Europe/Berlin'],
     ['1h', 'every 1s after finish'],

@@ -96,7 +96,7 @@ describe('the ids of an owner', () => {
     expect(() => newId(ann, 'x'.repeat(255))).toThrow('1 to 254 characters')
   })
 
-  it('every owner has at least half of the length for its ids', () => {
+  it('every owner keeps at least half of the maximum id length for its own ids', () => {
     for (const text of ['x'.repeat(127), '👍'.repeat(NAME_LIMIT), 'x'.repeat(126), 'ä'.repeat(21)]) {
       const submitter = { group: null, submitter: text }
       expect(newId(submitter, 'y'.repeat(127)).length).toBeLessThanOrEqual(NAME_LIMIT)

@@ -758,7 +758,7 @@ describe('after the zone data changed', () => {
 const byHand = (nextRunAt: string) => ({ ...hourly, nextRunAt: new Date(nextRunAt) })
 
 describe('a nextrun set manually', () => {
-  test('in the past means one run now, and no slot counts as missed because of it', () => {
+  test('in the past causes one run now, and no slot counts as missed because of it', () => {
     const row = byHand('2026-02-01T00:00Z')
     const planned = plan(row, at('2026-03-01T08:20Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 08:20'], skips: [], next: '2026-03-01 09:00' })

@@ -255,7 +255,7 @@ eachDatabase((under) => {
       const isTwoNewest = String(seen.at(-1)?.['schedules']).includes('"c"')
       expect(await timerOf(one, 'a')).toBe(isTwoNewest ? 'yearly' : 'monthly')
       expect(await statusOf(one, isTwoNewest ? 'c' : 'b')).toBe('active')
-      // The older version's schedule may exist or not, but it is not retired while its worker is alive.
+      // The older version's schedule may or may not exist, but it is not retired while its worker is alive.
       expect(await statusOf(one, isTwoNewest ? 'b' : 'c')).not.toBe('retired')
     })
   })

@@ -1,5 +1,5 @@
 /**
- * A small state in which every statement of a worker has work, and the actions of workers and people.
+ * A small database in which every statement of a worker has rows to process, and the actions of workers and people.
  */
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import { type ClaimedJob, fenceOf, fenceText } from '../../src/model/job.ts'

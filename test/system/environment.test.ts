@@ -177,7 +177,7 @@ function faultyServer(): {
   }
 }
 
-/** The messages of MariaDB and MySQL. */
+/** Disk-full errors of MariaDB and MySQL. */
 const FULL: readonly [text: string, errno: number][] = [
   ['Error writing file \'./binlog.000001\' (Errcode: 28 "No space left on device")', 3],
   ["Disk is full writing './app/job.ibd' (OS errno 28 - No space left on device)", 20],

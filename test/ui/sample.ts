@@ -111,7 +111,7 @@ const KINDS: readonly Kind[] = [
     task: 'search.reindex',
     ids: ['reindex-products', 'reindex-articles', 'reindex-people'],
     timers: ['every 30min after finish', 'Sat 22:00'],
-    summary: 'Builds the search index anew beside the one in use',
+    summary: 'Builds a new search index beside the one in use',
     tookMs: 780_000,
     fails: 4,
     errors: ['index lock is held by reindex-products/1f3a'],

@@ -3,7 +3,7 @@ import { msOf } from '../dates.ts'
 import type { ScheduleRow } from './rows.ts'
 
 export type Begin =
-  /** Nothing comes until the next edit. */
+  /** The schedule has no slots until the next edit. */
   | { readonly kind: 'nothing' }
   /** Planned from the timer, at the time at which it is planned. */
   | { readonly kind: 'from now' }

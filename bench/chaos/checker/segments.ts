@@ -62,7 +62,7 @@ interface Cut {
   readonly newest: JobRow | null
 }
 
-/** @param end  of the run: of the database's clock, and of the harness's */
+/** @param end  of the run, on the database's clock and on the harness's clock */
 export function segmentsOf(
   course: CourseOf,
   end: { readonly at: number; readonly host: number },

@@ -57,7 +57,7 @@ export async function timed(work: Promise<void>): Promise<number> {
   return Math.round(performance.now() - from)
 }
 
-/** Whether health() tells of this trouble: as a reason or as a warning. null: it said nothing at all. */
+/** Whether health() tells of this trouble: as a reason or as a warning. null if it returned nothing. */
 export function tells(health: unknown, codes: readonly string[]): boolean | null {
   if (typeof health !== 'object' || health === null) return null
   const notes = ['reasons', 'warnings'].flatMap((list): unknown[] => {

@@ -34,7 +34,10 @@ export async function writeMuch(url: string): Promise<string | null> {
   }
 }
 
-/** Starts it again when it has given up, or still waits for room. @returns what had to be done, as people read it */
+/**
+ * Restarts the server if it has exited or is still waiting for disk space. @returns what had to be done, as people read
+ * it
+ */
 export async function reviveServer(server: ServerProcess, url: string): Promise<string> {
   // One that gives up does so within moments.
   await delay(100)

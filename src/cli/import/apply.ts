@@ -109,7 +109,7 @@ async function commandsOf({ schedules }: Kalends, prefix: string): Promise<Exist
   let after: string | null = prefix
   while (after !== null) {
     const { items, next }: ListPage<Listed<Schedule>> = await schedules.list({ task: COMMAND_TASK, after })
-    // A list omits large args.
+    // Lists omit large args, so read the schedule itself.
     for (const { id, declaredBy, timer } of items.filter((one) => one.id.startsWith(prefix)))
       if (declaredBy === null) found.push({ id, timer, args: (await schedules.get(id))?.args ?? null })
     after = items.at(-1)?.id.startsWith(prefix) === false ? null : next

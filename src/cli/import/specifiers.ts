@@ -58,7 +58,7 @@ export function expanded(text: string, { name, path }: Unit, manager: CommandUse
   })
 }
 
-/** Names contain `/` as `-`, and other bytes as `\x2d`. */
+/** In unit names, `/` is escaped as `-`, and other bytes as in `\x2d`. */
 function unescaped(name: string): string {
   const bytes = name.replaceAll(/-|\\x([\da-f]{2})/gi, (_, hex: string | undefined) =>
     hex === undefined ? '/' : String.fromCodePoint(Number.parseInt(hex, 16)),

@@ -1,4 +1,4 @@
-/** Finds units in folders, in the order of their priority, as systemd.unit(5) describes it. */
+/** Finds units in folders, in the order of precedence that systemd.unit(5) defines. */
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../failure.ts'

@@ -62,7 +62,7 @@ export interface MysqlOptions {
   readonly statementLimitMs?: number | undefined
   /** Default: three times five seconds. */
   readonly lockWaits?: LockWaits | undefined
-  /** The database of the tables; default: the one of the target. */
+  /** The database that contains the tables. Default: the database of the target. */
   readonly schema?: string | undefined
 }
 

@@ -107,7 +107,7 @@ async function claimTurns(
   const seen = new Set<string>()
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const except = isolation.leftOut()
-    // One more turn for each group with left-out jobs, because it may have no others.
+    // Allow one more turn for each group with left-out jobs, because the group may have no other jobs.
     const most = Math.min(limit + new Set(except.map(({ group_: group }) => group)).size, MAX_TURNS)
     const same = (cursor?.turns ?? []).filter((turn) => names.includes(turn.claim_task))
     if (cursor !== undefined) Object.assign(cursor, { turns: [], hasLeftOut: false })

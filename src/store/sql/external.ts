@@ -35,7 +35,10 @@ export interface Expression {
 /** The queue of the jobs of a task. */
 export type QueueOf = (task: string) => Expression
 
-/** One job needs no extra statement. For many, all are read once: an expression for each would take twice as long. */
+/**
+ * A single job needs no extra statement. For several jobs, one query reads all routes: a subquery per job takes twice
+ * as long.
+ */
 export async function queueOf({ select, rows, tables }: Context, jobs: number): Promise<QueueOf> {
   if (jobs === 1)
     return (task) =>

@@ -103,7 +103,7 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
 
     reset: (name, check, plan) =>
       changing(name, check, async (tx, current) => {
-        // planned_from NULL: planned again, from now.
+        // NULL in planned_from makes the scheduler plan again, from now.
         const reset = { idle: 'NULL', nextrun: 'NULL', planned_from: 'NULL', last_error: 'NULL' }
         await updateRows(
           tx,

@@ -431,7 +431,9 @@ async function jobsBefore(
   )
 }
 
-/** How many jobs of a schedule are not final. Its row is locked, so that the number does not change. */
+/**
+ * The number of a schedule's jobs that are not final. The schedule's row is locked, so the number cannot change.
+ */
 export async function openJobs(
   { select, rows, dialect, tables, locking }: Context,
   schedule: string,

@@ -26,7 +26,7 @@ const LONGEST_WAIT_MS = 10_000
 /** The server pings more often than this. */
 const SILENCE_MS = 45_000
 
-/** @param isOwn  whether it was made on this page: it is then shown even while updates are paused */
+/** @param isOwn  whether this page made the change; if so, the page shows it even while updates are paused */
 type Listener = (change: Change, isOwn: boolean) => void
 
 const listeners = new Set<Listener>()

@@ -164,7 +164,7 @@ const MATCHING_ACTIONS: Readonly<Partial<Record<Job['state'], BulkJobAction>>> =
   external: 'cancel',
 }
 
-/** A button that retries or cancels all jobs of the filter. */
+/** A button that retries or cancels all jobs that match the filter. */
 function MatchingJobs({ state: text, filter }: JobListProps) {
   const state = STATES.find((name) => name === text)
   const action = state === undefined ? undefined : MATCHING_ACTIONS[state]

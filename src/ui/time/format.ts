@@ -85,7 +85,7 @@ function isZone(name: string): boolean {
   return !Number.isNaN(tzOffset(name, new Date(0)))
 }
 
-/** The zone that a timer names, or UTC without one. */
+/** The zone that a timer names, or UTC if it names none. */
 export function zoneOf(timer: string): string {
   const last = timer.trim().split(/\s+/u).at(-1) ?? ''
   return /^[A-Z][\w+-]*(?:\/[\w+-]+)+$/u.test(last) && isZone(last) ? last : 'UTC'

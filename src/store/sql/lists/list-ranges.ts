@@ -41,8 +41,8 @@ export function scheduleRange(
   const order = by === 'nextRunAt' ? ['wake_at', 'id'] : BY_KEY
   // The owner comes first, so that a result never depends on rows of others. Then the most selective conditions.
   const choices: Choice[] = [
-    // In order of the next run, all schedules of the owner are sorted: the index on wake_at would also read those of
-    // others.
+    // Ordering by the next run sorts all schedules of the owner: the index on wake_at would also read other owners'
+    // rows.
     ...choice(scope, ownerIndex(tables, 'schedule', owner), order),
     ...(by === 'nextRunAt' ? [{ index: tables.wakeIndex, where: NOTHING, order }] : []),
     ...equal('submitter', tables.scheduleSubmitterIndex, conditions.submitter),
