@@ -1,4 +1,4 @@
-/** Instants between the harness, which counts Unix ms, and the tables, which hold 'YYYY-MM-DD HH:MM:SS.mmm' in UTC. */
+/** Converts instants between Unix ms (harness) and 'YYYY-MM-DD HH:MM:SS.mmm' in UTC (tables). */
 import type { Target } from './fault.ts'
 import type { RowText } from './record.ts'
 
@@ -13,11 +13,11 @@ export function textOf(ms: number): string {
   return new Date(ms).toISOString().replace('T', ' ').slice(0, 23)
 }
 
-/** The database's clock, as Unix ms. */
+/** The database's clock, in Unix ms. */
 export async function databaseNow({ kind }: Pick<Target, 'kind'>, query: Target['query']): Promise<number> {
   const now = kind === 'sqlite' ? "strftime('%Y-%m-%d %H:%M:%f', 'now')" : 'UTC_TIMESTAMP(3)'
   const [row]: RowText[] = await query(`SELECT ${now} AS now`)
   const ms = msOf(row?.['now'])
-  if (ms === null) throw new Error('the database did not tell its clock')
+  if (ms === null) throw new Error('the database did not return its clock')
   return ms
 }

@@ -1,13 +1,13 @@
 /**
- * The set of schedules that the workers declare, in two versions of the code: some are the same in both, one has
- * another timer, one there is only in the old and one only in the new.
+ * The set of schedules that the workers declare, in two versions of the code: some are the same in both versions, one
+ * has a different timer, one exists only in the old version, and one only in the new version.
  */
 
 export const FLEET_SET = 'fleet'
 
 export type Version = 'old' | 'new'
 
-/** As `kalends.declare` takes it, but that the task is told by its name. */
+/** As `kalends.declare` accepts it, except that the task is given by its name. */
 export interface FleetDeclaration {
   readonly id: string
   readonly task: string

@@ -1,17 +1,20 @@
-/** The end of a run: nothing new comes, and what there is comes to rest; what does not is a violation. */
+/** The end of a run: no new slots are due, and all open work must end. Work that does not end is a violation. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { databaseNow, msOf } from './dates.ts'
 import type { Journal, Target } from './fault.ts'
 import type { RowText } from './record.ts'
 import { ONLY } from './workload.ts'
 
-/** Longer than all attempts of a job with their time limits, and than the sweep that heals marks set by hand. */
+/**
+ * Longer than all attempts of a job with their time limits, and longer than the interval of the sweep that repairs
+ * manual marks.
+ */
 const LIMIT_MS = 120_000
-/** A job that an edit has put off for longer is not waited for. */
+/** Do not wait for a job that an edit has postponed for longer than this. */
 const FAR_MS = 20_000
 const HANDLED: readonly string[] = ['tick', 'slow', 'hang', 'throw', 'exit', 'deaf', 'block', 'hand']
 
-/** Disables all schedules, one after the other, as people would, so that the harness makes no deadlocks. */
+/** Disables all schedules one by one, as an administrator would, so that the harness causes no deadlocks. */
 export async function disableAll(target: Target): Promise<void> {
   for (const { id } of await target.query('SELECT id FROM periodic_task')) {
     await target.query('UPDATE periodic_task SET enabled = 0 WHERE id = ?', [id ?? null])
@@ -19,8 +22,8 @@ export async function disableAll(target: Target): Promise<void> {
 }
 
 /**
- * @param workers  how many live
- * @returns what has not come to rest, as sentences
+ * @param workers  the number of running workers
+ * @returns the work that has not ended, as sentences
  */
 export async function comeToRest(
   target: Target,
@@ -51,12 +54,15 @@ async function restlessRows({ query }: Target, workers: number): Promise<string[
       : [`of ${workers} workers, ${registered.length} are registered: ${JSON.stringify(registered)}`]),
     ...jobs.map((row) => `the job has not ended: ${JSON.stringify(row)}`),
     ...schedules.map(
-      (row) => `the schedule is disabled, and still marked or to be planned: ${JSON.stringify(row)}`,
+      (row) => `the schedule is disabled but still marked or due for planning: ${JSON.stringify(row)}`,
     ),
   ]
 }
 
-/** Jobs of a task that nobody handles, or far off in time: edits made them so, and an administrator gives them up. */
+/**
+ * Cancels jobs without a handler for their task, and jobs far in the future, as an administrator would. Edits caused
+ * them.
+ */
 async function cancelStranded(target: Target, journal: Journal): Promise<void> {
   const now = await databaseNow(target, target.query)
   const open = await target.query(

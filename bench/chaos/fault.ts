@@ -1,4 +1,4 @@
-/** What can go wrong, and what a fault gets hold of to make it so. */
+/** Faults, and what a fault can access to cause them. */
 import type { Random } from './random.ts'
 import type {
   EditEntry,
@@ -12,19 +12,19 @@ import type {
 } from './record.ts'
 
 export interface Fault {
-  /** `worker.kill`, `network.cut`: where, and what. */
+  /** Place and action: `worker.kill`, `network.cut`. */
   readonly name: string
-  /** How often it is drawn, against the others. */
+  /** How often it is drawn, relative to the other faults. */
   readonly weight: number
   /**
-   * How long it may take in all, in ms: what the script leaves room for. No two faults that take `whole` run at
-   * the same time, because they affect what all workers need; `single` ones never run in a burst with `whole` ones.
+   * Maximum total duration in ms, which the script reserves. Two faults of scope `whole` never run at the same time,
+   * because they affect what all workers need. Faults of scope `single` never run in a burst with `whole` ones.
    */
   readonly lastsMs: number
   readonly scope: Scope
   /**
-   * Breaks it, waits, mends it, and returns when everything is as before but for what the workers must mend
-   * themselves. Must mend in any case, also when it throws.
+   * Starts the fault, waits, ends it, and returns when everything is restored except what the workers must recover
+   * themselves. It must restore everything even if it throws.
    */
   run(ground: Ground, random: Random): Promise<FaultReport>
 }
@@ -34,48 +34,48 @@ export interface FaultReport {
   readonly detail: string
   readonly trouble?: string
   readonly seen?: boolean
-  /** What it affects, if that is known: the checker judges everything else as if there were no fault. */
+  /** What it affects, if known. The checker judges everything else as if there were no fault. */
   readonly reach?: Reach
 }
 
-/** What a run is played on. */
+/** The environment of a run. */
 export interface Ground {
   readonly target: Target
   readonly fleet: Fleet
   readonly journal: Journal
   readonly leaseMs: number
   readonly pollIntervalMs: number
-  /** Waits; sooner when the run is called off. */
+  /** Waits; returns early if the run is interrupted. */
   pause(ms: number): Promise<void>
 }
 
-/** Writes `journal.jsonl`. Stamps what it is given. */
+/** Writes `journal.jsonl`. Adds the times to each entry. */
 export interface Journal {
   write(entry: Unstamped<JournalEntry>): void
 }
 type Unstamped<Entry> = Entry extends JournalEntry ? Omit<Entry, 'host' | 'mono'> : never
 export type { EditEntry, FaultEntry, PruneEntry, Reach, ScheduleEntry }
 
-/** Those of our own, from begin to end. */
+/** Targets whose servers the harness starts and stops. */
 export const TARGETS = ['sqlite', 'mariadb', 'mysql', 'galera', 'group', 'group-multi', 'replica'] as const
 
-/** A database that a run can be on, with the faults that only its owner can make. */
+/** A database that a run can use, with the faults that only the owner of the server can cause. */
 export interface Target {
   readonly kind: (typeof TARGETS)[number]
-  /** As people read it: 'MariaDB 10.11.19, three nodes'. */
+  /** For people: 'MariaDB 10.11.19, three nodes'. */
   readonly name: string
-  /** The ways to it that workers take, one each in turn: each a proxy of its own where there is a network. */
+  /** The connections that workers use, assigned in turn. Over a network, each one has its own proxy. */
   readonly ways: readonly Way[]
-  /** The environment of processes that must have the database's machine's clock: libfaketime, where it is used. */
+  /** The environment of processes that must have the clock of the database's machine: libfaketime, if it is used. */
   readonly environment: Readonly<Record<string, string>>
-  /** As the harness sees it, past all proxies and on a node that answers; tried again while it is down. */
+  /** For the harness: bypasses all proxies, uses a node that responds, and retries while the database is down. */
   query(this: void, sql: string, params?: readonly (string | number | null)[]): Promise<RowText[]>
-  /** The same in one transaction, READ COMMITTED; begun anew after a deadlock. */
+  /** The same in one READ COMMITTED transaction, which is retried after a deadlock. */
   transaction<Result>(work: (query: Target['query']) => Promise<Result>): Promise<Result>
-  /** What the server counts itself; null: it does not. */
+  /** The server's own count; null if it has none. */
   deadlocks(): Promise<number | null>
   readonly faults: readonly Fault[]
-  /** Why faults are missing from that list, by the first part of their names: `clock`, `disk`, `haproxy`. */
+  /** Why faults are missing from that list, by the first part of the fault name: `clock`, `disk`, `haproxy`. */
   readonly leftOut: LeftOut
   close(): Promise<void>
 }
@@ -83,32 +83,32 @@ export interface Target {
 export type LeftOut = Readonly<Partial<Record<'clock' | 'disk' | 'haproxy', string>>>
 
 export interface Way {
-  /** As Kalends.open takes it. */
+  /** As Kalends.open accepts it. */
   readonly url: string
-  /** null: no network in between. */
+  /** null if there is no network in between. */
   readonly proxy: WayProxy | null
 }
 
 /** A TCP proxy between one worker and the database. */
 export interface WayProxy {
-  /** Ends every connection and refuses new ones. */
+  /** Closes every connection and refuses new ones. */
   cut(): void
-  /** Half-open: nothing comes through in either direction, and nobody is told. */
+  /** Half-open: no data passes in either direction, and neither side gets an error. */
   stall(): void
-  /** Connections that there are die without a word; new ones come through. */
+  /** Existing connections become half-open; new ones work. */
   strand(): void
-  /** Every packet comes later by this. */
+  /** Delays every packet by this. */
   slow(ms: number): void
   mend(): void
 }
 
-/** The worker processes. There are always the same number of places; a place is never empty for long. */
+/** The worker processes. The number of places is fixed; a place is never empty for long. */
 export interface Fleet {
   readonly members: readonly Member[]
   /**
-   * A member that no other fault has in its hands; held until `release`. null: all are taken.
+   * A member that no other fault is using, reserved until `release`; null if all are reserved.
    *
-   * @param isLent  only one that uses a pool of its application
+   * @param isLent  take only a member that uses a pool of its application
    */
   take(random: Random, isLent?: boolean): Member | null
   release(member: Member): void
@@ -119,30 +119,32 @@ export type Misuse = 'leak' | 'session' | 'exhaust'
 
 export interface Misused {
   readonly detail: string
-  /** Schedules that it has locked. */
+  /** The schedules that it has locked. */
   readonly schedules: readonly string[]
 }
 
 export interface Member {
-  /** The place, and the worker's name: `w1`. */
+  /** The name of the place and of the worker: `w1`. */
   readonly name: string
   readonly way: Way
   readonly pid: number
-  /** A worker of this version's declared schedules. */
+  /** The worker declares the schedules of this version. */
   readonly version: 'old' | 'new'
   signal(signal: NodeJS.Signals): void
-  /** kill -9, and waits for its end. */
+  /** Sends SIGKILL, and waits until the process has ended. */
   kill(): Promise<void>
-  /** Stops it in an orderly way. */
+  /** Stops it cleanly. */
   stop(): Promise<void>
-  /** Starts it again (also under libfaketime with a clock that is off by `clockMs`), and waits until it is ready. */
+  /**
+   * Restarts it (with `clockMs`, under libfaketime with a clock that is off by that much), and waits until it is ready.
+   */
   start(options?: { readonly version?: 'old' | 'new'; readonly clockMs?: number }): Promise<void>
-  /** Moves the clock of the process while it runs; it was started with a `clockMs`. */
+  /** Moves the clock of the running process, which must have been started with a `clockMs`. */
   moveClock(clockMs: number): void
-  /** What its health() says, over IPC; null: it did not answer within 2 s. */
+  /** The result of its health(), over IPC; null if it did not respond within 2 s. */
   health(): Promise<unknown>
-  /** Whether it uses a pool of mysql2 that its application has opened. */
+  /** Whether it uses a mysql2 pool that its application has opened. */
   readonly isLent: boolean
-  /** Lets its application misuse that pool, and returns what it did; null: the process did not answer. */
+  /** Makes its application misuse that pool, and returns what it did; null if the process did not respond. */
   misuse(how: Misuse, ms: number): Promise<Misused | null>
 }

@@ -1,4 +1,4 @@
-/** What a run did, in numbers, from its record. */
+/** Statistics of a run, from its record. */
 import { type Gap, gapsOf } from './checker/rules/stalled.ts'
 import { msOf } from './dates.ts'
 import type { RowText, RunRecord } from './record.ts'
@@ -6,22 +6,22 @@ import { windowsOf } from './checker/times.ts'
 import type { Recovery } from './recovery.ts'
 
 export interface Figures {
-  /** Slots that were decided: those of runs, and those that skips stand for. */
+  /** Slots that were decided: slots of runs, and slots that skip rows count. */
   readonly occurrences: number
   readonly runs: number
   /** Slots in skips, by reason. */
   readonly skipped: Readonly<Record<string, number>>
   /** Runs by their final state. */
   readonly states: Readonly<Record<string, number>>
-  /** Of all runs; those after the first were retries or take-overs. */
+  /** Attempts of all runs. Attempts after the first are retries or takeovers. */
   readonly attempts: number
   readonly attemptsMost: number
   readonly faults: readonly FaultFigures[]
   readonly deadlocks: number | null
   readonly lateness: readonly Lateness[]
-  /** The longest time without the start of a run on a worker that no fault affected; null: there was none. */
+  /** The longest time without the start of a run on a worker that no fault affected; null if there was no gap. */
   readonly longestGap: Gap | null
-  /** The same during faults that affected others. */
+  /** The same, during faults that affected other workers. */
   readonly longestGapBeside: Gap | null
 }
 
@@ -32,7 +32,7 @@ export interface FaultFigures {
   readonly longest: number
   /** The longest recovery, in ms after the end of the fault; null if it delayed no canary. */
   readonly recovery: number | null
-  /** In how many of those in which health() could tell it, it did. */
+  /** How many of the `seeable` faults health() reported. */
   readonly seen: number
   readonly seeable: number
 }
@@ -63,7 +63,7 @@ export function figuresOf(record: RunRecord, recovery: Recovery): Figures {
     faults: faultFigures(record, recovery),
     deadlocks: record.deadlocks,
     lateness: [
-      lateness('canaries, submitted, no fault meanwhile', recovery.quiet),
+      lateness('canaries, submitted, without faults', recovery.quiet),
       lateness('canaries, submitted, during faults that did not affect them', recovery.beside),
       lateness('canaries, submitted, during faults', recovery.troubled),
       lateness('all, submitted', differences(runs, 'submitted')),

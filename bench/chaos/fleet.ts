@@ -1,4 +1,4 @@
-/** The workers: as many places as there were at the start, each a process that stands up again when it ends. */
+/** The workers: a fixed number of places, each with a process that is restarted when it ends. */
 import type { Fleet, Target } from './fault.ts'
 import { type QueuePlace, WorkerMember } from './member.ts'
 import type { Random } from './random.ts'
@@ -10,13 +10,13 @@ export interface FleetOptions {
   readonly pollIntervalMs: number
   readonly folder: string
   readonly queue: QueuePlace | null
-  /** Options of Node and environment of the processes, besides those of the target. */
+  /** Node.js options and environment of the processes, in addition to those of the target. */
   readonly execArgv: readonly string[]
   readonly environment: Readonly<Record<string, string>>
   readonly say: (text: string) => void
 }
 
-/** How many workers may be in faults' hands at once: the others must be able to do all the work. */
+/** How many workers faults may affect at once. The others must be able to do all the work. */
 export function mostInTrouble(size: number): number {
   return Math.max(1, Math.floor(size / 2))
 }
@@ -32,13 +32,13 @@ export class WorkerFleet implements Fleet {
   static async start({ target, size, environment, ...rest }: FleetOptions): Promise<WorkerFleet> {
     const members = Array.from({ length: size }, (_, index) => {
       const way = target.ways[index % target.ways.length]
-      if (way === undefined) throw new RangeError('the target has no way to it')
+      if (way === undefined) throw new RangeError('the target has no connections for workers')
       const name = `w${index + 1}`
       return new WorkerMember({
         ...rest,
         name,
         way,
-        // Every second one, unless there are several nodes: a pool takes no list of nodes.
+        // Every second worker, unless there are several nodes: a pool does not accept a list of nodes.
         isLent: index % 2 === 0 && ['mariadb', 'mysql'].includes(target.kind),
         environment: { ...target.environment, ...environment },
       })
@@ -68,7 +68,7 @@ export class WorkerFleet implements Fleet {
     this.#held.delete(member)
   }
 
-  /** In an orderly way, all at once. */
+  /** Stops all workers cleanly, at the same time. */
   async stop(): Promise<void> {
     await Promise.all(this.members.map((member) => member.stop()))
   }

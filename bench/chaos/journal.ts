@@ -1,4 +1,4 @@
-/** What the harness does, line by line, on disk as soon as it is done: a run that is cut short can be checked too. */
+/** Writes each action of the harness to disk as soon as it is done, so an interrupted run can be checked too. */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Journal } from './fault.ts'
@@ -19,7 +19,7 @@ export class FileJournal implements Journal {
   }
 }
 
-/** CLOCK_MONOTONIC: the same in every process of the machine, and moved by no fault. */
+/** CLOCK_MONOTONIC: the same in every process of the machine. No fault moves it. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1000n) / 1000
 }

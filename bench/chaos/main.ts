@@ -1,6 +1,6 @@
 /**
- * `npm run chaos`: workers on a database, faults from a seed, and a checker that decides from the outside whether
- * anything was lost, doubled or early.
+ * `npm run chaos`: runs workers on a database, injects faults from a seed, and checks from the outside whether anything
+ * was lost, duplicated or early.
  */
 import { setMaxListeners } from 'node:events'
 import { mkdirSync } from 'node:fs'
@@ -35,37 +35,37 @@ interface Options {
   readonly list?: boolean
 }
 
-/** One about every three and a half seconds. */
+/** About one every three and a half seconds. */
 const FAULTS_PER_MINUTE = 17
 
 const program = new Command('chaos')
-  .description('Runs workers on a database, breaks things, and checks that nothing was lost or doubled.')
-  .argument('[database]', `${TARGETS.join(', ')}: servers of our own`)
+  .description('Runs workers on a database, injects faults, and checks that nothing was lost or duplicated.')
+  .argument('[database]', `${TARGETS.join(', ')}: private servers`)
   .option(
     '--url <url>',
-    'your own: mysql://user@host/name or sqlite:./file.db; the run has a new database there',
+    'your own server or file: mysql://user@host/name or sqlite:./file.db; the run creates a new database there',
   )
-  .option('--minutes <number>', 'how long', number(0.2, 24 * 60), 3)
-  .option('--faults <number>', `how many; default ${FAULTS_PER_MINUTE} a minute`, whole(0, 100_000))
-  .option('--seed <number>', 'plays the faults and schedules of an earlier run', whole(1, 2 ** 31 - 1))
-  .option('--workers <number>', 'how many processes', whole(1, 32), 4)
-  .option('--schedules <number>', 'how many, most of them of each second', whole(40, 100_000), 200)
+  .option('--minutes <number>', 'length of the run', number(0.2, 24 * 60), 3)
+  .option('--faults <number>', `number of faults; default: ${FAULTS_PER_MINUTE} per minute`, whole(0, 100_000))
+  .option('--seed <number>', 'repeats the faults and schedules of an earlier run', whole(1, 2 ** 31 - 1))
+  .option('--workers <number>', 'number of processes', whole(1, 32), 4)
+  .option('--schedules <number>', 'number of schedules, most with a slot every second', whole(40, 100_000), 200)
   .addOption(
-    new Option('--break <name>', 'take a protection away from the product').choices([...BREAK_NAMES]),
+    new Option('--break <name>', 'disable a protection of the product').choices([...BREAK_NAMES]),
   )
-  .option('--only <faults>', 'only these, by name or the part before the dot, with commas between', (text) =>
+  .option('--only <faults>', 'only these faults, by name or by the part before the dot, separated by commas', (text) =>
     text.split(','),
   )
   .addOption(
     new Option(
       '--queue <place>',
-      'the application has a queue of its own: in the same database, or elsewhere',
+      'the application has its own queue: in the same database, or elsewhere',
     ).choices(['same', 'elsewhere']),
   )
-  .option('--folder <path>', 'where the record goes; default bench/results/chaos-…')
-  .option('--check <folder>', 'only check what a run has left')
-  .option('--list', 'only list the faults there are')
-  .showHelpAfterError('--help tells all options')
+  .option('--folder <path>', 'folder for the record; default: bench/results/chaos-…')
+  .option('--check <folder>', 'only check the record of an earlier run')
+  .option('--list', 'only list the faults')
+  .showHelpAfterError('use --help for all options')
 
 program.parse()
 try {
@@ -113,7 +113,7 @@ async function play(
   const { seed, folder } = options
   const count = options.faults ?? Math.round(options.minutes * FAULTS_PER_MINUTE)
   say(`${target.name}: seed ${seed}, ${options.minutes} min, ${count} faults, ${options.workers} workers`)
-  say(`The record goes to ${folder}`)
+  say(`Record: ${folder}`)
   const ended = await run(target, faults, {
     folder,
     seed,
@@ -146,9 +146,9 @@ async function checkFolder(
 
 function named(database: string | undefined, { url }: Options): string {
   if ((database === undefined) === (url === undefined))
-    program.error('error: name a database, or give a --url; one of the two')
+    program.error('error: pass either a database or --url')
   if (database !== undefined && !TARGETS.some((kind) => kind === database))
-    program.error(`error: there is no database '${database}'; there are ${TARGETS.join(', ')}, and --url`)
+    program.error(`error: unknown database '${database}'; use one of ${TARGETS.join(', ')}, or --url`)
   return database ?? url ?? ''
 }
 
@@ -156,10 +156,10 @@ function suits({ name }: Fault, wanted: string): boolean {
   return name === wanted || name.startsWith(`${wanted}.`)
 }
 
-/** Those that bring a break out; without a break, and where it needs none, all. */
+/** The faults that expose a break. Without a break, or if it needs no specific fault, all faults. */
 function faultsOf({ kind }: Target, options: Options): readonly string[] | undefined {
   if (options.break === undefined) return undefined
-  // Its statements, and the races that they open: one writer at a time has none.
+  // Breaks change statements and open races. With one writer at a time, there are no races.
   if (kind === 'sqlite') program.error('error: a break needs a server')
   const { faults } = breakNamed(options.break)
   return faults.length === 0 ? undefined : faults
@@ -169,7 +169,7 @@ function chosen(faults: readonly Fault[], only: readonly string[] | undefined): 
   if (only === undefined) return [...faults]
   for (const wanted of only) {
     if (!faults.some((fault) => suits(fault, wanted)))
-      program.error(`error: there is no fault '${wanted}' here; --list tells those that there are`)
+      program.error(`error: unknown fault '${wanted}' on this target; use --list`)
   }
   return faults.filter((fault) => only.some((wanted) => suits(fault, wanted)))
 }
@@ -189,14 +189,14 @@ function replay(options: Partial<Options>): string[] {
   return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${value}`]))
 }
 
-/** On the first Ctrl-C the run is ended in order and checked; on the second at once. */
+/** The first Ctrl-C ends the run cleanly and checks it; the second ends the process at once. */
 function whenCalledOff(): AbortSignal {
   const controller = new AbortController()
-  // Every fault that waits listens.
+  // Every waiting fault adds a listener.
   setMaxListeners(0, controller.signal)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
-      say('Called off: mending, and checking what there is. Once more ends it at once.')
+      say('Interrupted: ending all faults, then checking the results so far. Interrupt again to exit at once.')
       controller.abort()
     })
   }

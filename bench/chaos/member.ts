@@ -1,4 +1,4 @@
-/** One place of the fleet: a worker process that can be hurt in every way, and that stands up again by itself. */
+/** One place of the fleet: a worker process that faults can affect, and that is restarted when it ends. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { WorkerClock } from './worker-clock.ts'
 
 const program = fileURLToPath(new URL('worker.mjs', import.meta.url))
 
-/** In the database of Kalends, or in a file of its own. */
+/** In the database of Kalends, or in a separate file. */
 export type QueuePlace = 'same' | 'elsewhere'
 
 export interface WorkerSettings {
@@ -23,7 +23,7 @@ export interface WorkerSettings {
   readonly pollIntervalMs: number
   readonly concurrency: number
   readonly folder: string
-  /** Where the application's own queue is; null: it has none. */
+  /** Where the application's own queue is; null if it has none. */
   readonly queue: QueuePlace | null
   readonly set: { readonly name: string; readonly schedules: readonly FleetDeclaration[] }
 }
@@ -44,13 +44,13 @@ export interface MemberOptions {
   readonly isLent: boolean
   readonly leaseMs: number
   readonly pollIntervalMs: number
-  /** Where its logs go. */
+  /** Folder for its logs. */
   readonly folder: string
   readonly queue: QueuePlace | null
   readonly environment: Readonly<Record<string, string>>
-  /** Options of Node, before the program. */
+  /** Node.js options. */
   readonly execArgv: readonly string[]
-  /** What people should know. */
+  /** Prints a message. */
   readonly say: (text: string) => void
 }
 
@@ -62,7 +62,7 @@ const START_LIMIT_MS = 300_000
 const HEALTH_LIMIT_MS = 2000
 /** Longer than the application waits for a connection from its own pool. */
 const MISUSE_LIMIT_MS = 5000
-/** Between two tries to start, as supervisors do. */
+/** Delay between two attempts to start, as with a supervisor. */
 const RESTART_MS = 300
 
 export class WorkerMember implements Member {
@@ -70,7 +70,7 @@ export class WorkerMember implements Member {
   readonly way: Way
   readonly isLent: boolean
   version: Version = 'old'
-  /** How often the process ended without being told to. */
+  /** How often the process ended without a request. */
   ownEnds = 0
   readonly #options: MemberOptions
   readonly #clock: WorkerClock
@@ -90,7 +90,7 @@ export class WorkerMember implements Member {
     return this.#child?.pid ?? 0
   }
 
-  /** Whether it is up and nobody is about to start or to end it. */
+  /** Whether it is running, and is not being started or stopped. */
   get isUp(): boolean {
     return this.#isWanted && this.#starting === null && isAlive(this.#child)
   }
@@ -116,11 +116,11 @@ export class WorkerMember implements Member {
       delay(STOP_LIMIT_MS, false, { ref: false }),
     ])
     if (inTime) return
-    this.#options.say(`${this.name} has not stopped within ${STOP_LIMIT_MS} ms and was killed`)
+    this.#options.say(`${this.name} did not stop within ${STOP_LIMIT_MS} ms and was killed`)
     await ended(child, 'SIGKILL')
   }
 
-  /** Of one that is up, it does nothing. */
+  /** Does nothing if it is already running. */
   async start(options: { readonly version?: Version; readonly clockMs?: number } = {}): Promise<void> {
     if (this.isUp) return
     if (options.version !== undefined) this.version = options.version
@@ -129,7 +129,7 @@ export class WorkerMember implements Member {
     await this.#up()
   }
 
-  /** Moves the clock of the running process; it must have been started with one that is off. */
+  /** Moves the clock of the running process, which must have been started with a `clockMs`. */
   moveClock(clockMs: number): void {
     this.#clock.setOffset(clockMs)
   }
@@ -174,7 +174,7 @@ export class WorkerMember implements Member {
     return this.#starting
   }
 
-  /** As a supervisor does: again and again, for the database may be away. */
+  /** Retries like a supervisor, because the database may be down. */
   async #startUntilReady(): Promise<void> {
     const deadline = performance.now() + START_LIMIT_MS
     while (this.#isWanted) {
@@ -203,7 +203,7 @@ export class WorkerMember implements Member {
     }
     const output = openSync(join(folder, `${this.name}.log`), 'a')
     const child = fork(program, [JSON.stringify(settings)], {
-      // Not those of the process that runs the harness.
+      // Not the options of the harness process.
       execArgv: [...execArgv],
       env: { ...process.env, ...this.#clock.environment },
       stdio: ['ignore', output, output, 'ipc'],
@@ -219,7 +219,7 @@ export class WorkerMember implements Member {
   }
 
   #order(order: WorkerOrder): void {
-    // One that has just died hears nothing; whoever waits for it sees its end.
+    // A process that has just ended does not receive this. Callers that wait for it notice its exit.
     this.#child?.send(order, () => {})
   }
 }
@@ -235,7 +235,7 @@ async function ended(child: ChildProcess | null, signal?: NodeJS.Signals): Promi
   await end
 }
 
-/** @returns false when it has ended, or has not become ready until the deadline */
+/** @returns false if it ended, or was not ready by the deadline */
 async function isReady(child: ChildProcess, deadline: number): Promise<boolean> {
   return await new Promise((resolve) => {
     const limit = setTimeout(() => settle(false), deadline - performance.now())

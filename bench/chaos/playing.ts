@@ -1,4 +1,6 @@
-/** Plays a script: faults of a burst overlap as it says, and a burst begins when the quiet after the last has passed. */
+/**
+ * Plays a script. Faults in a burst overlap as scripted. A burst starts after the quiet period of the previous burst.
+ */
 import type { Ground } from './fault.ts'
 import { randomOf } from './random.ts'
 import type { FaultEntry } from './record.ts'
@@ -8,9 +10,9 @@ export interface Playing {
   readonly ground: Ground
   readonly quietMs: number
   readonly mostInTrouble: number
-  /** Called off: faults that run are mended, no other begins. */
+  /** When it is aborted, running faults end and no other fault starts. */
   readonly signal: AbortSignal
-  /** Told of each fault when it has passed. */
+  /** Called when a fault has ended. */
   readonly passed: (play: Play, entry: Omit<FaultEntry, 'host' | 'mono'>) => void
 }
 
@@ -31,7 +33,7 @@ export async function playScript({ plays, bursts }: Script, playing: Playing): P
         .filter((play) => play.burst === burst)
         .map(async (play) => {
           await playing.ground.pause(Math.max(0, begin + play.at - performance.now()))
-          // On a slow machine faults last longer than they say: what must not meet still does not.
+          // On a slow machine, faults last longer than planned. Faults that must not overlap still do not.
           await gates[play.fault.scope](async () => {
             if (playing.signal.aborted) return
             await playOne(play, playing)
@@ -53,7 +55,7 @@ async function playOne(play: Play, { ground, passed }: Playing): Promise<void> {
   } catch (error) {
     report = {
       hit: '?',
-      detail: 'it threw',
+      detail: 'the fault threw an error',
       trouble: error instanceof Error ? (error.stack ?? error.message) : String(error),
     }
   }
@@ -73,7 +75,7 @@ async function playOne(play: Play, { ground, passed }: Playing): Promise<void> {
   passed(play, entry)
 }
 
-/** Lets as many work at the same time as there are places. */
+/** Limits the number of concurrent calls to `places`. */
 function gate(places: number): (work: () => Promise<void>) => Promise<void> {
   let free = places
   const waiting: (() => void)[] = []
@@ -83,7 +85,7 @@ function gate(places: number): (work: () => Promise<void>) => Promise<void> {
     try {
       await work()
     } finally {
-      // The place goes on to the next, or it is free.
+      // The place passes to the next call, or becomes free.
       const next = waiting.shift()
       if (next === undefined) free += 1
       else next()

@@ -1,16 +1,16 @@
-/** The way of one worker to the database: a proxy to each host of it, hurt together. */
+/** The connection of one worker to the database: one proxy to each host. Faults affect all of them together. */
 import { Proxy } from '../../test/support/worker-proxy.ts'
 import type { Way, WayProxy } from './fault.ts'
 
 export interface OpenWay extends Way {
   readonly proxy: WayProxy
-  /** That to each host, in the order in which the URL names them. */
+  /** One proxy for each host, in the order of the URL. */
   readonly proxies: readonly Proxy[]
   close(): Promise<void>
 }
 
 /**
- * @param url  of the database without a host of its own: user, password, name and options
+ * @param url  of the database, without a host: user, password, name and options
  * @param hosts  `127.0.0.1:3306`, in the order in which this worker should try them
  */
 export async function openWay(url: URL, hosts: readonly string[]): Promise<OpenWay> {

@@ -1,4 +1,4 @@
-/** Chance from a seed, so that a run can be played again. */
+/** Random numbers from a seed, so that a run can be repeated. */
 import { uniformInt } from 'pure-rand/distribution/uniformInt'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 
@@ -8,11 +8,11 @@ export interface Random {
   /** True in `share` of all cases, 0 to 1. */
   chance(share: number): boolean
   pick<Item>(items: readonly Item[]): Item
-  /** Another stream, the same for the same name, that draws from this one leave alone. */
+  /** Another stream, the same for the same name. Draws from this stream do not affect it. */
   fork(name: string): Random
 }
 
-/** @param seed  a whole number */
+/** @param seed  an integer */
 export function randomOf(seed: number): Random {
   const generator = xoroshiro128plus(seed)
   const int = (low: number, high: number) => uniformInt(generator, low, high)

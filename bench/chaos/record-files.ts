@@ -1,4 +1,4 @@
-/** A run's record on disk: what the checker needs, in a folder that can be kept, sent and checked again. */
+/** A run's record on disk: a folder with all that the checker needs, which you can keep, send and check again. */
 import { createReadStream, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import type { Target } from './fault.ts'
 import type { QueuePlace } from './member.ts'
 import type { JournalEntry, RowText, RunLine, RunRecord } from './record.ts'
 
-/** What is known of a run besides its lines and rows. */
+/** Facts about a run besides its lines and rows. */
 export type RunFacts = Pick<RunRecord, 'target' | 'seed' | 'leaseMs' | 'pollIntervalMs' | 'deadlocks'>
 
 const TABLES = [
@@ -24,7 +24,7 @@ export function saveFacts(folder: string, facts: RunFacts): void {
   writeFileSync(join(folder, 'run.json'), `${JSON.stringify(facts, null, 2)}\n`)
 }
 
-/** Page by page: there may be hundreds of thousands. */
+/** Saves page by page, because there may be hundreds of thousands of rows. */
 export async function saveRows(folder: string, target: Pick<Target, 'query'>): Promise<void> {
   for (const { name, table, key } of TABLES) {
     const columns = key.join(', ')
@@ -60,7 +60,7 @@ export async function saveQueue(
   writeFileSync(join(folder, QUEUE), rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
 }
 
-/** @throws Error when the folder holds no record of a run */
+/** @throws Error when the folder contains no record of a run */
 export async function readRecord(folder: string): Promise<RunRecord> {
   const logs = readdirSync(folder).filter((file) => /^runs-.*\.jsonl$/.test(file))
   const runs: RunLine[] = []
@@ -82,14 +82,14 @@ function facts(folder: string): RunFacts {
   try {
     text = readFileSync(join(folder, 'run.json'), 'utf8')
   } catch (error) {
-    throw new Error(`'${folder}' holds no record of a run: it has no run.json`, { cause: error })
+    throw new Error(`'${folder}' contains no record of a run: run.json is missing`, { cause: error })
   }
   // Written by this file.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return JSON.parse(text) as RunFacts
 }
 
-/** @typeParam Line  what the harness, or a worker of it, has written there */
+/** @typeParam Line  what the harness or one of its workers wrote there */
 async function lines<Line>(path: string): Promise<Line[]> {
   const read: Line[] = []
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {

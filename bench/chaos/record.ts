@@ -1,11 +1,10 @@
 /**
- * What a run leaves behind, and all that the checker looks at: a journal of what the harness did, a log that
- * the handlers wrote, and the rows at the end.
+ * The record of a run, the checker's only input: a journal of what the harness did, a log that the handlers wrote, and
+ * the rows at the end.
  *
- * Three clocks, never mixed. `host` is the harness's own Date.now(), which no fault moves. `mono` is the
- * machine's CLOCK_MONOTONIC in ms (process.hrtime), the same in every process and never faked: it orders what
- * processes did. `at` is the database's clock, Unix ms, which faults do move: slots, submissions and edits are
- * told by it.
+ * It uses three clocks and never mixes them. `host` is the harness's Date.now(), which no fault moves. `mono` is the
+ * machine's CLOCK_MONOTONIC in ms (process.hrtime), which is the same in every process and never faked: it orders what
+ * processes did. `at` is the database's clock in Unix ms, which faults move: slots, submissions and edits use it.
  */
 
 /** One line of `journal.jsonl`. */
@@ -16,7 +15,7 @@ interface Stamped {
   readonly mono: number
 }
 
-/** The whole run's shape: from `begin` on slots count, from `end` on they do not. */
+/** The phases of the run: slots count from `begin` until `end`. */
 export interface PhaseEntry extends Stamped {
   readonly kind: 'phase'
   readonly phase: 'begin' | 'calm' | 'end'
@@ -24,7 +23,7 @@ export interface PhaseEntry extends Stamped {
   readonly at: number
 }
 
-/** A schedule that the harness wrote, with the columns it gave (others have the tables' defaults). */
+/** A schedule that the harness wrote, with the columns that it set (other columns have their defaults). */
 export interface ScheduleEntry extends Stamped {
   readonly kind: 'schedule'
   readonly id: string
@@ -35,9 +34,9 @@ export interface ScheduleEntry extends Stamped {
 }
 
 /**
- * An edit in SQL of rows of `periodic_task` or `job`. It took effect at some instant between `from` and `until`
- * (the database's clock before the statement and after the commit); `row` is the row as it stood right after,
- * read in the same transaction, null: deleted.
+ * An edit in SQL of rows of `periodic_task` or `job`. It took effect between `from` and `until` (the database's clock
+ * before the statement and after the commit). `row` is the row right after the edit, read in the same transaction; null
+ * if it was deleted.
  */
 export interface EditEntry extends Stamped {
   readonly kind: 'edit'
@@ -48,13 +47,15 @@ export interface EditEntry extends Stamped {
   readonly row: RowText | null
   readonly from: number
   readonly until: number
-  /** Of `periodic_task`: the schedule's job with the latest slot at that moment, whose skips may still be added to. */
+  /**
+   * For `periodic_task`: the schedule's job with the latest slot at that moment. Later skips may still be added to it.
+   */
   readonly newest?: RowText | null
-  /** More than 1: the transaction was begun anew, and an earlier one of the same may have come through unseen. */
+  /** If it is more than 1, the transaction was retried, and an earlier attempt may have been committed unnoticed. */
   readonly tries?: number
 }
 
-/** Old final jobs that an administrator deletes: the checker must know them all the same. */
+/** Old final jobs that an administrator deletes. The checker still needs them. */
 export interface PruneEntry extends Stamped {
   readonly kind: 'prune'
   readonly jobs: readonly RowText[]
@@ -62,46 +63,49 @@ export interface PruneEntry extends Stamped {
 
 /** What a fault affects. Everything else continues as if there were no fault. */
 export interface Reach {
-  /** By their names. */
+  /** Names of workers. */
   readonly workers: readonly string[]
-  /** Absent: any may be delayed, for example because a worker that died had marked it. */
+  /** If absent, any row may be delayed, for example because a worker that died had marked it. */
   readonly rows?: { readonly schedules: readonly string[]; readonly jobs: readonly string[] }
 }
 
 /**
- * What a fault can affect: one worker, everything, or rows. `rows` are those of schedules that no other fault and no
- * rule about time concerns; for `single` rows, the fault tells its reach.
+ * What a fault can affect: one worker, everything, or rows. `rows` belong to schedules that are exempt from other
+ * faults and from rules about time. For `single`, the fault reports which rows it affects.
  */
 export type Scope = 'worker' | 'whole' | 'rows' | 'single'
 
-/** A fault, written when it has passed. Times are of `host`. */
+/** A fault, written when it has ended. Times are by `host`. */
 export interface FaultEntry extends Stamped {
   readonly kind: 'fault'
   readonly name: string
   readonly from: number
   readonly until: number
-  /** What it hit: a worker's name, 'database', a node. For people. */
+  /** What it affected, as text for people: a worker's name, 'database', a node. */
   readonly hit: string
   readonly detail: string
-  /** What came of it that should not, such as a server that did not come up again. */
+  /** An unwanted consequence, such as a server that did not restart. */
   readonly trouble: string | null
-  /** Whether health() told of it while it lasted; null: nothing to tell, by its nature. */
+  /** Whether health() reported it while it lasted; null if health() cannot detect this kind of fault. */
   readonly seen: boolean | null
   readonly scope: Scope
-  /** Absent: not known, so that it excuses everything. */
+  /** If absent, the reach is unknown, so the fault excuses everything. */
   readonly reach?: Reach
 }
 
-/** From here on the database's clock is the host's plus this. */
+/** From now on, the database's clock is the host's clock plus this offset. */
 export interface ClockEntry extends Stamped {
   readonly kind: 'clock'
   readonly offsetMs: number
 }
 
-/** Every column as the database tells it, instants as 'YYYY-MM-DD HH:MM:SS.mmm' in UTC. */
+/** Every column as the database returns it, with instants as 'YYYY-MM-DD HH:MM:SS.mmm' in UTC. */
 export type RowText = Readonly<Record<string, string | number | null>>
 
-/** One line of `runs-<worker>-<pid>.jsonl`, appended by a handler with one write(2), so that kill -9 tears none. */
+/**
+ * One line of `runs-<worker>-<pid>.jsonl`, appended by a handler with one write(2), so that kill -9 cannot leave a
+ * partial line.
+ */
 export interface RunLine {
   readonly event: 'start' | 'end' | 'throw' | 'aborted'
   readonly mono: number
@@ -121,12 +125,12 @@ export interface RunRecord {
   readonly pollIntervalMs: number
   readonly journal: readonly JournalEntry[]
   readonly runs: readonly RunLine[]
-  /** At the end, after all work has come to rest. */
+  /** At the end, after all work has ended. */
   readonly schedules: readonly RowText[]
   readonly jobs: readonly RowText[]
   readonly attempts: readonly RowText[]
   readonly workers: readonly RowText[]
-  /** The rows of the application's own queue; null: it has none. */
+  /** The rows of the application's own queue; null if it has none. */
   readonly queue: readonly RowText[] | null
   /**
    * Deadlocks that the server counted, minus those that faults caused on purpose; null if the server has no such
