@@ -14,12 +14,15 @@ export async function load(url, context, nextLoad) {
   const those = mutations.filter(({ file }) => url.endsWith(`/dist/${file}`))
   if (those.length === 0) return loaded
   if (loaded.source === undefined || loaded.source === null)
-    throw new Error(`${url} was loaded without its text`)
+    throw new Error(`${url} was loaded without its source`)
   let source = typeof loaded.source === 'string' ? loaded.source : Buffer.from(loaded.source).toString()
   for (const { file, find, put } of those) {
     const parts = source.split(find)
-    // A break that does not break would prove nothing.
-    if (parts.length !== 2) throw new Error(`dist/${file} has ${parts.length - 1} times, not once: ${find}`)
+    // A break that changes nothing would prove nothing.
+    if (parts.length !== 2)
+      throw new Error(
+        `dist/${file} must contain this text once, but contains it ${parts.length - 1} times: ${find}`,
+      )
     source = parts.join(put)
   }
   return { ...loaded, source }

@@ -1,11 +1,11 @@
 /**
- * Breaking the product on purpose: a harness that cannot see a fault proves nothing by seeing none. Each break
- * takes away one protection, together with those behind it that would still hold, and sometimes gives chance
- * more room by a pause. With the protection in place the pause alone does no harm.
+ * Breaks the product on purpose, to prove that the harness detects faults. Each break removes one protection, together
+ * with other protections that would hide the fault. Some add a pause that makes the race more likely. With the
+ * protection in place, the pause alone does no harm.
  */
 import { fileURLToPath } from 'node:url'
 
-/** An exact text in a file of dist/ that is there once, and what it becomes. */
+/** An exact text that occurs once in a file of dist/, and its replacement. */
 export interface Mutation {
   /** Below dist/. */
   readonly file: string
@@ -15,14 +15,14 @@ export interface Mutation {
 
 export interface Break {
   readonly name: BreakName
-  /** What is taken away, and what comes of it. */
+  /** Which protection is removed, and what follows. */
   readonly removes: string
   readonly mutations: readonly Mutation[]
   /** Run once, after the tables are created and before the workers start. Only MySQL and MariaDB. */
   readonly sql: readonly string[]
-  /** The faults that bring it out; none are needed where it is empty. */
+  /** The faults that expose it; if empty, none are needed. */
   readonly faults: readonly string[]
-  /** The rules of the checker of which at least one must be broken. */
+  /** Rules of the checker. The break must violate at least one of them. */
   readonly rules: readonly string[]
 }
 
@@ -43,19 +43,19 @@ export type BreakName = (typeof BREAK_NAMES)[number]
 
 const pause = (ms: number | string) => `await new Promise((resolve) => setTimeout(resolve, ${ms}));`
 
-/** Whoever wakes up with an old mark submits all the same. */
+/** A worker that wakes up with an old mark submits anyway. */
 const ANY_MARK: Mutation = {
   file: 'store/sql/submit.js',
   find: 'row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id)',
   put: 'markedAt.has(row.id)',
 }
-/** The planner takes what is not due for due. */
+/** The planner treats slots that are not due as due. */
 const PLANS_EARLY: Mutation = {
   file: 'model/plan.js',
   find: 'if (first === null || ((isOver || !decided) && first > now))',
   put: 'if (first === null)',
 }
-/** Whoever is stopped has marked something, as a rule. */
+/** Makes it likely that a stopped worker has marked a schedule. */
 const SLOW_SUBMIT: Mutation = {
   file: 'scheduler/scheduler.js',
   find: 'const isFull = marks.length === most;',
@@ -67,7 +67,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'recheck',
     removes:
-      'submit looks neither whether the mark is still its own nor whether the schedule is still due: a worker that stood still between mark and submit submits what another has done already',
+      'submit checks neither that the mark is still its own nor that the schedule is still due: a worker that was suspended between mark and submit repeats what another worker has submitted',
     mutations: [
       ANY_MARK,
       {
@@ -85,7 +85,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'unique-key',
     removes:
-      'the unique keys of job are gone, and with them the locks and marks before them: two workers that wake at the same time both submit, as anything does that reads first and marks then',
+      'the table job has no unique keys, and the locks and marks before them are disabled: two workers that wake at the same time both submit, as with any scheduler that reads first and then marks',
     mutations: [
       ANY_MARK,
       {
@@ -100,7 +100,7 @@ export const BREAKS: readonly Break[] = [
       },
     ],
     sql: [
-      // The primary key stays one, for statements name it; it holds no id once any more.
+      // Statements name the primary key, so it stays, but it no longer makes ids unique.
       'ALTER TABLE job DROP INDEX job_occurrence, DROP INDEX job_open, DROP PRIMARY KEY, ADD COLUMN copy BIGINT NOT NULL AUTO_INCREMENT, ADD PRIMARY KEY (id, copy), ADD KEY job_copy (copy), ADD INDEX job_occurrence (periodic_task_id, slot), ADD INDEX job_open (open_key, open_turn)',
     ],
     faults: [],
@@ -109,7 +109,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'fence',
     removes:
-      'the end of a run is written whoever has the job by now, and a worker that was taken for dead does not tell its handlers',
+      'the outcome of a run is written even if another worker has taken over the job, and a worker that was considered dead does not signal its handlers',
     mutations: [
       {
         file: 'store/sql/settle.js',
@@ -139,7 +139,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'high-water',
     removes:
-      'last_slot is not looked at and not kept: a nextrun set back by hand to a slot that was decided is taken for that slot again',
+      'last_slot is neither checked nor stored: a nextrun that is manually set back to a decided slot repeats that slot',
     mutations: [
       {
         file: 'model/plan.js',
@@ -164,7 +164,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'lock-order',
     removes:
-      'the ends of runs lock the rows of schedules in the other order than submissions do, and both wait for each other; ends are written on the second, when submissions are',
+      'writing outcomes locks the rows of schedules in the opposite order to submissions, so that they wait for each other; outcomes are written at full seconds, like submissions',
     mutations: [
       {
         file: 'store/sql/submit.js',
@@ -184,7 +184,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'advance',
     removes:
-      'the jobs are inserted in a transaction of their own, after the one that moves nextrun on: who is killed in between has lost them',
+      'the jobs are inserted in a separate transaction, after the one that advances nextrun: a worker that is killed in between loses them',
     mutations: [
       {
         file: 'store/sql/submit.js',
@@ -203,7 +203,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     name: 'missed-count',
-    removes: 'a run that makes up for missed slots does not say how many it stands for',
+    removes: 'a catch-up run does not record how many missed slots it replaces',
     mutations: [
       { file: 'model/plan.js', find: 'missed: index === 0 ? due.dropped : 0', put: 'missed: 0' },
       SLOW_SUBMIT,
@@ -214,7 +214,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     name: 'take-over',
-    removes: 'nobody takes over what a dead worker ran',
+    removes: 'no worker takes over the jobs of a dead worker',
     mutations: [
       {
         file: 'worker/take-over.js',
@@ -229,7 +229,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'evict',
     removes:
-      'the eviction of a dead worker waits until its row is no longer locked, and writes no heartbeat meanwhile, so that all workers stop',
+      'the eviction of a dead worker waits until its row is unlocked, without writing heartbeats, so that all workers stop',
     mutations: [
       {
         file: 'worker/dead-workers.js',
@@ -257,7 +257,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     name: 'early',
-    removes: 'what comes within the next second is taken for due',
+    removes: 'slots within the next second are treated as due',
     mutations: [
       {
         file: 'store/sql/mark.js',
@@ -277,15 +277,15 @@ export const BREAKS: readonly Break[] = [
   },
 ]
 
-/** @throws RangeError naming those that there are */
+/** @throws RangeError that lists the known breaks */
 export function breakNamed(name: string): Break {
   const found = BREAKS.find((one) => one.name === name)
   if (found === undefined)
-    throw new RangeError(`there is no break '${name}'; there are ${BREAK_NAMES.join(', ')}`)
+    throw new RangeError(`unknown break '${name}'; use one of ${BREAK_NAMES.join(', ')}`)
   return found
 }
 
-/** How a process is started so that it runs the broken product. */
+/** Node.js options and environment of a process that runs the broken product. */
 export function brokenProcess(mutations: readonly Mutation[]): {
   readonly execArgv: readonly string[]
   readonly environment: Readonly<Record<string, string>>

@@ -46,15 +46,24 @@ const program = new Command('chaos')
     'your own server or file: mysql://user@host/name or sqlite:./file.db; the run creates a new database there',
   )
   .option('--minutes <number>', 'length of the run', number(0.2, 24 * 60), 3)
-  .option('--faults <number>', `number of faults; default: ${FAULTS_PER_MINUTE} per minute`, whole(0, 100_000))
+  .option(
+    '--faults <number>',
+    `number of faults; default: ${FAULTS_PER_MINUTE} per minute`,
+    whole(0, 100_000),
+  )
   .option('--seed <number>', 'repeats the faults and schedules of an earlier run', whole(1, 2 ** 31 - 1))
   .option('--workers <number>', 'number of processes', whole(1, 32), 4)
-  .option('--schedules <number>', 'number of schedules, most with a slot every second', whole(40, 100_000), 200)
-  .addOption(
-    new Option('--break <name>', 'disable a protection of the product').choices([...BREAK_NAMES]),
+  .option(
+    '--schedules <number>',
+    'number of schedules, most with a slot every second',
+    whole(40, 100_000),
+    200,
   )
-  .option('--only <faults>', 'only these faults, by name or by the part before the dot, separated by commas', (text) =>
-    text.split(','),
+  .addOption(new Option('--break <name>', 'disable a protection of the product').choices([...BREAK_NAMES]))
+  .option(
+    '--only <faults>',
+    'only these faults, by name or by the part before the dot, separated by commas',
+    (text) => text.split(','),
   )
   .addOption(
     new Option(
@@ -196,7 +205,9 @@ function whenCalledOff(): AbortSignal {
   setMaxListeners(0, controller.signal)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
-      say('Interrupted: ending all faults, then checking the results so far. Interrupt again to exit at once.')
+      say(
+        'Interrupted: ending all faults, then checking the results so far. Interrupt again to exit at once.',
+      )
       controller.abort()
     })
   }

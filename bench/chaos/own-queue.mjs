@@ -1,6 +1,6 @@
 /**
  * The queue of an application, and the workers of the application that run its jobs: in the same database as Kalends,
- * or elsewhere, in a file of its own. Its submit misbehaves in every way from time to time.
+ * or in a separate file. Its submit function sometimes misbehaves, in various ways.
  */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import mysql from 'mysql2/promise'
 const COLUMNS = ['id', 'slot', 'schedule', 'worker', 'attempt']
 const VALUES = COLUMNS.map(() => '?').join(', ')
 
-/** How often, of all calls of submit, it does each of these. */
+/** The fraction of calls of submit with each kind of misbehaviour. */
 const MISBEHAVIOUR = { throw: 0.03, hang: 0.01, deadlock: 0.02, commit: 0.02, ddl: 0.01 }
 
 /** @returns {string | null} */
@@ -57,8 +57,8 @@ function rowsOn(on) {
 function sqlite(path) {
   const connection = new Libsql(path, { timeout: 5 })
   /**
-   * In one piece, so that nothing else uses the connection meanwhile. BEGIN takes the lock: a write that found the file
-   * busy would stay half done in the driver, and what this connection wrote then would not be committed.
+   * Synchronous, so that nothing else uses the connection in the meantime. BEGIN takes the lock: a write that finds the
+   * file busy would stay unfinished in the driver, and later writes of this connection would not be committed.
    *
    * @type {Rows}
    */
@@ -68,7 +68,7 @@ function sqlite(path) {
         connection.exec('BEGIN IMMEDIATE')
       } catch (error) {
         if (!String(error).includes('database is locked')) throw error
-        // Not in the driver, which would hold the event loop.
+        // Wait here, because a wait in the driver would block the event loop.
         await pause(5)
         continue
       }
@@ -121,7 +121,7 @@ export function openOwnQueue({ queue, url, folder, worker }) {
     async submit(jobs, { tx }) {
       const how = misbehaviour()
       const rows = isSame ? access.on(tx) : access.rows
-      // As the server does after a deadlock; here nobody notices.
+      // Rolls back like the server after a deadlock, but without an error.
       if (how === 'deadlock') await access.on(tx)('/* hidden */ ROLLBACK')
       for (const { id, slot, scheduleId, worker: by, attempt } of jobs)
         await rows(access.insert, [id, slot?.getTime() ?? null, scheduleId, by, attempt])
@@ -132,7 +132,8 @@ export function openOwnQueue({ queue, url, folder, worker }) {
     },
 
     /**
-     * Runs its jobs, each at most once: one that a worker took and did not report is lost, and ends by its time limit.
+     * Runs its jobs, each at most once. A job that a worker took and did not report is lost, and its time limit ends
+     * it.
      *
      * @param {(event: 'start' | 'end', job: { id: string, slot: number | null, schedule: string | null, worker: string, attempt: number }) => void} log
      * @param {(id: string) => Promise<unknown>} report
@@ -146,7 +147,7 @@ export function openOwnQueue({ queue, url, folder, worker }) {
             log('start', taken)
             await pause(Math.random() * 50)
             log('end', taken)
-            // Not waited for: while the database is away, reports are repeated.
+            // Do not wait for it: reports are retried while the database is down.
             void repeatedly(() => report(taken.id))
           }
         } catch {
@@ -172,7 +173,7 @@ async function repeatedly(work) {
 /** @param {Access} access @param {boolean} isServer @param {string} self */
 async function take({ rows }, isServer, self) {
   if (isServer) {
-    // No locks on others: who is first has it.
+    // Lock no other rows: the first worker to update the row gets it.
     const [found] = await rows("SELECT id FROM own_job WHERE state = 'new' ORDER BY RAND() LIMIT 1")
     if (found === undefined) return null
     await rows("UPDATE own_job SET state = 'taken', taken_by = ? WHERE id = ? AND state = 'new'", [

@@ -1,7 +1,8 @@
 /**
- * Whether the workers recover by themselves, and how soon: measured by the canaries, which have a slot each second
- * that must be submitted. After a fault, or after the last of several that overlap, each of them must be submitted
- * and started within lease + poll interval. During faults that do not affect it, two heartbeats are enough.
+ * Checks whether, and how fast, the workers recover by themselves. It measures canaries: schedules with a slot every
+ * second, each of which must be submitted. After a fault, or after the last of several overlapping faults, each slot
+ * must be submitted and started within lease + poll interval. During faults that do not affect the schedule, the limit
+ * is two heartbeats.
  */
 import { msOf } from './dates.ts'
 import { Times, type Window, windowsOf } from './checker/times.ts'
@@ -9,21 +10,23 @@ import type { Reach, RunRecord } from './record.ts'
 import { CANARY } from './workload.ts'
 
 /**
- * For a machine that is busy with the harness, the servers and all workers at once. CI runs two of them at the
- * same time on two cores. [The longest there: 1.1 s, on Galera.]
+ * Tolerance for a machine that runs the harness, the servers and all workers. CI runs two targets at the same time on
+ * two cores. [The longest there: 1.1 s, on Galera.]
  */
 export const ALLOWANCE_MS = 3000
 
 export interface Recovery {
-  /** By the name of the fault: how long after its end, at worst, a canary's slot was submitted that was due by then. */
+  /**
+   * By fault name: the longest time from the end of the fault until a canary slot that was already due was submitted.
+   */
   readonly worst: ReadonlyMap<string, number>
-  /** Stretches in which faults were, one or several. */
+  /** The number of periods with one or several faults. */
   readonly windows: number
-  /** submitted − slot, in ms: of slots that no fault came near, from when they were due until they were submitted. */
+  /** submitted − slot in ms, for slots without any fault between their due time and their submission. */
   readonly quiet: readonly number[]
-  /** Of slots during faults that did not affect their schedule. */
+  /** For slots during faults that did not affect their schedule. */
   readonly beside: readonly number[]
-  /** Of the others. */
+  /** For all other slots. */
   readonly troubled: readonly number[]
   readonly violations: readonly string[]
 }
@@ -33,7 +36,7 @@ export function recoveryLimitMs({ leaseMs, pollIntervalMs }: RunRecord): number 
   return leaseMs + pollIntervalMs + ALLOWANCE_MS
 }
 
-/** How long something may take that no fault affects: two heartbeats. */
+/** How long work may take that no fault affects: two heartbeats. */
 export function goingLimitMs({ leaseMs }: RunRecord): number {
   return (leaseMs * 2) / 5 + ALLOWANCE_MS
 }
@@ -70,7 +73,7 @@ export function recoveryOf(record: RunRecord): Recovery {
     const measures = windows.some(isMet) ? 'troubled' : all.some(isMet) ? 'beside' : 'quiet'
     measured[measures].push(late)
     if (isTroubled && submitted > window.until) noteWorst(worst, window, submitted - window.until, limitMs)
-    // What comes between excuses: the windows that began before it had to be there.
+    // Faults that began before the deadline extend it.
     const isRecovered = window === undefined || window.until + limitMs <= slot
     const isBeside = isRecovered && all.some(({ from, until }) => from <= slot && slot <= until)
     let deadline = (isTroubled ? window.until : slot) + (isBeside ? goingLimitMs(record) : limitMs)
@@ -81,7 +84,7 @@ export function recoveryOf(record: RunRecord): Recovery {
       const last = all.findLast(({ from }) => from <= at)?.faults.map(({ name }) => name)
       const after = last?.join(', ') ?? 'none'
       violations.push(
-        `${schedule} at ${new Date(slot).toISOString()}: ${what} after ${Math.round(at - slot)} ms, ${Math.round(at - deadline)} ms later than the workers should have recovered by; the last faults: ${after}`,
+        `${schedule} at ${new Date(slot).toISOString()}: ${what} after ${Math.round(at - slot)} ms, ${Math.round(at - deadline)} ms after the recovery deadline; last faults: ${after}`,
       )
     }
     tell('submitted', submitted)
@@ -90,7 +93,7 @@ export function recoveryOf(record: RunRecord): Recovery {
   return { ...measured, worst, violations }
 }
 
-/** Jobs whose row a fault has locked, and those that an affected worker lost: they wait until it is over. */
+/** Jobs whose rows a fault locked, and jobs that an affected worker lost: they may wait until the fault has ended. */
 function startExcuses({ attempts }: RunRecord, reaches: readonly Reach[]): (job: string) => boolean {
   const jobs = new Set(reaches.flatMap(({ rows }) => rows?.jobs ?? []))
   const workers = new Set(reaches.flatMap((reach) => reach.workers))
@@ -99,7 +102,7 @@ function startExcuses({ attempts }: RunRecord, reaches: readonly Reach[]): (job:
   return (job) => jobs.has(job)
 }
 
-/** Of several that overlapped, those that were there last. */
+/** Of several overlapping faults, only those that ended last count. */
 function noteWorst(worst: Map<string, number>, window: Window, ms: number, limitMs: number): void {
   for (const { name, until } of window.faults) {
     if (until + limitMs >= window.until) worst.set(name, Math.max(worst.get(name) ?? 0, ms))
@@ -112,7 +115,7 @@ interface CanarySlot {
   /** By the host's clock. */
   readonly slot: number
   readonly submitted: number
-  /** When its handler began first; null: it never did. */
+  /** When its handler first started; null if it never started. */
   readonly begun: number | null
 }
 
@@ -133,14 +136,14 @@ function* canarySlots(record: RunRecord, clock: Clock): Generator<CanarySlot> {
 }
 
 interface Clock {
-  /** The time that counts, by the database's clock. */
+  /** The measured period, by the database's clock. */
   readonly from: number
   readonly until: number
-  /** null: the clock was moved there, so that it is no or several instants. */
+  /** null if the clock was moved there, so that the time matches no instant or several. */
   hostOf(at: number): number | null
 }
 
-/** From the database's clock to the host's, as far as that is one instant. */
+/** Converts the database's clock to the host's clock where the result is unique. */
 function clockOf({ journal }: RunRecord): Clock {
   const phases = journal.filter((entry) => entry.kind === 'phase')
   const begin = phases.find(({ phase }) => phase === 'begin')

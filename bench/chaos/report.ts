@@ -1,4 +1,4 @@
-/** The report of a run, in Markdown: for the terminal, and as a file beside the run's record. */
+/** The Markdown report of a run, for the terminal and as a file in the folder of the record. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Figures, Lateness } from './figures.ts'
@@ -21,24 +21,24 @@ export function reportText(
     `# Chaos on ${record.target}, seed ${record.seed}`,
     '',
     violations.length === 0
-      ? 'Nothing lost, nothing doubled, nothing early.'
+      ? 'Nothing was lost, duplicated or early.'
       : `**${violations.length} violations**, by rule: ${counts(byRule(violations))}.`,
     '',
-    ...(command === null ? [] : [`Again: \`${command}\``, '']),
+    ...(command === null ? [] : [`To repeat: \`${command}\``, '']),
     `- ${runTime(record)}`,
-    `- ${occurrences} occurrences decided: ${runs} runs (${counts(states)}), and skipped: ${counts(skipped)}`,
-    `- ${attempts} attempts, at most ${attemptsMost} of one run`,
+    `- ${occurrences} occurrences decided: ${runs} runs (${counts(states)}), skipped: ${counts(skipped)}`,
+    `- ${attempts} attempts, at most ${attemptsMost} for one run`,
     `- ${played} faults of ${faults.length} kinds; deadlocks on the server: ${deadlocks ?? 'not counted'}`,
     `- longest time without a start on a worker that no fault affected: ${gapText(longestGap)}; while faults affected others: ${gapText(longestGapBeside)}`,
     '',
-    '| fault | times | longest, s | recovered after, at worst, s | told by health() |',
+    '| fault | count | longest, s | longest recovery, s | reported by health() |',
     '| --- | ---: | ---: | ---: | ---: |',
     ...faults.map(
       ({ name, count, longest, recovery, seen, seeable }) =>
         `| ${name} | ${count} | ${seconds(longest)} | ${recovery === null ? '0' : seconds(recovery)} | ${seeable === 0 ? '' : `${seen} of ${seeable}`} |`,
     ),
     '',
-    '| lateness, ms | slots | p50 | p90 | p99 | most |',
+    '| lateness, ms | slots | p50 | p90 | p99 | max |',
     '| --- | ---: | ---: | ---: | ---: | ---: |',
     ...figures.lateness.map(latenessRow),
     '',
@@ -89,7 +89,7 @@ function runTime({ journal }: RunRecord): string {
     phases.find(({ phase }) => phase === 'begin'),
     phases.find(({ phase }) => phase === 'end'),
   ]
-  if (begin === undefined || end === undefined) return 'it was cut short'
+  if (begin === undefined || end === undefined) return 'the run was interrupted'
   return `${seconds(end.host - begin.host)} s, from ${new Date(begin.at).toISOString()} by the database's clock`
 }
 

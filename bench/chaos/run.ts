@@ -1,4 +1,4 @@
-/** One run from begin to end, leaving its record in a folder. */
+/** Performs one run and writes its record to a folder. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -20,39 +20,39 @@ import { workload, writeSchedules } from './workload.ts'
 
 export const LEASE_MS = 4000
 export const POLL_INTERVAL_MS = 1000
-/** After each burst of faults: the workers have this long, and then some slots are to come on time. */
+/** Quiet period after each burst of faults: the workers recover, and then some slots must be on time. */
 const QUIET_MS = LEASE_MS + POLL_INTERVAL_MS + ALLOWANCE_MS + 1000
-/** Before the first fault: schedules are planned, processes are warm. */
+/** Time before the first fault, in which schedules are planned and processes warm up. */
 const WARM_UP_MS = 4000
 
 export interface RunOptions {
   readonly folder: string
   readonly seed: number
   readonly minutes: number
-  /** How many faults. */
+  /** The number of faults. */
   readonly faults: number
   readonly workers: number
   readonly schedules: number
   readonly broken: Break | null
-  /** Where the application's own queue is; null or absent: it has none. */
+  /** Where the application's own queue is; null or absent if it has none. */
   readonly queue?: QueuePlace | null
-  /** How long all work may take to end. Default: longer than all attempts of a job with their time limits. */
+  /** Maximum time until all work has ended. Default: longer than all attempts of a job with their time limits. */
   readonly restWithinMs?: number
-  /** Called off: faults are mended, and what there is is checked. */
+  /** When it is aborted, faults end, and the results so far are checked. */
   readonly signal: AbortSignal
   readonly say: (text: string) => void
 }
 
-/** What a run found itself, besides what its record tells the checker. */
+/** What the harness noticed itself, in addition to what the checker finds in the record. */
 export interface RunEnd {
   readonly played: number
-  /** What did not come to rest, and what a fault left behind, as sentences. */
+  /** Work that did not end, and workers that are still registered, as sentences. */
   readonly restless: readonly string[]
-  /** Processes of workers that ended without being told to, as handlers make them. */
+  /** The number of worker processes that ended without a request, because of their handlers. */
   readonly ownEnds: number
 }
 
-/** @param faultsOf  all that may be played */
+/** @param faultsOf  all faults that may be played */
 export async function run(target: Target, faults: readonly Fault[], options: RunOptions): Promise<RunEnd> {
   const { folder, seed, signal, say, queue = null } = options
   mkdirSync(folder, { recursive: true })
@@ -133,7 +133,7 @@ async function end(
   fleet: WorkerFleet,
   { folder, seed, say, restWithinMs, queue = null }: RunOptions,
 ): Promise<string[]> {
-  say('no more slots: waiting until all work has ended')
+  say('All schedules are disabled: waiting until all work has ended')
   await disableAll(target)
   const restless = await comeToRest(target, journal, fleet.members.length, restWithinMs)
   await fleet.stop()
@@ -149,7 +149,7 @@ async function end(
   if (queue !== null) await saveQueue(folder, target, queue)
   return [
     ...restless,
-    ...left.map(({ id }) => `the worker ${String(id)} was stopped and is still registered`),
+    ...left.map(({ id }) => `the worker ${String(id)} was stopped but is still registered`),
   ]
 }
 
@@ -164,10 +164,10 @@ function makeQueueFile(folder: string): void {
   database.close()
 }
 
-/** The tables, and with them all that a break takes away from them. */
+/** Creates the tables, and changes them as a break requires. */
 async function migrate(target: Target, broken: Break | null): Promise<void> {
   const [way] = target.ways
-  if (way === undefined) throw new RangeError('the target has no way to it')
+  if (way === undefined) throw new RangeError('the target has no connections for workers')
   await Kalends.migrate(way.url)
   for (const statement of broken?.sql ?? []) await target.query(statement)
 }
@@ -182,7 +182,7 @@ async function phase({ target, journal }: Ground, name: 'begin' | 'calm' | 'end'
   journal.write({ kind: 'phase', phase: name, at: await databaseNow(target, target.query) })
 }
 
-/** For people who want to know what the seed has drawn. */
+/** Writes what the seed has drawn, for people. */
 function writeScript(folder: string, plays: readonly Play[]): void {
   const text = plays.map(({ fault, ...play }) => `${JSON.stringify({ ...play, fault: fault.name })}\n`)
   writeFileSync(join(folder, 'script.jsonl'), text.join(''))
@@ -203,11 +203,11 @@ function line(
   sinceBeginMs: number,
 ): string {
   const time = `${Math.floor(sinceBeginMs / 60_000)}:${String(Math.floor(sinceBeginMs / 1000) % 60).padStart(2, '0')}`
-  return `${time} ${number}/${of} ${name} ${hit}, ${((until - from) / 1000).toFixed(1)} s: ${detail}${seen === null ? '' : seen ? '; health() told it' : '; health() did not tell it'}${trouble === null ? '' : ` — TROUBLE: ${trouble}`}`
+  return `${time} ${number}/${of} ${name} ${hit}, ${((until - from) / 1000).toFixed(1)} s: ${detail}${seen === null ? '' : seen ? '; health() reported it' : '; health() did not report it'}${trouble === null ? '' : ` — TROUBLE: ${trouble}`}`
 }
 
 async function interruptible(ms: number, signal: AbortSignal): Promise<void> {
   if (ms <= 0 || signal.aborted) return
-  // Called off, it ends like a pause that is over.
+  // If it is aborted, it returns like a pause that has ended.
   await delay(ms, undefined, { signal }).catch(() => undefined)
 }

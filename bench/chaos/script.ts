@@ -1,18 +1,18 @@
 /**
- * Which fault comes when: drawn from the seed before the run begins, so that the same seed plays the same again.
+ * Decides which faults happen when. The script is drawn from the seed before the run, so the same seed repeats it.
  *
- * Faults come in bursts, in which they overlap, and after each burst there is quiet, in which the workers must have
- * recovered by themselves; without it nobody could tell whether they do.
+ * Faults overlap in bursts. After each burst there is a quiet period, in which the workers must recover by themselves.
+ * Without it, recovery could not be measured.
  */
 import type { Fault } from './fault.ts'
 import { randomOf, type Random } from './random.ts'
 
-/** One fault of a run, at its place in it. */
+/** One fault of a run, with its position. */
 export interface Play {
   readonly number: number
-  /** Counted from 0; a burst begins when the one before it is over and its quiet has passed. */
+  /** Counted from 0. A burst starts after the quiet period of the previous burst. */
   readonly burst: number
-  /** ms after the begin of its burst. */
+  /** ms after the start of its burst. */
   readonly at: number
   readonly fault: Fault
   readonly seed: number
@@ -21,32 +21,32 @@ export interface Play {
 export interface ScriptOptions {
   readonly seed: number
   readonly faults: readonly Fault[]
-  /** How long the run is. */
+  /** The length of the run. */
   readonly totalMs: number
-  /** How many faults there are to be. */
+  /** The number of faults. */
   readonly count: number
-  /** The time after a burst in which no fault is. */
+  /** The time without faults after each burst. */
   readonly quietMs: number
-  /** How many workers may be in faults' hands at the same time. */
+  /** How many workers faults may affect at the same time. */
   readonly mostInTrouble: number
 }
 
 export interface Script {
   readonly plays: readonly Play[]
-  /** How long each burst lasts, if each fault lasts as long as it says. */
+  /** How long each burst lasts if each fault takes its maximum duration. */
   readonly bursts: readonly number[]
 }
 
-/** Long enough for faults to meet, short enough for many pauses. */
+/** Long enough for faults to overlap, short enough for many pauses. */
 const BURST_MS = 18_000
-/** How often a place is looked for before another fault is drawn. */
+/** How often to try a random position before the fault is appended to the burst. */
 const TRIES = 30
-/** Faults do not lie side by side without gaps. */
+/** Faults need more room than their total duration, because there are gaps between them. */
 const LOOSENESS = 1.2
 /** How many faults on single rows run at once. */
 export const SINGLE_AT_ONCE = 2
 
-/** @throws RangeError when there is nothing to draw from */
+/** @throws RangeError if there are no faults to draw from */
 export function scriptOf(options: ScriptOptions): Script {
   const { faults, count, seed } = options
   if (faults.length === 0 && count > 0) throw new RangeError('there are no faults to play')
@@ -65,7 +65,7 @@ export function scriptOf(options: ScriptOptions): Script {
   return { plays, bursts: lengths }
 }
 
-/** As many as there is time for, with the quiet after each: faults of the same scope take their time one by one. */
+/** As many bursts as fit, with their quiet periods. Faults of the same scope run one after another. */
 function burstsFor(drawn: readonly Fault[], { totalMs, quietMs, mostInTrouble }: ScriptOptions): number {
   const apartMs = sum(drawn, 'whole') + sum(drawn, 'single') / SINGLE_AT_ONCE
   const busyMs = LOOSENESS * Math.max(apartMs, sum(drawn, 'worker') / mostInTrouble)
@@ -79,9 +79,9 @@ function sum(faults: readonly Fault[], scope: Fault['scope']): number {
 }
 
 /**
- * Those of each scope in turn, so that no burst gets more than its share of what takes long. If there are faults on
- * single rows, they get every other burst and `whole` ones get the rest: what affects everything would excuse whatever
- * a locked row stops.
+ * Distributes the faults of each scope in turn, so that no burst gets more than its share of long faults. If there are
+ * faults on single rows, they get every other burst, and `whole` faults get the rest: a fault that affects everything
+ * would excuse whatever a locked row stops.
  */
 function dealt(drawn: readonly Fault[], bursts: number): Fault[][] {
   const hands = Array.from({ length: bursts }, (): Fault[] => [])
@@ -97,7 +97,7 @@ function deal(faults: readonly Fault[], to: readonly Fault[][]): void {
   for (const [index, fault] of faults.entries()) to[index % to.length]?.push(fault)
 }
 
-/** Each kind once in a random order while there is room, then by weight, among those that there is time for. */
+/** Draws each kind once in random order, then by weight among the faults that fit. */
 function draw({ faults, count, totalMs, quietMs, mostInTrouble }: ScriptOptions, random: Random): Fault[] {
   const left = faults.filter(({ weight }) => weight > 0)
   const drawn: Fault[] = []
@@ -117,7 +117,7 @@ function draw({ faults, count, totalMs, quietMs, mostInTrouble }: ScriptOptions,
     const fitting = faults.filter(({ scope, lastsMs }) => sum(drawn, scope) + lastsMs <= most[scope])
     drawn.push(byWeight(fitting.length === 0 ? faults : fitting, random))
   }
-  // The first ones spread over the whole run.
+  // Spread the first ones over the whole run.
   for (let index = drawn.length - 1; index > 0; index -= 1) {
     const other = random.int(0, index)
     const [one, two] = [drawn[index], drawn[other]]
@@ -143,7 +143,7 @@ interface Placed {
   readonly fault: Fault
 }
 
-/** The longest first: they have the fewest places. */
+/** Places the longest first, because they have the fewest possible positions. */
 function place(
   faults: readonly Fault[],
   random: Random,
@@ -162,7 +162,7 @@ function placeFor(fault: Fault, placed: readonly Placed[], random: Random, mostI
     const at = random.int(0, latest)
     if (fits({ at, fault }, placed, mostInTrouble)) return at
   }
-  // Behind all others, and the burst lasts longer.
+  // After all others; this makes the burst longer.
   return Math.max(0, ...placed.map((other) => other.at + other.fault.lastsMs))
 }
 
@@ -173,7 +173,7 @@ function fits(one: Placed, placed: readonly Placed[], mostInTrouble: number): bo
     .filter((other) => meet(one, other))
   if (one.fault.scope === 'whole') return meeting.length === 0
   const atOnce = one.fault.scope === 'single' ? SINGLE_AT_ONCE : mostInTrouble
-  // At the begin of each of those that it meets, and at its own.
+  // Check at its own start, and at the start of each fault that overlaps it.
   return [one, ...meeting].every(({ at }) => {
     const then = [one, ...meeting].filter((other) => other.at <= at && at < other.at + other.fault.lastsMs)
     return then.length <= atOnce

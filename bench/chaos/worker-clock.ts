@@ -1,7 +1,7 @@
-/** The clock of one worker process, by libfaketime: off by some time, and moved while it runs. */
+/** The clock of one worker process under libfaketime: it has an offset, and can be moved while the process runs. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
-/** Where Debian, Fedora and Homebrew on Linux have it. */
+/** Paths on Debian, Fedora and Homebrew on Linux. */
 const LIBRARIES = [
   '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1',
   '/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1',
@@ -9,29 +9,29 @@ const LIBRARIES = [
   '/usr/lib/faketime/libfaketimeMT.so.1',
 ]
 
-/** null: it is not installed, and the clocks of workers are those of the machine. */
+/** null if it is not installed; workers then use the clock of the machine. */
 export function faketimeLibrary(): string | null {
   return LIBRARIES.find((path) => existsSync(path)) ?? null
 }
 
 export class WorkerClock {
   readonly #file: string
-  /** That of all workers: it may fake a clock itself, which they share with the database. */
+  /** The environment of all workers. It may itself fake a clock, which they share with the database. */
   readonly #shared: Readonly<Record<string, string>>
   #offsetMs: number | null = null
 
-  /** @param file  of its own, which it may write */
+  /** @param file  a private file that this object writes */
   constructor(file: string, shared: Readonly<Record<string, string>>) {
     this.#file = file
     this.#shared = shared
   }
 
-  /** @param ms  beside the clock that all workers have; null: as theirs */
+  /** @param ms  the offset from the clock of all workers; null for no offset */
   setOffset(ms: number | null): void {
     this.#offsetMs = ms
     if (ms === null) return
     const seconds = sharedSeconds(this.#shared) + ms / 1000
-    // Whole at every moment: the process reads it whenever it likes.
+    // Replaced atomically, because the process may read it at any time.
     writeFileSync(`${this.#file}.new`, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds).toFixed(3)}\n`)
     renameSync(`${this.#file}.new`, this.#file)
   }
@@ -44,13 +44,13 @@ export class WorkerClock {
       LD_PRELOAD: library,
       FAKETIME_TIMESTAMP_FILE: this.#file,
       FAKETIME_CACHE_DURATION: '1',
-      // Timers, time limits and leases count by it.
+      // Timers, time limits and leases use it.
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
     }
   }
 }
 
-/** How far the clock that all workers share is off already, in seconds. */
+/** The offset of the clock that all workers share, in seconds. */
 function sharedSeconds(environment: Readonly<Record<string, string>>): number {
   const file = environment['FAKETIME_TIMESTAMP_FILE']
   const text = file === undefined ? environment['FAKETIME'] : readFileSync(file, 'utf8')

@@ -1,9 +1,9 @@
 /**
- * One worker of the fleet, a process of its own. Plain JavaScript, because a child process of Node 20 cannot run
- * TypeScript; it runs what is in dist/.
+ * One worker of the fleet, in its own process. It is plain JavaScript, because a child process of Node.js 20 cannot run
+ * TypeScript, and uses the build in dist/.
  *
- * Its settings come as JSON in argv[2]: see WorkerSettings in member.ts. Its handlers append what they do to a file
- * of this process, each line with one write(2), so that kill -9 tears none.
+ * Its settings are JSON in argv[2]: see WorkerSettings in member.ts. Its handlers append what they do to a file of this
+ * process, each line with one write(2), so that kill -9 cannot leave a partial line.
  */
 import { openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const settings = JSON.parse(process.argv[2] ?? '{}')
 
 /** @param {import('./member.ts').WorkerReport} report */
 function tell(report) {
-  // A parent that has gone wants to hear nothing.
+  // The parent may have ended.
   if (process.connected) process.send?.(report, undefined, undefined, () => {})
 }
 
@@ -50,7 +50,7 @@ function write(line) {
 }
 
 /**
- * What each task does in one attempt. `ms` and `times` come with the job's args.
+ * What each task does in one attempt. `ms` and `times` are from the job's args.
  *
  * @type {Record<string, (context: import('../../dist/index.js').HandlerContext<any>) => Promise<unknown>>}
  */
@@ -105,7 +105,7 @@ const kalends = await Kalends.open(lent ?? settings.url, {
   }),
 })
 
-/** Short, so that a run comes to its end; edits of a schedule's own policy go before. */
+/** Short, so that runs end soon. The policy of a schedule overrides it. */
 const quick = /** @type {const} */ ({ timeout: '5s', retries: 2, retryDelay: '500ms' })
 const tasks = new Map(
   Object.entries({
@@ -151,7 +151,7 @@ kalends.on('error', ({ where, error }) => {
 })
 
 /**
- * What a careless application does with its own pool.
+ * Misuses the pool as a careless application would.
  *
  * @param {import('mysql2/promise').Pool} pool
  * @param {Extract<import('./member.ts').WorkerOrder, { do: 'misuse' }>} order
@@ -171,7 +171,7 @@ async function misuse(pool, { how, ms }) {
         )
         const ids = Array.isArray(found) ? found.map((row) => String(Reflect.get(row, 'id'))) : []
         await connection.beginTransaction()
-        // By its key: a condition on another column would lock every row that is read.
+        // Select by key: a condition on another column would lock every row that is read.
         for (const id of ids)
           await connection.query('SELECT id FROM periodic_task WHERE id = ? FOR UPDATE', [id])
         schedules.push(...ids)
@@ -201,7 +201,7 @@ async function misuse(pool, { how, ms }) {
 process.on('message', (/** @type {import('./member.ts').WorkerOrder} */ order) => {
   switch (order.do) {
     case 'stop':
-      // What a handler that heeds no signal waits for must not keep the process.
+      // Exit even if a handler ignores its signal and is still waiting.
       void kalends.stop({ grace: order.graceMs }).finally(() => process.exit())
       break
     case 'health':
@@ -213,7 +213,7 @@ process.on('message', (/** @type {import('./member.ts').WorkerOrder} */ order) =
   }
 })
 process.on('disconnect', () => process.exit())
-// It may have gone while this was loaded.
+// The parent may have ended while this module was loading.
 if (!process.connected) process.exit()
 
 await kalends.start({ concurrency: settings.concurrency })

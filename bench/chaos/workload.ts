@@ -1,4 +1,4 @@
-/** The schedules of a run, from its seed: every kind of timer under every policy, and canaries that nobody touches. */
+/** The schedules of a run, from its seed: every kind of timer with every policy, and canaries that no edit touches. */
 import { databaseNow, textOf } from './dates.ts'
 import type { Journal, Target } from './fault.ts'
 import type { Random } from './random.ts'
@@ -12,16 +12,21 @@ export interface NewSchedule {
 
 /** Each slot of these must become a run, whatever happens. */
 export const CANARY = 'canary-'
-/** Longer, in seconds, than a fault keeps the workers from their work; a clock that jumps by an hour is no outage. */
+/**
+ * In seconds. Longer than a fault prevents the workers from working. A clock that jumps by an hour is not an outage.
+ */
 export const CANARY_CATCH_UP = 120
-/** Each worker has a schedule with a slot each second that it alone can run: `only-w1`. Its task has the same name. */
+/**
+ * Each worker has a schedule with a slot every second that only this worker can run: `only-w1`. Its task has the same
+ * name.
+ */
 export const ONLY = 'only-'
-/** These are there to be edited. */
+/** Schedules that faults edit. */
 export const EDIT = 'edit-'
 
-/** Shares of all schedules. */
+/** Fractions of all schedules. */
 const SHARES = { canary: 0.3, edit: 0.2 } as const
-/** Enough runs to be lost to kills, and soon again. */
+/** Enough retries to survive kills, with short delays. */
 const STUBBORN = { max_retries: 20, retry_delay: 500, retry_backoff: 'fixed' } as const
 const QUICK_RETRY = { max_retries: 2, retry_delay: 500, retry_backoff: 'fixed' } as const
 
@@ -51,7 +56,7 @@ const SLOWER = [
   '*:*:0.5/2',
   '*:*:0/4.25',
 ]
-/** Alive in the nights in which Europe/Berlin changes its clocks, and silent else. */
+/** Active in the nights in which clocks change in Europe/Berlin, and inactive otherwise. */
 const NIGHT = [
   '02:*:* Europe/Berlin',
   '02:*:0/2 Europe/Berlin',
@@ -74,9 +79,9 @@ const WORK: readonly Columns[] = [
 ]
 
 /**
- * @param count  of all schedules, 10 or more, without those of the workers
+ * @param count  the number of schedules, at least 10, without those of the workers
  * @param workers  the names of the workers
- * @param hasQueue  whether the application has a queue of its own
+ * @param hasQueue  whether the application has its own queue
  */
 export function workload(
   count: number,
@@ -147,7 +152,7 @@ function each(id: string, columns: Columns): NewSchedule {
   return { id, columns: { ...QUICK_RETRY, ...columns } }
 }
 
-/** One of each kind that the mix may leave out. Some columns are in seconds from now: see `written`. */
+/** One schedule of each kind that the mix may omit. Some columns are in seconds from now: see `written`. */
 function special(random: Random): NewSchedule[] {
   return [
     each('one-off-soon', { task: 'tick', timer: 'once 30' }),
@@ -197,11 +202,11 @@ function numbered(count: number, prefix: string, columns: (index: number) => Col
 
 function turn<Item>(items: readonly Item[], index: number): Item {
   const item = items[index % items.length]
-  if (item === undefined) throw new RangeError('nothing to take turns with')
+  if (item === undefined) throw new RangeError('the list is empty')
   return item
 }
 
-/** With the instants that are counted from now: `once 30` is a one-off in 30 s; starts and ends are seconds. */
+/** Converts seconds from now to instants: `once 30` is a one-off in 30 s; starts and ends are in seconds. */
 function written({ id, columns }: NewSchedule, now: number): NewSchedule {
   const at = (seconds: string | number) => textOf(Math.ceil(now / 1000) * 1000 + Number(seconds) * 1000)
   const { timer, starts, ends } = columns
@@ -218,7 +223,7 @@ function written({ id, columns }: NewSchedule, now: number): NewSchedule {
   }
 }
 
-/** As an administrator's INSERT would, in portions that a cluster takes. */
+/** Inserts schedules as an administrator would, in batches that a cluster accepts. */
 export async function writeSchedules(
   target: Target,
   journal: Journal,

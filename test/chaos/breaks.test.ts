@@ -38,36 +38,36 @@ async function startBroken(mutations: readonly Mutation[]): Promise<string> {
   return stdout
 }
 
-describe('breaking the product', () => {
+describe('breaks of the product', () => {
   test.each(BREAKS)('$name: its texts exist, and a worker starts without them', async ({ mutations }) => {
     expect(await startBroken(mutations)).toBe('ran')
   })
 
-  test('a text that is missing, or found more than once, ends the process', async () => {
+  test('a text that is missing or occurs more than once ends the process', async () => {
     const file = 'store/sql/submit.js'
-    await expect(startBroken([{ file, find: 'what nobody wrote', put: '' }])).rejects.toThrow(
-      /submit\.js has 0 times, not once: what nobody wrote/,
+    await expect(startBroken([{ file, find: 'no such text', put: '' }])).rejects.toThrow(
+      /submit\.js must contain this text once, but contains it 0 times: no such text/,
     )
-    await expect(startBroken([{ file, find: 'await', put: '' }])).rejects.toThrow(/submit\.js has \d+ times/)
+    await expect(startBroken([{ file, find: 'await', put: '' }])).rejects.toThrow(
+      /submit\.js must contain this text once, but contains it \d+ times/,
+    )
   })
 
-  // Or the text would be replaced in a file that no worker loads.
+  // Otherwise, the text could be replaced in a file that no worker loads.
   test.each([...new Set(BREAKS.flatMap(({ mutations }) => mutations.map(({ file }) => file)))])(
     'a worker loads %s',
     async (file) => {
-      await expect(startBroken([{ file, find: 'what nobody wrote', put: '' }])).rejects.toThrow(
-        /what nobody wrote/,
-      )
+      await expect(startBroken([{ file, find: 'no such text', put: '' }])).rejects.toThrow(/no such text/)
     },
   )
 
-  test('each has a unique name, and says what it removes', () => {
+  test('each has a unique name and describes what it removes', () => {
     expect(BREAKS.map(({ name }) => name)).toEqual([...BREAK_NAMES])
     for (const { mutations, sql, rules, removes } of BREAKS) {
       expect(mutations.length + sql.length).toBeGreaterThan(0)
       expect(rules.length).toBeGreaterThan(0)
       expect(removes).not.toBe('')
     }
-    expect(() => breakNamed('recheckk')).toThrow(/there are recheck, unique-key/)
+    expect(() => breakNamed('recheckk')).toThrow(/use one of recheck, unique-key/)
   })
 })

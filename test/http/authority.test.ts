@@ -301,7 +301,7 @@ eachDatabase((under) => {
     ['POST /api/v1/schedules/s/pause', undefined],
     ['POST /api/v1/schedules/s/run', undefined],
   ] as const)(
-    '%s: an If-Match with another version than the row's gets 412 without calling the hook',
+    '%s: an If-Match that does not match the row gets 412 without calling the hook',
     async (line, body) => {
       let edit: (() => Promise<unknown>) | null = null
       const asked: unknown[] = []
