@@ -675,7 +675,7 @@ describe('a worker that starts no run for 12 s', () => {
 
   it('is reported with the faults of that time', () => {
     expect(stalledWith({ reach: { workers: ['w2'] } })).toEqual([
-      expect.stringContaining('meanwhile there were: locks.row-worker worker (a row was locked)'),
+      expect.stringContaining('faults in that time: locks.row-worker worker (a row was locked)'),
     ])
   })
 

@@ -1,17 +1,17 @@
-/** What a schedule was about to do when a segment begins: told by its row alone. */
+/** What a schedule is about to do at the start of a segment, derived only from its row. */
 import { msOf } from '../dates.ts'
 import type { ScheduleRow } from './rows.ts'
 
 export type Begin =
   /** The schedule has no slots until the next edit. */
   | { readonly kind: 'nothing' }
-  /** Planned from the timer, at the time at which it is planned. */
+  /** Planned from the timer, starting at the time of planning. */
   | { readonly kind: 'from now' }
-  /** This slot is next, and then the timer goes on from it. */
+  /** This slot is next; then the timer continues from it. */
   | { readonly kind: 'at'; readonly slot: number }
-  /** Set by hand: this slot, or if it has passed when the row is planned, the time at which that is. */
+  /** Set manually: this slot, or the time of planning if the slot has passed by then. */
   | { readonly kind: 'by hand'; readonly slot: number }
-  /** Counted from the end of the run that goes on. */
+  /** Counted from the end of the current run. */
   | { readonly kind: 'after run' }
 
 export function beginOf(row: ScheduleRow): Begin {
@@ -24,23 +24,23 @@ export function beginOf(row: ScheduleRow): Begin {
   if (row.idle === 'awaiting-finish') return { kind: 'after run' }
   if (row.idle !== null) return { kind: 'nothing' }
   if (nextRunAt === null) return { kind: 'from now' }
-  // What was decided is not decided again: the slot is the time of planning.
+  // A decided slot is not decided again: the slot is the time of planning.
   if (lastSlot !== null && nextRunAt <= lastSlot) return { kind: 'by hand', slot: Number.NEGATIVE_INFINITY }
   return { kind: 'at', slot: nextRunAt }
 }
 
-/** Whether its definition or nextrun are not what the last planning left behind. */
+/** Whether its definition or nextrun differs from what the last planning stored. */
 export function isEdited(row: ScheduleRow): boolean {
   const planned = plannedOf(row)
   return planned === null || planned.definition !== row.definition || planned.run !== row.nextRunAt
 }
 
-/** Slots that are further ahead than this are given up when nextrun is given again. */
+/** If nextrun is set again, the planner drops slots that are further ahead than this. */
 const AHEAD_MS = 60_000
-/** How inexactly the harness knows the database's clock. */
+/** The error of the harness's estimate of the database's clock. */
 const MARGIN_MS = 5000
 
-/** Whether the planner may set last_slot back. @param clock  the earliest that the database's clock showed */
+/** Whether the planner may set last_slot back. @param clock  the earliest time that the database's clock showed */
 export function mayLowerLastSlot(row: ScheduleRow, clock: number): boolean {
   const isGivenAgain = isEdited(row) && (row.nextRunAt === null || row.nextRunAt !== plannedRun(row))
   return isGivenAgain && (row.lastSlot ?? 0) > clock + AHEAD_MS - MARGIN_MS
@@ -52,7 +52,7 @@ function plannedRun(row: ScheduleRow): number | null {
 
 function plannedOf({ plannedFrom }: ScheduleRow): { definition: string; run: number | null } | null {
   if (plannedFrom === null) return null
-  // The end of a nextrun that was set by hand.
+  // The suffix of a nextrun that was set manually.
   const text = plannedFrom.replace(/\|by hand$/u, '')
   const bar = text.lastIndexOf('|')
   return { definition: text.slice(0, bar), run: msOf(text.slice(bar + 1)) }

@@ -1,6 +1,6 @@
 /**
- * The checker: computes from the journal and the calendar which occurrences there must be, and compares with the
- * rows and with what the handlers wrote. Pure, and independent of the product's planner.
+ * The checker: computes the expected occurrences from the journal and the calendar, and compares them with the rows and
+ * with what the handlers wrote. It is pure, and independent of the product's planner.
  */
 import type { RunRecord } from '../record.ts'
 import { type Evidence, evidenceOf } from './evidence.ts'

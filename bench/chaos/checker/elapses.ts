@@ -1,24 +1,24 @@
-/** The elapses of a schedule, from the calendar alone. */
+/** The elapses of a schedule, computed only from the calendar. */
 import { jitterShiftMs } from '../../../src/model/jitter.ts'
 import { elapsesWithin, timer } from '../../../src/timer/index.ts'
 import { isEdited } from './begin.ts'
 import type { ScheduleRow } from './rows.ts'
 
 export interface Course {
-  /** The first elapse strictly later than an instant; null: nothing is to come. */
+  /** The first elapse strictly after an instant; null if there is none. */
   next(after: number): number | null
-  /** Of `every … after finish`: the span; else null. */
+  /** The span of `every … after finish`; null for other timers. */
   readonly afterFinishMs: number | null
 }
 
-/** If the creation was moved behind the next run, the slots also extend back from there. */
+/** If the creation time was moved after the next run, slots also extend backwards from it. */
 function anchorOf(row: ScheduleRow, spanMs: number | null): number {
   const { created, nextRunAt } = row
   const isBefore = nextRunAt !== null && nextRunAt <= created && !isEdited(row)
   return spanMs !== null && isBefore ? (created % spanMs) - spanMs : created
 }
 
-/** @returns null when the timer cannot be read: then nothing may come of it */
+/** @returns null if the timer cannot be read; it must then have no slots */
 export function courseOf(row: ScheduleRow): Course | null {
   try {
     const parsed = timer(row.timer)

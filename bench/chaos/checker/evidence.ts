@@ -1,21 +1,21 @@
-/** What is known of a run, by schedule and by job, so that each rule looks it up and none searches. */
+/** The facts about a run, indexed by schedule and by job, so that rules do not search. */
 import { groupBy } from '../../../src/store/sql/group-by.ts'
 import type { EditEntry, PhaseEntry, RunLine, RunRecord, ScheduleEntry } from '../record.ts'
 import { type JobRow, jobRow, type ScheduleRow, scheduleRow } from './rows.ts'
 import { type Segment, segmentsOf } from './segments.ts'
 import { instantText, Times } from './times.ts'
 
-/** All that is known of the schedules that had one id. */
+/** The facts about all schedules that had this id. */
 export interface ScheduleEvidence {
   readonly id: string
-  /** As it stands at the end; null: gone. */
+  /** The row at the end; null if it was deleted. */
   readonly last: ScheduleRow | null
   readonly written: ScheduleEntry | null
   /** Edits of its row, in order. */
   readonly edits: readonly EditEntry[]
-  /** Every job that it ever had, in the order of slots: also pruned ones, and those that were deleted by hand. */
+  /** Every job that it ever had, ordered by slot, including pruned and manually deleted jobs. */
   readonly jobs: readonly JobRow[]
-  /** Between the edits, with what was decided there. */
+  /** The periods between edits, with the slots decided in each. */
   readonly segments: readonly Segment[]
 }
 
@@ -24,15 +24,15 @@ export interface Evidence {
   readonly times: Times
   readonly schedules: readonly ScheduleEvidence[]
   readonly jobs: ReadonlyMap<string, JobRow>
-  /** Edits of rows of job, in order. */
+  /** Edits of rows of the table job, in order. */
   readonly jobEdits: ReadonlyMap<string, readonly EditEntry[]>
-  /** What the handlers wrote, by job, in the order in which they did. */
+  /** The lines of the handlers, by job, in the order in which they were written. */
   readonly runs: ReadonlyMap<string, readonly RunLine[]>
-  /** The same, by the worker that wrote it. */
+  /** The same, by worker. */
   readonly runsBy: ReadonlyMap<string, readonly RunLine[]>
-  /** Rows that stand beside another of the same id: only without a primary key. */
+  /** Rows with the id of another row, which can exist only without a primary key. */
   readonly twins: readonly JobRow[]
-  /** From here on slots need not be decided: of the database's clock, and of the harness's. */
+  /** From this time on, slots need not be decided: by the database's clock and by the harness's clock. */
   readonly end: { readonly at: number; readonly host: number }
 }
 
@@ -104,13 +104,13 @@ function endOf(record: RunRecord): Evidence['end'] {
   const phase = record.journal.findLast(
     (entry): entry is PhaseEntry => entry.kind === 'phase' && entry.phase === 'end',
   )
-  // A run that was cut short: as far as the journal goes nothing can be asked for.
+  // The run was interrupted, so nothing can be required.
   return phase === undefined
     ? { at: Number.NEGATIVE_INFINITY, host: Number.NEGATIVE_INFINITY }
     : { at: phase.at, host: phase.host }
 }
 
-/** A job as a violation tells of it. */
+/** The text of a job in a violation. */
 export function jobText({
   id,
   slot,

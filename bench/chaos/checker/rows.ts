@@ -1,4 +1,4 @@
-/** From rows as the database tells them to what the rules read. */
+/** Converts rows of the database to the form that the rules read. */
 import { msOf } from '../dates.ts'
 import type { RowText } from '../record.ts'
 
@@ -21,7 +21,7 @@ export interface JobRow {
   readonly text: RowText
 }
 
-/** A row of `periodic_task` at some instant. */
+/** A row of `periodic_task` at one instant. */
 export interface ScheduleRow {
   readonly id: string
   readonly enabled: boolean
@@ -46,7 +46,7 @@ export interface ScheduleRow {
   readonly worker: string | null
   readonly marked: number | null
   readonly markEnds: number | null
-  /** What decides the next run, as the database puts it together. */
+  /** The values that determine the next run, as combined by the database. */
   readonly definition: string | null
   readonly plannedFrom: string | null
   readonly declaredBy: string | null

@@ -1,43 +1,43 @@
 /**
- * The course of a schedule: stretches between two edits, in each of which the product acts alone, and what was
- * decided in each.
+ * Divides the history of a schedule into segments between two edits, in which only the product acts, and assigns the
+ * decided slots to them.
  *
- * Who decides a slot holds the schedule's row, as does who edits it, so the row as an edit found it says exactly
- * which slots came before: those up to its last_slot. Clocks tell it only where a hand has moved last_slot itself.
+ * Deciding a slot and editing the schedule both lock the schedule's row. So the row that an edit found shows exactly
+ * which slots came before: those up to its last_slot. Clocks are needed only where last_slot was moved manually.
  */
 import type { EditEntry, ScheduleEntry } from '../record.ts'
 import { mayLowerLastSlot } from './begin.ts'
 import { type JobRow, jobRow, type ScheduleRow, scheduleRow } from './rows.ts'
 import type { Happening, Times } from './times.ts'
 
-/** A slot that was decided, or several that one row counts together. */
+/** A decided slot, or several that one row counts together. */
 export interface Piece {
-  /** The newest of them. */
+  /** The newest of these slots. */
   readonly slot: number
   readonly count: number
   readonly job: JobRow
-  /** The row was added to later: what it says of times and counts is not of this piece alone. */
+  /** More slots were added to the row later, so its times and counts do not describe this piece alone. */
   readonly isPart: boolean
 }
 
 export interface Segment {
-  /** The row as the edit left it, or the creation. */
+  /** The row after the edit or the creation. */
   readonly start: ScheduleRow
-  /** When that was, by the database's clock: between these. */
+  /** The edit happened between these times, by the database's clock. */
   readonly from: number
   readonly until: number
   /** The same, by the harness's clock. */
   readonly host: number
-  /** The row as the next edit, or the end of the run, found it; null: it is not known. */
+  /** The row before the next edit or at the end of the run; null if unknown. */
   readonly end: ScheduleRow | null
   readonly endFrom: number
   readonly endUntil: number
   readonly endHost: number
-  /** After it came no edit: what was done to the row then was the end of the run. */
+  /** No edit followed: the segment ends with the run. */
   readonly isLast: boolean
   /**
-   * An edit on one of its sides may have taken effect twice, a slot may be of this segment or another, or the planner may
-   * have given up slots of a clock that was ahead.
+   * An edit at one of its ends may have taken effect twice, a slot may belong to this segment or to another, or the
+   * planner may have dropped slots of a clock that was ahead.
    */
   isUncertain: boolean
   readonly pieces: Piece[]
@@ -101,12 +101,12 @@ function cutsOf({ written, edits, last }: CourseOf, times: Times): Cut[] {
   const first = edits[0]?.before ?? last?.text ?? null
   const creation: Cut[] = []
   if (written !== null) {
-    // What the tables' defaults added, the row itself tells.
+    // Values from column defaults are in the row itself.
     const row = { ...written.columns, id: written.id, created: first?.['created'] ?? null }
     const { from, until, host } = written
     creation.push({ before: null, after: scheduleRow(row), from, until, host, tries: 1, newest: null })
   } else if (edits.length === 0 && last !== null) {
-    // Declared in code: there from its creation on.
+    // Declared in code: it exists from its creation on.
     const { created } = last
     const row = { ...last.text, nextrun: null, planned_from: null, last_slot: null, idle: null, enabled: 1 }
     creation.push({
@@ -165,13 +165,16 @@ function* assigned(
       counted = newest.missed
     }
     const of = segmentsFor(slot, job.submitted, segments, times)
-    // What is not of one of them for sure says nothing about any.
+    // A slot that cannot be assigned to one segment proves nothing about any of them.
     if (of.length > 1) for (const segment of of) segment.isUncertain = true
     yield [{ slot, count: all - counted, job, isPart: counted > 0 }, of[0]]
   }
 }
 
-/** Those in which the slot may have been decided; several only where a hand has moved last_slot and clocks do not tell. */
+/**
+ * The segments in which the slot may have been decided. There can be several only if last_slot was moved manually and
+ * clocks do not determine the order.
+ */
 function segmentsFor(
   slot: number,
   submitted: number,
@@ -189,12 +192,12 @@ function segmentsFor(
   return found.find(({ length }) => length > 0) ?? []
 }
 
-/** Whether what the database's clock dates may have been in a segment: between the two edits or during one. */
+/** Whether an event at this time of the database's clock can be in a segment: between the two edits or during one. */
 export function canBeIn(segment: Segment, at: number, times: Times): boolean {
   return times.order(at, segment) >= 0 && (segment.isLast || times.order(at, endOf(segment)) <= 0)
 }
 
-/** Whether it was between the two edits for sure. */
+/** Whether it was certainly between the two edits. */
 export function mustBeIn(segment: Segment, at: number, times: Times): boolean {
   return times.order(at, segment) > 0 && (segment.isLast || times.order(at, endOf(segment)) < 0)
 }

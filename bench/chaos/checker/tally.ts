@@ -1,4 +1,4 @@
-/** What a run amounts to, for its report. */
+/** The totals of a run, for its report. */
 import type { Evidence } from './evidence.ts'
 import type { Tally } from './verdict.ts'
 

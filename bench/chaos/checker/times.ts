@@ -1,11 +1,11 @@
-/** The clocks of a run, and how much time the workers have when something is broken. */
+/** The clocks of a run, and the deadlines of the workers after faults. */
 import type { ClockEntry, FaultEntry, JournalEntry } from '../record.ts'
 
-/** What a loaded machine adds to every allowance. */
+/** Tolerance for a loaded machine, added to every limit. */
 export const LOAD_MS = 2000
 
 interface Piece {
-  /** Of the harness's clock. */
+  /** By the harness's clock. */
   readonly from: number
   readonly offsetMs: number
 }
@@ -17,12 +17,12 @@ export interface Window {
   readonly faults: readonly FaultEntry[]
 }
 
-/** Something that took its time. */
+/** An event with a duration. */
 export interface Happening {
   /** By the database's clock. */
   readonly from: number
   readonly until: number
-  /** When it was over, by the harness's clock. */
+  /** When it ended, by the harness's clock. */
   readonly host: number
 }
 
@@ -48,16 +48,16 @@ export class Times {
     return mono + this.#monoToHost
   }
 
-  /** The database's clock at an instant of the harness's. */
+  /** The database's clock at an instant of the harness's clock. */
   databaseAt(host: number): number {
     return host + (this.#pieces.findLast(({ from }) => from <= host)?.offsetMs ?? this.#firstOffset())
   }
 
-  /** What the database's clock showed at least and at most in a time of the harness's. */
+  /** The lowest and highest time that the database's clock showed during a period of the harness's clock. */
   range(from: number, until: number): { readonly low: number; readonly high: number } {
     const ends = [from, until]
     for (const [index, piece] of this.#pieces.entries()) {
-      // On both sides of each jump.
+      // Both sides of each jump.
       if (index > 0 && piece.from >= from && piece.from <= until) ends.push(piece.from - 1, piece.from)
     }
     const shown = ends.map((host) => this.databaseAt(host))
@@ -65,10 +65,10 @@ export class Times {
   }
 
   /**
-   * Since when, at an instant, the database's clock has shown `at` or later without a break.
+   * The start of the uninterrupted period, up to `host`, in which the database's clock showed `at` or later.
    *
-   * @param host  by the harness's clock, as is the answer
-   * @returns Infinity: it does not show it
+   * @param host  by the harness's clock, like the result
+   * @returns Infinity if the clock shows an earlier time at `host`
    */
   dueSince(at: number, host: number): number {
     let since = Number.POSITIVE_INFINITY
@@ -87,15 +87,16 @@ export class Times {
   }
 
   /**
-   * Whether something that the database's clock dates was before something else, after it, or cannot be told from it.
+   * Whether an event at a time of the database's clock was before or after another event.
    *
-   * @returns negative: before; positive: after; 0: meanwhile, or the clock was moved so that it is not told
+   * @returns negative if before, positive if after, 0 if during it, or if the order is unknown because the clock was
+   *   moved
    */
   order(at: number, { from, until, host }: Happening): number {
     const orders = new Set(
       this.#hostsOf(at).map((own) => {
         if (!this.#isMoved(Math.min(own, host), Math.max(own, host)))
-          // Where the clock went back meanwhile, the end has the smaller time.
+          // If the clock went back during the event, its end has the earlier time.
           return at < Math.min(from, until) ? -1 : Number(at > Math.max(from, until))
         return Math.abs(own - host) > LOAD_MS + Math.abs(until - from) ? Math.sign(own - host) : 0
       }),
@@ -104,13 +105,18 @@ export class Times {
     return orders.size === 1 ? (only ?? 0) : 0
   }
 
-  /** When the database's clock showed an instant first, by the harness's clock; where it never did, when the run began. */
+  /**
+   * When the database's clock first showed an instant, by the harness's clock; the start of the run if it never did.
+   */
   firstShown(at: number): number {
     const hosts = this.#hostsOf(at)
     return hosts.length > 0 ? Math.min(...hosts) : (this.#pieces[0]?.from ?? at)
   }
 
-  /** When the database's clock may have shown an instant, by the harness's clock: several times, where it was moved. */
+  /**
+   * When the database's clock may have shown an instant, by the harness's clock. There can be several times if it was
+   * moved.
+   */
   #hostsOf(at: number): number[] {
     if (this.#pieces.length === 0) return [at]
     return this.#pieces.flatMap(({ from, offsetMs }, index) => {
@@ -126,16 +132,18 @@ export class Times {
     )
   }
 
-  /** Whether the database's clock has shown an instant twice, because it went back: then order is not told by it. */
+  /**
+   * Whether the database's clock showed an instant twice because it went back. Such times do not determine an order.
+   */
   isRepeated(at: number): boolean {
     return this.#repeated.some(({ from, until }) => from <= at && at <= until)
   }
 
   /**
-   * Until when something must have been done that could be done from an instant on: `allowedMs` without a fault.
+   * The deadline for work that was possible from an instant on: `allowedMs` without a fault.
    *
-   * @param host  by the harness's clock, as is the answer
-   * @param windows  the faults that count; default: all of them
+   * @param host  by the harness's clock, like the result
+   * @param windows  the faults that count. Default: all
    */
   deadline(host: number, allowedMs: number, windows = this.#windows): number {
     let deadline = host + allowedMs
@@ -152,7 +160,7 @@ export class Times {
   }
 }
 
-/** What lies between a jump back and the latest time that was shown before it, and what was submitted on the way. */
+/** The ranges between a jump back and the latest time shown before it, with a tolerance. */
 function repeatedRanges(pieces: readonly Piece[]): { from: number; until: number }[] {
   const ranges: { from: number; until: number }[] = []
   let latest = Number.NEGATIVE_INFINITY
@@ -166,9 +174,9 @@ function repeatedRanges(pieces: readonly Piece[]): { from: number; until: number
 }
 
 /**
- * The periods with faults, apart from those of scope `rows`.
+ * The periods with faults, except faults of scope `rows`.
  *
- * @param isCounted  counts only these faults
+ * @param isCounted  selects the faults that count
  * @param moreMs  how much longer than its faults each period lasts
  */
 export function windowsOf(

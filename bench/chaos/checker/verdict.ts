@@ -1,33 +1,33 @@
-/** What the checker says of a run. */
+/** The result of the checker. */
 
-/** What can be wrong, each named by what came of it. */
+/** Kinds of violations, each named after its effect. */
 export const RULES = [
-  /** An occurrence was decided twice, or an attempt begun twice. */
+  /** An occurrence was decided twice, or an attempt started twice. */
   'doubled',
   /** Submitted before its slot, or started before it was submitted. */
   'early',
-  /** A slot of the timer of which nothing became, or one that is not the timer's. */
+  /** A slot of the timer was never decided, or a decided slot is not one of the timer's. */
   'lost',
-  /** Skips and counts that do not add up, or that the policy does not say. */
+  /** Skips and counts do not add up, or contradict the policy. */
   'missed',
-  /** A slot that was submitted before one that is earlier. */
+  /** A slot was submitted before an earlier slot. */
   'backwards',
-  /** Two runs of a schedule at the same time, although overlap is not 'allow'. */
+  /** Two runs of a schedule overlapped, although overlap is not 'allow'. */
   'together',
-  /** A worker that had lost a run and went on with it all the same. */
+  /** A worker continued a run that it had lost. */
   'zombie',
-  /** A mark or lease that stays, or is longer than it may be. */
+  /** A mark or lease remains, or is too long. */
   'mark',
-  /** A counter or a last_… of a schedule that its jobs contradict. */
+  /** A counter or a last_… column of a schedule contradicts its jobs. */
   'counter',
-  /** A job that is not what its schedule said when it was submitted. */
+  /** A job does not match its schedule at the time of submission. */
   'copy',
-  /** The stored attempts of a job are not those that its claims say. */
+  /** The stored attempts of a job do not match its claims. */
   'attempt',
   'deadlock',
-  /** A worker that started no run, although no fault affected it. */
+  /** A worker started no run, although no fault affected it. */
   'stalled',
-  /** A job that has not ended, or not as it should. */
+  /** A job has not ended, or has the wrong outcome. */
   'unfinished',
 ] as const
 export type Rule = (typeof RULES)[number]
@@ -35,13 +35,13 @@ export type Rule = (typeof RULES)[number]
 export interface Violation {
   readonly rule: Rule
   readonly schedule: string | null
-  /** Enough to find the cause by: slots, rows, the edits around it. */
+  /** Details for finding the cause: slots, rows, nearby edits. */
   readonly text: string
 }
 
 export interface Tally {
   readonly schedules: number
-  /** Slots that were decided, and by how many rows. */
+  /** Decided slots, and the number of their rows. */
   readonly occurrences: number
   readonly rows: number
   readonly runs: number
@@ -50,7 +50,7 @@ export interface Tally {
   /** Final states of runs. */
   readonly states: Readonly<Record<string, number>>
   readonly attempts: number
-  /** Attempts after the first: retries, and runs taken over from the dead. */
+  /** Attempts after the first: retries, and runs taken over from dead workers. */
   readonly retried: number
   readonly edits: number
   readonly pruned: number

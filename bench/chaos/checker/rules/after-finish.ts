@@ -1,4 +1,4 @@
-/** Timers that count from the end of a run: each slot is a span after the end of the one before it. */
+/** Timers that count from the end of a run: each slot is one span after the end of the previous run. */
 import type { Begin } from '../begin.ts'
 import type { Course } from '../elapses.ts'
 import { jobText, type ScheduleEvidence } from '../evidence.ts'
@@ -9,12 +9,12 @@ import type { Fault, Window } from './lost.ts'
 
 export interface Surroundings {
   readonly begin: Begin
-  /** When the row was planned, if it had to be. */
+  /** When the row was planned, if planning was necessary. */
   readonly window: Window
   readonly allowedMs: number
   readonly times: Times
   readonly isStopped: string | null
-  /** When jobs of it were edited or deleted by hand: the sweep plans from the time at which it sees that none is left. */
+  /** When its jobs were edited or deleted manually: the sweep plans from the time at which it finds no open job. */
   readonly handled: readonly { readonly from: number; readonly until: number }[]
 }
 
@@ -35,7 +35,7 @@ export function lostAfterFinish(
   const ends = endsOfRuns(schedule.jobs)
   const fromEnds = new Set(ends.flatMap(({ at }) => course.next(at) ?? []))
   const spanMs = course.afterFinishMs ?? 0
-  // Slots before the schedule was there are those of a clock that was set back by hours.
+  // Slots before the creation of the schedule come from a clock that was set back by hours.
   const created = schedule.segments[0]?.from ?? Number.NEGATIVE_INFINITY
   const pieces = segment.pieces.filter(({ slot }) => slot >= created)
   for (const [index, { slot, job, count }] of pieces.entries()) {
@@ -50,9 +50,10 @@ export function lostAfterFinish(
       begin.kind === 'by hand' &&
       (slot === begin.slot || (slot > begin.slot && slot >= window.low && slot <= window.high))
     const isNext = isFirst && begin.kind === 'at' && slot === begin.slot
-    // After a slot that became no run the timer counts from it, or from the time at which that was seen.
+    // After a skipped slot, the timer counts from that slot, or from the time at which the skip was noticed.
     const isAfterSkip = before?.job.state === 'skipped' && slot >= before.slot + spanMs
-    // Counted from a clock that had gone back it is no later than the last slot, and the time at which that is seen.
+    // Counted from a clock that went back, the next time is not after the last slot, so the slot is the time of
+    // planning.
     const isOvertaken =
       before !== undefined && (course.next(before.job.finished ?? Number.NaN) ?? Infinity) <= before.slot
     const isSwept = handled.some(({ from, until }) => {
@@ -60,7 +61,7 @@ export function lostAfterFinish(
       return slot > times.databaseAt(from) && slot <= seenBy.high + spanMs
     })
     const isFolded = count > 1
-    // Slots only grow: where a clock or a hand has put the last one ahead, the next is right behind it.
+    // Slots only increase: if a clock or a manual edit moved the last one ahead, the next slot follows it directly.
     const isPushed = slot === (before?.slot ?? segment.start.lastSlot ?? Number.NaN) + 1
     if (
       !(
@@ -77,7 +78,7 @@ export function lostAfterFinish(
     )
       faults.push({
         rule: 'lost',
-        text: `not ${spanMs} ms after the end of a run, of which the last before it was ${instantText(ends.findLast(({ at }) => at < slot)?.at ?? null)}: ${jobText(job)}`,
+        text: `not ${spanMs} ms after the end of a run; the last run before it ended at ${instantText(ends.findLast(({ at }) => at < slot)?.at ?? null)}: ${jobText(job)}`,
         at: slot,
       })
   }
@@ -85,7 +86,7 @@ export function lostAfterFinish(
   const due = nextDue(segment, course, begin, window, ends)
   if (due === null) return faults
   const since = Math.max(times.dueSince(due, segment.endHost), segment.host)
-  // A run may go on at the end: then nothing is due before it has ended.
+  // If a run is still active at the end, nothing is due before it ends.
   const isRunning = schedule.jobs.some(
     ({ submitted, finished, state }) =>
       state !== 'skipped' &&
@@ -95,7 +96,7 @@ export function lostAfterFinish(
   if (!isRunning && times.deadline(since, 2 * allowedMs) < segment.endHost)
     faults.push({
       rule: 'lost',
-      text: `${instantText(due)} was due for ${Math.round((segment.endHost - since) / 1000)} s, and nothing has become of it`,
+      text: `${instantText(due)} was due for ${Math.round((segment.endHost - since) / 1000)} s and was not decided`,
       at: due,
     })
   return faults

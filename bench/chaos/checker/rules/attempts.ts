@@ -1,4 +1,6 @@
-/** Each claim of a job whose handler started has succeeded or is stored as an attempt. Claims ahead may be given back. */
+/**
+ * Each claim whose handler started either succeeded or is stored as an attempt. Claims ahead may return to the queue.
+ */
 import { groupBy } from '../../../../src/store/sql/group-by.ts'
 import { type Evidence, jobText } from '../evidence.ts'
 import type { Violation } from '../verdict.ts'
@@ -7,7 +9,7 @@ export function attempts({ record, jobs, jobEdits, runs }: Evidence): Violation[
   const stored = groupBy(record.attempts, (row) => String(row['job_id']))
   return record.jobs.flatMap((row): Violation[] => {
     const job = jobs.get(String(row['id']))
-    // A manual edit may end a run, or leave the attempts of a deleted job behind.
+    // A manual edit may end a run, or leave behind the attempts of a deleted job.
     if (job === undefined || jobEdits.has(job.id)) return []
     const inJob = Number(job.state === 'success' || job.state === 'running')
     const most = Number(row['claim']) - inJob
@@ -15,7 +17,7 @@ export function attempts({ record, jobs, jobEdits, runs }: Evidence): Violation[
     const started = (runs.get(job.id) ?? []).filter(({ event }) => event === 'start').length - inJob
     const isPossible = new Set(claims).size === claims.length && claims.every((claim) => claim <= most)
     if (isPossible && claims.length >= Math.min(started, most)) return []
-    const text = `the stored attempts are those of the claims [${claims.join()}], of ${most}; ${started} were started: ${jobText(job)}`
+    const text = `attempts are stored for the claims [${claims.join()}] of ${most}, but ${started} started: ${jobText(job)}`
     return [{ rule: 'attempt', schedule: job.schedule, text }]
   })
 }

@@ -1,20 +1,20 @@
-/** A job carries what its schedule said in the transaction that submitted it. */
+/** A job has the values that its schedule had in the transaction that submitted it. */
 import { type Evidence, editsAround, jobText, type ScheduleEvidence } from '../evidence.ts'
 import type { RowText } from '../../record.ts'
 import type { Piece, ScheduleRowText } from '../segments.ts'
 import type { Violation } from '../verdict.ts'
 
-/** Copied as they are. */
+/** Copied unchanged. */
 const COPIED = ['task', 'group_', 'subject', 'submitter', 'priority'] as const
-/** Copied, and where they say nothing filled in by who claims the job. */
+/** Copied; the claim fills in missing values. */
 const FILLED = ['timeout', 'max_retries', 'retry_delay', 'retry_backoff'] as const
-/** What the tables say where nobody said anything. */
+/** Column defaults. */
 const DEFAULTS: RowText = { group_: '', priority: 0, args: '{}', overlap: 'skip' }
 
 export function copies(evidence: Evidence): Violation[] {
   const violations: Violation[] = []
   for (const schedule of evidence.schedules) {
-    // What code declares is in no journal.
+    // The journal does not contain schedules that are declared in code.
     if (schedule.written === null && schedule.edits.length === 0) continue
     for (const { start, pieces, isUncertain } of schedule.segments) {
       if (isUncertain) continue
@@ -30,9 +30,9 @@ function differences(
   row: ScheduleRowText,
   { job, slot, isPart }: Piece,
 ): Violation[] {
-  // A row that counts more than one skip says what held for the first of them.
+  // A row that counts several skips has the values of the first one.
   if (isPart || (job.state === 'skipped' && job.missed > 1)) return []
-  // As it was before a hand changed it.
+  // The row before a manual edit.
   const found = evidence.jobEdits.get(job.id)?.[0]?.before ?? job.text
   const expected = (column: string) => row[column] ?? DEFAULTS[column] ?? null
   const is = (column: string, wanted: string | number | null) => same(found[column] ?? null, wanted)
@@ -45,7 +45,7 @@ function differences(
   return wrong.map((column) => ({
     rule: 'copy',
     schedule: schedule.id,
-    text: `${column} is ${short(found[column])}, but its schedule said ${column === 'exclusive' ? `overlap ${short(expected('overlap'))}` : short(expected(column))}: ${jobText(job)}${editsAround(schedule, slot)}`,
+    text: `${column} is ${short(found[column])}, but its schedule has ${column === 'exclusive' ? `overlap ${short(expected('overlap'))}` : short(expected(column))}: ${jobText(job)}${editsAround(schedule, slot)}`,
   }))
 }
 

@@ -1,4 +1,4 @@
-/** What a schedule counts is what its jobs tell; a hand that sets a counter sets where it counts on from. */
+/** The counters of a schedule match its jobs. A manual edit of a counter sets where counting continues. */
 import { type Evidence, editsAround, type ScheduleEvidence } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
 import { canBeIn, mustBeIn, type Segment } from '../segments.ts'
@@ -39,9 +39,9 @@ function counted(
     if (grown >= least && grown <= most) return
     const twice = jobs.some((job) => endedTwice(evidence, job))
     faults.push({
-      // An end that was written by two of its workers was counted twice.
+      // If two workers wrote the outcome, it was counted twice.
       rule: grown > most && twice ? 'zombie' : 'counter',
-      text: `${name} grew by ${grown} between ${instantText(segment.from)} and ${instantText(segment.endUntil)}, but ${least === most ? least : `${least} to ${most}`} of its jobs ended so`,
+      text: `${name} grew by ${grown} between ${instantText(segment.from)} and ${instantText(segment.endUntil)}, but ${least === most ? least : `${least} to ${most}`} of its jobs ended that way`,
     })
   }
   compare('run_count', end.runCount - start.runCount, ends)
@@ -53,7 +53,7 @@ function counted(
   return faults
 }
 
-/** How many of the jobs ended within a segment: what ended while it was edited is on one side or the other. */
+/** How many of the jobs ended within a segment. Jobs that ended during an edit may be on either side. */
 function within(
   jobs: readonly JobRow[],
   segment: Segment,
@@ -64,7 +64,7 @@ function within(
   for (const job of jobs) {
     const canBe = job.finished !== null && canBeIn(segment, job.finished, times)
     const mustBe = job.finished !== null && mustBeIn(segment, job.finished, times)
-    // By hand it may have been put back after it was counted, or ended without being counted.
+    // A manual edit may have reopened it after it was counted, or ended it without counting it.
     const edits = jobEdits.get(job.id)?.length ?? 0
     if (canBe || edits > 0) most += 1 + edits
     if (mustBe && edits === 0) least += 1
@@ -72,7 +72,7 @@ function within(
   return { least, most: most + handledElsewhere(jobEdits, jobs) }
 }
 
-/** Jobs that were counted and then put back or changed by hand are among those that are not counted by their state. */
+/** The number of edits of jobs that may have been counted, although their state is now different. */
 function handledElsewhere(jobEdits: Evidence['jobEdits'], jobs: readonly JobRow[]): number {
   const own = new Set(jobs.map(({ id }) => id))
   const schedules = new Set(jobs.map(({ schedule }) => schedule))
@@ -90,7 +90,10 @@ function endedTwice({ runs }: Evidence, { id }: JobRow): boolean {
   return new Set(ends.map(({ attempt }) => attempt)).size > 1
 }
 
-/** last_job and last_run are of the newest job, last_finished of the last that ended, last_slot is the last decided. */
+/**
+ * last_job and last_run describe the newest job, last_finished the job that ended last, and last_slot the last decided
+ * slot.
+ */
 function lastOnes(evidence: Evidence, { jobs }: ScheduleEvidence, segment: Segment): string[] {
   const { start, end, pieces } = segment
   if (end === null) return []
@@ -99,20 +102,20 @@ function lastOnes(evidence: Evidence, { jobs }: ScheduleEvidence, segment: Segme
     (most, { slot }) => Math.max(most, slot),
     start.lastSlot ?? Number.NEGATIVE_INFINITY,
   )
-  // Where a hand has moved last_slot back, a slot may be passed over once more that was decided before.
+  // If last_slot was moved back manually, an already decided slot may be passed again.
   const isKnown = jobs.some(({ slot }) => slot === end.lastSlot) && (end.lastSlot ?? 0) > latest
   if ((end.lastSlot ?? Number.NEGATIVE_INFINITY) !== latest && !isKnown)
     faults.push(
-      `last_slot is ${instantText(end.lastSlot)}, but the last that was decided is ${instantText(latest)}`,
+      `last_slot is ${instantText(end.lastSlot)}, but the last decided slot is ${instantText(latest)}`,
     )
   if (end.lastJobId === null || end.lastJobId === start.lastJobId) return faults
   const job = evidence.jobs.get(end.lastJobId)
   if (job === undefined) {
-    faults.push(`last_job is ${end.lastJobId}, which there never was`)
+    faults.push(`last_job is ${end.lastJobId}, which never existed`)
     return faults
   }
   if (evidence.jobEdits.has(job.id)) return faults
-  // Both are written in one transaction, by the clock of two of its statements, between which it may go back.
+  // Both are written in one transaction, but by two statements, and the clock may go back between them.
   const isDated = !evidence.times.isRepeated(job.submitted)
   if (isDated && Math.abs(job.submitted - (end.lastRunAt ?? 0)) > WITHIN_MS)
     faults.push(
@@ -127,7 +130,7 @@ function lastOnes(evidence: Evidence, { jobs }: ScheduleEvidence, segment: Segme
   )
   if (newer !== undefined) faults.push(`last_job is ${job.id}, but ${newer.id} is newer`)
   const { times } = evidence
-  // Written with the end of that job, so its end is no later than the clock showed then.
+  // Written together with the outcome of that job, so no counted job ended later.
   const lastEnd = end.lastFinishedAt ?? Infinity
   const later = jobs.find(
     ({ id, state, finished }) =>

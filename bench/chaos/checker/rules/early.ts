@@ -1,4 +1,4 @@
-/** Nothing is submitted before its slot, nothing starts before it was submitted. */
+/** No job is submitted before its slot, and none starts before it is submitted. */
 import { type Evidence, editsAround, jobText } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
 import { msOf } from '../../dates.ts'
@@ -19,7 +19,7 @@ export function early(evidence: Evidence): Violation[] {
       const { slot } = job
       if (slot === null) continue
       const aheadMs = slot - job.submitted
-      // "Now" as a slot is later than the last one in any case, also where a hand or a clock has put that ahead.
+      // A slot of "now" is always after the last slot, even if a manual edit or a clock moved that one ahead.
       const pushed = schedule.jobs[index - 1]?.slot === slot - 1 || highest.has(slot - 1)
       if (aheadMs > 0 && !pushed && !times.isRepeated(job.submitted))
         violations.push(told(`submitted ${aheadMs} ms before its slot`))
@@ -32,19 +32,19 @@ export function early(evidence: Evidence): Violation[] {
       const beforeMs = slot - begun
       if (beforeMs > SLACK_MS && !pushed && !times.isRepeated(begun))
         violations.push(
-          told(`its handler began ${Math.round(beforeMs)} ms before its slot on ${first.worker}`),
+          told(`its handler started ${Math.round(beforeMs)} ms before its slot on ${first.worker}`),
         )
     }
   }
   return violations
 }
 
-/** Between the harness's two clocks, and between its and the database's. */
+/** Tolerance between the harness's two clocks, and between the harness and the database. */
 const SLACK_MS = 500
 
 /**
- * What the handlers wrote tells when a run began. The row's `started` is the time at which the claim's statement
- * began: on a loaded server it may then see what was submitted while it waited for its turn.
+ * The lines of the handlers show when a run started. The row's `started` is the time at which the claim's statement
+ * began. On a loaded server, that statement may see jobs that were submitted while it was waiting.
  */
 function startedEarly({ submitted, started, finished }: JobRow, times: Times): string[] {
   const faults: string[] = []
@@ -55,7 +55,7 @@ function startedEarly({ submitted, started, finished }: JobRow, times: Times): s
   return faults
 }
 
-/** A job that a hand has put off begins no sooner, unless a hand changes that too. */
+/** A manually postponed job does not start earlier, unless another manual edit changes it. */
 function beforePutOff({ jobEdits, runs, times }: Evidence, job: JobRow): string[] {
   const edits = jobEdits.get(job.id) ?? []
   return edits.flatMap(({ row, mono }, index) => {
@@ -67,7 +67,7 @@ function beforePutOff({ jobEdits, runs, times }: Evidence, job: JobRow): string[
     const begun = times.databaseAt(times.hostOfMono(start.mono))
     return runAt - begun > SLACK_MS && !times.isRepeated(begun)
       ? [
-          `put off to ${instantText(runAt)}, it began ${Math.round(runAt - begun)} ms before on ${start.worker}`,
+          `postponed to ${instantText(runAt)}, but it started ${Math.round(runAt - begun)} ms earlier on ${start.worker}`,
         ]
       : []
   })

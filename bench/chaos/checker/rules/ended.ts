@@ -1,4 +1,4 @@
-/** Every job has ended, and as its handler and its policy say. */
+/** Every job has ended, with the outcome of its handler and its policy. */
 import type { RunLine } from '../../record.ts'
 import { type Evidence, jobText } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
@@ -11,7 +11,7 @@ export function ended(evidence: Evidence): Violation[] {
   const violations: Violation[] = []
   for (const job of evidence.jobs.values()) {
     const edits = evidence.jobEdits.get(job.id)
-    // What somebody has deleted need not end.
+    // Deleted jobs need not end.
     if (edits?.some(({ columns }) => columns === 'delete') === true) continue
     const fault = !FINAL.has(job.state)
       ? `left in state ${job.state}`
@@ -25,12 +25,12 @@ export function ended(evidence: Evidence): Violation[] {
 }
 
 function faultOf(job: JobRow, lines: readonly RunLine[]): string | null {
-  if (job.finished === null) return 'final without a time at which it finished'
+  if (job.finished === null) return 'final, but without a finish time'
   switch (job.state) {
     case 'success':
       return lines.some(({ event, attempt }) => event === 'end' && attempt === job.attempt)
         ? null
-        : 'succeeded, but no handler came to the end of that attempt'
+        : 'succeeded, but no handler completed that attempt'
     case 'failed':
       return failureFault(job)
     case 'skipped':
@@ -40,20 +40,20 @@ function faultOf(job: JobRow, lines: readonly RunLine[]): string | null {
   }
 }
 
-/** Whoever fails for good was tried as often as the policy in its row says. */
+/** A job fails permanently only after all attempts that the policy in its row allows. */
 function failureFault(job: JobRow): string | null {
   if (job.reason === 'permanent') return null
   const retries = Number(job.text['max_retries'])
-  return job.attempt <= retries ? `failed for good after ${job.attempt} of ${retries + 1} attempts` : null
+  return job.attempt <= retries ? `failed permanently after ${job.attempt} of ${retries + 1} attempts` : null
 }
 
-/** Tasks of the fleet whose handlers do not listen to their signal, or cannot. */
+/** Tasks of the fleet whose handlers do not or cannot react to their signal. */
 export const DEAF: ReadonlySet<string> = new Set(['deaf', 'block', 'exit'])
 
-/** From the end of a stretch in which its process could do nothing until a handler has been told. */
+/** Time between the end of a stall of the process and the signal to the handler. */
 const TELL_MS = 1000
 
-/** A handler that listens is told when its time is up, as soon as its process does anything at all. */
+/** A handler is signalled when its timeout is over, as soon as its process does anything. */
 function overTime(job: JobRow, { runs, runsBy, times }: Evidence): string | null {
   const timeoutMs = Number(job.text['timeout'] ?? Number.NaN)
   if (DEAF.has(job.task) || !Number.isFinite(timeoutMs)) return null
@@ -67,7 +67,7 @@ function overTime(job: JobRow, { runs, runsBy, times }: Evidence): string | null
     const deadline = times.deadline(times.hostOfMono(start.mono), timeoutMs + LOAD_MS)
     const isAwake = ({ mono }: RunLine) => times.hostOfMono(mono) > deadline && mono < end.mono - TELL_MS
     if (runsBy.get(start.worker)?.some(isAwake) === true)
-      return `attempt ${start.attempt} went on for ${Math.round(end.mono - start.mono)} ms, though its timeout is ${timeoutMs} ms`
+      return `attempt ${start.attempt} ran for ${Math.round(end.mono - start.mono)} ms, although its timeout is ${timeoutMs} ms`
   }
   return null
 }

@@ -1,11 +1,11 @@
-/** Slots of a schedule only grow in the order of submission. */
+/** The slots of a schedule increase in the order of submission. */
 import { type Evidence, editsAround, jobText } from '../evidence.ts'
 import type { Violation } from '../verdict.ts'
 
 export function growing({ schedules, times }: Evidence): Violation[] {
   const violations: Violation[] = []
   for (const schedule of schedules) {
-    // A high-water mark that was moved by hand lets slots grow from there.
+    // After a manual change of the high-water mark, slots increase from there.
     if (schedule.edits.some(({ before, row }) => before?.['last_slot'] !== row?.['last_slot'])) continue
     // Slots before the schedule was there are those of a clock that was set back by hours.
     const created = schedule.segments[0]?.from ?? Number.NEGATIVE_INFINITY

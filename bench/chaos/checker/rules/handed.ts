@@ -1,4 +1,4 @@
-/** What was handed over is in the application's own queue, and nothing else is. */
+/** The application's own queue contains exactly the jobs that were handed over. */
 import { type Evidence, jobText } from '../evidence.ts'
 import type { Violation } from '../verdict.ts'
 
@@ -13,7 +13,7 @@ export function handed({ record, jobs, jobEdits }: Evidence): Violation[] {
     const { id, schedule } = job
     if (HANDED.has(job.state) && !there.has(id))
       violations.push({ rule: 'lost', schedule, text: `handed over, but not in the queue: ${jobText(job)}` })
-    // A callback that rolls back by itself, and inserts then, leaves a row; the job is handed over again.
+    // If a callback rolls back and then inserts, its row remains, and the job is handed over again.
     if ((job.state === 'waiting' || job.state === 'blocked') && there.has(id))
       violations.push({
         rule: 'unfinished',
@@ -26,7 +26,7 @@ export function handed({ record, jobs, jobEdits }: Evidence): Violation[] {
       violations.push({
         rule: 'doubled',
         schedule: schedule === null ? null : String(schedule),
-        text: `in the queue, but there was no job ${String(id)}`,
+        text: `in the queue, but there is no job ${String(id)}`,
       })
   return violations
 }

@@ -1,7 +1,6 @@
 /**
- * Nothing is lost: between two edits the decided slots are the elapses of the timer, one after the other, from the
- * first after the row was planned to the last that was due. This is told in slots and not in times, so it holds
- * through outages and through clocks that jump.
+ * Nothing is lost: between two edits, the decided slots are all elapses of the timer, from the first one after planning
+ * to the last one that was due. This compares slots and not times, so it holds during outages and clock jumps.
  */
 import { type Begin, beginOf, isEdited } from '../begin.ts'
 import { type Course, courseOf } from '../elapses.ts'
@@ -21,9 +20,7 @@ export function lost(evidence: Evidence): Violation[] {
       text: `${text}${editsAround(schedule, at)}`,
     })
     if (schedule.segments.length === 0)
-      return schedule.jobs.map((job) =>
-        tell('lost', `of a schedule that there never was: ${jobText(job)}`, 0),
-      )
+      return schedule.jobs.map((job) => tell('lost', `of a schedule that never existed: ${jobText(job)}`, 0))
     if (isOfTwoVersions(schedule.id))
       return versionFaults(schedule).map(({ text, at }) => tell('lost', text, at))
     return schedule.segments.flatMap((segment) =>
@@ -39,13 +36,13 @@ export interface Fault {
   readonly at: number
 }
 
-/** A timer stops counting missed slots here. */
+/** Maximum number of missed slots that are counted. */
 const MAX_COUNTED = 10_000
 
-/** What the product may take to see an edit, or a slot that has come: also where a mark holds the row. */
+/** How long the product may take to notice an edit or a due slot, even if a mark holds the row. */
 export function allowanceMs({ record }: Pick<Evidence, 'record'>, { start }: Pick<Segment, 'start'>): number {
   const usual = record.leaseMs + record.pollIntervalMs + LOAD_MS
-  // A mark that was set by hand: as long as two leases, or until the sweep finds it.
+  // A manual mark lasts up to two leases, or until the sweep finds it.
   return start.worker === null ? usual : usual + 2 * record.leaseMs
 }
 
@@ -78,7 +75,7 @@ class Stretch {
       for (const piece of pieces)
         this.#tell(
           'lost',
-          `decided although ${course === null ? 'its timer cannot be read' : 'nothing was to come'} (${stateText(start)}): ${pieceText(piece)}`,
+          `decided although ${course === null ? 'its timer cannot be read' : 'it had no further slots'} (${stateText(start)}): ${pieceText(piece)}`,
           piece.slot,
         )
       return this.#faults
@@ -105,7 +102,7 @@ class Stretch {
     return this.#faults
   }
 
-  /** @returns what is to come after the last that was decided; undefined: it is not known */
+  /** @returns the slot after the last decided one; undefined if unknown */
   #walk(begin: Begin, course: Course): number | null | undefined {
     const [first, ...rest] = this.#segment.pieces
     if (first === undefined) return begin.kind === 'at' ? this.#undecided(begin.slot, course) : undefined
@@ -130,7 +127,7 @@ class Stretch {
     if (begin.kind === 'by hand') {
       this.#tell(
         'lost',
-        `nextrun was set to ${instantText(begin.slot)} by hand, to be planned between ${instantText(window.low)} and ${instantText(window.high)}, but the first that was decided is ${pieceText(piece)}`,
+        `nextrun was manually set to ${instantText(begin.slot)}, to be planned between ${instantText(window.low)} and ${instantText(window.high)}, but the first decided slot is ${pieceText(piece)}`,
         piece.slot,
       )
       return
@@ -144,19 +141,21 @@ class Stretch {
     if (chosen === null) {
       this.#tell(
         'lost',
-        `not a slot of '${this.#segment.start.timer}' that comes after ${instantText(window.low)}${earliest === null ? '' : `, of which the first is ${instantText(earliest)}`}: ${pieceText(piece)}`,
+        `not a slot of '${this.#segment.start.timer}' after ${instantText(window.low)}${earliest === null ? '' : `; the first one is ${instantText(earliest)}`}: ${pieceText(piece)}`,
         piece.slot,
       )
     } else if (latest !== null && chosen > latest) {
       this.#tell(
         'lost',
-        `the first slot that was decided is ${instantText(chosen)}, but it must have been planned by ${instantText(window.high)}, so that ${instantText(latest)} should have come before: ${pieceText(piece)}`,
+        `the first decided slot is ${instantText(chosen)}, but the schedule must have been planned by ${instantText(window.high)}, so ${instantText(latest)} should come first: ${pieceText(piece)}`,
         chosen,
       )
     }
   }
 
-  /** Where a hand has moved last_slot back, and nextrun too, what is decided is refused by the keys and passed over. */
+  /**
+   * If last_slot and nextrun were moved back manually, the unique keys reject decided slots, and they are passed over.
+   */
   #undecided(slot: number, course: Course): number | null {
     const { segments } = this.#schedule
     const decided = new Set(
@@ -174,7 +173,7 @@ class Stretch {
     const high = Math.max(window.high, low)
     if (piece.count === 1)
       return piece.slot === slot || (piece.slot >= low && piece.slot <= high && slot <= piece.slot)
-    // The slot of the hand is the oldest of those that the row counts: the timer's come after it.
+    // The manual slot is the oldest that the row counts; slots of the timer follow it.
     let at: number | null = slot > window.low ? slot : null
     for (let count = 1; at !== null && count < piece.count; count += 1) at = course.next(at)
     if (at === piece.slot) return true
@@ -190,7 +189,7 @@ class Stretch {
     else this.#chain(expected, piece, course)
   }
 
-  /** The slots of a piece are the expected one and those that follow it. */
+  /** Checks that the slots of a piece are the expected one and its successors. */
   #chain(expected: number, piece: Piece, course: Course): void {
     if (covers(expected, piece, course)) return
     const at = afterMany(expected, piece, course)
@@ -199,24 +198,24 @@ class Stretch {
     if (between !== null)
       this.#tell(
         'lost',
-        `nothing became of ${between} slots of '${timer}' from ${instantText(expected)} on, before ${pieceText(piece)}`,
+        `${between} slots of '${timer}' from ${instantText(expected)} on were not decided before ${pieceText(piece)}`,
         expected,
       )
     else if (course.next(piece.slot - 1) === piece.slot)
       this.#tell(
         'doubled',
-        `${instantText(expected)} comes next by '${timer}', and ${piece.count} from there go beyond ${pieceText(piece)}`,
+        `the next slot of '${timer}' is ${instantText(expected)}, and ${piece.count} slots from there extend beyond ${pieceText(piece)}`,
         piece.slot,
       )
     else
       this.#tell(
         'lost',
-        `no slot of '${timer}', of which ${instantText(expected)} comes next: ${pieceText(piece)}`,
+        `not a slot of '${timer}', whose next slot is ${instantText(expected)}: ${pieceText(piece)}`,
         piece.slot,
       )
   }
 
-  /** The end of the segment: what was due by then was decided, and the row says what comes next. */
+  /** Checks the end of the segment: all due slots were decided, and the row contains the next one. */
   #end(next: number | null | undefined, course: Course): void {
     const { end, endHost, isLast, pieces, start } = this.#segment
     const stopped = this.#isStopped()
@@ -225,7 +224,7 @@ class Stretch {
       if (end.idle === null && next !== undefined && end.nextRunAt !== next && !isUntouched)
         this.#tell(
           'lost',
-          `after ${instantText(pieces.at(-1)?.slot ?? start.lastSlot)} comes ${instantText(next)}, but nextrun was ${instantText(end.nextRunAt)}`,
+          `the slot after ${instantText(pieces.at(-1)?.slot ?? start.lastSlot)} is ${instantText(next)}, but nextrun was ${instantText(end.nextRunAt)}`,
           next ?? this.#segment.endFrom,
         )
       if (
@@ -235,7 +234,7 @@ class Stretch {
         next !== undefined &&
         stopped === null
       )
-        this.#tell('lost', `idle '${end.idle}', although ${instantText(next)} is to come`, next)
+        this.#tell('lost', `idle '${end.idle}', although ${instantText(next)} is the next slot`, next)
     }
     if (stopped !== null) return
     const due = next === undefined ? this.#firstDue(course) : next
@@ -245,12 +244,12 @@ class Stretch {
     if (deadline < endHost)
       this.#tell(
         'lost',
-        `${instantText(due)} was due for ${Math.round((endHost - since) / 1000)} s, and nothing has become of it; the last that was decided is ${instantText(pieces.at(-1)?.slot ?? start.lastSlot)}`,
+        `${instantText(due)} was due for ${Math.round((endHost - since) / 1000)} s and was not decided; the last decided slot is ${instantText(pieces.at(-1)?.slot ?? start.lastSlot)}`,
         due,
       )
   }
 
-  /** Nothing was decided: the first slot that would have had to be. */
+  /** The first slot that should have been decided, if none was. */
   #firstDue(course: Course): number | null {
     const { start, until } = this.#segment
     const window = this.#planningWindow()
@@ -260,12 +259,12 @@ class Stretch {
     return latestNext(Math.max(window.low, floor), Math.max(window.high, floor), course)
   }
 
-  /** Why nothing need come any more; null: it must. */
+  /** Why no further slots are required; null if they are. */
   #isStopped(): string | null {
     return stopOf(this.#schedule, this.#segment)
   }
 
-  /** What the database's clock may have shown when the row was planned. */
+  /** The times that the database's clock may have shown when the row was planned. */
   #planningWindow(): Window {
     const { host, from, until } = this.#segment
     const { low, high } = this.#times.range(host, this.#times.deadline(host, this.#allowedMs))
@@ -282,7 +281,7 @@ export interface Window {
   readonly high: number
 }
 
-/** max_runs reached, or dead after a run that failed for good. */
+/** Whether max_runs was reached, or the schedule is dead after a run that failed permanently. */
 function stopOf({ jobs }: ScheduleEvidence, { start, end, from }: Segment): string | null {
   if (start.maxRuns !== null && end !== null && end.runCount - end.errorCount >= start.maxRuns) return 'done'
   if (
@@ -293,7 +292,7 @@ function stopOf({ jobs }: ScheduleEvidence, { start, end, from }: Segment): stri
   return null
 }
 
-/** The slot that a planned nextrun stands for: itself, or if it is no elapse, the nearest that is not decided. */
+/** The slot of a planned nextrun: the nextrun itself, or the nearest undecided elapse if it is not an elapse. */
 function slotOf({ plannedFrom, lastSlot }: ScheduleRow, nextRunAt: number, course: Course): number | null {
   const isByHand = plannedFrom?.endsWith('|by hand') === true
   if (isByHand || course.next(nextRunAt - 1) === nextRunAt) return nextRunAt
@@ -314,7 +313,7 @@ function lastBefore(instant: number, course: Course): number | null {
   return null
 }
 
-/** The last of so many slots as a piece counts, or one beyond the piece. */
+/** The last of the slots that a piece counts, or a slot after the piece. */
 function afterMany(
   first: number,
   { slot, count }: Pick<Piece, 'slot' | 'count'>,
@@ -331,9 +330,8 @@ function covers(first: number, piece: Piece, course: Course): boolean {
 }
 
 /**
- * The last of the slots that may come first when a row is planned between two instants; null: perhaps none comes.
- * Not simply that of the later one: in an hour that a clock repeats the timer goes off for who comes into it only
- * then, and for who was there before it is silent.
+ * The latest possible first slot of a row that is planned between two instants; null if there may be none. The later
+ * instant alone does not determine it: in a repeated hour, the timer elapses only if planning starts within that hour.
  */
 function latestNext(low: number, high: number, course: Course): number | null {
   let at = course.next(low)
@@ -342,7 +340,7 @@ function latestNext(low: number, high: number, course: Course): number | null {
   return at === null || late === null ? null : Math.max(at, late)
 }
 
-/** Which slot a piece begins with, if that can be the first of a row planned between two instants; null: it cannot. */
+/** The first slot of a piece, if it can be the first one after planning between two instants; null otherwise. */
 function firstPlanned(
   low: number,
   high: number,
@@ -357,7 +355,7 @@ function firstPlanned(
     tried = first
     const begun = beginningOf(first, piece, course)
     if (begun !== null) return begun
-    // Without a clock that repeats an hour the others are of the same chain.
+    // Without a repeated hour, the other candidates belong to the same chain.
     if (isMonotonous(low, high, course)) return null
   }
   return null
@@ -367,7 +365,7 @@ function isMonotonous(low: number, high: number, course: Course): boolean {
   return latestNext(low, high, course) === course.next(high)
 }
 
-/** Which slot of the chain that begins with `first` a piece begins with. */
+/** The slot at which a piece starts in the chain that starts with `first`. */
 function beginningOf(
   first: number,
   { slot, count }: Pick<Piece, 'slot' | 'count'>,
@@ -379,7 +377,7 @@ function beginningOf(
   return chain.at(-count) ?? (count >= MAX_COUNTED ? first : null)
 }
 
-/** @returns null: the second is none of them */
+/** @returns null if `to` is not a slot */
 function slotsBetween(from: number, to: number, course: Course): number | null {
   let count = 0
   for (let at: number | null = from; at !== null && at <= to; at = course.next(at)) {
@@ -391,7 +389,7 @@ function slotsBetween(from: number, to: number, course: Course): number | null {
 
 function pieceText({ job, slot, count, isPart }: Piece): string {
   const many = count > 1 ? `${count} slots up to ${instantText(slot)} in ` : ''
-  return `${many}${jobText(job)}${isPart ? ' (a part of what it counts)' : ''}`
+  return `${many}${jobText(job)}${isPart ? ' (part of what it counts)' : ''}`
 }
 
 function stateText({ enabled, idle, timer }: ScheduleRow): string {

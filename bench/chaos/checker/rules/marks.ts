@@ -1,4 +1,7 @@
-/** What a dead worker holds is let go: no mark stays, none is longer than the lease, no worker is left twice. */
+/**
+ * Everything that a dead worker holds is released: no mark remains or is longer than the lease, and no worker is
+ * registered twice.
+ */
 import { groupBy } from '../../../../src/store/sql/group-by.ts'
 import { type Evidence } from '../evidence.ts'
 import { scheduleRow } from '../rows.ts'
@@ -18,13 +21,13 @@ function left({ schedules }: Evidence): Violation[] {
           {
             rule: 'mark',
             schedule: id,
-            text: `a mark was left: of ${last.worker} from ${instantText(last.marked)} until ${instantText(last.markEnds)}`,
+            text: `a mark remains: by ${last.worker} from ${instantText(last.marked)} until ${instantText(last.markEnds)}`,
           },
         ],
   )
 }
 
-/** As an edit found it, unless the hand of an earlier edit had made it. */
+/** Checks the marks that edits found, except marks that an earlier edit had set. */
 function tooLong({ schedules, record }: Evidence): Violation[] {
   const violations: Violation[] = []
   for (const { id, edits } of schedules) {
@@ -51,13 +54,13 @@ function tooLong({ schedules, record }: Evidence): Violation[] {
   return violations
 }
 
-/** A name starts again with a new incarnation, and takes away what is left of the one before. */
+/** A restarted worker has the same name and a new suffix, and removes what its predecessor left. */
 function workers(ids: readonly string[]): Violation[] {
   return [...groupBy(ids, (id) => id.slice(0, id.lastIndexOf('/')))]
     .filter(([, of]) => of.length > 1)
     .map(([name, of]) => ({
       rule: 'mark',
       schedule: null,
-      text: `the worker ${name} is there ${of.length} times: ${of.join(', ')}`,
+      text: `the worker ${name} is registered ${of.length} times: ${of.join(', ')}`,
     }))
 }

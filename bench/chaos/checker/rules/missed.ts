@@ -1,4 +1,4 @@
-/** Skips have the reasons that the policy gives, and what was dropped before a run is what the run says. */
+/** Skips have reasons that the policy allows, and each run records the number of slots dropped before it. */
 import { occurrenceId } from '../../../../src/model/occurrence.ts'
 import { CANARY } from '../../workload.ts'
 import { type Evidence, editsAround, jobText, type ScheduleEvidence } from '../evidence.ts'
@@ -41,21 +41,21 @@ function reasonFault(
   reason: string | null,
   count: number,
 ): string | null {
-  if (!REASONS.has(reason)) return `a skip for the reason '${reason}' that there is not`
-  if (count < 1) return 'a skip that stands for no slot'
+  if (!REASONS.has(reason)) return `a skip with the unknown reason '${reason}'`
+  if (count < 1) return 'a skip that counts no slot'
   if (reason === 'overlap' && overlap === 'allow') return "skipped for overlap, which is 'allow'"
-  if (reason === 'max-runs' && maxRuns === null) return 'skipped for max_runs, of which there is none'
-  // Nothing about them is bad, but what people write by hand may be.
+  if (reason === 'max-runs' && maxRuns === null) return 'skipped for max_runs, which is not set'
+  // Generated schedules can always be submitted. Manual edits may prevent it.
   if (reason === 'unsubmittable' && edits.length === 0)
-    return 'skipped as unsubmittable, although nobody had touched it'
+    return 'skipped as unsubmittable, although it was never edited'
   if (reason === 'missed' && catchUp >= 1000 && count < 1000 && id.startsWith(CANARY))
-    return `${count} slots were dropped at once, though a thousand are made up`
+    return `${count} slots were dropped at once, although catch_up is at least a thousand`
   return null
 }
 
 /**
- * One planning leaves its rows in one statement: first what it dropped, then what it kept: as many slots as catch_up
- * says, or for 0 perhaps the slot that is on time. The first run says how many were dropped.
+ * Each planning writes its rows in one statement: first the dropped slots, then the kept ones. It keeps as many slots
+ * as catch_up, or for 0 at most the slot that is on time. The first run records how many were dropped.
  */
 function counts({ id }: ScheduleEvidence, { start, pieces }: Segment): Fault[] {
   const faults: Fault[] = []
@@ -65,14 +65,14 @@ function counts({ id }: ScheduleEvidence, { start, pieces }: Segment): Fault[] {
       const dropped = droppedBefore(id, pieces, index)
       if (dropped !== null && job.missed !== dropped)
         faults.push({
-          text: `says ${job.missed} missed, but ${dropped} were dropped before it: ${jobText(job)}`,
+          text: `records ${job.missed} missed slots, but ${dropped} were dropped before it: ${jobText(job)}`,
           at: slot,
         })
     } else if (job.reason === 'missed' && isWhole(id, piece)) {
       const made = madeUp(id, pieces, index)
       if (made !== null && made !== start.catchUp && !(start.catchUp === 0 && made === 1))
         faults.push({
-          text: `of the slots that were due, ${made} were not dropped, but catch_up is ${start.catchUp}: ${jobText(job)}`,
+          text: `${made} due slots were not dropped, but catch_up is ${start.catchUp}: ${jobText(job)}`,
           at: slot,
         })
     }
@@ -80,12 +80,12 @@ function counts({ id }: ScheduleEvidence, { start, pieces }: Segment): Fault[] {
   return faults
 }
 
-/** Neither was it added to a row that was there, nor anything to it. */
+/** Whether it has its own row, to which nothing was added. */
 function isWhole(schedule: string, { job, slot, isPart }: Piece): boolean {
   return !isPart && job.id === occurrenceId(schedule, new Date(slot))
 }
 
-/** @returns null: the rows do not tell */
+/** @returns null if the rows do not show it */
 function droppedBefore(schedule: string, pieces: readonly Piece[], index: number): number | null {
   const run = pieces[index]
   if (run === undefined) return null
@@ -95,20 +95,20 @@ function droppedBefore(schedule: string, pieces: readonly Piece[], index: number
     const { job } = before
     if (job.state === 'skipped' && job.reason === 'missed') {
       if (isWhole(schedule, before)) return job.submitted === run.job.submitted ? before.count : 0
-      // Of several plannings together, at least as many as of this one.
+      // The row counts several plannings, so it has at least as many slots as this one.
       return run.job.missed <= before.count ? run.job.missed : before.count
     }
-    // A run before it in the same planning has told of them.
+    // An earlier run of the same planning has recorded them.
     if (job.state !== 'skipped') return 0
-    // A skip of another planning.
+    // This skip is from another planning.
     if (job.submitted !== run.job.submitted) return isWhole(schedule, before) ? 0 : null
   }
-  // The first of its segment: nothing was dropped before it, for an edit is planned from its own time. Where the
-  // row was not planned anew, what came before it is in the segment before.
+  // It is the first of its segment. After an edit, planning starts at the time of the edit, so nothing was dropped
+  // before it. If the row was not planned again, earlier slots are in the previous segment.
   return null
 }
 
-/** @returns null: one of them was added to later, and tells of that time */
+/** @returns null if slots were added later to one of the rows */
 function madeUp(schedule: string, pieces: readonly Piece[], index: number): number | null {
   const submitted = pieces[index]?.job.submitted
   let count = 0

@@ -1,4 +1,4 @@
-/** Each occurrence is decided once, and each attempt of it begins once. */
+/** Each occurrence is decided once, and each attempt starts once. */
 import { groupBy } from '../../../../src/store/sql/group-by.ts'
 import type { RunLine, RunRecord } from '../../record.ts'
 import { type Evidence, jobText } from '../evidence.ts'
@@ -50,7 +50,7 @@ function runsOnce({ runs, jobs, jobEdits, record }: Evidence): Violation[] {
         })
       bySlot.set(slot, id)
     }
-    // Who puts a job back by hand wants its attempts again.
+    // After a manual reset, attempts may start again.
     if (jobEdits.has(id)) continue
     violations.push(...attemptsOnce(id, first.schedule, lines, isReleased))
     const job = jobs.get(id)
@@ -61,13 +61,16 @@ function runsOnce({ runs, jobs, jobEdits, record }: Evidence): Violation[] {
       violations.push({
         rule: 'doubled',
         schedule: first.schedule,
-        text: `attempt ${late.attempt} began on ${late.worker} after the job had succeeded: ${jobText(job)}`,
+        text: `attempt ${late.attempt} started on ${late.worker} after the job had succeeded: ${jobText(job)}`,
       })
   }
   return violations
 }
 
-/** The end of a handler is written before the end of its job is; a worker that is lost between them is made up for. */
+/**
+ * The handler writes its end before the worker writes the outcome. If the worker is lost in between, the job runs
+ * again.
+ */
 const AFTER_END_MS = 0
 
 function lastEnd(lines: readonly RunLine[], attempt: number): RunLine | undefined {
@@ -79,8 +82,8 @@ const attemptKey = (job: unknown, attempt: unknown, worker: unknown) => [job, at
 type IsReleased = (start: RunLine, starts: number) => boolean
 
 /**
- * Whether a worker that was cut off has returned this attempt to the queue, so that it does not count: as often as it has
- * started it. The attempts of pruned jobs are not known.
+ * Whether a worker that lost its connection has returned this attempt to the queue as often as it started it, so that
+ * the attempt does not count. The attempts of pruned jobs are unknown.
  */
 function releases({ attempts, journal }: RunRecord): IsReleased {
   const counts = new Map<string, number>()
@@ -95,7 +98,10 @@ function releases({ attempts, journal }: RunRecord): IsReleased {
     pruned.has(job) || (counts.get(attemptKey(job, attempt, worker)) ?? 0) >= starts
 }
 
-/** A worker that stops or is cut off releases its jobs, and these attempts do not count: the same number starts again. */
+/**
+ * A worker that stops or loses its connection releases its jobs. These attempts do not count, and the same number
+ * starts again.
+ */
 function attemptsOnce(
   job: string,
   schedule: string | null,
@@ -112,7 +118,7 @@ function attemptsOnce(
         ({ event, worker, mono }) =>
           worker === before.worker && mono < start.mono && (event === 'end' || event === 'throw'),
       )
-      // Its signal has fired, and its handler has returned.
+      // The signal has fired, and the handler has returned.
       const aborted = of.find(
         ({ event, worker, mono }) =>
           worker === before.worker && event === 'aborted' && mono > before.mono && mono < start.mono,
@@ -123,7 +129,7 @@ function attemptsOnce(
         violations.push({
           rule: 'doubled',
           schedule,
-          text: `attempt ${attempt} of job ${job} began twice: on ${before.worker}${ended === undefined ? '' : `, where it came to '${ended.event}',`} and on ${start.worker}`,
+          text: `attempt ${attempt} of job ${job} started twice: on ${before.worker}${ended === undefined ? '' : `, where it reached '${ended.event}',`} and on ${start.worker}`,
         })
     }
   }

@@ -1,7 +1,7 @@
 /**
- * No worker stops because of a fault that does not affect it. Each worker has a schedule with a slot each second that
- * it alone runs (`only-w1`), so it starts a run each second: within two heartbeats at most, plus the tolerance for a busy
- * machine. A fault that affects it excuses it until it must have recovered.
+ * No worker stops because of a fault that does not affect it. Each worker has a schedule with a slot every second that
+ * only this worker runs (`only-w1`), so it starts a run every second: within two heartbeats at most, plus the tolerance
+ * for a busy machine. A fault that affects the worker excuses it until the recovery deadline.
  */
 import { goingLimitMs, recoveryLimitMs } from '../../recovery.ts'
 import type { FaultEntry, RunRecord } from '../../record.ts'
@@ -16,7 +16,7 @@ export interface Gap {
   /** By the harness's clock. */
   readonly from: number
   readonly until: number
-  /** Until when it may have lasted: later if a fault affected the worker meanwhile. */
+  /** The latest allowed end, which is later if a fault affected the worker in the meantime. */
   readonly deadline: number
   /** Whether no fault affected the worker. */
   readonly isUnaffected: boolean
@@ -28,7 +28,7 @@ export function stalled({ record }: Evidence): Violation[] {
     .map(({ worker, from, until, deadline }) => ({
       rule: 'stalled',
       schedule: `${ONLY}${worker}`,
-      text: `${worker} started no run for ${Math.round(until - from)} ms from ${new Date(from).toISOString()} (the harness's clock), although it had one to start each second; that is ${Math.round(until - deadline)} ms longer than the faults that affected it explain; meanwhile there were: ${faultsIn(record, from, until)}`,
+      text: `${worker} started no run for ${Math.round(until - from)} ms from ${new Date(from).toISOString()} (the harness's clock), although one was due every second; that is ${Math.round(until - deadline)} ms longer than the faults that affected it explain; faults in that time: ${faultsIn(record, from, until)}`,
     }))
 }
 
@@ -74,5 +74,5 @@ function faultsIn({ journal }: RunRecord, from: number, until: number): string {
     .filter((entry): entry is FaultEntry => entry.kind === 'fault' && entry.scope !== 'rows')
     .filter((fault) => fault.from <= until && from <= fault.until)
     .map(({ name, hit, detail }) => `${name} ${hit} (${detail})`)
-  return faults.length === 0 ? 'no faults' : faults.join(', ')
+  return faults.length === 0 ? 'none' : faults.join(', ')
 }

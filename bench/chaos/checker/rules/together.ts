@@ -1,4 +1,4 @@
-/** Unless overlap is 'allow', no two runs of a schedule at the same time. */
+/** Unless overlap is 'allow', a schedule never has two runs at the same time. */
 import type { RunLine } from '../../record.ts'
 import { type Evidence, jobText } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
@@ -16,8 +16,9 @@ export function together(evidence: Evidence): Violation[] {
 }
 
 /**
- * By the rows: the last attempt of one began before the one before it was final. A statement tells the time at
- * which it began, and may then see what ended while it waited for its turn; the handlers tell it to the millisecond.
+ * Compares rows: the last attempt of a job must not start before the previous job was final. A statement stores the
+ * time at which it began, and may then see jobs that ended while it was waiting. The lines of the handlers are exact to
+ * the millisecond.
  */
 function rowsTogether(schedule: string, jobs: readonly JobRow[], times: Evidence['times']): Violation[] {
   const violations: Violation[] = []
@@ -25,13 +26,13 @@ function rowsTogether(schedule: string, jobs: readonly JobRow[], times: Evidence
   for (const job of jobs.toSorted((a, b) => (a.started ?? 0) - (b.started ?? 0))) {
     const { started } = job
     const until = latest?.finished ?? null
-    // Their order is not told by a clock that went back meanwhile.
+    // A clock that went back does not determine their order.
     if (times.isRepeated(started ?? 0) || times.isRepeated(job.finished ?? 0)) continue
     if (latest !== undefined && until !== null && started !== null && until - started > LOAD_MS)
       violations.push({
         rule: 'together',
         schedule,
-        text: `${jobText(job)} began ${until - started} ms before ${jobText(latest)} had ended`,
+        text: `${jobText(job)} started ${until - started} ms before ${jobText(latest)} had ended`,
       })
     if (until === null || (job.finished ?? 0) >= until) latest = job
   }
@@ -45,8 +46,8 @@ interface Span {
 }
 
 /**
- * By the handlers, in the order of one clock for all: while the attempt went on whose success was taken, the job
- * ran all the time, so that nothing else of the schedule may have begun.
+ * Compares the lines of handlers, which all use one clock. While the attempt whose success was stored was running, no
+ * other run of the schedule may have started.
  */
 function handlersTogether(schedule: string, jobs: readonly JobRow[], { runs }: Evidence): Violation[] {
   const taken: Span[] = []
@@ -71,7 +72,7 @@ function handlersTogether(schedule: string, jobs: readonly JobRow[], { runs }: E
       violations.push({
         rule: 'together',
         schedule,
-        text: `attempt ${line.attempt} of ${jobText(job)} began on ${line.worker} while ${jobText(span.job)} still ran on ${span.job.worker}`,
+        text: `attempt ${line.attempt} of ${jobText(job)} started on ${line.worker} while ${jobText(span.job)} was still running on ${span.job.worker}`,
       })
   }
   return violations

@@ -1,4 +1,4 @@
-/** Schedules that two versions of the code declare differently: the timer of one or the other, each slot once. */
+/** Schedules that two versions of the code declare differently: each slot belongs to the timer of either version. */
 import { timer } from '../../../../src/timer/index.ts'
 import { fleetDeclarations } from '../../declared.ts'
 import { jobText, type ScheduleEvidence } from '../evidence.ts'
@@ -11,7 +11,7 @@ const timersOf = (id: string): readonly string[] => [
   ),
 ]
 
-/** Of all versions, or with one timer in all: then nothing may be missing of it. */
+/** Whether the versions differ. If all versions declare it with the same timer, no slot may be missing. */
 export function isOfTwoVersions(id: string): boolean {
   const declaring = Object.values(fleetDeclarations).filter((declared) =>
     declared.some((one) => one.id === id),
@@ -22,10 +22,10 @@ export function isOfTwoVersions(id: string): boolean {
   )
 }
 
-/** Its rows tell neither when a version came nor how long it stayed, so what may be missing is not known. */
+/** The rows do not show when a version was active, so missing slots cannot be detected. */
 export function versionFaults({ id, jobs, last }: ScheduleEvidence): { text: string; at: number }[] {
   const created = last?.created ?? 0
-  // While the clock is before the creation, slots extend back from it.
+  // While the clock is before the creation, slots extend backwards from it.
   const courses = timersOf(id).flatMap((text) => {
     const parsed = timer(text)
     const spanMs = parsed.spanMs ?? 1

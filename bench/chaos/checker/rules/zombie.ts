@@ -1,6 +1,6 @@
 /**
- * A worker that lost a run while it stood still changes nothing when it wakes up, and its handlers are told:
- * the end that counts is that of the last attempt.
+ * A worker that lost a run while it was suspended changes nothing when it wakes up, and its handlers are signalled.
+ * Only the outcome of the last attempt counts.
  */
 import type { RunLine } from '../../record.ts'
 import { type Evidence, jobText } from '../evidence.ts'
@@ -25,7 +25,7 @@ function faultOf(job: JobRow, lines: readonly RunLine[], { times, record }: Evid
   const last = lines.findLast(({ event }) => event === 'start')
   if (last === undefined || job.state === 'skipped') return null
   if (last.attempt > job.attempt && job.state === 'success')
-    return `attempt ${last.attempt} began on ${last.worker}, but the row tells of ${job.attempt}`
+    return `attempt ${last.attempt} started on ${last.worker}, but the row has attempt ${job.attempt}`
   const ended = lines.find(
     ({ event, attempt, worker }) => event !== 'start' && attempt === last.attempt && worker === last.worker,
   )
@@ -37,12 +37,12 @@ function faultOf(job: JobRow, lines: readonly RunLine[], { times, record }: Evid
   ) {
     const at = times.databaseAt(times.hostOfMono(ended.mono))
     if (at - job.finished > LOAD_MS && !times.isRepeated(job.finished))
-      return `it was said to have succeeded ${Math.round(at - job.finished)} ms before its handler came to '${ended.event}' on ${ended.worker}`
+      return `its success was stored ${Math.round(at - job.finished)} ms before its handler reached '${ended.event}' on ${ended.worker}`
   }
   return deafAfterLoss(job, lines, times, record.leaseMs)
 }
 
-/** A handler that came to its end although somebody else had begun the next attempt long before. */
+/** Finds a handler that completed although another worker had started the next attempt long before. */
 function deafAfterLoss(
   job: JobRow,
   lines: readonly RunLine[],
@@ -60,10 +60,10 @@ function deafAfterLoss(
         event === 'end' && attempt === start.attempt && worker === start.worker && mono > start.mono,
     )
     if (later === undefined || end === undefined || end.worker === later.worker) continue
-    // It stands still for as long as a fault lasts; after that a heartbeat tells it, within the lease.
+    // A fault may suspend it. After that, it learns of the loss from a heartbeat, within the lease.
     const told = times.deadline(times.hostOfMono(later.mono), leaseMs + LOAD_MS)
     if (times.hostOfMono(end.mono) > told)
-      return `attempt ${start.attempt} came to its end on ${start.worker} ${Math.round(end.mono - later.mono)} ms after attempt ${later.attempt} had begun on ${later.worker}, and was never told`
+      return `attempt ${start.attempt} completed on ${start.worker} ${Math.round(end.mono - later.mono)} ms after attempt ${later.attempt} had started on ${later.worker}, and was never signalled`
   }
   return null
 }
