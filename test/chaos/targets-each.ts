@@ -322,7 +322,7 @@ export const onLocks: Readonly<Record<string, Expectation>> = {
       { reports: /^kill -9; a transaction held one row of \w+ / },
     ]),
   ),
-  'locks.deadlocks': { reports: /: [1-9] deadlocks, [1-9] of them ours$/ },
+  'locks.deadlocks': { reports: /: [1-9] deadlocks, [1-9] of them in these transactions$/ },
   'locks.long-read': { reports: /^a read of all \d+ jobs stayed open/ },
 }
 
@@ -346,7 +346,7 @@ export const onTables: Readonly<Record<string, Expectation>> = {
 }
 
 export const onDisks: Readonly<Record<string, Expectation>> = {
-  'disk.full': { reports: /^full for \d+ ms \([1-9]\d* MB taken\).*; a write: (?!went through)./ },
+  'disk.full': { reports: /^full for \d+ ms \([1-9]\d* MB taken\).*; a write: (?!succeeded)./ },
 }
 
 const clockIsAt: Expectation = {

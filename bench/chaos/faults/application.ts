@@ -1,4 +1,7 @@
-/** An application that misuses the pool that it has lent to Kalends: its own connections only, so no worker is affected. */
+/**
+ * An application that misuses the pool that it shares with Kalends. It misuses only its own connections, so no worker
+ * is affected.
+ */
 import type { Fault, Misuse } from '../fault.ts'
 import { withMember } from './held.ts'
 
@@ -16,8 +19,8 @@ export function applicationFaults(leaseMs: number): Fault[] {
         random,
         async (member) => {
           const misused = await member.misuse(how, random.int(leaseMs, 2 * leaseMs))
-          // Its process has ended, or blocks.
-          if (misused === null) return { detail: 'the process did not answer' }
+          // The process has ended or is blocked.
+          if (misused === null) return { detail: 'the process did not respond' }
           const { detail, schedules } = misused
           return { detail, reach: { workers: [], rows: { schedules, jobs: [] } } }
         },

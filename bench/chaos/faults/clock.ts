@@ -1,21 +1,22 @@
 /**
- * The database's clock jumps, and with it that of every worker, for they share a machine in time.
+ * The database's clock and the clocks of all workers jump together, as if they were on one machine.
  *
- * Back and later forth again, it leaves nothing: what came due meanwhile was missed by as long as it lasted. Forth
- * and later back, schedules stand still for as long as it was ahead, since they never run backwards; so that
- * is done by seconds only. By hours it goes forth for good, rarely.
+ * A jump back that is undone later has no lasting effect, except that slots of that period are late. After a jump
+ * forward that is undone later, schedules pause for as long as the clock was ahead, because they never run backwards;
+ * so these jumps last only seconds. Jumps forward by hours are rare and permanent.
  */
 import type { Fault } from '../fault.ts'
 import type { Random } from '../random.ts'
 import type { TargetClock } from '../targets/clock.ts'
 
 const HOUR_MS = 3_600_000
-/** Of one run, for good: each brings an hour of missed slots with it. */
+/** Maximum number of permanent jumps per run, because each causes an hour of missed slots. */
 const MAX_HOURS_FORTH = 1
 
 export function clockFaults(clock: TargetClock): Fault[] {
   let hoursForth = 0
-  // To before the run began, also after an hour forth: otherwise, nothing tells the slots of then from earlier ones.
+  // Jumps to before the run began, even after an hour forward: otherwise, slots of that time could not be distinguished
+  // from earlier ones.
   const hoursBack = thereAndBack('clock.hours-back', 3, clock, (random) => -random.int(3, 6) * HOUR_MS)
   return [
     thereAndBack('clock.forth', 3, clock, (random) => random.int(1000, 8000)),
@@ -32,7 +33,7 @@ export function clockFaults(clock: TargetClock): Fault[] {
         const byMs = HOUR_MS + random.int(0, 999)
         clock.move(ground, byMs)
         await ground.pause(1000)
-        return { hit: 'database', detail: `the clock jumped by ${byMs} ms, for good` }
+        return { hit: 'database', detail: `the clock jumped by ${byMs} ms permanently` }
       },
     },
   ]

@@ -1,4 +1,4 @@
-/** Nodes of a Galera cluster die, stand still, are cut off from the others, or hold all of them up. */
+/** Nodes of a Galera cluster die, stall, are isolated from the others, or delay all of them. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { GaleraCluster, GaleraNode } from '../../../test/support/servers-galera.ts'
 import type { Fault, FaultReport, Ground } from '../fault.ts'
@@ -7,26 +7,26 @@ import type { Admin } from '../targets/admin.ts'
 import { timed } from './held.ts'
 import { seenByWorkers, withSeen } from './mending.ts'
 
-/** Galera takes a node that says nothing for gone after 5 s. */
+/** Galera considers a silent node as lost after 5 s. */
 const SUSPECT_MS = 5000
 
-/** They have agreed when a read that needs all of them has been quick on each for so long. */
+/** The nodes are in step when causal reads have been fast on every node for this long. */
 const IN_STEP_MS = 1000
 const CAUSAL_READ_MS = 500
 const IN_STEP_LIMIT_MS = 240_000
 /**
- * A node that Galera has not taken back after so long is started anew, as its operator would. One that is let back
- * in the moment in which the others forget it may stay in its old view for good, without a word in its log.
+ * If Galera has not readmitted a node after this time, it is restarted, as an operator would do. A node that reconnects
+ * at the moment in which the others drop it may stay in its old view permanently, without a message in its log.
  */
 const TAKEN_BACK_MS = 30_000
 
-/** @param adminOf  an administrator on this one node */
+/** @param adminOf  returns an administrator on this node */
 export function clusterFaults(
   { nodes }: Pick<GaleraCluster, 'nodes'>,
   adminOf: (node: GaleraNode) => Admin,
   leaseMs: number,
 ): Fault[] {
-  /** Until the nodes have agreed again on who belongs to them; tells how long that took, and what it needed. */
+  /** Waits until the nodes agree on the members again. @returns how long that took, and what was needed */
   const inStep = async (): Promise<string> => {
     const began = performance.now()
     const restarted: string[] = []
@@ -46,7 +46,7 @@ export function clusterFaults(
       since = performance.now()
     }
     const ms = Math.round(performance.now() - began)
-    return `in step ${ms} ms later${restarted.map((name) => `, ${name} only once it was started anew`).join('')}`
+    return `in step ${ms} ms later${restarted.map((name) => `, ${name} only after a restart`).join('')}`
   }
   return [
     ofNode('cluster.kill-node', 2, 24_000, nodes, async (node, ground, random) => {
@@ -58,7 +58,7 @@ export function clusterFaults(
       } finally {
         backMs = await timed(node.start())
       }
-      return { detail: `kill -9, started again after ${ms} ms, in step ${backMs} ms later` }
+      return { detail: `kill -9, restarted after ${ms} ms, in step ${backMs} ms later` }
     }),
     ofNode('cluster.restart-node', 2, 15_000, nodes, async (node) => {
       const stopMs = await timed(node.stop())
@@ -75,7 +75,7 @@ export function clusterFaults(
         await node.isolate(false)
         back = await inStep()
       }
-      return { detail: `cut off from the others for ${ms} ms, ${back}` }
+      return { detail: `isolated from the others for ${ms} ms, ${back}` }
     }),
     ofNode('cluster.stand-still', 2, 18_000, nodes, async (node, ground, random) => {
       const ms = random.int(1500, SUSPECT_MS + 3000)
@@ -94,7 +94,7 @@ export function clusterFaults(
     ofNode('cluster.backup-lock', 2, 9000, nodes, async (node, ground, random) => {
       const ms = random.int(1500, 6000)
       await adminOf(node).connected(async (connection) => {
-        // As a donor does: it takes no writes, applies none of the others', and leaves their pace to them.
+        // Like a donor: it accepts no writes, does not apply writes of the other nodes, and does not slow them down.
         await connection.query('FLUSH TABLES WITH READ LOCK')
         await ground.pause(ms)
         await connection.query('UNLOCK TABLES')
@@ -121,7 +121,7 @@ export function clusterFaults(
           await Promise.all(cutOff.map((node) => node.isolate(false)))
           back = await inStep()
         }
-        const detail = `all three alone for ${ms} ms, ${one?.name ?? 'nobody'} without being told; ${back}`
+        const detail = `all three nodes isolated for ${ms} ms, ${one?.name ?? 'no node'} only because the others were; ${back}`
         return withSeen({ hit: 'all nodes', detail }, seen)
       },
     },
@@ -137,7 +137,7 @@ export function clusterFaults(
         try {
           await ground.pause(ms)
         } finally {
-          // One after the other: the first of them begins the cluster anew.
+          // One after another: the first node bootstraps the cluster.
           backMs = await timed(
             (async () => {
               for (const node of shuffled(nodes, random)) await node.start()
@@ -146,14 +146,14 @@ export function clusterFaults(
         }
         return {
           hit: 'all nodes',
-          detail: `kill -9 of all, started again after ${ms} ms, in step ${backMs} ms later`,
+          detail: `kill -9 of all, restarted after ${ms} ms, in step ${backMs} ms later`,
         }
       },
     },
   ]
 }
 
-/** Those that cannot tell at once what all have agreed on. What a node says of itself may be how it was before. */
+/** The nodes that do not answer a causal read quickly. The status that a node reports about itself may be outdated. */
 async function outOfStep(
   nodes: readonly GaleraNode[],
   adminOf: (node: GaleraNode) => Admin,

@@ -1,14 +1,14 @@
-/** The disk that the database's files are on is full for some seconds. */
+/** The disk with the database's files is full for some seconds. */
 import type { Fault } from '../fault.ts'
 import type { SmallDisk } from '../targets/disk.ts'
 import { seenByWorkers, withSeen } from './mending.ts'
 
 export interface FullDiskOptions {
-  /** Takes from the database's files the room that they hold for later. */
+  /** Removes the free space that the database's files have reserved. */
   readonly tighten?: () => Promise<void>
-  /** Writes more than any file still has room for. @returns the database's refusal; null: it did write */
+  /** Writes more than fits into any file. @returns the database's error, or null if the write succeeded */
   readonly probe: () => Promise<string | null>
-  /** Brings the database up again, should it have given up; tells what it had to do. */
+  /** Restarts the database if it has exited. @returns what was done */
   readonly revive: () => Promise<string>
 }
 
@@ -37,7 +37,7 @@ export function diskFaults(disk: SmallDisk, { tighten, probe, revive }: FullDisk
           await disk.free()
           revived = await revive()
         }
-        const detail = `full for ${ms} ms (${Math.round(filled / MB)} MB taken)${revived}; a write: ${refusal ?? 'went through'}`
+        const detail = `full for ${ms} ms (${Math.round(filled / MB)} MB taken)${revived}; a write: ${refusal ?? 'succeeded'}`
         return withSeen({ hit: 'database', detail }, seen)
       },
     },

@@ -1,16 +1,16 @@
-/** What people write into the columns of a schedule: sense and nonsense. */
+/** What people write into the columns of a schedule: valid and invalid values. */
 import { msOf, textOf } from '../dates.ts'
 import type { Random } from '../random.ts'
 import type { RowText } from '../record.ts'
 import type { Columns } from './editing.ts'
 
-/** What an edit is made from. */
+/** The input of an edit. */
 export interface Situation {
   readonly random: Random
   /** By the database's clock. */
   readonly now: number
   readonly row: RowText
-  /** Ids of workers that are registered. */
+  /** Ids of registered workers. */
   readonly workers: readonly string[]
 }
 
@@ -18,7 +18,7 @@ export interface EditKind {
   readonly name: string
   readonly weight: number
   readonly columns: (situation: Situation) => Columns
-  /** Written some time later: the schedule would not come to life again by itself, or would no longer be of use. */
+  /** Written some time later, if the schedule would otherwise stay inactive or useless. */
   readonly repair?: (situation: Situation) => Columns
 }
 
@@ -65,7 +65,7 @@ const clear = {
 } as const
 const instant = (ms: number) => textOf(Math.round(ms))
 
-/** Makes a schedule whatever was done to it live again. */
+/** Makes a schedule active again after any edit. */
 export const revived = (situation: Situation): Columns => ({
   ...sane(situation),
   ...clear,
@@ -79,7 +79,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
   { name: 'timer', weight: 8, columns: ({ random }) => ({ timer: random.pick(LIVELY) }) },
   { name: 'rare timer', weight: 2, columns: ({ random }) => ({ timer: random.pick(RARE) }), repair: sane },
   {
-    name: 'garbage for a timer',
+    name: 'invalid timer',
     weight: 3,
     columns: ({ random }) => ({ timer: random.pick(GARBAGE) }),
     repair: sane,
@@ -114,12 +114,12 @@ export const EDIT_KINDS: readonly EditKind[] = [
     columns: ({ row }) => (row['last_slot'] === null ? {} : { nextrun: row['last_slot'] ?? null }),
   },
   {
-    // As if it were the planner's own: only last_slot keeps what was decided from being decided again.
+    // As if the planner had written it: only last_slot prevents decided slots from being decided again.
     name: 'set back unseen',
     weight: 3,
     columns: ({ row, random }) => {
       const lastSlot = msOf(row['last_slot'])
-      // Without a slot that was decided, it would be an elapse that the timer does not have.
+      // Without a decided slot, it would not be an elapse of the timer.
       if (lastSlot === null) return {}
       const nextrun = instant(lastSlot - random.int(0, 8) * 500)
       return { nextrun, planned_from: `${String(row['definition'])}|${nextrun}` }
@@ -136,7 +136,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
     columns: ({ random, now }) => ({ ends: instant(now + random.int(-1000, 4000)) }),
     repair: () => ({ ends: null }),
   },
-  { name: 'bounds away', weight: 1, columns: () => ({ starts: null, ends: null }) },
+  { name: 'bounds removed', weight: 1, columns: () => ({ starts: null, ends: null }) },
   {
     name: 'jitter',
     weight: 3,
@@ -209,14 +209,14 @@ export const EDIT_KINDS: readonly EditKind[] = [
       last_error: random.pick([null, 'by hand']),
     }),
   },
-  { name: 'last slot forgotten', weight: 2, columns: () => ({ last_slot: null }) },
+  { name: 'last slot cleared', weight: 2, columns: () => ({ last_slot: null }) },
   {
-    name: 'last slot back',
+    name: 'last slot moved back',
     weight: 2,
     columns: ({ row, now }) => ({ last_slot: instant((msOf(row['last_slot']) ?? now) - 3000) }),
   },
   {
-    name: 'last slot forth',
+    name: 'last slot moved forward',
     weight: 2,
     columns: ({ row, now, random }) => ({
       last_slot: instant((msOf(row['last_slot']) ?? now) + random.int(1, 4000)),
@@ -230,15 +230,15 @@ export const EDIT_KINDS: readonly EditKind[] = [
     }),
     repair: revived,
   },
-  { name: 'idle, and nothing more', weight: 1, columns: () => ({ idle: null }) },
-  { name: 'planned from nothing', weight: 2, columns: () => ({ planned_from: null }) },
+  { name: 'idle cleared', weight: 1, columns: () => ({ idle: null }) },
+  { name: 'planned_from cleared', weight: 2, columns: () => ({ planned_from: null }) },
   {
-    name: 'planned from nonsense',
+    name: 'planned_from invalid',
     weight: 2,
     columns: ({ random }) => ({ planned_from: random.pick(['', '|', 'x', '1|*:*:*|0||||', '❌|❌']) }),
   },
   {
-    name: 'a mark of the dead',
+    name: 'mark of a dead worker',
     weight: 4,
     columns: ({ now, random }) => ({
       worker: 'gone/00000000',
@@ -247,7 +247,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
     }),
   },
   {
-    name: 'a mark far ahead',
+    name: 'mark far in the future',
     weight: 3,
     columns: ({ now, random, workers }) => ({
       worker: random.chance(0.5) || workers.length === 0 ? 'gone/00000001' : random.pick(workers),
@@ -256,7 +256,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
     }),
   },
   {
-    name: 'a mark of the living',
+    name: 'mark of a live worker',
     weight: 3,
     columns: ({ now, random, workers }) =>
       workers.length === 0
@@ -268,7 +268,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
           },
   },
   {
-    name: 'half a mark',
+    name: 'incomplete mark',
     weight: 2,
     columns: ({ random }) => ({
       worker: 'gone/00000002',
@@ -276,7 +276,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
       mark_ends: random.pick([null, '1999-01-01 00:00:00.000']),
     }),
   },
-  { name: 'the mark away', weight: 3, columns: () => ({ worker: null, marked: null, mark_ends: null }) },
+  { name: 'mark removed', weight: 3, columns: () => ({ worker: null, marked: null, mark_ends: null }) },
   {
     name: 'created',
     weight: 2,
@@ -295,7 +295,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
     columns: ({ random }) => ({ task: random.pick(['tick', 'slow', 'throw']), args: '{"ms":200,"times":1}' }),
   },
   {
-    name: 'a task that nobody handles',
+    name: 'task without a handler',
     weight: 2,
     columns: () => ({ task: 'nobody-handles' }),
     repair: () => ({ task: 'tick' }),
@@ -326,7 +326,7 @@ function argsOf(random: Random): string {
   return JSON.stringify(random.pick(kinds)())
 }
 
-/** What the tables themselves must refuse. */
+/** Values that the tables must reject. */
 export const REFUSED: readonly { readonly table: 'periodic_task' | 'job'; readonly columns: Columns }[] = [
   { table: 'periodic_task', columns: { overlap: 'sometimes' } },
   { table: 'periodic_task', columns: { catch_up: -1 } },

@@ -1,4 +1,4 @@
-/** Statements as an administrator types them, and their lines in the journal. */
+/** Statements of an administrator, and their lines in the journal. */
 import { databaseNow } from '../dates.ts'
 import type { Ground } from '../fault.ts'
 import type { EditEntry, RowText } from '../record.ts'
@@ -8,7 +8,7 @@ export type Table = EditEntry['table']
 
 type Query = Ground['target']['query']
 
-/** What a statement came to. */
+/** The effect of a statement. */
 export interface Edited {
   readonly before: RowText | null
   readonly row: RowText | null
@@ -16,15 +16,15 @@ export interface Edited {
 
 interface Statement {
   readonly table: Table
-  /** The row whose course this is; of a schedule that is renamed the old one. */
+  /** The edited row; for a renamed schedule, the old row. */
   readonly id: string
-  /** null: there is no such row now; it is a matter of seeing, not of failing. */
+  /** null if the row no longer exists, which is not an error. */
   readonly run: (query: Query, before: RowText | null) => Promise<Columns | 'delete' | null>
-  /** Another row that comes of it. */
+  /** A second row that the statement creates. */
   readonly becomes?: string
 }
 
-/** UPDATE; nothing where the row has gone. The columns may depend on the row as it stands. */
+/** UPDATE; does nothing if the row no longer exists. The columns may depend on the current row. */
 export function update(
   ground: Ground,
   table: Table,
@@ -59,7 +59,7 @@ export function remove(ground: Ground, table: Table, id: string): Promise<Edited
   })
 }
 
-/** INSERT; nothing where there is such a row. */
+/** INSERT; does nothing if the row already exists. */
 export function insert(ground: Ground, table: Table, id: string, columns: Columns): Promise<Edited> {
   return edit(ground, {
     table,
@@ -78,7 +78,7 @@ export function insert(ground: Ground, table: Table, id: string, columns: Column
   })
 }
 
-/** Another id: to the checker one row that goes and one that comes. */
+/** Changes the id. For the checker, one row is deleted and another one inserted. */
 export function rename(ground: Ground, from: string, to: string): Promise<Edited> {
   return edit(ground, {
     table: 'periodic_task',
@@ -135,7 +135,7 @@ async function rowOf(
   table: Table,
   id: string,
 ): Promise<RowText | null> {
-  // Held until the end, so that what is read is what the statement meets.
+  // Locked until the end, so that the statement changes the row that was read.
   const lock = target.kind === 'sqlite' ? '' : ' FOR UPDATE'
   const [row] = await query(`SELECT * FROM ${table} WHERE id = ?${lock}`, [id])
   return row ?? null

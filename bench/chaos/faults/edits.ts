@@ -1,4 +1,4 @@
-/** People at the tables while the workers run: edits of every column, jobs cancelled and deleted, old ones pruned. */
+/** Manual changes while the workers run: edits of every column, cancelled and deleted jobs, pruned old jobs. */
 import { databaseNow, textOf } from '../dates.ts'
 import type { Fault, FaultReport, Ground } from '../fault.ts'
 import type { Random } from '../random.ts'
@@ -7,9 +7,9 @@ import { EDIT } from '../workload.ts'
 import { EDIT_KINDS, type EditKind, REFUSED, revived, type Situation } from './edit-kinds.ts'
 import { type Columns, insert, remove, rename, update } from './editing.ts'
 
-const NOTHING: FaultReport = { hit: 'nobody', detail: 'there was no schedule to edit' }
+const NOTHING: FaultReport = { hit: 'nothing', detail: 'there was no schedule to edit' }
 
-/** Two people at one row would make a journal of which nobody knows the order. */
+/** If two people edited one row, the order of their journal entries would be unknown. */
 const taken = new Set<string>()
 
 async function withSchedule(
@@ -45,7 +45,7 @@ function kindOf(random: Random): EditKind {
   return random.pick(all)
 }
 
-/** The values are the same when the transaction is begun anew, or the same edit could take effect twice. */
+/** A retried transaction uses the same values: otherwise, an edit could take effect twice with different values. */
 async function write(
   ground: Ground,
   random: Random,
@@ -78,7 +78,7 @@ const rows: Fault = {
     }),
 }
 
-/** Many short edits of one row, faster than it can be planned. */
+/** Many quick edits of one row, faster than the planner. */
 const storm: Fault = {
   name: 'edit.storm',
   weight: 3,
@@ -101,7 +101,7 @@ const storm: Fault = {
     }),
 }
 
-/** Gone, and there again under the same id or another; or a new one beside it. */
+/** Deletes a schedule and inserts it again, renames it, or inserts a new one. */
 const replace: Fault = {
   name: 'edit.replace',
   weight: 4,
@@ -123,7 +123,7 @@ const replace: Fault = {
           await remove(ground, 'periodic_task', id)
           if (random.chance(0.6)) await ground.pause(random.int(1, 3000))
           await insert(ground, 'periodic_task', id, columns)
-          return { hit: id, detail: 'deleted, and inserted again' }
+          return { hit: id, detail: 'deleted and inserted again' }
         }
         case 2: {
           const other = `${id}-renamed`
@@ -135,7 +135,7 @@ const replace: Fault = {
           } finally {
             taken.delete(other)
           }
-          return { hit: id, detail: `renamed to ${other}, and back` }
+          return { hit: id, detail: `renamed to ${other} and back` }
         }
         default: {
           const other = `${EDIT}new-${random.int(1, 2 ** 31 - 1)}`
@@ -147,7 +147,7 @@ const replace: Fault = {
           } finally {
             taken.delete(other)
           }
-          return { hit: other, detail: 'a new one' }
+          return { hit: other, detail: 'a new schedule' }
         }
       }
     }),
@@ -157,7 +157,7 @@ function pickColumns(row: RowText, names: readonly string[]): Columns {
   return Object.fromEntries(names.flatMap((name) => (row[name] === undefined ? [] : [[name, row[name]]])))
 }
 
-/** Old final jobs go, and the schedule is set back at once: only its own high-water mark knows what was decided. */
+/** Prunes old final jobs and sets the schedule back at once: only its high-water mark shows what was decided. */
 const prune: Fault = {
   name: 'edit.prune',
   weight: 4,
@@ -173,11 +173,11 @@ const prune: Fault = {
     }),
 }
 
-/** @param keep  the newest stay */
+/** @param keep  the number of newest jobs to keep */
 async function pruneJobs({ target, journal }: Ground, schedule: string, keep: number): Promise<number> {
   const seen = new Map<string, RowText>()
   const jobs = await target.transaction(async (query) => {
-    // The schedule first, as all do who touch its jobs.
+    // Lock the schedule first, like all statements that change its jobs.
     if (target.kind !== 'sqlite')
       await query('SELECT id FROM periodic_task WHERE id = ? FOR UPDATE', [schedule])
     const found = await query(
@@ -193,7 +193,7 @@ async function pruneJobs({ target, journal }: Ground, schedule: string, keep: nu
       )
     return old
   })
-  // Begun anew after an end that nobody saw: what was found at first is gone as well.
+  // If the transaction was retried after an unnoticed commit, the jobs of the first attempt are deleted too.
   const left =
     seen.size === jobs.length ? new Set<string>() : await thereStill(target.query, [...seen.keys()])
   const gone = [...seen.values()].filter((job) => !left.has(String(job['id'])))
@@ -207,7 +207,7 @@ async function thereStill(query: Ground['target']['query'], ids: readonly string
   return new Set(rows.map((row) => String(row['id'])))
 }
 
-/** Jobs by hand: cancelled, deleted, put off, put first, given other args, tried again. */
+/** Manual changes of jobs: cancel, delete, postpone, prioritise, change args, retry. */
 const jobs: Fault = {
   name: 'edit.job',
   weight: 6,
@@ -232,17 +232,17 @@ async function editJob(ground: Ground, random: Random, job: RowText): Promise<st
   const { target } = ground
   const now = await databaseNow(target, target.query)
   const choices: readonly (readonly [string, (row: RowText) => Columns | null])[] = [
-    // As docs/tables.md says it is done.
+    // As described in docs/tables.md.
     ['cancelled', (row) => (isOpen(row) ? { state: 'cancelled', finished: textOf(now) } : null)],
     ['asked to stop', (row) => (row['state'] === 'running' ? { stop_requested: textOf(now) } : null)],
     [
-      'put off',
+      'postponed',
       (row) => (row['state'] === 'waiting' ? { run_at: textOf(now + random.int(200, 2500)) } : null),
     ],
-    ['put first', (row) => (isOpen(row) ? { priority: 99 } : null)],
-    ['other args', (row) => (isOpen(row) ? { args: '{"ms":50,"by":"hand"}' } : null)],
+    ['prioritised', (row) => (isOpen(row) ? { priority: 99 } : null)],
+    ['args changed', (row) => (isOpen(row) ? { args: '{"ms":50,"by":"hand"}' } : null)],
     [
-      'tried again',
+      'retried',
       (row) =>
         row['state'] === 'failed'
           ? { state: 'waiting', attempt: 0, run_at: null, finished: null, error: null, reason: null }
@@ -258,8 +258,8 @@ async function editJob(ground: Ground, random: Random, job: RowText): Promise<st
     const { before, row } = await update(ground, 'job', id, columns)
     return before === null || JSON.stringify(before) === JSON.stringify(row) ? `not ${name}` : name
   } catch (error) {
-    // A job that is put back beside one that is there: the unique key says no, as it should.
-    if (name === 'tried again' && isRefusal(error)) return `refused: ${name}`
+    // If another job is open, the unique key rejects the retry, as it must.
+    if (name === 'retried' && isRefusal(error)) return `rejected: ${name}`
     throw error
   }
 }
@@ -268,7 +268,7 @@ function isOpen(row: RowText): boolean {
   return row['state'] === 'waiting' || row['state'] === 'blocked'
 }
 
-/** Nonsense that no worker may ever come to see. */
+/** Invalid values that no worker may ever see. */
 const refused: Fault = {
   name: 'edit.refused',
   weight: 2,
@@ -285,12 +285,12 @@ const refused: Fault = {
       const detail = `${table} ${JSON.stringify(columns)}`
       try {
         const edited = await update(ground, table, String(row['id']), columns)
-        if (edited.before === null) return { hit: id, detail: `${detail}: gone` }
+        if (edited.before === null) return { hit: id, detail: `${detail}: the row no longer exists` }
       } catch (error) {
         if (!isRefusal(error)) throw error
-        return { hit: id, detail: `${detail} was refused` }
+        return { hit: id, detail: `${detail} was rejected` }
       }
-      return { hit: id, detail, trouble: `the database took ${detail}` }
+      return { hit: id, detail, trouble: `the database accepted ${detail}` }
     }),
 }
 

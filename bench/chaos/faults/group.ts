@@ -1,10 +1,10 @@
-/** Members of a replication group die, stand still, change roles, leave, or stay outside and take writes. */
+/** Members of a replication group die, stall, change roles, leave, or stay outside the group and accept writes. */
 import type { GroupMember, ReplicationGroup } from '../../../test/support/servers-group.ts'
 import type { Fault, FaultReport, Ground } from '../fault.ts'
 import type { Random } from '../random.ts'
 import { timed } from './held.ts'
 
-/** A group takes a member that says nothing for gone after 5 s. */
+/** A group considers a silent member as lost after 5 s. */
 const SUSPECT_MS = 5000
 const LEAVE_WITHIN_MS = 60_000
 
@@ -24,13 +24,13 @@ export function groupFaults(group: ReplicationGroup, { leaseMs, hasOnePrimary }:
     const ms = random.int(0, SUSPECT_MS + leaseMs)
     await member.kill()
     await ground.pause(ms)
-    return `kill -9, started again after ${ms} ms`
+    return `kill -9, restarted after ${ms} ms`
   }
   const faults = [
     fault('group.kill-primary', 3, 24_000, primary, kill),
     fault('group.kill-member', 2, 24_000, someone, kill),
     fault('group.restart-member', 2, 20_000, primary, async (member) => {
-      // A primary that is shut down as a member has been seen to hang for 30 s.
+      // A primary that is shut down while it is a member may hang for 30 s.
       await member.query('STOP GROUP_REPLICATION', LEAVE_WITHIN_MS)
       const stopMs = await timed(member.stop())
       return `stopped in ${stopMs} ms and started again`
@@ -54,16 +54,16 @@ export function groupFaults(group: ReplicationGroup, { leaseMs, hasOnePrimary }:
       } finally {
         for (const other of others) other.signal('SIGCONT')
       }
-      return `left alone by the others for ${ms} ms`
+      return `isolated from the other members for ${ms} ms`
     }),
-    // As after a crash with group_replication_start_on_boot = OFF, or a join that failed.
+    // As after a crash with group_replication_start_on_boot = OFF, or after a failed join.
     fault('group.outside', 3, 24_000, primary, async (member, ground, random) => {
       const ms = random.int(2000, SUSPECT_MS + leaseMs)
       await member.kill()
       await member.start()
       return `started again outside its group; ${await takesNothing(member, () => ground.pause(ms))}`
     }),
-    // The connections to it stay.
+    // Connections to it stay open.
     fault('group.leave', 2, 24_000, primary, async (member, ground, random) => {
       const ms = random.int(2000, SUSPECT_MS + leaseMs)
       await member.query('STOP GROUP_REPLICATION', LEAVE_WITHIN_MS)
@@ -92,7 +92,7 @@ export function groupFaults(group: ReplicationGroup, { leaseMs, hasOnePrimary }:
         return { hit: next.name, detail: `became the primary instead of ${old.name} in ${ms} ms` }
       },
     },
-    // With several primaries each may have acknowledged what no other has on its disk.
+    // With several primaries, each may have acknowledged transactions that no other member has on disk.
     {
       name: 'group.down',
       weight: 1,
@@ -105,7 +105,7 @@ export function groupFaults(group: ReplicationGroup, { leaseMs, hasOnePrimary }:
         const backMs = await timed(group.heal())
         return {
           hit: 'all members',
-          detail: `kill -9 of all, started again after ${ms} ms, ONLINE ${backMs} ms later`,
+          detail: `kill -9 of all, restarted after ${ms} ms, ONLINE ${backMs} ms later`,
         }
       },
     },
@@ -141,7 +141,7 @@ export function groupFaults(group: ReplicationGroup, { leaseMs, hasOnePrimary }:
 /** @returns what was done, for the report */
 type Hurt = (member: GroupMember, ground: Ground, random: Random) => Promise<string>
 
-/** @throws when somebody has written to the member outside its group: it could not join again */
+/** @throws if the member accepted writes outside its group: it could not join again */
 async function takesNothing(member: GroupMember, pause: () => Promise<void>): Promise<string> {
   await member.query('SET GLOBAL super_read_only = OFF')
   await member.query('SET GLOBAL read_only = OFF')
@@ -149,7 +149,7 @@ async function takesNothing(member: GroupMember, pause: () => Promise<void>): Pr
   await pause()
   const after = await transactionsOf(member)
   if (after !== before)
-    throw new Error(`${member.name} was outside its group and took writes: ${before}, then ${after}`)
+    throw new Error(`${member.name} accepted writes outside its group: ${before}, then ${after}`)
   return 'writable, and nothing was written to it'
 }
 

@@ -1,4 +1,4 @@
-/** Handlers that fail in every way in which the code of an application can. */
+/** Handlers that fail in every way in which application code can fail. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { databaseNow, textOf } from '../dates.ts'
@@ -14,7 +14,7 @@ interface Troubled {
   readonly lastsMs: number
   /** Columns of the job, or of the one-off schedule that it comes from. */
   columns(random: Random, leaseMs: number): Readonly<Record<string, string | number | null>>
-  /** How it must end. */
+  /** The required outcome. */
   readonly ends: 'success' | 'failed'
 }
 
@@ -49,7 +49,7 @@ const TROUBLED: readonly Troubled[] = [
     ends: 'failed',
   },
   {
-    // Up to two processes are in other faults' hands, so this counts as one of them.
+    // Other faults may affect two processes, so this counts as one of them.
     name: 'handler.exit',
     weight: 4,
     task: 'exit',
@@ -115,7 +115,7 @@ export const handlerFaults: readonly Fault[] = TROUBLED.map((troubled) => ({
   run: (ground, random) => submitAndWatch(troubled, ground, random),
 }))
 
-/** Longer than a job takes over all its attempts, while workers die and the database goes away. */
+/** Longer than all attempts of a job while workers die and the database is down. */
 const LIMIT_MS = 300_000
 const FINAL: readonly unknown[] = ['success', 'failed', 'cancelled', 'skipped']
 
@@ -129,15 +129,15 @@ async function submitAndWatch(troubled: Troubled, ground: Ground, random: Random
   const hit = String(job?.['worker'] ?? 'no worker')
   const reach = { workers: await workersOf(ground, job) }
   const detail = `${isScheduled ? 'one-off schedule' : 'job'} of '${troubled.task}': ${String(job?.['state'])} in attempt ${String(job?.['attempt'])}`
-  if (job === null) return { hit, detail, trouble: `its job has not ended within ${LIMIT_MS} ms` }
-  // Attempts are lost to other faults as well, so that what would succeed may fail; not the other way round.
+  if (job === null) return { hit, detail, trouble: `its job did not end within ${LIMIT_MS} ms` }
+  // Other faults also cost attempts, so a job that should succeed may fail, but not the other way round.
   if (troubled.ends === 'failed' && job['state'] !== 'failed')
     return { hit, detail, trouble: `it should have failed` }
-  // There, a process that stands still may hold the lock of the whole file.
+  // On SQLite, a stalled process may hold the lock of the whole file.
   return ground.target.kind === 'sqlite' ? { hit, detail } : { hit, detail, reach }
 }
 
-/** Those that ran it, by their names. */
+/** Names of the workers that ran it. */
 async function workersOf({ target }: Ground, job: RowText | null): Promise<string[]> {
   if (job === null) return []
   const lost = await target.query('SELECT worker FROM attempt WHERE job_id = ?', [job['id'] ?? null])
@@ -159,7 +159,7 @@ async function scheduleOnce(
   journal.write({ kind: 'schedule', id, ...written })
 }
 
-/** Once, also where the answer of a try before was lost. */
+/** Inserts once, even if the response to an earlier attempt was lost. */
 async function insertWith(
   query: Ground['target']['query'],
   table: string,

@@ -1,16 +1,16 @@
-/** What the faults on workers have in common: a worker to hurt, and one that is well again in any case. */
+/** Common parts of faults on workers: reserve a worker, and restore it in any case. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault, FaultReport, Ground, Member } from '../fault.ts'
 import type { Random } from '../random.ts'
 
-/** Others may just be starting. */
+/** Other workers may be starting. */
 const WAIT_MS = 60_000
 
 /**
- * The fault affects this worker and the rows that it holds, unless the report says otherwise.
+ * The fault affects the worker and the rows that it holds, unless the report specifies its reach.
  *
- * @param work  hurts the worker and mends it; whatever it leaves, the worker is up afterwards
- * @param isLent  only a worker on a pool of its application
+ * @param work  causes the fault and ends it; afterwards, the worker is running in any case
+ * @param isLent  select only a worker on a pool of its application
  */
 export async function withMember(
   ground: Ground,
@@ -19,11 +19,11 @@ export async function withMember(
   isLent?: boolean,
 ): Promise<FaultReport> {
   const member = await taken(ground, random, isLent)
-  if (member === null) return { hit: 'nobody', detail: 'no worker was free', trouble: 'no worker was free' }
+  if (member === null) return { hit: 'nothing', detail: 'no worker was free', trouble: 'no worker was free' }
   try {
     return { hit: member.name, reach: { workers: [member.name] }, ...(await work(member)) }
   } finally {
-    // Of one that is up and running these do nothing.
+    // These do nothing to a running worker.
     member.signal('SIGCONT')
     await member.start()
     ground.fleet.release(member)
@@ -39,7 +39,7 @@ async function taken({ fleet }: Ground, random: Random, isLent?: boolean): Promi
   }
 }
 
-/** The same fault if one process can delay all others: it affects everything. */
+/** The same fault where one process can delay all others: it affects everything. */
 export function reachingAll(fault: Fault): Fault {
   return {
     ...fault,
@@ -50,14 +50,14 @@ export function reachingAll(fault: Fault): Fault {
   }
 }
 
-/** How long something takes, in whole ms. */
+/** How long the work takes, in whole ms. */
 export async function timed(work: Promise<void>): Promise<number> {
   const from = performance.now()
   await work
   return Math.round(performance.now() - from)
 }
 
-/** Whether health() tells of this trouble: as a reason or as a warning. null if it returned nothing. */
+/** Whether health() reports one of these codes as a reason or warning; null if it returned nothing. */
 export function tells(health: unknown, codes: readonly string[]): boolean | null {
   if (typeof health !== 'object' || health === null) return null
   const notes = ['reasons', 'warnings'].flatMap((list): unknown[] => {

@@ -1,4 +1,4 @@
-/** Administrators at work in the same tables: transactions left open, table locks, deadlocks, long reads, DDL. */
+/** Administrators working on the same tables: open transactions, table locks, deadlocks, long reads, DDL. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import type { Fault, FaultReport, Ground } from '../fault.ts'
@@ -7,11 +7,11 @@ import type { Admin } from '../targets/admin.ts'
 import { rowLockFaults } from './row-locks.ts'
 
 export interface LockOptions {
-  /** Deadlocks that the server has counted so far; null: it does not tell. */
+  /** Deadlocks that the server has counted so far; null if it has no such counter. */
   readonly counted: () => Promise<number | null>
-  /** Told of those that were made on purpose. */
+  /** Called with the number of intended deadlocks. */
   readonly made: (deadlocks: number) => void
-  /** Whether the whole table may be locked: a cluster knows no such locks. */
+  /** Whether tables may be locked: clusters do not support table locks. */
   readonly ofTables: boolean
   readonly leaseMs: number
 }
@@ -58,7 +58,7 @@ function openTransaction(
     return {
       detail:
         locked === null
-          ? 'the transaction was undone by the server'
+          ? 'the server rolled the transaction back'
           : `a transaction held ${locked} rows of ${table} for ${ms} ms`,
     }
   })
@@ -66,19 +66,19 @@ function openTransaction(
 
 const wanted = {
   periodic_task: 'SELECT id FROM periodic_task ORDER BY RAND()',
-  // Most are done within moments.
+  // Most jobs end within moments.
   job: "SELECT id FROM job WHERE state IN ('waiting', 'running', 'blocked')",
   worker: 'SELECT id FROM worker',
 } as const
 const LOOK_FOR_MS = 1000
 
-/** Locks rows that somebody wants just now. @returns how many */
+/** Locks rows that workers currently need. @returns the number of rows */
 async function holdSome(connection: Connection, table: keyof typeof wanted, most: number): Promise<number> {
   const deadline = performance.now() + LOOK_FOR_MS
   for (;;) {
     const [found] = await connection.query<RowDataPacket[]>(`${wanted[table]} LIMIT ${most}`)
     const ids = ['NULL', ...found.map((row) => connection.escape(String(row['id'])))]
-    // SKIP LOCKED: it is to be in the others' way, not to wait for them.
+    // SKIP LOCKED: the transaction should block others, not wait for them.
     const [rows] = await connection.query<RowDataPacket[]>(
       `SELECT id FROM ${table} WHERE id IN (${ids.join(', ')}) FOR UPDATE SKIP LOCKED`,
     )
@@ -95,14 +95,17 @@ function deadlocks(admin: Admin, { counted, made }: LockOptions): Fault {
     for (let round = 0; round < rounds; round += 1) await crossing(one)
     const after = await counted()
     const met = one.deadlocks
-    // A worker may stand between the two and be the victim: whatever the server counted meanwhile is our doing.
+    // A worker between the two may become the victim, so all deadlocks that the server counted in this time are
+    // intended.
     const caused = before === null || after === null ? met : Math.max(met, after - before)
     made(caused)
-    return { detail: `two transactions crossed ${rounds} times: ${caused} deadlocks, ${met} of them ours` }
+    return {
+      detail: `two transactions crossed ${rounds} times: ${caused} deadlocks, ${met} of them in these transactions`,
+    }
   })
 }
 
-/** Two transactions take two rows each, in opposite orders. */
+/** Two transactions lock the same two rows in opposite orders. */
 async function crossing(admin: Admin): Promise<void> {
   const rows = await admin.query('SELECT id FROM periodic_task ORDER BY id')
   const one = String(rows[0]?.['id'])
@@ -122,7 +125,7 @@ async function crossing(admin: Admin): Promise<void> {
         await Promise.race([both, delay(2000)])
         await lock(connection, second)
       })
-      // A lock wait that timed out has crossed nobody.
+      // A lock wait timeout is not a deadlock.
       .catch(() => null)
   await Promise.all([take(one, other), take(other, one)])
 }
@@ -172,7 +175,7 @@ function tableLock(admin: Admin): Fault {
   })
 }
 
-/** What maintenance does; each needs the table for itself for a moment, behind all open transactions. */
+/** Maintenance statements. Each needs the table exclusively for a moment, after all open transactions. */
 function ddl(admin: Admin): Fault {
   return whole('locks.ddl', 2, 5000, 'all tables', async (_ground, random) => {
     const statement = random.pick([

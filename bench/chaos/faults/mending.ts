@@ -1,18 +1,18 @@
-/** What faults on the database have in common: they hit all workers, and ask one of them whether it knows. */
+/** Common parts of faults on the database: they affect all workers, and check whether health() reports them. */
 import type { FaultReport, Ground } from '../fault.ts'
 import { tells } from './held.ts'
 
-/** What health() says of a worker whose database does not do what it should. */
+/** Codes in health() of a worker whose database has problems. */
 const OF_DATABASE = ['failing', 'late', 'stuck', 'no-lease', 'lease-lost', 'unwritten']
 
-/** Whether a worker tells of a trouble with its database; null: nobody answered. */
+/** Whether any worker reports a problem with its database; null if none responded. */
 export async function seenByWorkers({ fleet }: Ground): Promise<boolean | null> {
   const health = await Promise.all(fleet.members.map((member) => member.health()))
   const told = health.map((each) => tells(each, OF_DATABASE)).filter((each) => each !== null)
   return told.length === 0 ? null : told.includes(true)
 }
 
-/** As a report takes it. */
+/** Adds `seen` to a report, if known. */
 export function withSeen<Report extends Omit<FaultReport, 'hit' | 'seen'>>(
   report: Report,
   seen: boolean | null,

@@ -1,4 +1,4 @@
-/** The network between a worker and the database, or between all of them and it. */
+/** Faults of the network between the database and one worker, or all workers. */
 import type { Fault, Ground, Way, WayProxy } from '../fault.ts'
 import type { Random } from '../random.ts'
 import { withMember } from './held.ts'
@@ -13,21 +13,21 @@ const hurts = {
   cut: {
     does: (proxy) => {
       proxy.cut()
-      return 'its connections were cut and refused'
+      return 'its connections were closed and refused'
     },
     forMs: (random) => random.int(1000, 5000),
   },
   'half-open': {
     does: (proxy) => {
       proxy.stall()
-      return 'nothing came through, and nobody was told'
+      return 'no data passed, without an error on either side'
     },
     forMs: (random, { leaseMs }) => leaseMs + random.int(1500, 3000),
   },
   strand: {
     does: (proxy) => {
       proxy.strand()
-      return 'its connections died without a word, new ones were let through'
+      return 'its connections became half-open; new ones worked'
     },
     forMs: (random, { leaseMs }) => leaseMs + random.int(500, 2500),
   },
@@ -35,7 +35,7 @@ const hurts = {
     does: (proxy, random) => {
       const ms = random.int(20, 300)
       proxy.slow(ms)
-      return `every packet came ${ms} ms later`
+      return `every packet was delayed by ${ms} ms`
     },
     forMs: (random) => random.int(3000, 6000),
   },

@@ -14,7 +14,7 @@ interface Lockable {
   /** Rows that workers may need. */
   readonly where: string
   readonly order: string
-  /** The column that names a worker; null: rows of it belong to none. */
+  /** The column with the worker; null if its rows belong to no worker. */
   readonly worker: string | null
 }
 
@@ -35,10 +35,13 @@ const LOCKABLE = {
 type What = keyof typeof LOCKABLE
 
 const LOOK_FOR_MS = 1000
-/** A schedule is marked for moments. */
+/** Marks of schedules last only moments. */
 const LOOK_FOR_MARK_MS = 4000
 const AT_ONCE = 5
-/** Until the server has seen that the connections of a killed worker are gone, and rolled back what was open. */
+/**
+ * Until the server has noticed that the connections of a killed worker are closed, and has rolled back open
+ * transactions.
+ */
 const ROLLED_BACK_MS = 150
 const START_MS = 2500
 
@@ -65,12 +68,12 @@ function held(admin: Admin, what: What, leaseMs: number): Fault {
         await ground.pause(ms)
         return { hit: found.table, detail: textOf(found, ms), reach: reachOf(found.table, found.row) }
       })
-      return report ?? { ...NOTHING, detail: 'the transaction was undone by the server' }
+      return report ?? { ...NOTHING, detail: 'the server rolled the transaction back' }
     },
   }
 }
 
-const NOTHING = { hit: 'nobody', detail: 'there was no row to lock' }
+const NOTHING = { hit: 'nothing', detail: 'there was no row to lock' }
 
 /** The row is locked before the worker dies, so that no other worker can take it over first. */
 function heldOfKilled(admin: Admin, what: What, leaseMs: number): Fault {
@@ -81,7 +84,8 @@ function heldOfKilled(admin: Admin, what: What, leaseMs: number): Fault {
     scope: 'single',
     run: (ground, random) =>
       withMember(ground, random, async (member) => {
-        // Other workers evict it only after three fifths of a lease, and one that waits for that stops only after as long.
+        // Other workers evict it only after three fifths of a lease. A worker that waits for the eviction stops only
+        // after the same time.
         const ms = random.int(3 * leaseMs, 4 * leaseMs)
         const isBackAtOnce = random.chance(0.5)
         const report = await admin.rolledBack(async (connection) => {
@@ -96,11 +100,11 @@ function heldOfKilled(admin: Admin, what: What, leaseMs: number): Fault {
           await Promise.all([ground.pause(ms), isBackAtOnce ? member.start() : null])
           const whose = own === null ? 'not its own' : 'its own'
           return {
-            detail: `kill -9; ${found === null ? NOTHING.detail : `${textOf(found, ms)}, ${whose}`}; started again ${isBackAtOnce ? 'at once' : 'after it'}`,
+            detail: `kill -9; ${found === null ? NOTHING.detail : `${textOf(found, ms)}, ${whose}`}; restarted ${isBackAtOnce ? 'at once' : 'after the lock'}`,
             reach: affected,
           }
         })
-        return report ?? { detail: 'kill -9; the transaction was undone by the server' }
+        return report ?? { detail: 'kill -9; the server rolled the transaction back' }
       }),
   }
 }
@@ -147,7 +151,7 @@ async function lockOne(
       `SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${AT_ONCE}`,
       params,
     )
-    // It keeps what it holds.
+    // The worker is suspended, so it keeps the rows that it holds.
     if (rows.length > 0) member?.signal('SIGSTOP')
     for (const found of rows) {
       const values = key.map((column) => String(found[column]))
@@ -175,7 +179,7 @@ function reach({
   return { workers, rows: { schedules, jobs } }
 }
 
-/** What may wait for a locked row. */
+/** The work that may wait for a locked row. */
 function reachOf(table: Lockable['table'], row: Readonly<Record<string, unknown>>): KnownReach {
   const id = String(row['id'])
   switch (table) {
@@ -192,7 +196,7 @@ function reachOf(table: Lockable['table'], row: Readonly<Record<string, unknown>
   }
 }
 
-/** What a worker that has just died held: all of it may wait until the others evict it. */
+/** The rows that a worker held when it died. All of them may wait until other workers evict it. */
 async function heldBy(connection: Connection, { name }: Member): Promise<KnownReach> {
   const ids = async (query: string) => {
     const [rows] = await connection.query<RowDataPacket[]>(query, [`${name}/%`])

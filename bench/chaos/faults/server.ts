@@ -1,4 +1,6 @@
-/** The database server dies, stands still, takes no writes or no connections, or an administrator throws workers out. */
+/**
+ * The database server dies, stalls, or rejects writes or connections, or an administrator kills connections of workers.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import mysql, { type Connection } from 'mysql2/promise'
 import { errorNumber } from '../../../src/store/mysql/errors.ts'
@@ -8,7 +10,7 @@ import type { Admin } from '../targets/admin.ts'
 import { timed } from './held.ts'
 import { seenByWorkers, withSeen } from './mending.ts'
 
-/** What can be done to the process of a server of our own. */
+/** Faults of the process of a private server. */
 export interface ServerProcess {
   readonly pid: number | null
   kill(): Promise<void>
@@ -17,7 +19,7 @@ export interface ServerProcess {
   signal(signal: NodeJS.Signals): void
 }
 
-/** @param part  the first part of the faults' names, and what they hit */
+/** @param part  the first part of the fault names, and what they affect */
 export function serverProcessFaults(
   server: ServerProcess,
   leaseMs: number,
@@ -34,7 +36,7 @@ export function serverProcessFaults(
       } finally {
         upMs = await timed(server.start())
       }
-      return { hit, detail: `kill -9, started again after ${ms} ms, answered ${upMs} ms later` }
+      return { hit, detail: `kill -9, restarted after ${ms} ms, responded ${upMs} ms later` }
     }),
     whole(`${name}.restart`, 3, 12_000, async () => {
       const stopMs = await timed(server.stop())
@@ -58,16 +60,16 @@ export function serverProcessFaults(
 
 /** One server, or one node of several. */
 export interface ServerPlace {
-  /** As people read it: 'database', 'n1'. */
+  /** For people: 'database', 'n1'. */
   readonly name: string
   readonly admin: Admin
-  /** Past all proxies, as the workers' user: whom to shut out. */
+  /** Bypasses all proxies, as the workers' user: the user to shut out. */
   readonly workerUrl: string
 }
 
 /**
- * @param places  of which each time one is hit
- * @param writable  those that may be made writable again: not a secondary or a replica, which must stay read-only
+ * @param places  each fault affects one of them
+ * @param writable  servers that may be made writable again. Not a secondary or a replica, which must stay read-only
  */
 export function serverAdminFaults(
   places: readonly ServerPlace[],
@@ -113,15 +115,16 @@ export function serverAdminFaults(
         const idle: Connection[] = []
         const ms = random.int(1500, 5000)
         try {
-          // Some places only, so that not hundreds of connections must be made to take them.
+          // Leave only a few, so that not hundreds of connections are needed to use them up.
           await admin.query(`SET GLOBAL max_connections = ${(await connectionsNow(admin)) + 10}`)
           await takeAllPlaces(workerUrl, idle)
-          // Of the workers' some, oldest first: they find no way back, for their places are taken at once.
+          // Kill some of the workers' connections, oldest first. They cannot reconnect, because their places are taken
+          // at once.
           const ended = await killAll(admin, userOf(workerUrl), (index) => index < 8)
           await takeAllPlaces(workerUrl, idle)
           await ground.pause(ms)
           return {
-            detail: `${idle.length} idle connections took all places for ${ms} ms; ${ended} others were ended`,
+            detail: `${idle.length} idle connections used up max_connections for ${ms} ms; ${ended} other connections were killed`,
           }
         } finally {
           for (const connection of idle) connection.destroy()
@@ -136,7 +139,7 @@ export function serverAdminFaults(
         for (const { admin, workerUrl } of places) killed += await killAll(admin, userOf(workerUrl))
         await ground.pause(random.int(50, 700))
       }
-      return { detail: `KILL of ${killed} connections, in ${times} turns` }
+      return { detail: `KILL of ${killed} connections, in ${times} rounds` }
     }),
     whole('server.kill-queries', 4, 3500, async (ground, random) => {
       const end = performance.now() + random.int(500, 3000)
@@ -150,7 +153,7 @@ export function serverAdminFaults(
   ]
 }
 
-/** What it hit, where it was not the database as a whole. */
+/** What it affected, if not the whole database. */
 type Hurt = (ground: Ground, random: Random) => Promise<Omit<FaultReport, 'hit'> & { readonly hit?: string }>
 
 function whole(name: string, weight: number, lastsMs: number, hurt: Hurt): Fault {
@@ -188,7 +191,7 @@ async function takeAllPlaces(url: string, taken: Connection[]): Promise<void> {
   }
 }
 
-/** @returns how many connections of the user there were, and are no more */
+/** @returns how many connections of the user were killed */
 async function killAll(
   admin: Admin,
   user: string,
@@ -198,7 +201,7 @@ async function killAll(
   let killed = 0
   await admin.connected(async (connection) => {
     for (const id of ids.filter((_, index) => isMeant(index))) {
-      // One that has just ended by itself is no trouble.
+      // A connection that has just ended by itself is not an error.
       await connection.query(`KILL ${id}`).then(
         () => (killed += 1),
         () => {},

@@ -1,4 +1,4 @@
-/** What happens to a SQLite file: its writers die in the middle, others hold it, people copy and tidy it. */
+/** Faults of a SQLite file: writers die while writing, other processes lock it, people back it up and checkpoint it. */
 import { readFile, rm, stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault, FaultReport, Ground, Member } from '../fault.ts'
@@ -8,7 +8,7 @@ import { reachingAll, withMember } from './held.ts'
 
 export interface SqliteFile {
   readonly path: string
-  /** A new connection in a process of its own. */
+  /** A new connection in a separate process. */
   readonly connect: (path?: string) => Promise<SqliteProcess>
 }
 
@@ -37,7 +37,7 @@ export function sqliteFaults(file: SqliteFile): Fault[] {
     }),
     beside(file, 'sqlite.checkpoint', 3, 3000, async (other, _ground, random) => {
       const mode = random.pick(['PASSIVE', 'FULL', 'RESTART', 'TRUNCATE'])
-      // A few ms: all readers and the writer are waited for as long.
+      // It waits this long for all readers and the writer.
       await other.rows('PRAGMA busy_timeout = 1000')
       const [row] = await other.rows(`PRAGMA wal_checkpoint(${mode})`)
       return { detail: `wal_checkpoint(${mode}): ${JSON.stringify(row)}` }
@@ -81,13 +81,13 @@ function killInWrite(file: SqliteFile): Fault {
         await member.start()
         const detail = isCaught
           ? 'kill -9 while it held the write lock'
-          : `kill -9; it held no write lock within ${CATCH_WITHIN_MS} ms`
-        return faulty === null ? { detail } : { detail, trouble: `the file is broken: ${faulty}` }
+          : `kill -9; it took no write lock within ${CATCH_WITHIN_MS} ms`
+        return faulty === null ? { detail } : { detail, trouble: `the file is corrupt: ${faulty}` }
       }),
   }
 }
 
-/** Leaves it standing still, with the write lock in its hands. */
+/** Suspends it while it holds the write lock. */
 async function caughtInWrite(member: Member, path: string): Promise<boolean> {
   const deadline = performance.now() + CATCH_WITHIN_MS
   while (performance.now() < deadline) {
@@ -99,7 +99,7 @@ async function caughtInWrite(member: Member, path: string): Promise<boolean> {
   return false
 }
 
-/** The byte of the `-shm` file that a writer has locked, in WAL mode. */
+/** The byte of the `-shm` file that a writer locks in WAL mode. */
 const WRITE_LOCK_BYTE = 120
 
 async function holdsWriteLock(pid: number, path: string): Promise<boolean> {
@@ -118,7 +118,7 @@ async function holdsWriteLock(pid: number, path: string): Promise<boolean> {
   })
 }
 
-/** Ends the connection. @returns null when the file is sound */
+/** Ends the connection. @returns null if the file is intact */
 async function integrity(connection: SqliteProcess): Promise<string | null> {
   try {
     const rows = await connection.rows('PRAGMA integrity_check')
@@ -129,7 +129,7 @@ async function integrity(connection: SqliteProcess): Promise<string | null> {
   }
 }
 
-/** A copy made while the workers go on is what stood there at one moment. */
+/** A copy made while the workers run is a consistent snapshot. */
 async function backup(other: SqliteProcess, file: SqliteFile): Promise<Omit<FaultReport, 'hit'>> {
   const path = `${file.path}.copy`
   await rm(path, { force: true })
@@ -145,8 +145,9 @@ async function backup(other: SqliteProcess, file: SqliteFile): Promise<Omit<Faul
     const [jobs] = await copy.rows('SELECT COUNT(*) AS n FROM job')
     const faulty = await integrity(copy)
     const detail = `a copy with ${String(jobs?.['n'])} jobs, made in ${ms} ms`
-    if (faulty !== null) return { detail, trouble: `the copy is broken: ${faulty}` }
-    if (half?.['n'] !== 0) return { detail, trouble: `${String(half?.['n'])} jobs without their advance` }
+    if (faulty !== null) return { detail, trouble: `the copy is corrupt: ${faulty}` }
+    if (half?.['n'] !== 0)
+      return { detail, trouble: `${String(half?.['n'])} jobs whose schedule was not advanced` }
     return { detail }
   } finally {
     for (const side of ['', '-wal', '-shm']) await rm(`${path}${side}`, { force: true })

@@ -1,15 +1,15 @@
-/** Workers that die, stand still, are deployed anew, or have a clock of their own. */
+/** Workers that die, stall, are redeployed, or have a different clock. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault, Ground, Member, Target } from '../fault.ts'
 import type { Random } from '../random.ts'
 import { faketimeLibrary } from '../worker-clock.ts'
 import { reachingAll, tells, timed, withMember } from './held.ts'
 
-/** How long a process takes to be a worker, on a machine that is busy. */
+/** Maximum start time of a worker on a busy machine. */
 const START_MS = 2500
 
 export function workerFaults(target: Pick<Target, 'kind'>, leaseMs: number): Fault[] {
-  // A process that stands still may hold the lock of the whole file.
+  // A stalled process may hold the lock of the whole file.
   const ofProcess = (fault: Fault) => (target.kind === 'sqlite' ? reachingAll(fault) : fault)
   return [
     kill('worker.kill', 12, () => 0, leaseMs),
@@ -22,7 +22,7 @@ export function workerFaults(target: Pick<Target, 'kind'>, leaseMs: number): Fau
     restart,
     deploy,
     rollingDeploy,
-    // The clock of a SQLite is that of each process, which must be the same for all.
+    // SQLite uses the clock of each process, which must be the same for all.
     ...(target.kind === 'sqlite' || faketimeLibrary() === null ? [] : [clockOff, clockJumps]),
   ]
 }
@@ -41,13 +41,13 @@ function kill(name: string, weight: number, awayMs: (random: Random) => number, 
         await ground.pause(away)
         const startMs = await timed(member.start())
         return {
-          detail: `kill -9, started again ${away === 0 ? 'at once' : `after ${away} ms`} in ${startMs} ms`,
+          detail: `kill -9, restarted ${away === 0 ? 'at once' : `after ${away} ms`} in ${startMs} ms`,
         }
       }),
   }
 }
 
-/** At a moment when it has rows in its hands. */
+/** Kills it at a moment when it holds rows. */
 const killInWork: Fault = {
   name: 'worker.kill-in-work',
   weight: 8,
@@ -59,7 +59,7 @@ const killInWork: Fault = {
       const seen = await hasInHands(ground, member, what)
       await member.kill()
       await member.start()
-      return { detail: seen ? `kill -9 while it had ${what}` : `kill -9; no ${what} of it were met` }
+      return { detail: seen ? `kill -9 while it had ${what}` : `kill -9; it never had ${what}` }
     }),
 }
 
@@ -96,14 +96,14 @@ function standStill(
         await ground.pause(ms)
         member.signal('SIGCONT')
         if (!isLong) return { detail: `stalled for ${ms} ms` }
-        // What it says on the first look at itself.
+        // The first health report after the stall.
         const seen = tells(await member.health(), ['stall', 'lease-lost', 'no-lease', 'late', 'stuck'])
         return { detail: `stalled for ${ms} ms`, ...(seen === null ? {} : { seen }) }
       }),
   }
 }
 
-/** An orderly stop gives everything back; longer than this, and people would kill it. */
+/** A clean stop returns all work. If it took longer than this, operators would kill the process. */
 const ORDERLY_MS = 15_000
 
 const restart: Fault = {
@@ -131,7 +131,7 @@ const deploy: Fault = {
       const version = other(member)
       await member.stop()
       await member.start({ version })
-      return { detail: `now of the ${version} version` }
+      return { detail: `now runs the ${version} version` }
     }),
 }
 
@@ -145,7 +145,7 @@ const rollingDeploy: Fault = {
     const version = isNew * 2 > ground.fleet.members.length ? 'old' : 'new'
     const done = new Set<string>()
     while (done.size < ground.fleet.members.length) {
-      // One that is left may be in another fault's hands.
+      // Another fault may be using the remaining one.
       await delay(50)
       const report = await withMember(ground, random, async (member) => {
         if (!done.has(member.name) && member.version !== version) {
@@ -158,7 +158,7 @@ const rollingDeploy: Fault = {
       if (report.trouble !== undefined)
         return { detail: report.detail, trouble: report.trouble, hit: 'all workers' }
     }
-    return { hit: 'all workers', detail: `one after the other to the ${version} version` }
+    return { hit: 'all workers', detail: `one after another to the ${version} version` }
   },
 }
 
@@ -166,7 +166,7 @@ function other({ version }: Member): 'old' | 'new' {
   return version === 'old' ? 'new' : 'old'
 }
 
-/** Off by so much that somebody should know. */
+/** An offset that health() must report. */
 const clockOffset = (random: Random) =>
   random.pick([-1, 1]) * (random.chance(0.5) ? random.int(4000, 90_000) : random.int(1, 5) * 3_600_000)
 

@@ -1,4 +1,4 @@
-/** The harness's own statements: as patient as the harness must be, since its faults hit it as well. */
+/** The harness's own statements. They retry for a long time, because faults affect the harness as well. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { StoreUnavailableError } from '../../../src/errors.ts'
 import type { Database, Sql, SqlValue } from '../../../src/store/database.ts'
@@ -7,7 +7,7 @@ import { SqliteDatabase } from '../../../src/store/sqlite/database.ts'
 import type { Target } from '../fault.ts'
 import type { RowText } from '../record.ts'
 
-/** Longer than any fault keeps a database away. */
+/** Longer than any fault makes the database unavailable. */
 const PATIENCE_MS = 300_000
 const AGAIN_MS = 200
 const CONNECTIONS = 6
@@ -18,7 +18,7 @@ export interface Access {
   close(): Promise<void>
 }
 
-/** @param url  of the database that the run has for itself, past all proxies */
+/** @param url  of the run's private database, bypassing all proxies */
 export async function openAccess(url: string): Promise<Access> {
   const database = url.startsWith('sqlite:')
     ? await SqliteDatabase.open(url.slice('sqlite:'.length))

@@ -1,34 +1,34 @@
-/** An administrator beside the workers: connections of its own, past all proxies, for what pools cannot do. */
+/** An administrator beside the workers: separate connections that bypass all proxies, for what pools cannot do. */
 import { setTimeout as delay } from 'node:timers/promises'
 import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise'
 import { errorNumber, isTransient, isUnavailable } from '../../../src/store/mysql/errors.ts'
 
-/** Longer than a server takes to come up again. */
+/** Longer than a server takes to restart. */
 const PATIENCE_MS = 60_000
 const AGAIN_MS = 100
 const DEADLOCK = 1213
 
 export class Admin {
-  /** Of the root user, with the run's database. */
+  /** URL of the root user, with the run's database. */
   readonly url: string
-  /** Deadlocks and refused commits that its own transactions met. */
+  /** Deadlocks and rejected commits of its own transactions. */
   deadlocks = 0
   readonly #urls: readonly string[]
   #next = 0
 
-  /** @param more  the same on the other nodes: each connection is to another one, of those that answer */
+  /** @param more  URLs of the other nodes. Each connection uses another node that responds */
   constructor(url: string, ...more: readonly string[]) {
     this.url = url
     this.#urls = [url, ...more]
   }
 
-  /** An administrator on one node alone, another one each time. */
+  /** An administrator on one node, which differs each time. */
   onOneNode(): Admin {
     this.#next += 1
     return new Admin(this.#urls[this.#next % this.#urls.length] ?? this.url)
   }
 
-  /** One connection for `work`; tried again until the server lets it in. */
+  /** One connection for `work`, retried until the server accepts it. */
   async connected<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
     const connection = await this.connect()
     try {
@@ -45,7 +45,7 @@ export class Admin {
         const uri = this.#urls[this.#next % this.#urls.length] ?? this.url
         this.#next += 1
         const connection = await mysql.createConnection({ uri, connectTimeout: 3000 })
-        // One that a fault has cut is seen by its next statement.
+        // If a fault closed the connection, its next statement fails.
         connection.on('error', () => {})
         return connection
       } catch (error) {
@@ -55,7 +55,7 @@ export class Admin {
     }
   }
 
-  /** A statement of its own; begun anew on a new connection when that one broke. */
+  /** A single statement, retried on a new connection if the connection breaks. */
   async query(text: string): Promise<RowDataPacket[]> {
     const deadline = performance.now() + PATIENCE_MS
     for (;;) {
@@ -74,7 +74,7 @@ export class Admin {
   /**
    * Opens a transaction, does `work` in it, and rolls it back.
    *
-   * @returns null when it was the victim of a deadlock, or of another node's commit
+   * @returns null if it was the victim of a deadlock or of another node's commit
    */
   async rolledBack<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result | null> {
     return await this.connected(async (connection) => {
@@ -89,18 +89,18 @@ export class Admin {
         }
         throw error
       } finally {
-        // A connection that is gone has rolled back by itself.
+        // If the connection is closed, the server has rolled back.
         await connection.query('ROLLBACK').catch(() => {})
       }
     })
   }
 }
 
-/** An administrator who works on the server that takes writes, whichever it is by then. */
+/** An administrator on the server that currently accepts writes. */
 export class PrimaryAdmin extends Admin {
   readonly #primary: () => Promise<string | undefined>
 
-  /** @param primary  its URL, with the run's database; undefined: there is none just now */
+  /** @param primary  its URL, with the run's database; undefined if there is currently none */
   constructor(url: string, primary: () => Promise<string | undefined>) {
     super(url)
     this.#primary = primary
@@ -115,9 +115,9 @@ export class PrimaryAdmin extends Admin {
     for (;;) {
       const uri = await this.#primary()
       try {
-        if (uri === undefined) throw new Error('no server takes writes')
+        if (uri === undefined) throw new Error('no server accepts writes')
         const connection = await mysql.createConnection({ uri, connectTimeout: 3000 })
-        // One that a fault has cut is seen by its next statement.
+        // If a fault closed the connection, its next statement fails.
         connection.on('error', () => {})
         return connection
       } catch (error) {

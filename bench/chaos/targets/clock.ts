@@ -1,10 +1,10 @@
 /**
- * The clock of a database server, and of all workers with it, by libfaketime: it jumps while they run.
+ * The clock of a database server and all workers under libfaketime: it jumps while they run.
  *
- * Every process reads the offset from a file at each look at the clock, so that all jump at the same moment, and
- * none sees it before or after the others. The monotonic clock, by which servers and workers count their waits,
- * stays. Seen on MariaDB 10.11 and MySQL 9.7: lock waits, SLEEP and GET_LOCK last as long as they should while
- * the clock jumps by an hour, milliseconds are kept, 5,000 updates in 1.1 s.
+ * Every process reads the offset from a file whenever it reads the clock, so all clocks jump at the same moment. The
+ * monotonic clock, which servers and workers use for waits, does not change. Observed on MariaDB 10.11 and MySQL 9.7:
+ * lock waits, SLEEP and GET_LOCK have the correct length while the clock jumps by an hour, milliseconds are kept, 5,000
+ * updates take 1.1 s.
  */
 import { copyFile, readdir, rm } from 'node:fs/promises'
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import type { Ground } from '../fault.ts'
 import { faketimeLibrary } from '../worker-clock.ts'
 
 export class TargetClock {
-  /** For processes that see this machine's files: the workers. */
+  /** For processes that see this machine's file system: the workers. */
   readonly environment: Readonly<Record<string, string>>
   readonly #folder: string
   readonly #library: string
@@ -31,10 +31,10 @@ export class TargetClock {
   }
 
   /**
-   * As the machine's, until told otherwise.
+   * Equal to the machine's clock until it is moved.
    *
-   * @param folder  of the server, which holds its file
-   * @returns a text that says why clocks cannot be moved here
+   * @param folder  the server's folder, which contains the file with the offset
+   * @returns a text if clocks cannot be moved here, with the reason
    */
   static async open(folder: string): Promise<TargetClock | string> {
     return await findOrInstall('libfaketime', ['faketime'], () => {
@@ -43,19 +43,19 @@ export class TargetClock {
     })
   }
 
-  /** The database's clock is the machine's plus this. */
+  /** The database's clock is the machine's clock plus this. */
   get offsetMs(): number {
     return this.#offsetMs
   }
 
-  /** Sets it, when the database is up and nobody works yet. */
+  /** Sets the clock after the database has started and before any worker runs. */
   beginAt(at: Date | undefined): void {
     if (at === undefined) return
     this.#offsetMs = at.getTime() - Date.now()
     this.#write()
   }
 
-  /** For a server that sees the folder, and nothing else of this machine, as `seen`. */
+  /** For a server that sees only this folder of the machine, as `seen`. */
   async environmentIn(seen: string): Promise<Readonly<Record<string, string>>> {
     if (seen === this.#folder) return this.environment
     const library = basename(this.#library)
@@ -63,7 +63,7 @@ export class TargetClock {
     return environment(join(seen, library), join(seen, 'clock'))
   }
 
-  /** Moves it at once, and tells the journal. */
+  /** Moves the clock at once, and writes to the journal. */
   move({ journal }: Pick<Ground, 'journal'>, byMs: number): void {
     this.#offsetMs += byMs
     this.#write()
@@ -72,7 +72,7 @@ export class TargetClock {
 
   #write(): void {
     const seconds = this.#offsetMs / 1000
-    // By renaming: a process that looks meanwhile reads the old or the new.
+    // Renamed, so that processes read either the old or the new offset.
     writeFileSync(`${this.#file}.new`, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds).toFixed(3)}\n`)
     renameSync(`${this.#file}.new`, this.#file)
   }
@@ -84,19 +84,19 @@ function environment(library: string, file: string): Readonly<Record<string, str
     FAKETIME_TIMESTAMP_FILE: file,
     FAKETIME_NO_CACHE: '1',
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
-    // It takes newer C libraries for ones whose timed waits it must mend, and makes each of them end at once: an
-    // idle MySQL then took a whole processor. Without, its waits last as long as they should.
+    // By default, it applies a fix for old C libraries to new ones, which makes timed waits end at once: an idle MySQL
+    // then uses a whole processor. With this setting, waits have the correct length.
     FAKETIME_FORCE_MONOTONIC_FIX: '0',
-    // A file's own times are the machine's.
+    // File times use the machine's clock.
     NO_FAKE_STAT: '1',
   }
 }
 
 /**
- * Removes what libfaketime leaves in shared memory for each process that was killed: a later process that
- * happens to get the same id would not start.
+ * Removes the shared memory that libfaketime leaves for each killed process: otherwise, a later process with the same
+ * id would not start.
  *
- * @param root  of the servers' chroot; default: this machine's
+ * @param root  of the servers' chroot. Default: the root of this machine
  */
 export async function sweepSharedMemory(root = '/'): Promise<void> {
   const folder = join(root, 'dev/shm')

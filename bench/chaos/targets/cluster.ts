@@ -1,4 +1,4 @@
-/** Several servers of our own that are one database. Each worker has one that it tries first, and knows the others. */
+/** Several private servers that form one database. Each worker tries a different server first, and knows the others. */
 import mysql, { type RowDataPacket } from 'mysql2/promise'
 import type { Fault, Target } from '../fault.ts'
 import { clockFaults } from '../faults/clock.ts'
@@ -20,7 +20,7 @@ import {
 
 export interface ClusterNode {
   readonly name: string
-  /** `mysql://root@127.0.0.1:port`, also while it is down. */
+  /** `mysql://root@127.0.0.1:port`, even while it is down. */
   readonly url: string
 }
 
@@ -28,24 +28,24 @@ export interface ClusterParts {
   readonly kind: Target['kind']
   readonly name: string
   readonly isMariaDb: boolean
-  /** The first takes writes when the target is opened. */
+  /** The first server accepts writes when the target is opened. */
   readonly nodes: readonly ClusterNode[]
-  /** Of the URL of all nodes: `?group=…`. */
+  /** The query of the URL of all nodes: `?group=…`. */
   readonly query: string
-  /** What the workers need besides the database itself: `SELECT ON a.b`. */
+  /** Additional privileges of the workers: `SELECT ON a.b`. */
   readonly grants: readonly string[]
-  /** `127.0.0.1:3306`: a proxy in front of the nodes, which every other worker knows alone. */
+  /** `127.0.0.1:3306`: a proxy in front of the nodes. Every second worker uses only this proxy. */
   readonly front?: string
-  /** Who holds locks in the tables. */
+  /** The administrator that holds locks in the tables. */
   readonly lockAdmin: Admin
-  /** Whether whole tables can be locked. */
+  /** Whether tables can be locked. */
   readonly locksTables: boolean
   readonly clock: TargetClock | null
   readonly leftOut: LeftOutParts
   readonly faults: (leaseMs: number) => readonly Fault[]
 }
 
-/** @param open  what is to be closed, in reverse order, also when this fails */
+/** @param open  collects what to close, in reverse order, even if this function fails */
 export async function clusterTarget(
   parts: ClusterParts,
   options: TargetOptions,
@@ -106,12 +106,12 @@ export function adminOf(node: ClusterNode): Admin {
   return new Admin(databaseUrl(node))
 }
 
-/** Past all proxies, as the workers' user. */
+/** Bypasses all proxies, as the workers' user. */
 export function workerUrl({ url }: ClusterNode): string {
   return workerUrlOf(new URL(url).host)
 }
 
-/** Of a node that may be down: it is not waited for. */
+/** For a node that may be down: does not wait for it. */
 async function once(url: string, text: string): Promise<RowDataPacket[]> {
   const connection = await mysql.createConnection({ uri: url, connectTimeout: 1000 })
   connection.on('error', () => {})

@@ -1,8 +1,8 @@
-/** Deadlocks that servers have counted over their restarts, less those that were made on purpose. */
+/** Deadlocks that servers have counted across restarts, minus intended ones. */
 import type { Access } from './access.ts'
 import { serverDeadlocks } from './url.ts'
 
-/** What a kill -9 may lose of the count. */
+/** How much of the count a kill -9 may lose. */
 const LOOK_EVERY_MS = 1000
 
 export class DeadlockCount {
@@ -10,14 +10,14 @@ export class DeadlockCount {
   readonly #timer: NodeJS.Timeout
   #leftOut = 0
 
-  /** @param servers  each node of a cluster counts its own */
+  /** @param servers  every node of a cluster, because each has its own counter */
   constructor(servers: readonly Pick<Access, 'query'>[], isMariaDb: boolean) {
     this.#servers = servers.map((access) => new Server(access, isMariaDb))
     this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS)
     this.#timer.unref()
   }
 
-  /** All so far; null: no server tells. */
+  /** The total so far; null if no server has a counter. */
   async look(): Promise<number | null> {
     const counts = await Promise.all(this.#servers.map((server) => server.look()))
     const known = counts.filter((count) => count !== null)
@@ -35,7 +35,7 @@ export class DeadlockCount {
 
   async close(): Promise<void> {
     clearInterval(this.#timer)
-    // One that is under way would ask a connection that is gone.
+    // A query in progress would use a closed connection.
     await this.look()
   }
 }
@@ -62,7 +62,7 @@ class Server {
   async #look(): Promise<number | null> {
     const now = await serverDeadlocks(this.#access, this.#isMariaDb)
     if (now === null) return this.#last === null ? null : this.#ofEarlierLives + this.#last
-    // It begins at 0 with each start of the server.
+    // The counter starts at 0 at each start of the server.
     if (this.#last !== null && now < this.#last) this.#ofEarlierLives += this.#last
     this.#last = now
     return this.#ofEarlierLives + now

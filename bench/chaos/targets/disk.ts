@@ -1,4 +1,4 @@
-/** A small disk of its own for a database's files, which can be filled up: an ext4 image in a file that takes no more than is written. */
+/** A small private disk for a database's files, which can be filled up: an ext4 image in a sparse file. */
 import { execFile } from 'node:child_process'
 import { mkdir, open, rm, rmdir, statfs, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { findProgram, isRoot } from '../../../test/support/servers-programs.ts'
 
 const run = promisify(execFile)
-/** More than half an hour of a run leaves. */
+/** More than a run of half an hour needs. */
 const SIZE_BYTES = 6 * 1024 ** 3
 const CHUNK = Buffer.alloc(4096, 1)
 
@@ -19,40 +19,40 @@ export class SmallDisk {
   }
 
   /**
-   * @param folder  kept by keep-folder.sh, which lets the disk go; the disk is mounted at `data` in it
-   * @returns a text that says why there can be none
+   * @param folder  managed by keep-folder.sh, which unmounts the disk; the disk is mounted at `data` in it
+   * @returns a text with the reason if no disk can be created
    */
   static async open(folder: string): Promise<SmallDisk | string> {
     if (!isRoot()) return 'only root can mount a disk'
     const makeFileSystem = findProgram('mkfs.ext4') ?? findProgram('/sbin/mkfs.ext4')
     const mount = findProgram('mount')
-    if (makeFileSystem === null || mount === null) return 'there is no mkfs.ext4 or no mount'
+    if (makeFileSystem === null || mount === null) return 'mkfs.ext4 or mount is missing'
     const image = join(folder, 'disk')
     const path = join(folder, 'data')
     try {
       await (await open(image, 'w')).close()
       await truncate(image, SIZE_BYTES)
-      // -m 0: nothing is kept back for root, who runs the server.
+      // -m 0: reserve nothing for root, because root runs the server.
       await run(makeFileSystem, ['-q', '-F', '-m', '0', '-O', '^has_journal', image])
       await mkdir(path)
       await run(mount, ['-o', 'loop', image, path])
     } catch (error) {
       await rm(image, { force: true })
       await rmdir(path).catch(() => {})
-      return `no disk can be mounted: ${error instanceof Error ? error.message : String(error)}`
+      return `cannot mount a disk: ${error instanceof Error ? error.message : String(error)}`
     }
-    // Servers want their data folder empty.
+    // Servers require an empty data folder.
     await rmdir(join(path, 'lost+found'))
     return new SmallDisk(path)
   }
 
-  /** Until nothing more fits. @returns the bytes that were free */
+  /** Writes until nothing more fits. @returns the bytes that were free */
   async fill(): Promise<number> {
     this.isFull = true
     const { bavail, bsize } = await statfs(this.path)
     const free = bavail * bsize
     if (free > 0) await run('fallocate', ['--length', String(free), this.#filler]).catch(() => {})
-    // What fallocate could not have, since the files around it grow meanwhile.
+    // The rest that fallocate could not reserve, because other files grow in the meantime.
     const file = await open(this.#filler, 'a')
     try {
       for (;;) await file.write(CHUNK)

@@ -1,19 +1,24 @@
-/** What a full disk is felt by, and how a server comes out of it. */
+/** Detects a full disk, and helps a server to recover from it. */
 import { setTimeout as delay } from 'node:timers/promises'
 import mysql from 'mysql2/promise'
 import type { ServerProcess } from '../faults/server.ts'
 
-/** More than an emptied table has room for in the pages that it keeps. */
+/** More than fits into the pages that an emptied table keeps. */
 const MAX_ROWS = 300
-/** In the row itself: what is undone then needs no more of the disk, for the lack of which MariaDB would end. */
+/** Stored in the row itself, so that a rollback needs no more disk space: without space for it, MariaDB would exit. */
 const ROW_BYTES = 6000
 const REFUSED_WITHIN_MS = 3000
-/** MySQL and MariaDB look for room once a minute when their logs found none. Administrators do not wait for that. */
+/**
+ * MySQL and MariaDB check for disk space once a minute if a log could not be written. Administrators do not wait for
+ * that.
+ */
 const WELL_WITHIN_MS = 4000
 
 export const PROBE_TABLE = 'probe (id INT PRIMARY KEY AUTO_INCREMENT, content VARBINARY(6000))'
 
-/** Into a table of its own, so that nothing of the workers is spoilt. @returns the refusal; null: all was written */
+/**
+ * Writes to a separate table, so that no data of the workers is damaged. @returns the error, or null if all was written
+ */
 export async function writeMuch(url: string): Promise<string | null> {
   let connection: mysql.Connection | null = null
   try {
@@ -35,11 +40,10 @@ export async function writeMuch(url: string): Promise<string | null> {
 }
 
 /**
- * Restarts the server if it has exited or is still waiting for disk space. @returns what had to be done, as people read
- * it
+ * Restarts the server if it has exited or is still waiting for disk space. @returns what was done, for people
  */
 export async function reviveServer(server: ServerProcess, url: string): Promise<string> {
-  // One that gives up does so within moments.
+  // A server that exits does so within moments.
   await delay(100)
   const gaveUp = server.pid === null
   if (gaveUp) await server.start()
@@ -51,9 +55,9 @@ export async function reviveServer(server: ServerProcess, url: string): Promise<
     await server.kill()
     await server.start()
     await emptied(url)
-    return '; the server waited on, and was killed and started again'
+    return '; the server kept waiting, and was killed and restarted'
   }
-  return gaveUp ? '; the server gave up, and was started again' : ''
+  return gaveUp ? '; the server exited, and was restarted' : ''
 }
 
 async function emptied(url: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Three Galera nodes of our own. */
+/** Three private Galera nodes. */
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Three MySQL servers of our own in a replication group, with one primary or with three. */
+/** Three private MySQL servers in a replication group, with one primary or three. */
 import { findHaproxy, startHaproxy } from '../../../test/support/haproxy.ts'
 import { startGroup } from '../../../test/support/servers-group.ts'
 import { findMysql, mysqlFolder } from '../../../test/support/servers-mysql.ts'
@@ -56,7 +56,7 @@ async function openInMode(kind: 'group' | 'group-multi', options: TargetOptions)
       admin: adminOf(node),
       workerUrl: workerUrl(node),
     }))
-    // A secondary is read-only, and must stay so.
+    // A secondary is read-only and must stay read-only.
     const writable = hasOnePrimary
       ? [{ name: 'the primary', admin: primary, workerUrl: workerUrl({ name: '', url: first }) }]
       : places

@@ -1,11 +1,11 @@
-/** A MariaDB server of our own. */
+/** A private MariaDB server. */
 import { findMariadb, mariadbPlan } from '../../../test/support/servers-mariadb.ts'
 import type { Target } from '../fault.ts'
 import { openOwnServer, type TargetOptions } from './own-server.ts'
 
 /**
- * For all that a run writes: after its clock has gone back, a server that has to make room, in its log or in memory,
- * waits for writes that no thread of it takes on until the clock is where it was.
+ * Room for all that a run writes. After its clock has gone back, a server that must free space in its log or in memory
+ * waits for writes that no thread performs until the clock has caught up.
  */
 const ROOM = ['--innodb-log-file-size=1G', '--innodb-buffer-pool-size=512M']
 

@@ -1,4 +1,4 @@
-/** A MySQL server of our own. */
+/** A private MySQL server. */
 import { findMysql, mysqlPlan } from '../../../test/support/servers-mysql.ts'
 import type { Target } from '../fault.ts'
 import { openOwnServer, type TargetOptions } from './own-server.ts'

@@ -1,4 +1,4 @@
-/** A database to run on: a server or a file of our own, or what a URL names. */
+/** Opens the database of a run: a private server or file, or the target of a URL. */
 import { findGalera } from '../../../test/support/servers-galera.ts'
 import { findMariadb } from '../../../test/support/servers-mariadb.ts'
 import { findMysql } from '../../../test/support/servers-mysql.ts'
@@ -14,9 +14,9 @@ import { openSqlite } from './sqlite.ts'
 import { openUrlTarget } from './url.ts'
 
 interface OwnTarget {
-  /** What it is made of. */
+  /** The kind of database. */
   readonly database: 'sqlite' | 'mariadb' | 'mysql'
-  /** The programs; a text says why they cannot be had. */
+  /** Finds the programs, or returns a text with the reason why they are missing. */
   readonly find: () => Promise<unknown>
   readonly open: (options: TargetOptions) => Promise<Target>
 }
@@ -33,16 +33,16 @@ export const OWN: Readonly<Record<Target['kind'], OwnTarget>> = {
   replica: { ...mysql, open: openReplica },
 }
 
-/** @returns why a target of ours is not available on this machine, and how to get it; null: it is */
+/** @returns why a private target is not available on this machine, and how to get it; null if it is available */
 export async function missingFor(kind: Target['kind']): Promise<string | null> {
-  if (findProgram('flock') === null) return 'there is no flock on this machine: install util-linux'
+  if (findProgram('flock') === null) return 'flock is missing: install util-linux'
   const programs = await OWN[kind].find()
   return typeof programs === 'string' ? programs : null
 }
 
 /**
- * @param name  of a target of ours, or a URL
- * @throws Error when it cannot be had, saying what is missing
+ * @param name  the name of a private target, or a URL
+ * @throws Error if it is not available, with what is missing
  */
 export async function openTarget(name: string, options: TargetOptions): Promise<Target> {
   const own = TARGETS.find((kind) => kind === name)

@@ -1,4 +1,4 @@
-/** A MariaDB or MySQL server of our own as a target: what both makes have in common. */
+/** A private MariaDB or MySQL server as a target: the common parts. */
 import mysql from 'mysql2/promise'
 import type { PrivateServerPlan } from '../../../test/support/servers-private.ts'
 import { steadyPort } from '../../../test/support/servers-private.ts'
@@ -20,12 +20,12 @@ import { PROBE_TABLE, reviveServer, writeMuch } from './full-disk.ts'
 import { SmallDisk } from './disk.ts'
 
 export interface TargetOptions {
-  /** What the database's clock tells first; default: as the machine. */
+  /** The initial time of the database's clock. Default: the machine's time. */
   readonly beginAt?: Date
   readonly workers: number
-  /** Of the run. */
+  /** The folder of the run. */
   readonly folder: string
-  /** Of the workers. Default 4 s. */
+  /** The lease of the workers. Default: 4 s. */
   readonly leaseMs?: number
 }
 
@@ -34,9 +34,9 @@ export const LEASE_MS = 4000
 export interface OwnServer {
   readonly kind: 'mariadb' | 'mysql'
   readonly plan: PrivateServerPlan
-  /** The server's file system, where it is not this machine's. */
+  /** The server's file system, if it is not this machine's. */
   readonly root?: string
-  /** Lets the harness in by a port of its own also when all places are taken. */
+  /** Options for a separate port that accepts the harness even if max_connections is reached. */
   readonly adminOptions: (port: number) => readonly string[]
 }
 
@@ -63,9 +63,9 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
     })
     open.push(() => server.stop())
     server.onOwnEnd = (log) => {
-      // Where there is no room it would not come up; who frees the disk starts it.
+      // Without disk space, it would not start. The fault that frees the disk starts it.
       if (disk?.isFull === true) return
-      say(`${log}\n${plan.name} is started again`)
+      say(`${log}\n${plan.name} is being restarted`)
       server.start().catch((error: unknown) => say(String(error)))
     }
     const admin = await prepared(`mysql://root@127.0.0.1:${adminPort}/${DATABASE}`, server.port)
@@ -141,22 +141,22 @@ export function workerUrlOf(host: string): string {
 
 export type LeftOutParts = { -readonly [Part in keyof LeftOut]: LeftOut[Part] }
 
-/** Only the faults that need what is missing are left out, and the target says why. */
+/** Only faults that need something missing are omitted, with the reason. */
 export function orLeftOut<Thing>(
   part: keyof LeftOut,
   got: Thing | string,
   leftOut: LeftOutParts,
 ): Thing | null {
   if (typeof got !== 'string') return got
-  say(`faults of ${part} are left out: ${got}`)
+  say(`faults of ${part} are omitted: ${got}`)
   leftOut[part] = got
   return null
 }
 
-/** The database, and the workers' user, who may do nothing that an application's user may not. */
+/** Creates the database and the workers' user, which has only the privileges of an application's user. */
 export async function prepare(
   connect: () => Promise<mysql.Connection>,
-  /** `SELECT ON a.b`: what the workers need besides. */
+  /** `SELECT ON a.b`: additional privileges of the workers. */
   grants: readonly string[] = [],
 ): Promise<void> {
   const connection = await connect()
@@ -174,7 +174,7 @@ export async function prepare(
 async function prepared(url: string, port: number): Promise<Admin> {
   await prepare(() => mysql.createConnection(`mysql://root@127.0.0.1:${port}`))
   const admin = new Admin(url)
-  // Its own port answers as soon as the server does.
+  // The separate port responds as soon as the server does.
   await admin.query('SELECT 1')
   return admin
 }

@@ -1,4 +1,4 @@
-/** A MySQL source of our own with a semi-synchronous replica, which changes roles with it. */
+/** A private MySQL source and a semi-synchronous replica, which can change roles. */
 import { findMysql, mysqlFolder } from '../../../test/support/servers-mysql.ts'
 import { ReplicationPair } from '../../../test/support/servers-replica.ts'
 import { KeptFolder } from '../../../test/support/servers-restartable.ts'
@@ -71,7 +71,7 @@ export async function openReplica(options: TargetOptions): Promise<Target> {
   }
 }
 
-/** It is back when both have their roles again. */
+/** The server has recovered when both have their roles again. */
 function processOf(pair: ReplicationPair, role: 'source' | 'replica'): ServerProcess {
   return {
     get pid() {

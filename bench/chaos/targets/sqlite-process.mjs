@@ -1,10 +1,10 @@
 /**
- * One connection to a SQLite file in a process of its own, which sees the clock that the workers see. Its file
- * comes in argv[2]; what it is to do comes as messages: SqliteOrder in sqlite-process.ts.
+ * One connection to a SQLite file in a separate process with the clock of the workers. argv[2] is the file. Orders are
+ * messages: SqliteOrder in sqlite-process.ts.
  */
 import Libsql from 'libsql'
 
-/** Longer than anybody here holds the write lock. */
+/** Longer than any process here holds the write lock. */
 const BUSY_TIMEOUT_MS = 60_000
 
 const connection = new Libsql(process.argv[2] ?? '')
@@ -32,6 +32,6 @@ process.on('message', (/** @type {import('./sqlite-process.ts').SqliteOrder} */ 
   if (process.connected) process.send?.(answer, undefined, undefined, () => {})
 })
 process.on('disconnect', () => process.exit())
-// It may have gone while this was loaded.
+// The parent may have ended while this module was loading.
 if (!process.connected) process.exit()
 process.send?.({ number: 0, rows: [] })

@@ -1,4 +1,4 @@
-/** Another process at a SQLite file: the harness's own statements, and what people do beside the workers. */
+/** A separate process that uses the SQLite file, for the harness's own statements and for manual changes. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -42,7 +42,7 @@ export class SqliteProcess {
     })
   }
 
-  /** @param environment  of the workers: with their clock */
+  /** @param environment  the environment of the workers, with their clock */
   static async open(path: string, environment: Readonly<Record<string, string>>): Promise<SqliteProcess> {
     const child = fork(program, [path], {
       execArgv: [],
@@ -77,7 +77,7 @@ export class SqliteProcess {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const end = once(this.#child, 'exit')
     this.#child.disconnect()
-    // One that waits for a lock hears nothing.
+    // A process that waits for a lock does not receive messages.
     const inTime = await Promise.race([end.then(() => true), delay(2000, false)])
     if (!inTime) {
       this.#child.kill('SIGKILL')
@@ -86,11 +86,11 @@ export class SqliteProcess {
   }
 }
 
-/** Longer than any fault keeps the file away. */
+/** Longer than any fault makes the file unavailable. */
 const PATIENCE_MS = 120_000
 const AGAIN_MS = 100
 
-/** The harness's own statements, one after the other: a connection has one transaction at a time. */
+/** The harness's own statements, one after another, because a connection has one transaction at a time. */
 export function accessOf(connection: SqliteProcess): Access {
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -112,7 +112,7 @@ export function accessOf(connection: SqliteProcess): Access {
     })
   return {
     transaction,
-    // A write takes the lock first: libsql leaves one half done that found the file busy.
+    // Writes take the lock first, because libsql leaves a write unfinished if the file is busy.
     query: (text, params) =>
       /^\s*(select|pragma|explain)\b/i.test(text)
         ? inTurn(() => connection.rows(text, params))

@@ -1,4 +1,4 @@
-/** A SQLite file of our own, on a disk of its own where that can be had. */
+/** A private SQLite file, on a private disk if possible. */
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -70,14 +70,14 @@ async function beside<Result>(
   }
 }
 
-/** It grows with what is written, unless it has grown before. */
+/** The WAL file grows with each write, unless it already has free space. */
 async function emptyLog(other: SqliteProcess): Promise<void> {
   await other.rows('PRAGMA wal_checkpoint(TRUNCATE)')
 }
 
 const MAX_MB = 32
 
-/** More than is kept in memory, and never committed. @returns the refusal; null: all was written */
+/** Writes more than the cache holds, without a commit. @returns the error, or null if all was written */
 async function writeMuch(other: SqliteProcess): Promise<string | null> {
   await other.rows('BEGIN IMMEDIATE')
   try {

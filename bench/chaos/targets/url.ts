@@ -1,4 +1,7 @@
-/** A run on the user's own server, or in a file beside the user's own: in a new database, which is gone afterwards. */
+/**
+ * A run on the user's own server, or in a file next to the user's own. It uses a new database, which is removed
+ * afterwards.
+ */
 import { rm } from 'node:fs/promises'
 import mysql from 'mysql2/promise'
 import type { Target } from '../fault.ts'
@@ -21,7 +24,7 @@ const SIDE_FILES = ['', '-wal', '-shm', '-journal']
 
 /**
  * @param url  `mysql://user:password@host:3306/name` or `sqlite:./file.db`; the run's own database is named after it
- * @throws RangeError when it is none of these
+ * @throws RangeError if it is neither
  */
 export async function openUrlTarget(url: string, options: UrlTargetOptions): Promise<Target> {
   const suffix = `chaos_${Date.now().toString(36)}`
@@ -29,14 +32,14 @@ export async function openUrlTarget(url: string, options: UrlTargetOptions): Pro
   if (/^(mysql|mariadb):\/\/./.test(url) && URL.canParse(url))
     return await openOnServer(new URL(url), suffix, options)
   throw new RangeError(
-    `'${withoutPassword(url)}' is no URL of a database; write mysql://user@host:3306/name or sqlite:./file.db`,
+    `'${withoutPassword(url)}' is not a database URL; write mysql://user@host:3306/name or sqlite:./file.db`,
   )
 }
 
 async function openFile(url: string, suffix: string): Promise<Target> {
   const base = url.slice('sqlite:'.length).replace(/^\/\//, '')
   if (base === '' || base === ':memory:')
-    throw new RangeError('several processes need a file; write sqlite:./file.db')
+    throw new RangeError('several processes cannot share a database in memory; write sqlite:./file.db')
   const path = `${base}.${suffix}`
   const own = `sqlite:${path}`
   const access = await openAccess(own)
@@ -62,7 +65,7 @@ async function openOnServer(
   { workers, leaseMs = 4000 }: UrlTargetOptions,
 ): Promise<Target> {
   const database = `${url.pathname.slice(1) || 'kalends'}_${suffix}`
-  if (!/^[\w$-]{1,64}$/.test(database)) throw new RangeError(`the database cannot be named '${database}'`)
+  if (!/^[\w$-]{1,64}$/.test(database)) throw new RangeError(`'${database}' is not a valid database name`)
   const asMysql = (path: string) => {
     const made = new URL(url.href.replace(/^mariadb:/, 'mysql:'))
     made.pathname = path
@@ -118,7 +121,7 @@ function statementsOf(access: Access): Pick<Target, 'query' | 'transaction'> {
   }
 }
 
-/** Of the whole server, since it came up; null: it does not count them, or not for this user. */
+/** The count of the whole server since its start; null if it does not count them, or not for this user. */
 export async function serverDeadlocks(
   access: Pick<Access, 'query'>,
   isMariaDb: boolean,
