@@ -4,12 +4,15 @@ import { missingFor, OWN } from '../../bench/chaos/targets/open.ts'
 import { notTested } from '../support/not-tested.ts'
 import { wantedDatabases } from '../support/servers.ts'
 
-/** Whether a target of our own can be opened here; where it is wanted and cannot, the last lines of the run say so. */
+/**
+ * Whether a private target can be opened on this machine. If it is wanted but unavailable, the last lines of the test
+ * run say so.
+ */
 export async function isAvailable(kind: Target['kind']): Promise<boolean> {
   const run = inject('testRun')
   const { database } = OWN[kind]
   if (!wantedDatabases(process.env).includes(database)) return false
-  // What the global setup could not get is not looked for again: that could install something.
+  // Do not search again for what the global setup could not find: that could install something.
   const missing = run.missing.find((server) => server.kind === database)?.missing ?? (await missingFor(kind))
   if (missing === null) return true
   notTested(run, `Chaos on ${kind}`, missing)

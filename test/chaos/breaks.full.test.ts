@@ -1,6 +1,6 @@
 /**
- * The harness sees each fault that the product could have: with a protection taken away, a short run must end with
- * violations of the rule that the protection holds. With all protections the same run ends with none.
+ * The harness detects missing protections: without a protection, a short run must end with violations of a rule that
+ * the protection guarantees. With all protections, the same run ends without violations.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,17 +20,17 @@ import { isAvailable } from './available.ts'
 const SEED = 20261121
 const MINUTES = 0.4
 const FAULTS = 4
-/** So many that two of them can be hurt at the same time. */
+/** Enough for faults on two of them at the same time. */
 const WORKERS = 4
 const SCHEDULES = 60
-/** Without a protection, some work never ends. */
+/** Without some protections, work never ends. */
 const REST_WITHIN_MS = 30_000
 const LIMIT_MS = 600_000
 
 const isHere = await isAvailable('mariadb')
 let server = ''
 
-/** A server of its own: deadlocks are counted for the whole server, and one of the breaks makes them. */
+/** A private server, because deadlocks are counted for the whole server and one break causes them. */
 beforeAll(async () => {
   const programs = isHere ? await findMariadb() : ''
   if (typeof programs === 'string') return
@@ -39,7 +39,7 @@ beforeAll(async () => {
   return stop
 }, 120_000)
 
-/** @param broken  null: with all protections, and the faults of all breaks */
+/** @param broken  null for all protections, with the faults of all breaks */
 async function verdictOf(broken: Break | null): Promise<Verdict> {
   const folder = mkdtempSync(join(tmpdir(), 'kalends-break-'))
   const name = broken?.name ?? 'whole'
@@ -68,7 +68,7 @@ async function verdictOf(broken: Break | null): Promise<Verdict> {
   }
 }
 
-test.skipIf(!isHere)('with all protections, no fault is found', { timeout: LIMIT_MS }, async () => {
+test.skipIf(!isHere)('with all protections, there are no violations', { timeout: LIMIT_MS }, async () => {
   const { violations, tally } = await verdictOf(null)
   expect(violations).toEqual([])
   expect(tally.occurrences).toBeGreaterThan(100)
@@ -80,7 +80,7 @@ describe.concurrent('a product without', { timeout: LIMIT_MS }, () => {
     say(
       `${broken.name}: ${tally.occurrences} occurrences, violations: ${JSON.stringify(count(violations.map(({ rule }) => rule)))}`,
     )
-    // It ran; some breaks slow it down.
+    // The product ran; some breaks slow it down.
     expect(tally.occurrences).toBeGreaterThan(20)
     expect(violations.map(({ rule }) => rule)).toEqual(
       expect.arrayContaining([expect.toBeOneOf([...broken.rules])]),

@@ -1,4 +1,4 @@
-/** Each break still breaks what it says: its texts are in the current dist/, once each, and what is left runs. */
+/** Each break still works: its texts occur once in the current dist/, and the result runs. */
 import { execFile } from 'node:child_process'
 import { pathToFileURL } from 'node:url'
 import { join } from 'node:path'
@@ -10,8 +10,8 @@ const run = promisify(execFile)
 const dist = pathToFileURL(join(import.meta.dirname, '../../dist/index.js')).href
 
 /**
- * A worker of a new database, until it has submitted something, or SQLite has refused a statement: some breaks are SQL of
- * a server. Fails where a break is no JavaScript that runs.
+ * Runs a worker on a new database until it submits something, or until SQLite rejects a statement, because some breaks
+ * use SQL of a server. Fails if a break is not valid JavaScript.
  */
 async function startBroken(mutations: readonly Mutation[]): Promise<string> {
   const { execArgv, environment } = brokenProcess(mutations)
@@ -39,7 +39,7 @@ async function startBroken(mutations: readonly Mutation[]): Promise<string> {
 }
 
 describe('breaks of the product', () => {
-  test.each(BREAKS)('$name: its texts exist, and a worker starts without them', async ({ mutations }) => {
+  test.each(BREAKS)('$name: its texts exist, and a worker starts with the break', async ({ mutations }) => {
     expect(await startBroken(mutations)).toBe('ran')
   })
 

@@ -1,4 +1,4 @@
-/** People at the tables: each edit can be written, the tables refuse nonsense, and the journal tells all of it. */
+/** Manual edits: each edit can be written, the tables reject invalid values, and the journal records every change. */
 import { afterEach, expect, it } from 'vitest'
 import type { Ground, Journal } from '../../bench/chaos/fault.ts'
 import { EDIT_KINDS, REFUSED } from '../../bench/chaos/faults/edit-kinds.ts'
@@ -75,7 +75,7 @@ eachDatabase(({ kind, fresh }) => {
     for (let seed = 1; seed <= 8; seed += 1) {
       const random = randomOf(seed)
       const [row] = await ground.target.query("SELECT * FROM periodic_task WHERE id = 'edit-1'")
-      if (row === undefined) throw new Error('the schedule is gone')
+      if (row === undefined) throw new Error('the schedule no longer exists')
       const situation = { random, row, now: NOW, workers: seed % 2 === 0 ? ['w1/1'] : [] }
       for (const make of [columns, ...(repair === undefined ? [] : [repair])]) {
         const wanted = make(situation)
@@ -107,7 +107,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(report.trouble).toBeUndefined()
       expect(report.hit).toMatch(/^edit-/)
     }
-    // Nobody else is there, so each edit finds a row as the one before it has left it.
+    // There are no other clients, so each edit finds the row as the previous edit left it.
     const left = new Map<string, RowText | null>()
     for (const entry of journal) {
       if (entry.kind !== 'edit') continue
@@ -117,7 +117,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(entry.from).toBeLessThanOrEqual(entry.until)
       left.set(key, entry.row)
     }
-    // What has gone is in the journal.
+    // Deleted rows are in the journal.
     const gone = [...before].filter(
       (
         (now) => (id) =>

@@ -1,7 +1,7 @@
 /**
- * A worker whose API is flooded by all means at once submits on time, and its health reports the truth. An operator
- * would start the worker in the same way, as a separate process; requests and time are bounded. [Two cores for worker, server and
- * flood: at most 50 ms late on SQLite, 450 ms on the servers.]
+ * A worker whose API is flooded in all ways at once submits on time, and its health is correct. The worker is a
+ * separate process, as in production; requests and time are bounded. [Two cores for worker, server and flood: at most
+ * 50 ms late on SQLite, 450 ms on the servers.]
  */
 import { connect, type Socket } from 'node:net'
 import { writeFile } from 'node:fs/promises'
@@ -16,7 +16,7 @@ const FLOOD_MS = 12_000
 const JOBS = 20_000
 const SECOND = 1000
 
-/** Old jobs, whose args a search looks through. */
+/** Old jobs whose args a search reads. */
 async function fill(database: TestDatabase): Promise<void> {
   const text = 'x'.repeat(300)
   for (let start = 0; start < JOBS; start += 1000) {
@@ -29,7 +29,7 @@ async function fill(database: TestDatabase): Promise<void> {
   }
 }
 
-/** Sends again as soon as it was answered, whatever the answer, until it is told to end. */
+/** Sends the next request after each response, whatever it is, until `isOver` returns true. */
 function flood(isOver: () => boolean, send: () => Promise<Response>): Promise<number[]> {
   const statuses: number[] = []
   const one = async () => {
@@ -43,7 +43,7 @@ function flood(isOver: () => boolean, send: () => Promise<Response>): Promise<nu
   return one().then(() => statuses)
 }
 
-/** From as many addresses as it takes, so that no limit of one address is what helps. */
+/** Uses many addresses, so that limits per address do not apply. */
 function silentSockets(port: number, count: number): Socket[] {
   return Array.from({ length: count }, (_, index) =>
     connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${2 + (index % 20)}` }).on('error', () => {}),
@@ -51,7 +51,7 @@ function silentSockets(port: number, count: number): Socket[] {
 }
 
 eachDatabase(({ fresh }) => {
-  it('a flooded worker submits every slot within a second, and health reports the truth [V5, L48]', async () => {
+  it('a flooded worker submits every slot within a second, and its health stays ok [V5, L48]', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const folder = await temporaryFolder()
@@ -104,7 +104,7 @@ eachDatabase(({ fresh }) => {
     }
     isOver = true
     const statuses = (await Promise.all(floods)).flat()
-    // It was a flood, and it was answered or refused in the ways that are documented.
+    // There were many requests, and all responses have a documented status.
     expect(statuses.length).toBeGreaterThan(100)
     expect(statuses.filter((status) => ![200, 400, 413, 414, 429, 503].includes(status))).toEqual([])
 
@@ -126,7 +126,7 @@ eachDatabase(({ fresh }) => {
       ...rows.map((row, index) => instant(row['submitted']).getTime() - (slots[index] ?? 0)),
     )
     expect(latest).toBeLessThanOrEqual(SECOND)
-    // It did its work all the time, and it said so all the time.
+    // The worker worked all the time, and its health always reported that.
     expect(health.filter(([status]) => status !== 200)).toEqual([])
   }, 120_000)
 })

@@ -1,7 +1,7 @@
 /**
- * A run in the head: rows of schedules and jobs, planned by the real planner and moved on by a clock of its own,
- * which leaves the record that a real run would. Here for records that are good by construction, with edits,
- * outages and nights in which clocks change.
+ * A simulated run: rows of schedules and jobs, planned by the real planner and advanced by a simulated clock. It
+ * produces the same record as a real run. Its records are correct by construction, with edits, outages and nights in
+ * which clocks change.
  */
 import { finish } from '../../src/model/finish.ts'
 import { occurrenceId } from '../../src/model/occurrence.ts'
@@ -11,7 +11,7 @@ import type { JournalEntry, RowText, RunLine, RunRecord } from '../../bench/chao
 
 export const LEASE_MS = 4000
 export const POLL_INTERVAL_MS = 1000
-/** The harness's clock is the database's less this, and the monotonic one counts from here. */
+/** The harness's clock is the database's clock minus this; the monotonic clock also starts here. */
 const OFFSET_MS = 7_000_000
 const WORKER = 'w1/1'
 
@@ -52,7 +52,7 @@ const text = (ms: number | null) =>
 export interface ImitationOptions {
   /** By the database's clock. */
   readonly begin: number
-  /** How long a run takes; by the task. */
+  /** How long a run takes, by task. */
   readonly runMs?: Readonly<Record<string, number>>
 }
 
@@ -103,7 +103,7 @@ export class Imitation {
     this.now += 1
   }
 
-  /** Final jobs of a schedule go, but for the newest. */
+  /** Deletes the final jobs of a schedule, except the newest. */
   prune(schedule: string): void {
     const old = [...this.#jobs.values()]
       .filter((job) => job.schedule === schedule && job.finished !== null)
@@ -116,7 +116,7 @@ export class Imitation {
     }
   }
 
-  /** Nobody looks at anything for a while, and the journal tells of it. */
+  /** Nothing happens for this time, and the journal records it as a fault. */
   outage(ms: number): void {
     const from = this.now
     this.now += ms
@@ -134,7 +134,7 @@ export class Imitation {
     })
   }
 
-  /** Passes, one every so often. */
+  /** Performs a pass every `everyMs`. */
   pass(ms: number, everyMs = 250): void {
     for (const until = this.now + ms; this.now < until; this.now += everyMs) {
       this.#endRuns()
@@ -378,7 +378,7 @@ function state(columns: Columns): ScheduleState {
   return { ...row, definition: definitionOf(row) }
 }
 
-/** As the tables generate it. */
+/** As the generated column computes it. */
 function definitionOf(
   row: Pick<PlannableRow, 'enabled' | 'timer' | 'jitter' | 'starts' | 'ends' | 'max_runs'>,
 ): string {

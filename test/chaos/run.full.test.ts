@@ -1,6 +1,6 @@
 /**
- * Nothing lost, nothing doubled, while everything breaks that can: a short run of `npm run chaos` on each target, one at a
- * time, because the time that workers need to recover is checked. Longer runs are made by hand (docs/reliability.md).
+ * Nothing is lost or duplicated during faults of every kind: a short run of `npm run chaos` on each target, one at a
+ * time, because the recovery time of the workers is checked. Longer runs are started manually (docs/reliability.md).
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,16 +17,19 @@ import { isAvailable } from './available.ts'
 import { OccurrenceFault } from '../support/fault.ts'
 
 const MINUTES = Number(process.env['KALENDS_TEST_CHAOS_MINUTES'] ?? 0.6)
-/** The same each time, so that a change is judged by what it does. Each target adds its place: they draw other faults. */
+/**
+ * Always the same, so that results before and after a change are comparable. Each target adds its index, to draw
+ * different faults.
+ */
 const SEED = Number(process.env['KALENDS_TEST_CHAOS_SEED'] ?? 20261121)
-/** The run itself, then the end of all work; servers that start and stop. */
+/** The run, the end of all work, and the start and stop of servers. */
 const LIMIT_MS = MINUTES * 60_000 * 1.5 + 300_000
-/** Of what such a run makes on a machine of its own: a third would tell of a harness that does nothing. */
+/** At least a third of what such a run produces on an idle machine. Less would mean that the harness does nothing. */
 const LEAST_OCCURRENCES = MINUTES * 60 * 35
 const LEAST_FAULTS = MINUTES * 8
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/** Those with most servers first: they take longest. */
+/** Targets with the most servers first, because they take longest. */
 const targets: { target: string; seed: number }[] = []
 for (const [index, target] of TARGETS.entries())
   if (await isAvailable(target)) targets.unshift({ target, seed: SEED + index })
@@ -45,7 +48,7 @@ describe('while workers, databases, networks and clocks break', { timeout: LIMIT
       '--folder',
       folder,
     ])
-    // With the command that plays it again.
+    // Includes the command that repeats the run.
     say(output.slice(output.indexOf('# Chaos on')))
     if (code !== 0) throw new OccurrenceFault(output.slice(-8000))
     const record = await readRecord(folder)

@@ -1,4 +1,4 @@
-/** The script of a run: which fault comes when is decided by the seed, and leaves the workers room to recover. */
+/** The script of a run: the seed determines which faults happen when, and the workers have time to recover. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Fault } from '../../bench/chaos/fault.ts'
@@ -38,7 +38,7 @@ describe('the script of a run', () => {
     )
   })
 
-  it('has many pauses, even if the faults drawn most often last long: then others are drawn', () => {
+  it('has many pauses even if the faults with the largest weights are long, because it then draws other faults', () => {
     const kinds = [
       { scope: 'whole', lastsMs: 20_000, weight: 20 },
       { scope: 'worker', lastsMs: 12_000, weight: 20 },

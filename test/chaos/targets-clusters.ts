@@ -1,4 +1,4 @@
-/** What several servers that are one database do when they are hurt. */
+/** The effects of faults on several servers that form one database. */
 import { expect } from 'vitest'
 import { until } from '../support/worker-process.ts'
 import { all, type Expectation, one, READ, told, WRITE } from './targets-each.ts'
@@ -15,7 +15,7 @@ export const onClusters: Readonly<Record<string, Expectation>> = {
   },
   'cluster.split': {
     during: async (scene) => {
-      await until('no node takes a write', async () =>
+      await until('no node accepts a write', async () =>
         (await told(scene, WRITE)).every((outcome) => outcome !== 'done'),
       )
     },
@@ -29,7 +29,7 @@ const outsideItsGroup = (how: string): Expectation => ({
   ),
 })
 
-/** With one primary and with several. */
+/** With one primary or several. */
 export const onGroups: Readonly<Record<string, Expectation>> = {
   'group.kill-primary': one('cut'),
   'group.kill-member': one('cut'),
@@ -37,7 +37,7 @@ export const onGroups: Readonly<Record<string, Expectation>> = {
   'group.stand-still': one('silence'),
   'group.no-majority': {
     during: async (scene) => {
-      await until('no member takes a write', async () =>
+      await until('no member accepts a write', async () =>
         (await told(scene, WRITE)).every((outcome) => outcome !== 'done'),
       )
     },
@@ -52,7 +52,7 @@ export const onPrimaries: Readonly<Record<string, Expectation>> = {
   'group.down': all('cut'),
 }
 
-/** The second way leads through it. */
+/** The second connection uses it. */
 export const onProxies: Readonly<Record<string, Expectation>> = {
   'haproxy.kill': all('cut', READ, 1),
   'haproxy.restart': { reports: /^stopped in \d+ ms and started again in \d+ ms$/ },
@@ -68,6 +68,6 @@ export const onReplicas: Readonly<Record<string, Expectation>> = {
   'replica.kill': one('silence', WRITE),
   'replica.restart': { reports: /^stopped in \d+ ms and started again in \d+ ms$/ },
   'replica.stand-still': one('silence', WRITE),
-  // The other is read-only in any case.
+  // The replica is always read-only.
   'server.read-only': all(1290, WRITE),
 }

@@ -1,4 +1,4 @@
-/** Each fault of a target once, alone: that it does what it says, and that everything is as before when it has passed. */
+/** Runs each fault of a target once, alone: it must have its effect, and everything must be restored afterwards. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,15 +17,15 @@ import { notTested } from '../support/not-tested.ts'
 import { until } from '../support/worker-process.ts'
 import { isAvailable } from './available.ts'
 
-/** The night in which Berlin's clocks go back. */
+/** The night in which clocks go back in Berlin. */
 const NIGHT = new Date('2026-10-25T00:30:00Z')
 const LONGEST_PAUSE_MS = 300
 const CANARIES = 20
 const WORKER_RECOVERS_MS = 30_000
 
-/** What is looked at while a fault lasts, or is in its report. */
+/** What to check during a fault or in its report. */
 export interface Expectation {
-  /** Begins before the fault; what it returns is called while the fault lasts. */
+  /** Called before the fault. The returned function is called during the fault. */
   readonly prepare?: (scene: Scene) => Promise<() => Promise<void>>
   readonly during?: (scene: Scene) => Promise<void>
   readonly reports?: RegExp
@@ -48,7 +48,7 @@ export async function eachFault(
 
     beforeAll(async () => {
       const folder = await mkdtemp(join(tmpdir(), 'kalends-chaos-'))
-      // One worker, and a second way, which is not the first's everywhere.
+      // One worker, and a second connection, which differs from the first on some targets.
       const target = await openTarget(kind, { beginAt: NIGHT, workers: 2, folder })
       await Kalends.migrate(target.ways[0]?.url ?? '')
       const worker = await WorkerFleet.start({
@@ -69,7 +69,7 @@ export async function eachFault(
           [`canary-${number}`],
         )
       }
-      // One that waits for long, for whoever wants to lock a job.
+      // A job that waits for a long time, for faults that lock a job.
       await target.query(
         "INSERT INTO job (task, args, run_at) VALUES ('tick', '{}', '2100-01-01 00:00:00.000')",
       )
@@ -96,7 +96,7 @@ export async function eachFault(
 
     it.for(Object.entries(expectations))(
       '%s',
-      // Unlike what the checker finds: a server that does not come back from what was done to it is no loss of ours.
+      // Not an OccurrenceFault: a server that does not recover is not a fault of Kalends.
       { timeout: 120_000 },
       async ([name, { prepare, during, reports }], { skip }) => {
         const why = whyLeftOut(scene, name)
@@ -105,7 +105,7 @@ export async function eachFault(
           skip(why)
         }
         const fault = scene.target.faults.find((one) => one.name === name)
-        if (fault === undefined) throw new Error(`there is no fault '${name}'`)
+        if (fault === undefined) throw new Error(`unknown fault '${name}'`)
         const prepared = await prepare?.(scene)
         let seen = false
         const pause = async (ms: number) => {
@@ -136,12 +136,12 @@ export async function eachFault(
   })
 }
 
-/** Why the target does not have the fault here; undefined: it must have it. */
+/** Why the target does not have the fault on this machine; undefined if it must have it. */
 function whyLeftOut({ target }: Scene, fault: string): string | undefined {
   return Object.entries(target.leftOut).find(([part]) => fault.startsWith(`${part}.`))?.[1]
 }
 
-/** Through its own way, something that became due only now, and later than all that it has run. */
+/** Waits until the worker runs a slot that is due only now, and is later than all slots that it has run. */
 async function workerRuns({ target }: Scene): Promise<void> {
   const lastRunAt = async () => {
     const [row] = await target.query(
@@ -150,17 +150,17 @@ async function workerRuns({ target }: Scene): Promise<void> {
     return msOf(row?.['slot']) ?? 0
   }
   const from = Math.max(await databaseNow(target, target.query), await lastRunAt())
-  await until('the worker runs what comes due', async () => (await lastRunAt()) > from, WORKER_RECOVERS_MS)
+  await until('the worker runs due slots', async () => (await lastRunAt()) > from, WORKER_RECOVERS_MS)
 }
 
-/** The URLs by which a worker comes to each host. */
+/** The URLs with which a worker connects to each host. */
 function hostUrls({ target }: Scene, way = 0): string[] {
   const [, user = '', hosts = '', name = ''] =
     /^(mysql:\/\/[^@]*@)([^/]*)(\/[^?]*)/.exec(target.ways[way]?.url ?? '') ?? []
   return hosts.split(',').map((host) => `${user}${host}${name}`)
 }
 
-/** How a statement ended at each host, as the workers' user: 'done', an error's number, or its code. */
+/** The result of a statement on each host, as the workers' user: 'done', the number of an error, or its code. */
 export async function told(
   scene: Scene,
   statement: string,
@@ -198,7 +198,7 @@ export const READ = 'SELECT 1'
 export function one(outcome: string | number, statement = READ): Expectation {
   return {
     during: async (scene) => {
-      // A cluster takes some seconds to see that a node is alone.
+      // A cluster needs some seconds to detect that a node is isolated.
       await until(`'${statement}' ends with ${outcome} somewhere`, async () =>
         (await told(scene, statement)).includes(outcome),
       )
@@ -215,7 +215,7 @@ export function all(outcome: string | number, statement = READ, way = 0): Expect
   }
 }
 
-/** Of a connection of the workers' user that was there before. */
+/** Opens connections of the workers' user before the fault. */
 async function connectedBefore(scene: Scene): Promise<mysql.Connection[]> {
   return await Promise.all(
     hostUrls(scene).map(async (uri) => {
@@ -247,7 +247,7 @@ const slow: Expectation = {
       for (const connection of connections) {
         const from = performance.now()
         await connection.query(READ)
-        // There and back.
+        // Both directions.
         expect(performance.now() - from).toBeGreaterThan(40)
         connection.destroy()
       }
@@ -297,7 +297,7 @@ export const onServers: Readonly<Record<string, Expectation>> = {
         ),
       )
       return async () => {
-        // Told by the value, or by an error: 1317.
+        // KILL QUERY shows as the value 1 or as error 1317.
         for (const slept of await Promise.all(sleeps)) expect([1, 1317]).toContain(slept)
         for (const connection of connections) connection.destroy()
       }
@@ -309,7 +309,7 @@ export const onLocks: Readonly<Record<string, Expectation>> = {
   'locks.schedules': lockedRows('periodic_task'),
   'locks.jobs': lockedRows('job'),
   'locks.workers': lockedRows('worker'),
-  // Of another table if there is no such row.
+  // A row of another table if there is no such row.
   ...Object.fromEntries(
     ['schedule', 'waiting', 'running', 'log', 'attempt', 'worker'].map((what) => [
       `locks.row-${what}`,
@@ -326,7 +326,7 @@ export const onLocks: Readonly<Record<string, Expectation>> = {
   'locks.long-read': { reports: /^a read of all \d+ jobs stayed open/ },
 }
 
-/** Of a worker on a pool of its application. */
+/** For a worker on a pool of its application. */
 export const onApplications: Readonly<Record<string, Expectation>> = {
   'application.leak': {
     reports: /^the application left transactions open that had locked \S+ and \S+ for \d+ ms$/,
@@ -338,7 +338,7 @@ export const onApplications: Readonly<Record<string, Expectation>> = {
 export const onTables: Readonly<Record<string, Expectation>> = {
   'locks.tables': {
     during: async ({ target }) => {
-      // Of a table that is locked, even those who only ask wait; this looks from outside.
+      // Statements that use a locked table wait, so this one uses none.
       expect(await target.query('SHOW OPEN TABLES WHERE In_use > 0')).not.toEqual([])
     },
   },
@@ -361,7 +361,7 @@ export const onClocks: Readonly<Record<string, Expectation>> = {
   'clock.forth': clockIsAt,
   'clock.back': clockIsAt,
   'clock.hours-back': clockIsAt,
-  // The last: an hour of slots is missed with it.
+  // The last fault, because it causes an hour of missed slots.
   'clock.hour-forth': clockIsAt,
 }
 

@@ -37,7 +37,7 @@ export function sqliteFaults(file: SqliteFile): Fault[] {
     }),
     beside(file, 'sqlite.checkpoint', 3, 3000, async (other, _ground, random) => {
       const mode = random.pick(['PASSIVE', 'FULL', 'RESTART', 'TRUNCATE'])
-      // It waits this long for all readers and the writer.
+      // It waits up to this long for all readers and the writer.
       await other.rows('PRAGMA busy_timeout = 1000')
       const [row] = await other.rows(`PRAGMA wal_checkpoint(${mode})`)
       return { detail: `wal_checkpoint(${mode}): ${JSON.stringify(row)}` }

@@ -35,7 +35,7 @@ export class DeadlockCount {
 
   async close(): Promise<void> {
     clearInterval(this.#timer)
-    // A query in progress would use a closed connection.
+    // Wait for a running query, which would otherwise use a closed connection.
     await this.look()
   }
 }

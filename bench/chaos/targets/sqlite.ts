@@ -70,7 +70,7 @@ async function beside<Result>(
   }
 }
 
-/** The WAL file grows with each write, unless it already has free space. */
+/** Empties the WAL file, so that it must grow with each write. */
 async function emptyLog(other: SqliteProcess): Promise<void> {
   await other.rows('PRAGMA wal_checkpoint(TRUNCATE)')
 }
