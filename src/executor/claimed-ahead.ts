@@ -87,7 +87,7 @@ export class ClaimedAhead {
     if (gone.size > 0) this.#keep(this.#left().filter(({ job }) => !gone.has(fenceText(fenceOf(job)))))
   }
 
-  /** Gives back the jobs that have not started. @param before  only those that were claimed by then */
+  /** Returns jobs that have not started to the queue. @param before  only jobs that were claimed by then */
   giveBackAll(before = Infinity): void {
     const left = this.#left()
     this.#keep(left.filter(({ since }) => since > before))

@@ -30,7 +30,7 @@ export class JobExecutor {
   readonly settler: Settler
   readonly attempts: RunningAttempts
   readonly #ahead: ClaimedAhead
-  /** Claims that were given back before they started. */
+  /** Claims that were returned to the queue before they started. */
   readonly #unstarted = new WeakSet<Fence>()
   readonly #capacity: Capacity
   readonly #unanswered: UnansweredStatements

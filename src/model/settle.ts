@@ -33,9 +33,9 @@ export type AttemptEnd =
   | { readonly kind: 'cancelled'; readonly error: string | null }
   /** The external queue did not report the job's outcome in time. */
   | { readonly kind: 'unreported'; readonly error: string }
-  /** Given back by a stopping worker; the attempt does not count. */
+  /** Returned to the queue by a stopping worker; the attempt does not count. */
   | { readonly kind: 'released' }
-  /** Claimed ahead and given back before it started: there was no attempt. */
+  /** Claimed ahead and returned to the queue before it started: there was no attempt. */
   | { readonly kind: 'unstarted' }
   /** The handler asked to run again later; the attempt does not count. */
   | { readonly kind: 'snoozed'; readonly delayMs: number }

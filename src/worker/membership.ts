@@ -34,7 +34,7 @@ export interface MembershipOptions
   readonly version: string
   /** This worker was evicted: others now own its jobs. */
   readonly onLost: (workerId: string) => void
-  /** No heartbeat has been answered for so long that others may evict this worker and run its jobs. */
+  /** Heartbeats have failed for so long that other workers may evict this worker and run its jobs. */
   readonly onCutOff: (workerId: string) => void
   readonly onRegistered: () => void
   readonly onDead: (workerId: string) => void

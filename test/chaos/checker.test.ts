@@ -630,12 +630,17 @@ describe('the order of events that a changed database clock dates', () => {
   it.each([
     ['before, if the clock was not moved', 50_000, at(60_000), -1],
     ['after, if the clock was not moved', 70_000, at(60_000), 1],
-    ['meanwhile', 59_995, at(60_000), 0],
+    ['during the other event', 59_995, at(60_000), 0],
     ['before, although the clock then shows an earlier time', 90_000, at(105_000, -3_600_000), -1],
     ['after, with the same earlier time', 106_000 - 3_600_000, at(105_000, -3_600_000), 1],
     ['after, with a correct clock again', 115_000, at(105_000, -3_600_000), 1],
     ['unknown, if the clock was moved at about the same time', 101_000, at(100_500, -3_600_000), 0],
-    ['meanwhile, with a clock that went back', 99_700, { ...at(100_500, -3_600_000), from: 99_500 }, 0],
+    [
+      'during the other event, with a clock that went back',
+      99_700,
+      { ...at(100_500, -3_600_000), from: 99_500 },
+      0,
+    ],
   ])('%s', (_, instant, happening, order) => {
     expect(times.order(instant, happening)).toBe(order)
   })

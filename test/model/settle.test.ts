@@ -125,7 +125,7 @@ describe('a job with a cancel request', () => {
     ['failed for good', permanent],
     ['timed out', timeout],
     ['was lost', lost],
-    ['was given back', released],
+    ['was returned to the queue', released],
     ['was snoozed', { kind: 'snoozed', delayMs: 1 } as const],
   ])('is cancelled and not retried when it %s', (_, ending) => {
     expect(settle(ending, 1, DEFAULT_POLICY, true)).toMatchObject({ state: 'cancelled', result: null })

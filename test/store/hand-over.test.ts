@@ -372,7 +372,7 @@ onEachStore((under) => {
       expect(await own()).toEqual(['a'])
     })
 
-    it.each(['rolls back and goes on', 'rolls back, goes on and throws'])(
+    it.each(['rolls back and continues', 'rolls back, continues and throws'])(
       'whose callback %s counts as not done',
       async (how) => {
         await waiting('a')

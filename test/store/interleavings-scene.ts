@@ -366,7 +366,7 @@ export const PEOPLE: readonly Program[] = [
       ['skips', 'queues'].flatMap((id) => {
         const next = schedules.get(id)?.['nextrun']
         if (typeof next !== 'string') return []
-        return /:(00|07|14|21|28|35|42|49|56):00.000$/.test(next) ? [] : [`${id} goes on with ${next}`]
+        return /:(00|07|14|21|28|35|42|49|56):00.000$/.test(next) ? [] : [`${id} continues with ${next}`]
       }),
   }),
   byHand(

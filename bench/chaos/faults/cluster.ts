@@ -7,7 +7,7 @@ import type { Admin } from '../targets/admin.ts'
 import { timed } from './held.ts'
 import { seenByWorkers, withSeen } from './mending.ts'
 
-/** Galera considers a silent node as lost after 5 s. */
+/** Galera considers a silent node lost after 5 s. */
 const SUSPECT_MS = 5000
 
 /** The nodes are in step when causal reads have been fast on every node for this long. */

@@ -4,7 +4,7 @@ import type { Fault, FaultReport, Ground } from '../fault.ts'
 import type { Random } from '../random.ts'
 import { timed } from './held.ts'
 
-/** A group considers a silent member as lost after 5 s. */
+/** A group considers a silent member lost after 5 s. */
 const SUSPECT_MS = 5000
 const LEAVE_WITHIN_MS = 60_000
 

@@ -39,7 +39,7 @@ export async function openUrlTarget(url: string, options: UrlTargetOptions): Pro
 async function openFile(url: string, suffix: string): Promise<Target> {
   const base = url.slice('sqlite:'.length).replace(/^\/\//, '')
   if (base === '' || base === ':memory:')
-    throw new RangeError('several processes cannot share a database in memory; write sqlite:./file.db')
+    throw new RangeError('a run needs a file, because several processes use it; write sqlite:./file.db')
   const path = `${base}.${suffix}`
   const own = `sqlite:${path}`
   const access = await openAccess(own)

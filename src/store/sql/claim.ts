@@ -91,7 +91,7 @@ interface Claims {
 /**
  * What happens to the locked rows.
  *
- * @param before  how many rows this claim has begun before them, in other transactions
+ * @param before  how many rows earlier transactions of this claim have started
  */
 type Begin = (tx: Context, rows: readonly StartableRow[], before: number, lend: Lend) => Promise<ClaimedJob[]>
 

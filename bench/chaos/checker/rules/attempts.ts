@@ -17,7 +17,7 @@ export function attempts({ record, jobs, jobEdits, runs }: Evidence): Violation[
     const started = (runs.get(job.id) ?? []).filter(({ event }) => event === 'start').length - inJob
     const isPossible = new Set(claims).size === claims.length && claims.every((claim) => claim <= most)
     if (isPossible && claims.length >= Math.min(started, most)) return []
-    const text = `attempts are stored for the claims [${claims.join()}] of ${most}, but ${started} started: ${jobText(job)}`
+    const text = `attempts are stored for the claims [${claims.join()}] of ${most}; ${started} started: ${jobText(job)}`
     return [{ rule: 'attempt', schedule: job.schedule, text }]
   })
 }
