@@ -60,7 +60,7 @@ export async function saveQueue(
   writeFileSync(join(folder, QUEUE), rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
 }
 
-/** @throws Error when the folder contains no record of a run */
+/** @throws Error if the folder contains no record of a run */
 export async function readRecord(folder: string): Promise<RunRecord> {
   const logs = readdirSync(folder).filter((file) => /^runs-.*\.jsonl$/.test(file))
   const runs: RunLine[] = []

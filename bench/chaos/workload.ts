@@ -79,7 +79,7 @@ const WORK: readonly Columns[] = [
 ]
 
 /**
- * @param count  the number of schedules, at least 10, without those of the workers
+ * @param count  the number of schedules, at least 10, not counting those of the workers
  * @param workers  the names of the workers
  * @param hasQueue  whether the application has its own queue
  */

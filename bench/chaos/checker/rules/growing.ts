@@ -7,7 +7,7 @@ export function growing({ schedules, times }: Evidence): Violation[] {
   for (const schedule of schedules) {
     // After a manual change of the high-water mark, slots increase from there.
     if (schedule.edits.some(({ before, row }) => before?.['last_slot'] !== row?.['last_slot'])) continue
-    // Slots before the schedule was there are those of a clock that was set back by hours.
+    // Slots before the creation of the schedule come from a clock that was set back by hours.
     const created = schedule.segments[0]?.from ?? Number.NEGATIVE_INFINITY
     const [first, ...jobs] = schedule.jobs.filter(({ slot }) => (slot ?? created) >= created)
     let latest = first

@@ -281,7 +281,7 @@ export interface Window {
   readonly high: number
 }
 
-/** Whether max_runs was reached, or the schedule is dead after a run that failed permanently. */
+/** 'done' if max_runs was reached, 'dead' after a run that failed permanently, otherwise null. */
 function stopOf({ jobs }: ScheduleEvidence, { start, end, from }: Segment): string | null {
   if (start.maxRuns !== null && end !== null && end.runCount - end.errorCount >= start.maxRuns) return 'done'
   if (
