@@ -52,7 +52,7 @@ export interface RunEnd {
   readonly ownEnds: number
 }
 
-/** @param faultsOf  all faults that may be played */
+/** @param faults  all faults that may be played */
 export async function run(target: Target, faults: readonly Fault[], options: RunOptions): Promise<RunEnd> {
   const { folder, seed, signal, say, queue = null } = options
   mkdirSync(folder, { recursive: true })
@@ -133,7 +133,7 @@ async function end(
   fleet: WorkerFleet,
   { folder, seed, say, restWithinMs, queue = null }: RunOptions,
 ): Promise<string[]> {
-  say('All schedules are disabled: waiting until all work has ended')
+  say('Disabling all schedules and waiting until all work has ended')
   await disableAll(target)
   const restless = await comeToRest(target, journal, fleet.members.length, restWithinMs)
   await fleet.stop()

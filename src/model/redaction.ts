@@ -164,8 +164,7 @@ const MAX_SECRET_CHARACTERS = 65_536
 /** More secrets than this do not wait for a text. */
 const MAX_WAITING = 1000
 /**
- * If a secret has at least this length, a truncated copy of its start is redacted too: drivers, for example, quote only
- * the beginning.
+ * The start of a secret is redacted too if it has at least this length: drivers, for example, quote only the beginning.
  */
 const LONG_PREFIX = 64
 
