@@ -81,7 +81,7 @@ const EVENTS = namesOf<KalendsEvents>({
 export class Kalends {
   readonly schedules: Schedules
   readonly jobs: Jobs
-  /** Lists and counts for user interfaces. Their cost is bounded, however large the tables are. */
+  /** Lists and counts for user interfaces. Their cost is bounded, regardless of the size of the tables. */
   readonly views: Views
   /** Reports about jobs in the external queue. */
   readonly external: ExternalJobs

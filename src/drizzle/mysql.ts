@@ -3,9 +3,9 @@
  * them. Kalends creates and migrates them; leave them out of the schema of drizzle-kit (see the guide "Beside migration
  * tools").
  *
- * Strings are compared exactly, whatever the database's default: `{exact}` becomes the server's collation that compares
- * byte by byte and does not pad with blanks. The engine is added when a migration runs. Instants are DATETIME(3) in
- * UTC: TIMESTAMP would depend on the session's zone and end in 2038.
+ * Strings are compared exactly, regardless of the database's default: `{exact}` becomes the server's collation that
+ * compares byte by byte and does not pad with blanks. The engine is added when a migration runs. Instants are
+ * DATETIME(3) in UTC: TIMESTAMP would depend on the session's zone and end in 2038.
  */
 import { type HasDefault, type NotNull, sql } from 'drizzle-orm'
 import {

@@ -10,7 +10,7 @@ export type FirstRun = 'next' | 'now' | 'if-due'
 /** Decides by the database's clock whether a new schedule, with its stored id, is due at once. */
 export type IsDue = (id: string, now: Date) => boolean
 
-/** @returns null when the schedule is planned by its timer, whatever the current time is */
+/** @returns null if the timer plans the schedule, regardless of the current time */
 export function dueAtOnce(firstRun: FirstRun, settings: ScheduleSettings): IsDue | null {
   if (firstRun === 'next') return null
   return firstRun === 'now' ? () => true : (id, now) => hasElapsedInMinute(id, settings, now)

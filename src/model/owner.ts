@@ -61,7 +61,7 @@ export function requireOwnFields(
       )
 }
 
-/** The fields that every row of an owner has, whatever the input is. */
+/** The fields that every row of an owner has, regardless of the input. */
 export function ownedSettings({ group, submitter }: Owner): {
   readonly group?: string
   readonly submitter?: string

@@ -175,8 +175,8 @@ interface Step {
 }
 
 /**
- * The secrets of one job. Each text is scanned once, whatever the number of secrets: both may come from a tenant, and
- * `replaceAll` is quadratic for texts such as `aaaa…`.
+ * The secrets of one job. Each text is scanned once, regardless of the number of secrets: both may come from a tenant,
+ * and `replaceAll` is quadratic for texts such as `aaaa…`.
  */
 export class Secrets {
   /**

@@ -2,8 +2,8 @@
  * The settings of a schedule, each defined once: name, column, kind, limits, default and description.
  *
  * Types, columns and their CHECKs, the schemas of the REST API, command-line flags, the form of the web page and the
- * tables of the documentation derive from this table. The comment above an entry is what editors show for the option;
- * a test compares it with the entry. After a change: `npm run docs:settings`, and `npm run schema` for a column.
+ * tables of the documentation derive from this table. The comment above an entry is what editors show for the option; a
+ * test compares it with the entry. After a change, run `npm run docs:settings`, and for a column also `npm run schema`.
  */
 
 interface Common {

@@ -116,7 +116,7 @@ export async function newSettings(
  *
  * @param store  has the database's clock
  * @param timer  the current timer of the schedule, which may have elapsed for the last time
- * @throws InvalidInputError also when the timer never elapses again
+ * @throws InvalidInputError if a setting is invalid or the timer never elapses again
  */
 export async function newSchedule(
   id: string,

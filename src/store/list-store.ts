@@ -169,7 +169,7 @@ export interface ChangeTokens {
   readonly workers: string
 }
 
-/** Lists, counts and overviews. Their cost is bounded, however large the tables are. */
+/** Lists, counts and overviews. Their cost is bounded, regardless of the size of the tables. */
 export interface ListStore {
   /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
   ownedBy(owner: Owner): ListStore

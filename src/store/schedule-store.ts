@@ -10,7 +10,7 @@ export interface NewSchedule {
   /** The stored id. */
   readonly id: string
   readonly settings: ScheduleSettings
-  /** Whether the first run is due at once, or null if the timer plans it, whatever the current time is. */
+  /** Whether the first run is due at once, or null if the timer plans it, regardless of the current time. */
   readonly isDue: IsDue | null
 }
 

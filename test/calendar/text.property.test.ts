@@ -65,7 +65,7 @@ function charactersRead(text: string): number {
   return length
 }
 
-describe('every text is an event or is rejected with the problem and its position', () => {
+describe('every text is either an event or rejected with the problem and its position', () => {
   test('and has no other effect', () => {
     fc.assert(
       fc.property(anyText, (text) => {

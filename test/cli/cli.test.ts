@@ -107,7 +107,7 @@ describe('modules that cannot be loaded', () => {
 })
 
 eachDatabase(({ fresh, bare }) => {
-  test('kalends migrate reports applied migrations once, also with a prefix and a URL from the environment', async () => {
+  test('kalends migrate reports applied migrations once, even with a prefix and a URL from the environment', async () => {
     const cwd = await temporaryFolder()
     const database = await bare()
     const env = { KALENDS_DATABASE: database.url }

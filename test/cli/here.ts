@@ -74,7 +74,7 @@ class Exit extends Error {
   }
 }
 
-/** The private state of a command in the shared process, also in its timers and requests. */
+/** The private state of a command in the shared process, including its timers and requests. */
 class Share {
   readonly printed = { stdout: '', stderr: '' }
   readonly signals = new EventEmitter()

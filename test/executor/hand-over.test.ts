@@ -120,7 +120,7 @@ it('passes other errors on, and continues in the next pass', async () => {
   expect(left.size).toBe(0)
 })
 
-it('ends the jobs itself if the queue sends no reports, also after a COMMIT by the callback', async () => {
+it('ends the jobs itself if the queue sends no reports, even after a COMMIT by the callback', async () => {
   const error = new TransactionEndedError('it ended the transaction')
   const { handOver, committed, settled } = scene(['a', 'b', 'c'], {
     reports: false,

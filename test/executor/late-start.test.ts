@@ -15,7 +15,7 @@ import { claimed, executorOn, NOTHING } from './claimed.ts'
 const TRUSTED_MS = ((LEASE_MS * 3) / 5) * 0.99
 
 /**
- * A worker that claims the jobs a, b and c at once, on a clock that the test advances.
+ * A worker that claims the jobs a, b and c at once, with a clock that the test advances.
  *
  * @param claimMs  the response time of the claim
  * @param handlerMs  how long the first handler blocks the process

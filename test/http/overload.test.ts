@@ -178,7 +178,7 @@ eachDatabase(({ kind, fresh }) => {
     const one = await call('GET /api/v1/jobs/j0')
     expect(one.body.args.text).toHaveLength(900_000)
     expect(one.body.args.password).toBe('[redacted]')
-    // A row from SQL runs, whatever its size.
+    // A row from SQL runs, regardless of its size.
     const task900 = task<{ text: string }>('mail')
     kalends.handle(task900, ({ args }) => args.text.length)
     const ran = signal(kalends, 'settled', ({ jobId }) => jobId === 'j0')

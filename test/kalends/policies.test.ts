@@ -97,7 +97,7 @@ eachDatabase((under) => {
     await until(async () => (begun.length === 1 ? true : null))
     await fire(on)
     await until(async () => (begun.length === 2 ? true : null))
-    // runNow, too, also with args for this run.
+    // The same applies to runNow, even with args for this run.
     const id = await any.schedules.runNow('s', { args: { once: true } })
     await until(async () => (begun.length === 3 ? true : null))
     expect(await any.jobs.get(id)).toMatchObject({ state: 'running', args: { once: true }, run: 3 })

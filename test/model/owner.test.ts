@@ -121,7 +121,7 @@ describe('an owner', () => {
   const ann = { group: null, submitter: 'ann' }
   const acme = { group: 'acme', submitter: null }
 
-  it('always writes the fields of its rows, whatever the input contains', () => {
+  it('always writes the fields of its rows, regardless of the input', () => {
     expect(ownedSettings(ann)).toEqual({ submitter: 'ann' })
     expect(ownedSettings(acme)).toEqual({ group: 'acme' })
     expect(ownedSettings({ group: 'acme', submitter: 'ann' })).toEqual({ group: 'acme', submitter: 'ann' })

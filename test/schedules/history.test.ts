@@ -73,7 +73,7 @@ eachDatabase((under) => {
     await expect(schedules.history('s', { before: new Date('soon') })).rejects.toThrow(InvalidInputError)
   })
 
-  it('each run has a unique, increasing number, also after cancelled, retried and overlapping runs', async () => {
+  it('each run has a unique, increasing number, even after cancelled, retried and overlapping runs', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules, jobs } = kalends

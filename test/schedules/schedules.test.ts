@@ -329,7 +329,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, plan.runs[0]?.jobId ?? '')).toMatchObject({ state: 'success', missed: 0 })
   })
 
-  it('runNow submits an extra run, also of a paused schedule, and keeps the next run [S9]', async () => {
+  it('runNow submits an extra run, even of a paused schedule, and keeps the next run [S9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, ({ args }) => args.days)

@@ -325,7 +325,7 @@ eachDatabase((under) => {
     await expect(jobs.submit(work)).rejects.toThrow(ForbiddenError)
   })
 
-  it('an owner never exceeds its limits of schedules and open jobs, also with concurrent calls [V2]', async () => {
+  it('an owner never exceeds its limits of schedules and open jobs, even with concurrent calls [V2]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const limits = { schedules: 2, openJobs: 3 }

@@ -230,7 +230,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an option of op
   )
 
   it.each(['postgres://localhost/app', 'mysql://localhost', 'sqlite:', 'kalends.db'])(
-    'the database %j is rejected with a correction',
+    'the database %j is rejected with a suggested correction',
     async (url) => {
       await expect(Kalends.open(url)).rejects.toMatchObject({
         field: 'database',

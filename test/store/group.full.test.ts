@@ -41,7 +41,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     expect(await database.rows(SERVER)).toEqual([{ server: await serverOf(primary) }])
   })
 
-  it('a member that leaves is abandoned, also by open connections, although it is writable [L54]', async () => {
+  it('a member that leaves is abandoned, even by open connections, although it is writable [L54]', async () => {
     const primary = await primaryOf(group)
     const database = opened([primary, ...others(primary)])
     await write(database)

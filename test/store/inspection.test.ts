@@ -5,7 +5,7 @@ import { after, clock, job, newJob, onEachStore, planned, settings } from './con
 import { write } from './writes.ts'
 
 onEachStore((under) => {
-  it('tables that the migrations created have no drift, also with a prefix', async () => {
+  it('tables that the migrations created have no drift, even with a prefix', async () => {
     expect(await under.store.inspection.schemaDrift()).toEqual({
       pending: [],
       missing: [],

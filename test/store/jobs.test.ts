@@ -106,7 +106,7 @@ onEachStore((under) => {
   })
 
   describe('cancelling', () => {
-    it('a waiting job, also with a start time, ends it', async () => {
+    it('a waiting job, even with a start time, ends it', async () => {
       await job(under, 'j')
       await job(under, 'later', { run_at: '2099-01-01 00:00:00.000', attempt: 1 })
       for (const id of ['j', 'later']) {

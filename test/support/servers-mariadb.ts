@@ -42,7 +42,7 @@ export async function startMariadb(programs: MariadbPrograms): Promise<PrivateSe
 }
 
 /**
- * Uses a new, existing folder, also for temporary files and during initialization: each MariaDB that starts removes
+ * Uses a new, existing folder, even for temporary files and during initialization: each MariaDB that starts removes
  * files in its temporary folder that it considers leftovers, and other running servers would crash.
  */
 export async function mariadbPlan({ server, initialize }: MariadbPrograms): Promise<PrivateServerPlan> {

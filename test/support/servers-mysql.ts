@@ -114,7 +114,7 @@ export async function mysqlFolder(
 /** A MySQL server that can be killed, frozen and restarted on the same port. */
 export class MysqlServer {
   readonly name: string
-  /** `mysql://root@127.0.0.1:port`, also while it is down. */
+  /** `mysql://root@127.0.0.1:port`, even while it is down. */
   readonly url: string
   protected readonly server: RestartableServer
 

@@ -139,7 +139,7 @@ test('retries wait for the virtual clock and take no real time', async () => {
   expect(app.now()).toEqual(new Date('2026-01-01T00:07:00Z'))
 })
 
-test('handlers can submit jobs, also for later, and wait for them', async () => {
+test('handlers can submit jobs, including later ones, and wait for them', async () => {
   const order: string[] = []
   await using app = await open((kalends) => {
     kalends.handle(report, async ({ args }) => {
@@ -158,7 +158,7 @@ test('handlers can submit jobs, also for later, and wait for them', async () => 
   expect(order).toEqual(['report all', 'report child', 'report later'])
 })
 
-test('each of a hundred concurrent jobs runs once, also with a concurrency of one', async () => {
+test('each of a hundred concurrent jobs runs once, even with a concurrency of one', async () => {
   let ran = 0
   const narrow = task('narrow', { concurrency: 1 })
   await using app = await open((kalends) => {

@@ -68,7 +68,7 @@ it('the files of the page are compressed, and those with a hash can be cached fo
   for (const path of [`/${script}`, `/other/${script}`]) expect((await get(path)).status).toBe(404)
 })
 
-it('the API responds as usual, also to browsers', async () => {
+it('the API responds as usual, even to browsers', async () => {
   const get = await served()
   expect((await get('/api/v1/schedules')).headers.get('content-type')).toContain('application/json')
   expect((await get('/health')).headers.get('content-type')).toContain('application/json')

@@ -1,4 +1,4 @@
-/** Date fields and the calendar in a zone, also with clock changes and offsets that are not whole hours. */
+/** Date fields and the calendar in a zone, including clock changes and offsets that are not whole hours. */
 import { describe, expect, it } from 'vitest'
 import { changeNote, exact, instantOf, typedAt, zoneOf } from '../../src/ui/time/format.ts'
 import { hourOf, placed, weekOf } from '../../src/ui/time/week.ts'

@@ -19,7 +19,7 @@ interface Line {
   readonly words: readonly string[]
   /** Whether its exit code always counts as success. */
   readonly mayFail: boolean
-  /** Whether it runs as root, whatever the service's user. */
+  /** Whether it runs as root, regardless of the service's user. */
   readonly isPrivileged: boolean
 }
 

@@ -125,7 +125,7 @@ export function runCommand(): AnyCommand {
   const command = new Command('run')
     .summary('run a schedule now')
     .description(
-      'Submits a run of a schedule now, also of a paused one; the timer is not affected. Prints the id of the job.\n' +
+      'Submits a run of a schedule now, even if it is paused; the timer is not affected. Prints the id of the job.\n' +
         'Exits with 4 while an earlier run is unfinished, unless its runs may overlap.',
     )
     .argument('<id>')

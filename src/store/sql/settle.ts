@@ -670,8 +670,8 @@ async function insertAttempts(tx: Context, attempts: readonly AttemptOfRow[]): P
     await insert()
   } catch (error) {
     if (!tx.dialect.isDuplicate(error)) throw error
-    // Only the statement was undone. The key exists if a job was deleted manually and submitted again with the same id,
-    // or if its `claim` has reached the largest value. The newer attempt is kept.
+    // Only the statement was rolled back. The key exists if a job was deleted manually and submitted again with the
+    // same id, or if its `claim` has reached the maximum value. The newer attempt is kept.
     const key = `(job_id = ${tx.dialect.jobId} AND claim = ?)`
     await tx.run(
       `DELETE FROM ${tx.tables.attempt} WHERE ${rows.map(() => key).join(' OR ')}`,

@@ -43,7 +43,7 @@ export const TABLE_NAMES = [
   'task_queue',
 ] as const
 
-/** Quoted names with the application's prefix; those of tables also with their schema. */
+/** Quoted names with the application's prefix; names of tables include their schema. */
 export type Tables = Readonly<Record<keyof typeof NAMES, string>>
 
 export function tables(prefix: string, { quoted, table }: Pick<Dialect, 'quoted' | 'table'>): Tables {

@@ -1,4 +1,4 @@
-/** Converts between the text of a form and the settings that the API takes. */
+/** Converts between the text of a form and the settings that the API accepts. */
 import type { NewSchedule, Schedule } from '../api/generated/api.ts'
 import { FIELDS } from '../api/generated/settings.ts'
 import { spanText } from '../../duration.ts'
