@@ -227,7 +227,7 @@ const RELATIVE = /^[^/\\]*\w[/\\]/
 const SLASH = /[/\\]/
 const QUOTE = /["'`]/
 /** An id starts with the worker's name, which may contain spaces, and has at most 255 characters. */
-const LOST_WORKER = /\b(the worker) .{1,255}? (?=was (?:lost|considered dead|taken for dead)\b)/gi
+const LOST_WORKER = /\b(the worker) .{1,255}? (?=was (?:lost|considered dead)\b)/gi
 
 /**
  * An error text for the owner of a job, who is a user of the application: the first line, without file paths and worker

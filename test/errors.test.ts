@@ -24,8 +24,6 @@ describe('an error text for the owner of a job', () => {
     ['The worker host/1 was lost during attempt 1', 'The worker was lost during attempt 1'],
     ['Error: the worker my host/1 was lost', 'Error: the worker was lost'],
     ['LeaseLostError: The worker box was considered dead', 'LeaseLostError: The worker was considered dead'],
-    // Stored by earlier versions.
-    ['LeaseLostError: The worker box was taken for dead', 'LeaseLostError: The worker was taken for dead'],
     ['Error: first\r\nsecond', 'Error: first'],
   ])('%s → %s', (text, shown) => {
     expect(errorTextForOwner(text)).toBe(shown)

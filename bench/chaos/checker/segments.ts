@@ -186,8 +186,8 @@ function segmentsFor(
       slot > (start.lastSlot ?? Number.NEGATIVE_INFINITY) &&
       slot <= (end?.lastSlot ?? Number.NEGATIVE_INFINITY),
   )
-  if (inside.length === 1) return inside
   const inTime = (among: readonly Segment[]) => among.filter((segment) => canBeIn(segment, submitted, times))
+  // While the clock is hours back, slots are in the range of an earlier segment.
   const found = [inTime(inside), inTime(segments), inside.slice(-1), segments.slice(-1)]
   return found.find(({ length }) => length > 0) ?? []
 }
