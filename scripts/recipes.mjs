@@ -15,7 +15,9 @@ import { join, resolve } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
 const RECIPES = join(ROOT, 'recipes')
-const all = readdirSync(RECIPES).filter((name) => name !== 'shared')
+const all = readdirSync(RECIPES, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== 'shared')
+  .map(({ name }) => name)
 
 const given = process.argv.slice(2)
 const tarball = given[0]?.endsWith('.tgz') ? given.shift() : undefined
