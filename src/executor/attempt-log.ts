@@ -54,11 +54,12 @@ export class AttemptLog {
     return Buffer.byteLength(text)
   }
 
-  /** Hides the secrets that became known since lines were logged. */
+  /** Hides the secrets that became known since lines were logged. If there are too many to search for, lines stay. */
   hideLogged(): void {
+    if (this.#logged === null || !this.secrets.areKnown()) return
     const { id: jobId } = this.#job
     this.#journal.replace(
-      [...(this.#logged ?? [])].flatMap((message) => {
+      [...this.#logged].flatMap((message) => {
         const replacement = this.shown(message, MAX_LINE_BYTES)
         return replacement === message ? [] : [{ jobId, message, replacement }]
       }),

@@ -149,6 +149,7 @@ it('secrets in an error are hidden even if the handler has removed them from its
 it('secrets of earlier progress are removed from later progress and the result, except for those in the row', async () => {
   const progressOf = new Map<string, string>()
   const lines: string[] = []
+  const replaced: string[] = []
   const first = { token: 'first-secret', done: 1 }
   const last = { token: 'last-secret', done: 2 }
   const { ends } = await running({
@@ -159,12 +160,16 @@ it('secrets of earlier progress are removed from later progress and the result, 
         lines.push(...some.map(({ jobId, message }) => `${jobId}: ${message}`))
         return WRITTEN
       },
+      replaceLogs: async (some) => {
+        replaced.push(...some.map(({ jobId }) => jobId))
+      },
       saveProgress: async (some) => {
         for (const { fence, json } of some) progressOf.set(fence.id, json)
         return WRITTEN
       },
     },
-    handler: ({ job, progress }) => {
+    handler: ({ job, log, progress }) => {
+      log.info('before first-secret')
       progress(first)
       if (job.id === 'too many') for (let at = 0; at < 20_000; at += 1) progress({ token: `${at} in secret` })
       progress(job.id === 'same place' ? last : { ...last, note: 'not first-secret' })
@@ -190,9 +195,10 @@ it('secrets of earlier progress are removed from later progress and the result, 
       list: ['[redacted]'],
     }),
   })
-  expect(lines).toEqual([
+  expect(lines.filter((line) => !line.includes('before'))).toEqual([
     'other place: The result contains secrets of earlier progress; it is stored without its secrets',
   ])
+  expect(replaced.toSorted()).toEqual(['other place', 'same place'])
   // More secrets than can be searched for.
   expect(JSON.parse(progressOf.get('too many') ?? '')).toEqual({ ...last, note: 'not first-secret' })
   expect(ends.get('too many')).toMatchObject({ result: expect.stringContaining('["first-secret"]') })
