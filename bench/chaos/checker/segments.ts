@@ -35,6 +35,8 @@ export interface Segment {
   readonly endHost: number
   /** No edit followed: the segment ends with the run. */
   readonly isLast: boolean
+  /** The planner may have set last_slot back, because the clock was ahead when it was planned before. */
+  readonly mayGoBack: boolean
   /**
    * An edit at one of its ends may have taken effect twice, a slot may belong to this segment or to another, or the
    * planner may have dropped slots of a clock that was ahead.
@@ -73,6 +75,7 @@ export function segmentsOf(
   const segments = cuts.flatMap((cut, index): Segment[] => {
     if (cut.after === null) return []
     const next = cuts[index + 1]
+    const mayGoBack = mayLowerLastSlot(cut.after, times.range(cut.host, next?.host ?? end.host).low)
     const segment = {
       start: cut.after,
       from: cut.from,
@@ -83,10 +86,8 @@ export function segmentsOf(
       endUntil: next?.until ?? end.at,
       endHost: next?.host ?? end.host,
       isLast: next === undefined,
-      isUncertain:
-        cut.tries > 1 ||
-        (next?.tries ?? 1) > 1 ||
-        mayLowerLastSlot(cut.after, times.range(cut.host, next?.host ?? end.host).low),
+      mayGoBack,
+      isUncertain: cut.tries > 1 || (next?.tries ?? 1) > 1 || mayGoBack,
       pieces: [],
     }
     if (next !== undefined) endingAt.set(next, segment)
@@ -182,8 +183,8 @@ function segmentsFor(
   times: Times,
 ): readonly Segment[] {
   const inside = segments.filter(
-    ({ start, end }) =>
-      slot > (start.lastSlot ?? Number.NEGATIVE_INFINITY) &&
+    ({ start, end, mayGoBack }) =>
+      (mayGoBack || slot > (start.lastSlot ?? Number.NEGATIVE_INFINITY)) &&
       slot <= (end?.lastSlot ?? Number.NEGATIVE_INFINITY),
   )
   const inTime = (among: readonly Segment[]) => among.filter((segment) => canBeIn(segment, submitted, times))
