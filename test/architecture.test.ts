@@ -235,6 +235,7 @@ describe('the source follows the design', () => {
       'src/model/jitter.ts → node:crypto',
       'src/model/occurrence.ts → node:crypto',
       'src/model/owner.ts → node:crypto',
+      'src/model/redaction.ts → node:util',
       'src/model/schedule.ts → node:crypto',
       'src/model/schedule.ts → node:util',
     ]

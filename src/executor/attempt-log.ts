@@ -57,13 +57,12 @@ export class AttemptLog {
   /** Hides the secrets that became known since lines were logged. If there are too many to search for, lines stay. */
   hideLogged(): void {
     if (this.#logged === null || !this.secrets.areKnown()) return
-    const { id: jobId } = this.#job
-    this.#journal.replace(
-      [...this.#logged].flatMap((message) => {
-        const replacement = this.shown(message, MAX_LINE_BYTES)
-        return replacement === message ? [] : [{ jobId, message, replacement }]
-      }),
-    )
+    const replacements = new Map<string, string>()
+    for (const message of this.#logged) {
+      const shown = this.shown(message, MAX_LINE_BYTES)
+      if (shown !== message) replacements.set(message, shown)
+    }
+    this.#journal.replace(this.#job.id, replacements)
   }
 
   /** See `Secrets.storable`. */

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import {
   CancelledError,
   errorText,
@@ -252,20 +251,15 @@ export class AttemptRunner {
     return stored
   }
 
-  /** Readers take a job's secrets from its row, which lacks those of earlier progress. So these are not stored. */
+  /** See `Redaction.stored`. */
   #stored(root: 'result' | 'progress', json: string): string {
     const { redaction } = this.#options
-    if (!redaction.hides('progress') || !this.#earlier.areKnown()) return json
-    const isShown = (shown: unknown) => !isDeepStrictEqual(this.#earlier.hiddenIn(shown), shown)
+    if (!redaction.hides('progress')) return json
+    const args: unknown = JSON.parse(this.job.argsText)
     const value: unknown = JSON.parse(json)
-    if (!isShown(redaction.redacted(root, value))) return json
-    const row = {
-      args: JSON.parse(this.job.argsText),
-      progress: JSON.parse(this.#lastProgress),
-      [root]: value,
-    }
-    if (!isShown(redaction.redacted(root, value, redaction.secretsOf(row)))) return json
-    return JSON.stringify(this.#earlier.hiddenIn(value))
+    const row = { args, progress: JSON.parse(this.#lastProgress), [root]: value }
+    const stored = redaction.stored(root, row, this.#earlier)
+    return stored === value ? json : JSON.stringify(stored)
   }
 
   #errorText(error: unknown): string {

@@ -1,7 +1,7 @@
 import { isA, StoreUnavailableError } from '../errors.ts'
 import type { Loop } from '../loop.ts'
 import type { Fence } from '../model/job.ts'
-import type { ExecutingStore, JobProgress, NewLogLine, ReplacedLine } from '../store/executing-store.ts'
+import type { ExecutingStore, JobProgress, NewLogLine } from '../store/executing-store.ts'
 import { LineQueue } from './line-queue.ts'
 import type { JobExecutorOptions } from './options.ts'
 import { Writer } from './writer.ts'
@@ -40,8 +40,8 @@ export class Journal {
   readonly #onDropped: JournalOptions['onDropped']
   readonly #lines: LineQueue
   readonly #progress = new Map<string, WaitingProgress>()
-  /** Messages to replace once the lines of their jobs are written. */
-  #replaced: readonly ReplacedLine[] = []
+  /** The messages to replace in the log of each job, once its lines are written. */
+  readonly #replaced = new Map<string, ReadonlyMap<string, string>>()
   readonly #lineWriter: Writer
   readonly #progressWriter: Writer
   #isOver = false
@@ -58,7 +58,7 @@ export class Journal {
     this.#lineWriter = new Writer({
       name: 'journal',
       write: () => this.#writeLines(),
-      isEmpty: () => this.#lines.length + this.#replaced.length === 0,
+      isEmpty: () => this.#lines.length + this.#replaced.size === 0,
       onError: report,
     })
     this.#progressWriter = new Writer({
@@ -78,10 +78,10 @@ export class Journal {
     this.#lineWriter.loop.wake()
   }
 
-  /** Replaces messages that were logged. */
-  replace(lines: readonly ReplacedLine[]): void {
-    if (lines.length === 0) return
-    this.#replaced = [...this.#replaced, ...lines]
+  /** Replaces messages in the log of a job. */
+  replace(jobId: string, replacements: ReadonlyMap<string, string>): void {
+    if (replacements.size === 0) return
+    this.#replaced.set(jobId, new Map([...(this.#replaced.get(jobId) ?? []), ...replacements]))
     this.#lineWriter.loop.wake()
   }
 
@@ -106,9 +106,8 @@ export class Journal {
    * loops write them later. Does not wait for lines at the end of a long backlog.
    */
   async written(jobId: string): Promise<void> {
-    const isNext = [...this.#lines.first(LINES_AT_ONCE), ...this.#replaced].some(
-      (line) => line.jobId === jobId,
-    )
+    const isNext =
+      this.#replaced.has(jobId) || this.#lines.first(LINES_AT_ONCE).some((line) => line.jobId === jobId)
     await Promise.all([
       this.#lineWriter.untilDone(() => !isNext || !this.#hasLinesOf(jobId)),
       this.#progressWriter.untilDone(() => !this.#progress.has(jobId)),
@@ -139,28 +138,30 @@ export class Journal {
     }
     await Promise.race([Promise.all([finish(this.#lineWriter), finish(this.#progressWriter)]), timeout])
     clearTimeout(timer)
-    const lost = this.#lines.length + this.#replaced.length + this.#lines.dropped
+    const replaced = [...this.#replaced.values()].reduce((sum, { size }) => sum + size, 0)
+    const lost = this.#lines.length + replaced + this.#lines.dropped
     const lines = lost === 1 ? '1 log line' : `${lost} log lines`
     if (lost > 0) this.#onDropped(new Error(`The worker stopped before it could write ${lines}`, { cause }))
     this.#isOver = true
   }
 
   #hasLinesOf(jobId: string): boolean {
-    return this.#lines.hasLinesOf(jobId) || this.#replaced.some((line) => line.jobId === jobId)
+    return this.#lines.hasLinesOf(jobId) || this.#replaced.has(jobId)
   }
 
   async #writeLines(): Promise<void> {
     await this.#appendLines()
-    const ready = this.#replaced.filter(({ jobId }) => !this.#lines.hasLinesOf(jobId))
-    if (ready.length === 0) return
-    try {
-      await this.#store.replaceLogs(ready)
-    } catch (error) {
-      if (isA(error, StoreUnavailableError)) throw error
-      this.#drop('the log lines without the secrets of a result', error)
+    for (const [jobId, replacements] of this.#replaced) {
+      if (this.#lines.hasLinesOf(jobId)) continue
+      try {
+        await this.#store.replaceLogs(jobId, replacements)
+      } catch (error) {
+        if (isA(error, StoreUnavailableError)) throw error
+        this.#drop(`the log lines of the job '${jobId}' without the secrets of its result`, error)
+      }
+      if (this.#replaced.get(jobId) === replacements) this.#replaced.delete(jobId)
+      this.#lineWriter.succeeded()
     }
-    this.#replaced = this.#replaced.filter((line) => !ready.includes(line))
-    this.#lineWriter.succeeded()
   }
 
   async #appendLines(): Promise<void> {

@@ -2,6 +2,7 @@
  * Hides secrets in args, results and progress: at the paths of the option `redact`, and wherever the same values occur
  * in other texts of the same job. Pure.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { InvalidInputError, shortened } from '../errors.ts'
 import { shownInput } from './input.ts'
 
@@ -67,6 +68,20 @@ export class Redaction {
   redacted(root: RedactRoot, value: unknown, secrets = this.secretsOf({ [root]: value })): unknown {
     const shown = this.#pathsOf(root).reduce((part, path) => changedAt(part, path, marked), value)
     return secrets.hiddenIn(shown)
+  }
+
+  /**
+   * The progress or the result of a job as it is stored. Readers take the secrets of a job from its row, which lacks
+   * those of earlier progress; these are removed if readers of the row would see them.
+   *
+   * @param row  the values of the job, with the one to store
+   * @param earlier  the secrets of earlier progress
+   */
+  stored(root: RedactRoot, row: Payload, earlier: Secrets): unknown {
+    const value = row[root]
+    const isSeen = (shown: unknown) => !isDeepStrictEqual(earlier.hiddenIn(shown), shown)
+    if (!earlier.areKnown() || !isSeen(this.redacted(root, value))) return value
+    return isSeen(this.redacted(root, value, this.secretsOf(row))) ? earlier.hiddenIn(value) : value
   }
 
   /**

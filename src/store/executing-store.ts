@@ -34,13 +34,6 @@ export interface NewLogLine {
   readonly message: string
 }
 
-/** A message in a job's log that contained a secret, and what it becomes. */
-export interface ReplacedLine {
-  readonly jobId: string
-  readonly message: string
-  readonly replacement: string
-}
-
 /** The level of a line in a job's log. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
@@ -225,8 +218,8 @@ export interface ExecutingStore {
   /** Stores lines in order; those that are left are the last ones. */
   appendLogs(lines: readonly NewLogLine[]): Promise<PartialWrite<NewLogLine>>
 
-  /** Replaces the messages of lines that a job has logged, wherever its log has them. */
-  replaceLogs(lines: readonly ReplacedLine[]): Promise<void>
+  /** Replaces messages in the log of a job, wherever they occur. @param replacements  by message */
+  replaceLogs(jobId: string, replacements: ReadonlyMap<string, string>): Promise<void>
 
   /** The running jobs of this worker, as attempts that end as released. */
   held(worker: string): Promise<EndedAttempt[]>

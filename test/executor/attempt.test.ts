@@ -160,8 +160,8 @@ it('secrets of earlier progress are removed from later progress and the result, 
         lines.push(...some.map(({ jobId, message }) => `${jobId}: ${message}`))
         return WRITTEN
       },
-      replaceLogs: async (some) => {
-        replaced.push(...some.map(({ jobId }) => jobId))
+      replaceLogs: async (jobId, replacements) => {
+        replaced.push(...[...replacements].map(() => jobId))
       },
       saveProgress: async (some) => {
         for (const { fence, json } of some) progressOf.set(fence.id, json)

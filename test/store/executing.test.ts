@@ -338,11 +338,9 @@ onEachStore((under) => {
       await under.store.executing.appendLogs(
         ['replaced', 'other'].flatMap((id) => messages.map((message) => line(id, message))),
       )
-      await under.store.executing.replaceLogs([
-        { jobId: 'replaced', message: ODD, replacement: 'hidden' },
-        { jobId: 'replaced', message: 'gone', replacement: 'hidden' },
-      ])
-      await under.store.executing.replaceLogs([])
+      const replacements = new Map([ODD, 'gone'].map((message) => [message, 'hidden']))
+      await under.store.executing.replaceLogs('replaced', replacements)
+      await under.store.executing.replaceLogs('nobody', replacements)
       const read = async (id: string) =>
         (await under.store.lists.logs(id, 0, 10))?.map(({ message }) => message)
       expect(await read('replaced')).toEqual(['hidden', `${ODD} `, 'kept', 'hidden'])

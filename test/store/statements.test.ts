@@ -298,6 +298,32 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
+    it('messages in a log are replaced in few statements, by key', async () => {
+      const lines = Array.from({ length: 1200 }, (_, index) => `line ${index}`)
+      await insertAll(
+        database,
+        'job_log (job_id, message)',
+        lines.map((line) => ['j00001', line]),
+      )
+      const replacements = new Map(lines.map((line) => [line, `${line} without the secret`]))
+      const statements = await statementsOf(() =>
+        recorded.store.executing.replaceLogs('j00001', replacements),
+      )
+      expect(statements.map((statement) => /^\w+/.exec(statement)?.[0])).toEqual(
+        Array.from({ length: 3 }, () => ['SELECT', 'UPDATE']).flat(),
+      )
+      const [read] = await explain(statements[0])
+      expect(read?.key).toBe('job_log_job')
+      const written = await explain(statements[1])
+      expect(
+        written.some((step) => primary.test(step.key) || /USING INTEGER PRIMARY KEY/.test(step.extra)),
+      ).toBe(true)
+      const [left] = await database.query(
+        "SELECT COUNT(*) AS n FROM job_log WHERE job_id = 'j00001' AND message NOT LIKE '% without the secret'",
+      )
+      expect(Number(left?.['n'])).toBe(0)
+    })
+
     it('due jobs are found by due_at, in index order', async () => {
       const statements = await statementsOf(() => recorded.store.executing.promoteDue(100))
       await readsBy(found(statements, /^SELECT.*due_at <=/s), /^job_due$/)

@@ -2,6 +2,7 @@
 import { toText } from '../../model/instant.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
 import type { ExecutingStore, JobProgress } from '../executing-store.ts'
+import { integerLiteral } from '../literals.ts'
 import { lockRows, updateFromBatch } from './by-key.ts'
 import { claim, handOver, promoteDue } from './claim.ts'
 import type { Context, TablesContext } from './context.ts'
@@ -13,6 +14,8 @@ import { held, orphans } from './take-over.ts'
 
 /** Short, because a stopping worker tries for a few seconds to write its outcomes. */
 const LONGEST_SETTLE_BACK_OFF_MS = 4000
+/** How many lines of a log are read at once to replace them. */
+const LINES_AT_ONCE = 500
 
 export function executingStore(context: TablesContext): ExecutingStore {
   const { dialect, tables } = context
@@ -97,13 +100,25 @@ export function executingStore(context: TablesContext): ExecutingStore {
       }
     },
 
-    async replaceLogs(lines) {
-      for (const { jobId, message, replacement } of lines)
-        await context.run(`UPDATE ${tables.log} SET message = ? WHERE job_id = ? AND message = ?`, [
-          replacement,
-          jobId,
-          message,
-        ])
+    async replaceLogs(jobId, replacements) {
+      for (let last = 0, isMore = true; isMore; ) {
+        const lines = await context.rows<{ id: number; message: string }>(
+          `SELECT id, message
+           FROM ${tables.log}
+           WHERE job_id = ${dialect.jobId} AND id > ?
+           ORDER BY job_id, id
+           LIMIT ${integerLiteral(LINES_AT_ONCE)}`,
+          [jobId, last],
+        )
+        const replaced = lines.flatMap(({ id, message }) => {
+          const replacement = replacements.get(message)
+          return replacement === undefined ? [] : [{ id, message: replacement }]
+        })
+        const columns = { id: 'integer', message: 'long text' } as const
+        await updateFromBatch(context, tables.log, columns, replaced, { message: 'b.message' })
+        last = lines.at(-1)?.id ?? last
+        isMore = lines.length === LINES_AT_ONCE
+      }
     },
 
     held: (worker) => held(context, worker),

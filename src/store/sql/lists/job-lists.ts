@@ -71,7 +71,7 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
         `SELECT id, ${dialect.instant('at')} AS at, level, message
          FROM ${tables.log}
          WHERE job_id = ${dialect.jobId} AND id > ?
-         ORDER BY id
+         ORDER BY job_id, id
          LIMIT ${integerLiteral(limit)}`,
         [found.id, after],
       )
