@@ -191,6 +191,7 @@ export function errorText(thrown: unknown, causes = MAX_CAUSES): string {
 export function shortened(text: string, limit: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= limit) return bytes.toString()
+  // Secrets that become known later look for it; see Secrets.hiddenInText.
   const note = `… (cut, of ${bytes.length} bytes)`
   const start = bytes.subarray(0, Math.max(0, limit - Buffer.byteLength(note)))
   // The last character may have been cut in half.

@@ -172,10 +172,10 @@ export const scheduleOperations: readonly Operation[] = [
     run: async (call) => {
       const { params, body, reach, redaction } = call
       if (body?.args !== undefined) requirePermission(call.access, 'submit')
-      const { job, args } = await onExisting(call, async (before) => {
+      const { job, args } = await onExisting(call, async (before, options) => {
         const args = redaction.restored('args', body?.args, before.args)
-        const options = { task: before.task, ...(args !== undefined && { args }) }
-        return { job: await reach.schedules.runNow(params.id, options), args }
+        const run = args === undefined ? options : { ...options, args }
+        return { job: await reach.schedules.runNow(params.id, run), args }
       })
       call.writes.run(params.id, job, args)
       return ok({ jobId: job })

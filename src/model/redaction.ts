@@ -183,6 +183,9 @@ const MAX_WAITING = 1000
  */
 const LONG_PREFIX = 64
 
+/** The end of a text that `shortened` has cut. */
+const CUT = /… \(cut, of \d+ bytes\)$/
+
 /** A character of some secrets, and the characters that can follow. */
 interface Step {
   readonly next: Map<number, Step>
@@ -226,8 +229,9 @@ export class Secrets {
     if (isEmpty(start)) return text
     let shown = ''
     let from = 0
+    const cutAt = text.search(CUT)
     for (let at = 0; at < text.length; ) {
-      const length = secretAt(text, at, start)
+      const length = secretAt(text, at, start, cutAt)
       if (length === 0) at += 1
       else {
         shown += text.slice(from, at) + REDACTED
@@ -318,12 +322,17 @@ function formsOf(secret: string): string[] {
   return [plain, JSON.stringify(plain).slice(1, -1), encoded, encoded.replaceAll('%20', '+')]
 }
 
-/** The length of the longest secret, or long start of a secret, at this position; 0 if there is none. */
-function secretAt(text: string, at: number, start: Step): number {
+/**
+ * The length of the longest secret, or long start of a secret, at this position; 0 if there is none.
+ *
+ * @param cutAt  where the text was cut, or -1: a secret may have been cut, too
+ */
+function secretAt(text: string, at: number, start: Step, cutAt: number): number {
   let found = 0
   let length = 0
   for (let step: Step | undefined = start; ; length += 1) {
-    if (step.isEnd || length >= LONG_PREFIX) found = length
+    const isCut = at + length === cutAt && length >= SHORTEST_SECRET
+    if (step.isEnd || isCut || length >= LONG_PREFIX) found = length
     // NaN beyond the end of the text: no step has it.
     step = step.next.get(text.charCodeAt(at + length))
     if (step === undefined) return found

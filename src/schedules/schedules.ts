@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ConflictError, InvalidInputError, NotFoundError, VersionError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
-import { checkOpenJobs, checkPeriod, requireTask } from '../model/authority.ts'
+import { checkOpenJobs, checkPeriod } from '../model/authority.ts'
 import { checkedReason } from '../model/checked-settings.ts'
 import { checkedConditions, checkedInstant, checkedLimit, oneOf } from '../model/input.ts'
 import type { ScheduleStatus, SettingValues } from '../model/settings.ts'
@@ -334,32 +334,25 @@ export class Schedules {
    * Submits a run now, in addition to the timer. Also works for a paused schedule.
    *
    * @param options.args  for this run only; default: the schedule's own
-   * @param options.task  if given, the schedule must have this task
    * @returns the id of the job
-   * @throws NotFoundError
-   * @throws VersionError when it has another task
+   * @throws NotFoundError, VersionError
    * @throws InvalidInputError when the args do not match the task
    * @throws ConflictError naming the non-final job of the schedule, unless its runs may overlap
    */
-  async runNow(
-    id: string,
-    options: { readonly args?: unknown; readonly task?: string | undefined } & TransactionOption = {},
-  ): Promise<string> {
-    checkKeys(options, ['args', 'task', 'tx'])
+  async runNow(id: string, options: { readonly args?: unknown } & WriteOptions = {}): Promise<string> {
+    const check = checkOf(id, options, this.#context, ['args'])
     const { tx } = options
     const { schedules, inTurn } = this.#in(options)
     // Args are checked against the schema of a task, which must still be the schedule's task when they are stored.
-    const wanted =
-      options.task ?? (options.args === undefined ? undefined : (await this.#existing(id, schedules)).task)
+    const wanted = options.args === undefined ? undefined : (await this.#existing(id, schedules)).task
     const args = await argsOfOneRun(wanted, options.args, this.#context)
-    const { authority } = this.#context
-    const { limits } = authority
+    const { limits } = this.#context.authority
     const job = await inTurn(async () => {
       const { jobs } = this.#stores
       if (limits !== null)
         checkOpenJobs(limits, await (tx === undefined ? jobs : jobs.in(tx)).countOpen(limits.openJobs), 1)
       return schedules.runNow(id, args, (schedule, now) => {
-        requireTask(authority, schedule.task)
+        check(schedule)
         if (wanted !== undefined && schedule.task !== wanted) throw new VersionError(id)
         return runNow(schedule, now)
       })

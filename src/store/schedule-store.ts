@@ -76,7 +76,7 @@ export interface ScheduleStore {
   runNow(
     id: string,
     args: string | null,
-    decide: (schedule: ScheduleToRun, now: Date) => ManualRun,
+    decide: (schedule: Schedule & ScheduleToRun, now: Date) => ManualRun,
   ): Promise<string | null>
   /** The database's clock. */
   now(): Promise<Date>

@@ -330,6 +330,22 @@ eachDatabase((under) => {
     },
   )
 
+  it('a schedule that changes while the hook is asked about a run does not run in the new version [V7]', async () => {
+    const edits: (() => Promise<unknown>)[] = []
+    const { call, kalends } = await apiScene(under, {
+      permit: async () => (await edits.shift()?.(), true),
+    })
+    const put = (to: string) => kalends.schedules.put('s', { ...mail, args: { to } })
+    const { schedule } = await put('ann')
+    const match = { headers: { 'if-match': `"${kalends.schedules.versionOf(schedule)}"` } }
+    edits.push(() => put('bob'))
+    expect((await call('POST /api/v1/schedules/s/run', match)).status).toBe(412)
+    expect((await kalends.jobs.list()).total).toBe(0)
+    await expect(kalends.schedules.runNow('s', { ifVersion: schedule })).rejects.toMatchObject({
+      name: 'VersionError',
+    })
+  })
+
   it('a secret stays with its version, even if the entity tags of two versions are equal [V7]', async () => {
     const edits: (() => Promise<unknown>)[] = []
     const { call, kalends } = await apiScene(

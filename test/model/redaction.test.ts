@@ -169,6 +169,18 @@ describe('in texts of the job', () => {
   })
 })
 
+describe('in a text that was cut before the secret was known', () => {
+  const secrets = new Redaction(['args']).secretsOf({ args: 'hunter2-secret' })
+  test.each([
+    ['x hunter2-sec… (cut, of 99 bytes)', 'x [redacted]… (cut, of 99 bytes)'],
+    ['x hun… (cut, of 99 bytes)', 'x hun… (cut, of 99 bytes)'],
+    ['x hunter2-sec', 'x hunter2-sec'],
+    ['hunt… (cut, of 1 bytes) hunter2-secret', 'hunt… (cut, of 1 bytes) [redacted]'],
+  ])('%s → %s', (text, shown) => {
+    expect(secrets.hiddenInText(text)).toBe(shown)
+  })
+})
+
 describe('a search', () => {
   const redaction = new Redaction(['args.secret', 'result.token'])
 

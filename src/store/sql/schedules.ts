@@ -8,7 +8,7 @@ import {
   withSettings,
 } from '../../model/schedule.ts'
 import type { Dialect, SqlValue } from '../database.ts'
-import { fromStored, fromText, toText } from '../../model/instant.ts'
+import { fromStored, toText } from '../../model/instant.ts'
 import type { Check, NewSchedule, PlanEdit, ScheduleStore } from '../schedule-store.ts'
 import { updateRows } from './by-key.ts'
 import { scopeCondition } from './conditions.ts'
@@ -130,33 +130,24 @@ async function runNow(
   [name, args, decide]: Parameters<ScheduleStore['runNow']>,
 ): Promise<string | null> {
   const { dialect, tables } = context
-  const scope = scopeCondition(owner)
   // Retried if a job was manually reopened after the check for open jobs; then it is a conflict.
   return await context.transactionOnKeys(async (tx) => {
-    const id = await findOwnId(tx, 'schedule', owner, name)
-    if (id === null) return null
-    const lastSlot = `${dialect.instant('last_slot')} AS last_slot`
-    const [row] = await tx.rows<Pick<ScheduleRow, 'task' | 'last_slot' | 'overlap' | 'run_count' | 'clock'>>(
-      `${tx.select(['task', lastSlot, 'overlap', 'run_count', `${dialect.now} AS clock`])}
-       FROM ${tables.schedule}
-       WHERE id = ?${scope.text} ${dialect.locked('wait')}`,
-      [id, ...scope.params],
-    )
-    if (row === undefined) return null
-    const [latest] = await tx.rows<{ number: number | null }>(
-      `${tx.select([`${latestRun(tables)} AS number`])} FROM ${tables.schedule} AS s WHERE s.id = ?`,
+    const schedule = await readSchedule(tx, owner, name, dialect.locked('wait'))
+    if (schedule === null) return null
+    const { id } = schedule
+    const [latest] = await tx.rows<{ number: number | null; clock: string }>(
+      `${tx.select([`${latestRun(tables)} AS number`, `${dialect.now} AS clock`])}
+       FROM ${tables.schedule} AS s
+       WHERE s.id = ?`,
       [id],
     )
+    if (latest === undefined) return null
     const state = {
-      id: name,
-      task: row.task,
-      overlap: row.overlap,
-      lastSlot: fromText(row.last_slot),
-      runCount: row.run_count,
-      latestRun: latest?.number ?? 0,
+      ...shownSchedule(owner, schedule),
+      latestRun: latest.number ?? 0,
       open: await findOpenJob(tx, owner, id),
     }
-    const { slot, run } = decide(state, fromStored(row.clock))
+    const { slot, run } = decide(state, fromStored(latest.clock))
     const job = occurrenceId(id, slot)
     await insertScheduleJobs(tx, [
       {
@@ -173,7 +164,7 @@ async function runNow(
       },
     ])
     const last = { last_slot: '?', last_run: '?', last_job: '?' }
-    await updateRows(tx, tables.schedule, last, [id], { params: [toText(slot), row.clock, job] })
+    await updateRows(tx, tables.schedule, last, [id], { params: [toText(slot), latest.clock, job] })
     return job
   })
 }
