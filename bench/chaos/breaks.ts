@@ -15,12 +15,12 @@ export interface Mutation {
 
 export interface Break {
   readonly name: BreakName
-  /** Which protection is removed, and what follows. */
+  /** Which protection is removed, and the consequence. */
   readonly removes: string
   readonly mutations: readonly Mutation[]
   /** Run once, after the tables are created and before the workers start. Only MySQL and MariaDB. */
   readonly sql: readonly string[]
-  /** The faults that expose it; if empty, none are needed. */
+  /** The faults that expose it; empty if none are needed. */
   readonly faults: readonly string[]
   /** Rules of the checker. The break must violate at least one of them. */
   readonly rules: readonly string[]
@@ -55,7 +55,7 @@ const PLANS_EARLY: Mutation = {
   find: 'if (first === null || ((isOver || !decided) && first > now))',
   put: 'if (first === null)',
 }
-/** Makes it likely that a stopped worker has marked a schedule. */
+/** Makes it likely that a worker has marked a schedule when it is stopped. */
 const SLOW_SUBMIT: Mutation = {
   file: 'scheduler/scheduler.js',
   find: 'const isFull = marks.length === most;',
@@ -100,7 +100,7 @@ export const BREAKS: readonly Break[] = [
       },
     ],
     sql: [
-      // Statements name the primary key, so it stays, but it no longer makes ids unique.
+      // Statements name the primary key, so there still is one, but it no longer makes ids unique.
       'ALTER TABLE job DROP INDEX job_occurrence, DROP INDEX job_open, DROP PRIMARY KEY, ADD COLUMN copy BIGINT NOT NULL AUTO_INCREMENT, ADD PRIMARY KEY (id, copy), ADD KEY job_copy (copy), ADD INDEX job_occurrence (periodic_task_id, slot), ADD INDEX job_open (open_key, open_turn)',
     ],
     faults: [],

@@ -13,7 +13,7 @@ export interface ScheduleEvidence {
   readonly written: ScheduleEntry | null
   /** Edits of its row, in order. */
   readonly edits: readonly EditEntry[]
-  /** Every job that it ever had, ordered by slot, including pruned and manually deleted jobs. */
+  /** Every job that it has ever had, ordered by slot, including pruned and manually deleted jobs. */
   readonly jobs: readonly JobRow[]
   /** The periods between edits, with the slots decided in each. */
   readonly segments: readonly Segment[]
@@ -30,9 +30,9 @@ export interface Evidence {
   readonly runs: ReadonlyMap<string, readonly RunLine[]>
   /** The same, by worker. */
   readonly runsBy: ReadonlyMap<string, readonly RunLine[]>
-  /** Rows with the id of another row, which can exist only without a primary key. */
+  /** Rows that have the same id as another row, which can exist only without a primary key. */
   readonly twins: readonly JobRow[]
-  /** From this time on, slots need not be decided: by the database's clock and by the harness's clock. */
+  /** Slots after this time need not be decided. Both by the database's clock and by the harness's clock. */
   readonly end: { readonly at: number; readonly host: number }
 }
 
@@ -110,7 +110,7 @@ function endOf(record: RunRecord): Evidence['end'] {
     : { at: phase.at, host: phase.host }
 }
 
-/** The text of a job in a violation. */
+/** Describes a job in the text of a violation. */
 export function jobText({
   id,
   slot,
@@ -134,7 +134,7 @@ export function jobText({
   return `job ${id} [${facts.join(', ')}]`
 }
 
-/** The edits of a schedule around an instant of the database's clock. */
+/** Describes the edits of a schedule just before and after an instant of the database's clock. */
 export function editsAround({ edits }: Pick<ScheduleEvidence, 'edits'>, at: number): string {
   const near = [edits.findLast(({ from }) => from <= at), edits.find(({ from }) => from > at)]
   const texts = near.flatMap((edit) =>

@@ -1,4 +1,4 @@
-/** Handlers that fail in every way in which application code can fail. */
+/** Handlers that fail in every way that application code can fail. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { databaseNow, textOf } from '../dates.ts'
@@ -49,7 +49,7 @@ const TROUBLED: readonly Troubled[] = [
     ends: 'failed',
   },
   {
-    // Other faults may affect two processes, so this counts as one of them.
+    // Faults may affect at most two processes at a time, so this counts as one of them.
     name: 'handler.exit',
     weight: 4,
     task: 'exit',
@@ -137,7 +137,7 @@ async function submitAndWatch(troubled: Troubled, ground: Ground, random: Random
   return ground.target.kind === 'sqlite' ? { hit, detail } : { hit, detail, reach }
 }
 
-/** Names of the workers that ran it. */
+/** The names of the workers that ran it. */
 async function workersOf({ target }: Ground, job: RowText | null): Promise<string[]> {
   if (job === null) return []
   const lost = await target.query('SELECT worker FROM attempt WHERE job_id = ?', [job['id'] ?? null])

@@ -1,6 +1,6 @@
 /**
- * A transaction holds a single row for one to three leases. Only what needs that row may wait for it. Some of these
- * faults also kill the worker that the row belongs to, so that the others cannot take over that row.
+ * A transaction holds a single row for one to three leases. Only work that needs that row may wait for it. Some of
+ * these faults also kill the worker that the row belongs to, so that the other workers cannot take over that row.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
@@ -39,8 +39,7 @@ const LOOK_FOR_MS = 1000
 const LOOK_FOR_MARK_MS = 4000
 const AT_ONCE = 5
 /**
- * Until the server has noticed that the connections of a killed worker are closed, and has rolled back open
- * transactions.
+ * Time for the server to notice that the connections of a killed worker are closed, and to roll back open transactions.
  */
 const ROLLED_BACK_MS = 150
 const START_MS = 2500
@@ -84,8 +83,8 @@ function heldOfKilled(admin: Admin, what: What, leaseMs: number): Fault {
     scope: 'single',
     run: (ground, random) =>
       withMember(ground, random, async (member) => {
-        // Other workers evict it only after three fifths of a lease. A worker that waits for the eviction stops only
-        // after the same time.
+        // Other workers evict it only after three fifths of a lease, and a worker that is cut off stops only after the
+        // same time.
         const ms = random.int(3 * leaseMs, 4 * leaseMs)
         const isBackAtOnce = random.chance(0.5)
         const report = await admin.rolledBack(async (connection) => {
@@ -136,7 +135,7 @@ async function lockOf(connection: Connection, what: What, member: Member): Promi
   return await lockOne(connection, lockable, condition, LOOK_FOR_MARK_MS, member)
 }
 
-/** Tries other rows until one exists long enough to be locked. */
+/** Tries one row after another until one exists long enough to be locked. */
 async function lockOne(
   connection: Connection,
   { table, key, order }: Lockable,
