@@ -20,7 +20,7 @@ export async function measureLoad(): Promise<Measurement[]> {
   ]
 }
 
-/** Leaves out disks that do not respond, so that a broken mount never hides the others. */
+/** Leaves out disks that do not respond, so that a broken mount never hides the other disks. */
 export async function measureDisks(): Promise<Measurement[]> {
   const disks: Measurement[] = []
   for (const mount of await mounts()) {

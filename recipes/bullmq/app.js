@@ -1,4 +1,4 @@
-// Kalends decides when, BullMQ runs: schedules in the application's database, jobs in Redis.
+// Kalends decides when jobs are due, and BullMQ runs them: schedules are in the application's database, jobs in Redis.
 import { Queue, QueueEvents, Worker } from 'bullmq'
 import { PeriodicScheduler, task } from 'kalends'
 
@@ -19,7 +19,7 @@ const first = new Promise((resolve) => events.once('completed', resolve))
 
 await scheduler.start()
 console.log((await first).returnvalue)
-// Time for the report of the end.
+// Allow time for the job's report.
 await new Promise((resolve) => setTimeout(resolve, 1000))
 await scheduler.stop()
 for (const part of [worker, events, queue]) await part.close()

@@ -107,7 +107,7 @@ function cutsOf({ written, edits, last }: CourseOf, times: Times): Cut[] {
     const { from, until, host } = written
     creation.push({ before: null, after: scheduleRow(row), from, until, host, tries: 1, newest: null })
   } else if (edits.length === 0 && last !== null) {
-    // The schedule is declared in code: it exists since its `created` time.
+    // The schedule is declared in code, so it exists from its `created` time onwards.
     const { created } = last
     const row = { ...last.text, nextrun: null, planned_from: null, last_slot: null, idle: null, enabled: 1 }
     creation.push({

@@ -49,7 +49,7 @@ const TROUBLED: readonly Troubled[] = [
     ends: 'failed',
   },
   {
-    // Faults may affect at most two processes at a time, so this counts as one of them.
+    // It ends a worker process, so it counts towards the number of workers that faults may affect at once.
     name: 'handler.exit',
     weight: 4,
     task: 'exit',

@@ -4,7 +4,7 @@
  */
 import Libsql from 'libsql'
 
-/** Longer than any process here holds the write lock. */
+/** Longer than any process in a run holds the write lock. */
 const BUSY_TIMEOUT_MS = 60_000
 
 const connection = new Libsql(process.argv[2] ?? '')
