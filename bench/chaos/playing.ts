@@ -1,6 +1,6 @@
 /**
- * Plays a script. Plays a script of faults. Faults in a burst overlap as scripted. A burst starts after the quiet
- * period of the previous burst.
+ * Plays a script of faults. Faults in a burst overlap as scripted. A burst starts after the quiet period of the
+ * previous burst.
  */
 import type { Ground } from './fault.ts'
 import { randomOf } from './random.ts'

@@ -89,7 +89,8 @@ export class Times {
   /**
    * Whether an event at a time of the database's clock was before or after another event.
    *
-   * @returns negative if before, positive if after, 0 if during the event or if the order is unknown because the clock was moved
+   * @returns negative if before, positive if after, 0 if during the event, or if the order is unknown because the clock
+   *   was moved
    */
   order(at: number, { from, until, host }: Happening): number {
     const orders = new Set(

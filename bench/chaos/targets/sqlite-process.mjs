@@ -1,6 +1,6 @@
 /**
- * One connection to a SQLite file in a separate process with the clock of the workers. argv[2] is the file. Orders are
- * messages: SqliteOrder in sqlite-process.ts.
+ * One connection to a SQLite file in a separate process with the workers' clock. argv[2] is the file. Orders arrive as
+ * messages: see SqliteOrder in sqlite-process.ts.
  */
 import Libsql from 'libsql'
 
