@@ -13,7 +13,7 @@ export interface RunDescription {
   readonly peers: readonly string[]
   /** The databases with their versions and the durability of an acknowledged write. */
   readonly parts: readonly { readonly name: string; readonly version: string; readonly durability: string }[]
-  /** Missing parts, with the reason. */
+  /** Missing parts, and why they are missing. */
   readonly missing: readonly string[]
 }
 

@@ -52,7 +52,7 @@ export interface Comparison {
   readonly work: string
   readonly unit: string
   readonly peer: string
-  /** The minimum or maximum factor for Kalends on MariaDB. */
+  /** The required minimum or maximum factor for Kalends on MariaDB. */
   readonly least?: number
   readonly most?: number
 }

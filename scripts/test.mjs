@@ -12,7 +12,7 @@ import { relative } from 'node:path'
 import { createVitest, parseCLI } from 'vitest/node'
 
 const MAX_FLAKY_FILES = 2
-/** Longer than the test servers need to stop. */
+/** Longer than the test servers take to stop. */
 const CLOSE_WITHIN_MS = 120_000
 
 // Ends this run when the process that started it ends.
@@ -53,7 +53,7 @@ if (count('skipped') > 0) say(`${count('skipped')} skipped: not applicable to a 
 say(`${count('passed')} passed, ${Math.max(count('failed') + untested.length, red.length)} failed`)
 process.exit(red.length > 0 ? 1 : 0)
 
-/** Stops the test servers. A hanging server must not hide the results. */
+/** Stops the test servers. A server that hangs must not hide the results. */
 async function close() {
   const late = new Promise((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS, 'late').unref())
   if ((await Promise.race([vitest.close(), late])) === 'late')

@@ -12,13 +12,14 @@ import type {
 } from './record.ts'
 
 export interface Fault {
-  /** Place and action: `worker.kill`, `network.cut`. */
+  /** The place and the action, such as `worker.kill` or `network.cut`. */
   readonly name: string
   /** How often it is drawn, relative to the other faults. */
   readonly weight: number
   /**
    * Maximum total duration in ms, which the script reserves. Two faults of scope `whole` never run at the same time,
-   * because they affect what all workers need. Faults of scope `single` never run in a burst with `whole` ones.
+   * because they affect resources that all workers need. Faults of scope `single` never run in a burst with `whole`
+   * ones.
    */
   readonly lastsMs: number
   readonly scope: Scope
@@ -68,7 +69,10 @@ export interface Target {
   readonly ways: readonly Way[]
   /** The environment of processes that must have the same clock as the database: libfaketime, if it is used. */
   readonly environment: Readonly<Record<string, string>>
-  /** For the harness: bypasses all proxies, uses a node that responds, and retries while the database is down. */
+  /**
+   * Executes a statement for the harness: it bypasses all proxies, uses a node that responds, and retries while the
+   * database is down.
+   */
   query(this: void, sql: string, params?: readonly (string | number | null)[]): Promise<RowText[]>
   /** The same in one READ COMMITTED transaction, which is retried after a deadlock. */
   transaction<Result>(work: (query: Target['query']) => Promise<Result>): Promise<Result>
@@ -127,7 +131,7 @@ export interface Misused {
 }
 
 export interface Member {
-  /** The name of the place and of the worker: `w1`. */
+  /** The name of the place and of the worker, such as `w1`. */
   readonly name: string
   readonly way: Way
   readonly pid: number

@@ -20,7 +20,7 @@ import { workload, writeSchedules } from './workload.ts'
 
 export const LEASE_MS = 4000
 export const POLL_INTERVAL_MS = 1000
-/** Quiet period after each burst of faults, in which the workers recover and some more slots must then be on time. */
+/** Quiet period after each burst of faults: first the workers recover, and then some slots must be on time. */
 const QUIET_MS = LEASE_MS + POLL_INTERVAL_MS + ALLOWANCE_MS + 1000
 /** Time before the first fault, in which schedules are planned and processes warm up. */
 const WARM_UP_MS = 4000
@@ -52,7 +52,7 @@ export interface RunEnd {
   readonly ownEnds: number
 }
 
-/** @param faults all faults that the run may use */
+/** @param faults  all faults that the run may use */
 export async function run(target: Target, faults: readonly Fault[], options: RunOptions): Promise<RunEnd> {
   const { folder, seed, signal, say, queue = null } = options
   mkdirSync(folder, { recursive: true })

@@ -1,6 +1,6 @@
 /**
- * The frame of each measured program: a process that gets parameters, does one thing and reports its measurements. In
- * between, it may report `ready` and wait for the signal to continue.
+ * The framework of each measured program: a process that gets parameters, does one thing and reports its measurements.
+ * In between, it may report `ready` and wait for the signal to continue.
  */
 import type { z } from 'zod'
 

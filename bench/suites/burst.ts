@@ -1,6 +1,6 @@
 /**
- * Many schedules are due at one instant: how long it takes until the last job is written, compared with the minimum
- * database work.
+ * Many schedules are due at one instant: how long does it take until the last job is written, compared with the minimum
+ * database work?
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'

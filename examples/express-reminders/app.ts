@@ -19,7 +19,7 @@ import { z } from 'zod'
 import { remind } from './reminder.ts'
 
 export interface AppOptions {
-  /** Returns the user of a request, or null if nobody is signed in. A real application uses its sessions. */
+  /** Returns the user of a request, or null if no user is signed in. A real application uses its sessions. */
   readonly userOf: (request: Request) => string | null
 }
 

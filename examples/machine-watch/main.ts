@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   const kalends = await Kalends.open(values.database, {
     // Several processes may run on one machine; the id tells them apart.
     worker: `${hostname()}-${process.pid}`,
-    // Digests are for people, so their days and hours follow the local time zone.
+    // People read digests, so their days and hours follow the local time zone.
     zone: 'local',
     logger: report.logger,
   })

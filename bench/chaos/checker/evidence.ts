@@ -26,13 +26,13 @@ export interface Evidence {
   readonly jobs: ReadonlyMap<string, JobRow>
   /** Edits of rows of the table job, in order. */
   readonly jobEdits: ReadonlyMap<string, readonly EditEntry[]>
-  /** The lines of the handlers, by job, in the order in which they were written. */
+  /** The lines of the handlers, by job, in the order they were written. */
   readonly runs: ReadonlyMap<string, readonly RunLine[]>
   /** The same, by worker. */
   readonly runsBy: ReadonlyMap<string, readonly RunLine[]>
   /** Rows that have the same id as another row, which can exist only without a primary key. */
   readonly twins: readonly JobRow[]
-  /** Slots after this time need not be decided. Both by the database's clock and by the harness's clock. */
+  /** Slots after this time need not be decided. `at` is by the database's clock, `host` by the harness's clock. */
   readonly end: { readonly at: number; readonly host: number }
 }
 
@@ -104,7 +104,7 @@ function endOf(record: RunRecord): Evidence['end'] {
   const phase = record.journal.findLast(
     (entry): entry is PhaseEntry => entry.kind === 'phase' && entry.phase === 'end',
   )
-  // The run was interrupted, so nothing can be required.
+  // The run was interrupted, so no slots are required.
   return phase === undefined
     ? { at: Number.NEGATIVE_INFINITY, host: Number.NEGATIVE_INFINITY }
     : { at: phase.at, host: phase.host }

@@ -154,7 +154,9 @@ export function clusterFaults(
   ]
 }
 
-/** The nodes that do not answer a causal read quickly. The status that a node reports about itself may be outdated. */
+/**
+ * The nodes that do not answer a causal read quickly. The status that a node reports about itself may be out of date.
+ */
 async function outOfStep(
   nodes: readonly GaleraNode[],
   adminOf: (node: GaleraNode) => Admin,

@@ -130,7 +130,7 @@ async function submitAndWatch(troubled: Troubled, ground: Ground, random: Random
   const reach = { workers: await workersOf(ground, job) }
   const detail = `${isScheduled ? 'one-off schedule' : 'job'} of '${troubled.task}': ${String(job?.['state'])} in attempt ${String(job?.['attempt'])}`
   if (job === null) return { hit, detail, trouble: `its job did not end within ${LIMIT_MS} ms` }
-  // Other faults also cost attempts, so a job that should succeed may fail, but not the other way round.
+  // Other faults also cost attempts, so a job that should succeed may fail, but never the reverse.
   if (troubled.ends === 'failed' && job['state'] !== 'failed')
     return { hit, detail, trouble: `it should have failed` }
   // On SQLite, a stalled process may hold the lock of the whole file.

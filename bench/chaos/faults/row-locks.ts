@@ -35,7 +35,7 @@ const LOCKABLE = {
 type What = keyof typeof LOCKABLE
 
 const LOOK_FOR_MS = 1000
-/** Marks of schedules last only moments. */
+/** Marks on schedules last only moments. */
 const LOOK_FOR_MARK_MS = 4000
 const AT_ONCE = 5
 /**
@@ -128,7 +128,7 @@ async function lockAny(connection: Connection, what: What): Promise<Found | null
   return null
 }
 
-/** A row that belongs to the worker, which is suspended when it is locked. */
+/** A row that belongs to the worker, which is suspended while the row is being locked. */
 async function lockOf(connection: Connection, what: What, member: Member): Promise<Found | null> {
   const lockable = LOCKABLE[what]
   const condition = { where: `${lockable.worker ?? 'NULL'} LIKE ?`, params: [`${member.name}/%`] }

@@ -19,7 +19,7 @@ export interface ServerProcess {
   signal(signal: NodeJS.Signals): void
 }
 
-/** @param part  the first part of the fault names, and what they affect */
+/** @param part  the first part of the fault names, and what the faults affect */
 export function serverProcessFaults(
   server: ServerProcess,
   leaseMs: number,

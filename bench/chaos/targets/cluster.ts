@@ -46,7 +46,7 @@ export interface ClusterParts {
 }
 
 /**
- * @param open collects functions that close the resources, to be called in reverse order, even if this function fails
+ * @param open  collects functions that close the resources, to be called in reverse order, even if this function fails
  */
 export async function clusterTarget(
   parts: ClusterParts,

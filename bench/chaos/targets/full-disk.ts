@@ -17,7 +17,7 @@ const WELL_WITHIN_MS = 4000
 export const PROBE_TABLE = 'probe (id INT PRIMARY KEY AUTO_INCREMENT, content VARBINARY(6000))'
 
 /**
- * Writes to a separate table, so that it cannot damage the workers' data. @returns the error, or null if all was
+ * Writes to a separate table, so that it cannot damage the workers' data. @returns the error, or null if everything was
  * written
  */
 export async function writeMuch(url: string): Promise<string | null> {

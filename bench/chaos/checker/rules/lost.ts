@@ -1,6 +1,7 @@
 /**
- * Nothing is lost: between two edits, the decided slots are all elapses of the timer, from the first one after planning
- * to the last one that was due. This compares slots, not times, so it is valid even during outages and clock jumps.
+ * Nothing is lost: between two edits, the decided slots are all elapses of the timer, from the first elapse after
+ * planning to the last one that was due. This compares slots, not times, so it is valid even during outages and clock
+ * jumps.
  */
 import { type Begin, beginOf, isEdited } from '../begin.ts'
 import { type Course, courseOf } from '../elapses.ts'

@@ -54,7 +54,7 @@ function tooLong({ schedules, record }: Evidence): Violation[] {
   return violations
 }
 
-/** A restarted worker has the same name and a new suffix, and removes what its predecessor left. */
+/** A restarted worker has the same name and a new suffix, and removes the row of its predecessor. */
 function workers(ids: readonly string[]): Violation[] {
   return [...groupBy(ids, (id) => id.slice(0, id.lastIndexOf('/')))]
     .filter(([, of]) => of.length > 1)

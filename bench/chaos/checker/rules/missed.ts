@@ -45,7 +45,7 @@ function reasonFault(
   if (count < 1) return 'a skip that counts no slot'
   if (reason === 'overlap' && overlap === 'allow') return "skipped for overlap, which is 'allow'"
   if (reason === 'max-runs' && maxRuns === null) return 'skipped for max_runs, which is not set'
-  // Generated schedules can always be submitted. Manual edits may prevent it.
+  // Generated schedules can always be submitted, unless manual edits prevent it.
   if (reason === 'unsubmittable' && edits.length === 0)
     return 'skipped as unsubmittable, although it was never edited'
   if (reason === 'missed' && catchUp >= 1000 && count < 1000 && id.startsWith(CANARY))
