@@ -159,7 +159,7 @@ export function openOwnQueue({ queue, url, folder, worker }) {
   }
 }
 
-/** @param {() => Promise<unknown>} work  */
+/** @param {() => Promise<unknown>} work */
 async function repeatedly(work) {
   for (let tries = 0; tries < 100; tries += 1) {
     try {
