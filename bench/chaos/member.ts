@@ -219,7 +219,7 @@ export class WorkerMember implements Member {
   }
 
   #order(order: WorkerOrder): void {
-    // A process that has just ended does not receive this. Callers that wait for it notice its exit.
+    // A process that has just ended does not receive this message. Callers that wait for the process notice its exit.
     this.#child?.send(order, () => {})
   }
 }

@@ -86,11 +86,11 @@ function sqlite(path) {
   return {
     insert: `INSERT INTO own_job (${COLUMNS.join(', ')}) VALUES (${VALUES}) ON CONFLICT DO NOTHING`,
     rows,
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as Kalends says
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Kalends passes this type
     on:
       (tx) =>
       async (sql, params = []) =>
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as Kalends says
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Kalends passes this type
         select(/** @type {Libsql.Database} */ (tx), sql, params),
   }
 }
@@ -104,7 +104,7 @@ function server(uri) {
   return {
     insert: `INSERT INTO own_job (${COLUMNS.join(', ')}) VALUES (${VALUES}) ON DUPLICATE KEY UPDATE id = id`,
     rows: rowsOn(pool),
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as Kalends says
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Kalends passes this type
     on: (tx) => rowsOn(/** @type {mysql.Connection} */ (tx)),
   }
 }

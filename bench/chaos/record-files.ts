@@ -86,7 +86,8 @@ function facts(folder: string): RunFacts {
   } catch (error) {
     throw new Error(`'${folder}' contains no record of a run: run.json is missing`, { cause: error })
   }
-  // This module wrote the file. oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  // This module wrote the file.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return JSON.parse(text) as RunFacts
 }
 

@@ -1,4 +1,4 @@
-/** The facts about a run, indexed by schedule and by job, so that rules do not search. */
+/** The facts about a run, indexed by schedule and by job, so that rules need not search. */
 import { groupBy } from '../../../src/store/sql/group-by.ts'
 import type { EditEntry, PhaseEntry, RunLine, RunRecord, ScheduleEntry } from '../record.ts'
 import { type JobRow, jobRow, type ScheduleRow, scheduleRow } from './rows.ts'
@@ -24,7 +24,7 @@ export interface Evidence {
   readonly times: Times
   readonly schedules: readonly ScheduleEvidence[]
   readonly jobs: ReadonlyMap<string, JobRow>
-  /** Edits of rows of the table job, in order. */
+  /** Edits of rows in the table `job`, in order. */
   readonly jobEdits: ReadonlyMap<string, readonly EditEntry[]>
   /** The lines of the handlers, by job, in the order they were written. */
   readonly runs: ReadonlyMap<string, readonly RunLine[]>

@@ -14,7 +14,7 @@ import type { Ground } from '../fault.ts'
 import { faketimeLibrary } from '../worker-clock.ts'
 
 export class TargetClock {
-  /** For processes that see this machine's file system, such as the workers. */
+  /** The environment of processes that see this machine's file system, such as the workers. */
   readonly environment: Readonly<Record<string, string>>
   readonly #folder: string
   readonly #library: string
@@ -55,7 +55,7 @@ export class TargetClock {
     this.#write()
   }
 
-  /** For a server that sees only this folder of the machine, under the path `seen`. */
+  /** The environment of a server that sees only this folder of the machine, under the path `seen`. */
   async environmentIn(seen: string): Promise<Readonly<Record<string, string>>> {
     if (seen === this.#folder) return this.environment
     const library = basename(this.#library)

@@ -28,7 +28,8 @@ export class SqliteProcess {
   private constructor(child: ChildProcess) {
     this.#child = child
     child.on('message', (message) => {
-      // The program sends no other messages. oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      // The program sends no other messages.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const answer = message as SqliteAnswer
       this.#waiting.get(answer.number)?.(answer)
       this.#waiting.delete(answer.number)

@@ -50,7 +50,7 @@ function failureFault(job: JobRow): string | null {
 /** Tasks of the fleet whose handlers do not react, or cannot react, to their signal. */
 export const DEAF: ReadonlySet<string> = new Set(['deaf', 'block', 'exit'])
 
-/** Time between the end of a stall of the process and the signal to the handler. */
+/** Time between the end of a process stall and the signal to the handler. */
 const TELL_MS = 1000
 
 /** A handler is signalled after its timeout, as soon as its process does anything. */

@@ -199,7 +199,7 @@ class Stretch {
     if (between !== null)
       this.#tell(
         'lost',
-        `${between} slots of '${timer}' from ${instantText(expected)} on were not decided before ${pieceText(piece)}`,
+        `${between} slots of '${timer}' from ${instantText(expected)} onwards were not decided before ${pieceText(piece)}`,
         expected,
       )
     else if (course.next(piece.slot - 1) === piece.slot)
