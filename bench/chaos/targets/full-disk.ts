@@ -20,8 +20,9 @@ const WELL_WITHIN_MS = 4000
 export const PROBE_TABLE = 'probe (id INT PRIMARY KEY AUTO_INCREMENT, content VARBINARY(6000))'
 
 /**
- * Writes to a separate table, so that it cannot damage the workers' data. @returns the error, or null if everything was
- * written
+ * Writes to a separate table, so that it cannot damage the workers' data.
+ *
+ * @returns the error, or null if everything was written
  */
 export async function writeMuch(url: string): Promise<string | null> {
   let connection: mysql.Connection | null = null
@@ -44,7 +45,9 @@ export async function writeMuch(url: string): Promise<string | null> {
 }
 
 /**
- * Restarts the server if it has exited or is still waiting for disk space. @returns a description of what was done
+ * Restarts the server if it has exited or is still waiting for disk space.
+ *
+ * @returns a description of what was done
  */
 export async function reviveServer(server: ServerProcess, url: string): Promise<string> {
   // A server that exits does so almost immediately.
