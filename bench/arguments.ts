@@ -10,7 +10,7 @@ export interface Arguments {
 const RUNS = 5
 const QUICK_RUNS = 2
 
-/** @throws Error that names the invalid argument */
+/** @throws Error if an argument is invalid; the message names it */
 export function readArguments(words: readonly string[], known: readonly string[]): Arguments {
   const { values, positionals } = parseArgs({
     args: [...words],

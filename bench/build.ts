@@ -1,6 +1,6 @@
 /**
- * Compiles the measured programs to plain JavaScript, because the measurement would include a loader.
- * `npm run typecheck` checks their types.
+ * Compiles the measured programs to plain JavaScript, because otherwise the measurements would include a loader. `npm
+ * run typecheck` checks their types.
  */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -14,7 +14,7 @@ type Message = z.infer<typeof messageSchema>
 
 export interface ChildOptions {
   readonly onNews?: (value: unknown) => void
-  /** The Node.js that runs it; by default that of the benchmark. */
+  /** The Node.js that runs it; by default the benchmark's own. */
   readonly node?: string | undefined
 }
 
@@ -88,7 +88,7 @@ export class Child {
     return schema.parse(message.value)
   }
 
-  /** Rejects with the last message when the program ends: for callers that wait for its news. */
+  /** Rejects with the last message when the program ends, for callers that are waiting for its messages. */
   async endsEarly(): Promise<never> {
     await this.#exit
     const last = this.#messages.at(-1)
@@ -121,7 +121,7 @@ export class Child {
   }
 }
 
-/** Runs a program to its end. */
+/** Runs a program until it ends. */
 export async function runProgram<Value>(
   name: string,
   params: unknown,

@@ -1,4 +1,4 @@
-/** Counters of the servers: statements, commits, rows and waits vary less than times. */
+/** Server counters: numbers of statements, commits, rows and waits vary less than times. */
 import type { Measure } from './suite.ts'
 
 /** The counters, by their names on the servers. */

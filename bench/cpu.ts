@@ -14,7 +14,7 @@ export interface Cpu {
   readonly node: number
 }
 
-/** The usage of a server so far. SQLite has no server: it runs inside the Node.js process. */
+/** The processor time and counters of a server so far. SQLite has no server: it runs inside the Node.js process. */
 export interface Metered {
   readonly cpuMs: () => Promise<number>
   readonly status?: () => Promise<ReadonlyMap<string, number>>
@@ -57,7 +57,7 @@ export async function measurePhase(
   return { ms, cpu, counts, value }
 }
 
-/** Milliseconds of all units → µs per unit. */
+/** Converts the milliseconds of all units to µs per unit. */
 export function perUnit(ms: number, units: number): number {
   return (ms * 1000) / units
 }
@@ -75,7 +75,7 @@ export function cpuMeasures(work: string, subject: string, unit: string, rounds:
   ]
 }
 
-/** The duration of a clock tick in /proc, on every Linux. */
+/** The duration of a clock tick in /proc, which is the same on every Linux. */
 const TICK_MS = 10
 /** The state of a socket in /proc/net/tcp. */
 const LISTENS = '0A'
@@ -105,8 +105,8 @@ function timesOf(pid: string): { readonly ownMs: number; readonly endedMs: numbe
     .replace(/^.*\) /s, '')
     .split(' ')
   const [user = 0, system = 0, childUser = 0, childSystem = 0] = fields.slice(11, 15).map(Number)
-  // In nanoseconds, but without ended threads. In ticks, most of the time would be lost for a server with a process for
-  // each connection.
+  // This time is in nanoseconds, but excludes ended threads. Ticks alone would lose most of the time of a server that
+  // has a process for each connection.
   const threadsMs = namesIn(`/proc/${pid}/task`).reduce(
     (sum, thread) => sum + Number(textOf(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]) / 1e6,
     0,

@@ -1,4 +1,4 @@
-/** Creates many rows inside the server: through the client, this would take longer than the measurement. */
+/** Creates many rows inside the server, because sending them from the client would take longer than the measurement. */
 import type { BenchDatabase } from './database.ts'
 
 const CHUNK = 100_000
@@ -17,7 +17,7 @@ export interface ScheduleRows {
   readonly spread?: boolean
 }
 
-/** Creates schedules as if planned, due at any given time; the timer need not elapse then. */
+/** Creates schedules that look planned and are due at the given time, even if it is not a run time of their timer. */
 export async function insertSchedules(
   database: BenchDatabase,
   { count, at, timer = TIMER, prefix = 's', task = 'noop', spread = false }: ScheduleRows,
@@ -34,7 +34,7 @@ export async function insertSchedules(
     throw new Error(`${String(row?.['unplanned'])} schedules do not look planned, and would be planned first`)
 }
 
-/** Makes all schedules due at a time, as if planned, and deletes their jobs. */
+/** Makes all schedules look planned and due at the given time, and deletes their jobs. */
 export async function rewind(database: BenchDatabase, at: Date): Promise<void> {
   await database.query(database.kind === 'SQLite' ? 'DELETE FROM job' : 'TRUNCATE job')
   await database.query(
@@ -65,7 +65,7 @@ export async function insertJobs(
   const columns = past ? ', periodic_task_id, slot, worker, attempt, started, finished' : ''
   for (let done = 0; done < count; done += CHUNK) {
     const number = `(${from + done} + n)`
-    // A thousand schedules with a past slot every minute.
+    // The jobs belong to a thousand schedules with a past slot every minute.
     const slot = `TIMESTAMPADD(MINUTE, ${number} DIV 1000, '2000-01-01 00:00:00')`
     const values = past
       ? `, CONCAT('s', 10000000 + MOD(${number}, 1000)), ${slot}, 'w/1', 1, ${slot}, ${slot}`
@@ -82,7 +82,7 @@ export function text(at: Date): string {
   return at.toISOString().replace('T', ' ').replace('Z', '')
 }
 
-/** SQL for the text of the instant n seconds later, with milliseconds, on MariaDB and MySQL. */
+/** SQL for the text of the instant n seconds later, with milliseconds. For MariaDB and MySQL. */
 function laterBy(at: Date, from: number): string {
   return `CAST(TIMESTAMPADD(SECOND, ${from} + n, CAST('${text(at)}' AS DATETIME(3))) AS CHAR)`
 }

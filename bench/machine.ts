@@ -11,9 +11,9 @@ export interface RunDescription {
   readonly node: string
   /** Libraries, with their versions. */
   readonly peers: readonly string[]
-  /** Databases with their versions and the durability of an acknowledged write. */
+  /** The databases with their versions and the durability of an acknowledged write. */
   readonly parts: readonly { readonly name: string; readonly version: string; readonly durability: string }[]
-  /** Missing parts, with the reason. */
+  /** Missing parts, and why they are missing. */
   readonly missing: readonly string[]
 }
 

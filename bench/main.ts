@@ -2,7 +2,7 @@
  * `npm run bench [-- suite …] [--runs 5] [--quick]`: measures Kalends and its peers side by side, on private servers.
  *
  * Prints the findings of each suite and writes bench/results/<time>.json. A complete run of all suites also writes the
- * tables and plots of docs/contributing/benchmarks.md. All started processes end with it, even on Ctrl-C.
+ * tables and plots of docs/contributing/benchmarks.md. All processes that it starts end with it, even on Ctrl-C.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -51,11 +51,11 @@ async function main(): Promise<number> {
   const { suites: names, runs, quick } = readArguments(process.argv.slice(2), known)
   const servers = new Servers()
   let interrupted = false
-  // Handle every signal: Ctrl-C arrives from the terminal and again from the parent process.
+  // Handle every signal, because Ctrl-C arrives from the terminal and again from the parent process.
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => {
       interrupted = true
-      // Waiting code then fails, and the servers are stopped below.
+      // Code that is waiting for a program then fails, and the servers are stopped below.
       void killAll()
     })
   const reports: Report[] = []
@@ -108,7 +108,7 @@ function describeError(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-/** Progress for people; the results go to stdout. */
+/** Progress messages go to stderr; the results go to stdout. */
 function say(line: string): void {
   process.stderr.write(`${line}\n`)
 }

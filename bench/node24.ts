@@ -1,5 +1,5 @@
 /**
- * Peers that do not run on the oldest Node.js that Kalends supports. Their first measurement installs them, with their
+ * Peers that do not run on the oldest Node.js that Kalends supports. The first measurement installs them, with their
  * own Node.js, into the folder of their built programs.
  */
 import { execFile } from 'node:child_process'

@@ -1,6 +1,6 @@
 /** Formats numbers for people. */
 
-/** Three significant digits, thousands with commas: 12,300 and 0.0123. */
+/** Formats three significant digits, with commas between thousands: 12,300 and 0.0123. */
 export function round(value: number): string {
   if (value === 0) return '0'
   return value.toLocaleString('en', { maximumSignificantDigits: 3 })

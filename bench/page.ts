@@ -85,7 +85,7 @@ function suiteText({ suite, findings }: Report): string[] {
   ]
 }
 
-/** For the other suites, the page shows only the targets. */
+/** Whether the page shows more of a suite than its targets. */
 function isShown({ table, plots = [] }: Pick<Findings, 'table' | 'plots'>): boolean {
   return table !== undefined || plots.length > 0
 }

@@ -45,7 +45,7 @@ export function draw({ title, x, y, lines }: Plot): string {
   ].join('\n')}\n`
 }
 
-/** Each step is a multiple of the previous one, so the axis is logarithmic; zero is at the far left. */
+/** The axis is logarithmic, because each step is a multiple of the previous one; zero is at the far left. */
 function scaleX(values: readonly number[]): (value: number) => number {
   const positive = values.filter((value) => value > 0)
   const hasZero = positive.length < values.length

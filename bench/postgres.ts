@@ -12,7 +12,7 @@ import { findOrInstall, findProgram, isRoot } from '../test/support/servers-prog
 
 const run = promisify(execFile)
 const superviseScript = fileURLToPath(new URL('../test/support/supervise.sh', import.meta.url))
-/** The default of 100 is fewer than graphile-worker needs with a concurrency of 100. */
+/** The default of 100 is too low for graphile-worker with a concurrency of 100. */
 const ROOM = ['-c', 'max_connections=200']
 /** Debian keeps the programs of each version in a folder outside PATH. */
 const DEBIAN = '/usr/lib/postgresql'

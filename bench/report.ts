@@ -24,7 +24,7 @@ export function tellReport(report: Report): string {
 
 const MEASURE_HEAD = ['work', 'subject', 'median', 'unit', 'spread', 'Kalends is']
 
-/** One row per measure. The last cell is the factor of Kalends on MariaDB in the same run. */
+/** One row per measure. The last cell compares Kalends on MariaDB with the subject in the same run. */
 export function measureRows(measures: readonly Measure[]): string[][] {
   return [
     MEASURE_HEAD,

@@ -67,7 +67,7 @@ export class Servers {
     return this.#folder
   }
 
-  /** The available databases. Adds a note for each of the others. */
+  /** The available databases. Adds a note for each missing server. */
   async databases(notes: string[]): Promise<DatabaseName[]> {
     const found: DatabaseName[] = []
     for (const kind of DATABASES) {
@@ -96,7 +96,7 @@ export class Servers {
     return this.database('MariaDB')
   }
 
-  /** The used servers and the missing ones. */
+  /** The servers that were used and those that are missing. */
   async used(): Promise<{ name: ServerName; server: Provided }[]> {
     return Promise.all([...this.#started].map(async ([name, server]) => ({ name, server: await server })))
   }

@@ -5,7 +5,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5)
 }
 
-/** @param part  0 for the smallest, 1 for the largest; interpolates between values */
+/** @param part  0 for the smallest value, 1 for the largest; interpolates between values */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   const place = (sorted.length - 1) * part

@@ -24,7 +24,7 @@ export interface Findings {
   /** The table on the page. Without a table or plot, the page shows only the targets. */
   readonly table?: Table
   readonly plots?: readonly Plot[]
-  /** Notes for the reader, such as missing servers and the reason. */
+  /** Notes for the reader, such as which servers are missing and why. */
   readonly notes?: readonly string[]
 }
 
@@ -36,12 +36,12 @@ export interface Measure {
   readonly values: readonly number[]
 }
 
-/** Medians, with one row per subject or per work. */
+/** Medians, with one row per subject or per kind of work. */
 export interface Table {
   readonly rows: 'subject' | 'work'
   readonly columns: readonly {
     readonly head: string
-    /** Shows this work; by default that of the row. */
+    /** The work whose figures the column shows; by default the row's own work. */
     readonly work?: string
     readonly unit: string
   }[]

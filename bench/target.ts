@@ -14,7 +14,7 @@ export function atMost(text: string, value: number, most: number, unit = ''): Ta
 /** A figure and the name of its subject. */
 export type Named = readonly [name: string, value: number]
 
-/** One target for several figures. Shows the worst of them. */
+/** One target for several figures, which shows the worst of them. */
 export function eachAtLeast(text: string, values: readonly Named[], least: number, unit = ''): Target {
   return judgeWorst(
     text,
@@ -52,7 +52,7 @@ export interface Comparison {
   readonly work: string
   readonly unit: string
   readonly peer: string
-  /** The minimum or maximum factor of Kalends on MariaDB. */
+  /** The required minimum or maximum factor for Kalends on MariaDB. */
   readonly least?: number
   readonly most?: number
 }

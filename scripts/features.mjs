@@ -2,7 +2,7 @@
  * Prints the features and lessons of docs/features.md and docs/lessons.md with the tests that prove them: the tests
  * whose titles end with their ids, as in `a past date is rejected [T5, L9]`.
  *
- * `npm run features` prints all of them, `npm run features T5 L9` only these.
+ * `npm run features` prints all of them, `npm run features T5 L9` only those two.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * Writes src/generated: the version, the migrations of drizzle/, the parts of the resulting tables, and the page that
- * vite has built, as modules. Bundles of an application then contain them, and Kalends reads no package files at run
- * time.
+ * Writes the modules in src/generated: the version, the migrations from drizzle/, the parts of the resulting tables,
+ * and the page that vite has built. Because they are modules, an application's bundles contain them, and Kalends reads
+ * no package files at run time.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ export const PAGE: Readonly<Record<string, string>> = ${literal(pageFiles())}\n`
 mkdirSync(join(root, 'dist/cjs'), { recursive: true })
 writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n')
 
-/** In the order of the journal. */
+/** Migrations are in the order of the journal. */
 function migrations(dialect) {
   return journal(dialect).map(({ tag }) => ({
     tag,

@@ -1,5 +1,5 @@
 /**
- * Runs the recipes: applications that use Kalends as its users do.
+ * Runs the recipes, which are applications that use Kalends as its users do.
  *
  *     npm run recipes                          # all of them
  *     npm run recipes -- express fastify       # some
@@ -26,7 +26,7 @@ if (unknown.length > 0) throw new Error(`No recipe ${unknown.join(', ')}; there 
 
 /** Runs npm in a folder. @throws if it fails */
 function npm(cwd, ...args) {
-  // Test runners set it, and Next.js then builds in a mode that does not exist.
+  // Test runners set NODE_ENV, with which Next.js would build in a mode that does not exist.
   const { NODE_ENV: _, ...env } = process.env
   const { status } = spawnSync('npm', args, { cwd, stdio: 'inherit', env })
   if (status !== 0) throw new Error(`npm ${args.join(' ')} failed in ${cwd}`)

@@ -6,16 +6,16 @@
  * error outside a test file, a crashed vitest worker, a failed set-up, and a lost, duplicated or early run
  * (OccurrenceFault in test/support/fault.ts).
  *
- * The last line is `N passed, M failed`. It counts the second result of a file that was run again.
+ * The last line is `N passed, M failed`. For a file that was run again, it counts the second result.
  */
 import { relative } from 'node:path'
 import { createVitest, parseCLI } from 'vitest/node'
 
 const MAX_FLAKY_FILES = 2
-/** Longer than the test servers need to stop. */
+/** Longer than the test servers take to stop. */
 const CLOSE_WITHIN_MS = 120_000
 
-// Ends this run if the process that started it ends.
+// Ends this run when the process that started it ends.
 const parent = process.ppid
 setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGTERM'), 1000).unref()
 
@@ -44,7 +44,7 @@ await close()
 
 const tests = [...results.values()].flatMap((module) => [...module.children.allTests()])
 const count = (state) => tests.filter((test) => test.result().state === state).length
-// A file that could not be loaded, or whose hook failed, has failed without a failed test.
+// A file that could not be loaded, or whose hook failed, counts as failed even without a failed test.
 const untested = [...results.values()].filter(
   (module) => !module.ok() && ![...module.children.allTests('failed')].length,
 )
@@ -53,7 +53,7 @@ if (count('skipped') > 0) say(`${count('skipped')} skipped: not applicable to a 
 say(`${count('passed')} passed, ${Math.max(count('failed') + untested.length, red.length)} failed`)
 process.exit(red.length > 0 ? 1 : 0)
 
-/** Stops the test servers. A hanging server must not hide the results. */
+/** Stops the test servers. A server that hangs must not hide the results. */
 async function close() {
   const late = new Promise((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS, 'late').unref())
   if ((await Promise.race([vitest.close(), late])) === 'late')

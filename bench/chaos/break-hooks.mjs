@@ -18,7 +18,7 @@ export async function load(url, context, nextLoad) {
   let source = typeof loaded.source === 'string' ? loaded.source : Buffer.from(loaded.source).toString()
   for (const { file, find, put } of those) {
     const parts = source.split(find)
-    // A break that changes nothing would prove nothing.
+    // A break that does not change the code would prove nothing.
     if (parts.length !== 2)
       throw new Error(
         `dist/${file} must contain this text once, but contains it ${parts.length - 1} times: ${find}`,

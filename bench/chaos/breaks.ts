@@ -15,12 +15,12 @@ export interface Mutation {
 
 export interface Break {
   readonly name: BreakName
-  /** Which protection is removed, and what follows. */
+  /** Which protection is removed, and the consequence. */
   readonly removes: string
   readonly mutations: readonly Mutation[]
-  /** Run once, after the tables are created and before the workers start. Only MySQL and MariaDB. */
+  /** Run once, after the tables are created and before the workers start. Only for MySQL and MariaDB. */
   readonly sql: readonly string[]
-  /** The faults that expose it; if empty, none are needed. */
+  /** The faults that expose it; empty if none are needed. */
   readonly faults: readonly string[]
   /** Rules of the checker. The break must violate at least one of them. */
   readonly rules: readonly string[]
@@ -55,7 +55,7 @@ const PLANS_EARLY: Mutation = {
   find: 'if (first === null || ((isOver || !decided) && first > now))',
   put: 'if (first === null)',
 }
-/** Makes it likely that a stopped worker has marked a schedule. */
+/** Makes it likely that a worker has marked a schedule when it is stopped. */
 const SLOW_SUBMIT: Mutation = {
   file: 'scheduler/scheduler.js',
   find: 'const isFull = marks.length === most;',
@@ -67,7 +67,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'recheck',
     removes:
-      'submit checks neither that the mark is still its own nor that the schedule is still due: a worker that was suspended between mark and submit repeats what another worker has submitted',
+      'submit checks neither that the mark is still its own nor that the schedule is still due, so a worker that was suspended between mark and submit repeats a submission of another worker',
     mutations: [
       ANY_MARK,
       {
@@ -85,7 +85,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'unique-key',
     removes:
-      'the table job has no unique keys, and the locks and marks before them are disabled: two workers that wake at the same time both submit, as with any scheduler that reads first and then marks',
+      'the table job has no unique keys, and the locks and marks that protect them are disabled, so two workers that wake at the same time both submit, as with any scheduler that reads first and then marks',
     mutations: [
       ANY_MARK,
       {
@@ -100,7 +100,7 @@ export const BREAKS: readonly Break[] = [
       },
     ],
     sql: [
-      // Statements name the primary key, so it stays, but it no longer makes ids unique.
+      // Statements name the primary key, so there still is one, but it no longer makes ids unique.
       'ALTER TABLE job DROP INDEX job_occurrence, DROP INDEX job_open, DROP PRIMARY KEY, ADD COLUMN copy BIGINT NOT NULL AUTO_INCREMENT, ADD PRIMARY KEY (id, copy), ADD KEY job_copy (copy), ADD INDEX job_occurrence (periodic_task_id, slot), ADD INDEX job_open (open_key, open_turn)',
     ],
     faults: [],
@@ -139,7 +139,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'high-water',
     removes:
-      'last_slot is neither checked nor stored: a nextrun that is manually set back to a decided slot repeats that slot',
+      'last_slot is neither checked nor stored, so a nextrun that is manually set back to a decided slot repeats that slot',
     mutations: [
       {
         file: 'model/plan.js',
@@ -184,7 +184,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'advance',
     removes:
-      'the jobs are inserted in a separate transaction, after the one that advances nextrun: a worker that is killed in between loses them',
+      'the jobs are inserted in a separate transaction, after the one that advances nextrun, so a worker that is killed in between loses them',
     mutations: [
       {
         file: 'store/sql/submit.js',

@@ -7,7 +7,7 @@ export const FLEET_SET = 'fleet'
 
 export type Version = 'old' | 'new'
 
-/** As `kalends.declare` accepts it, except that the task is given by its name. */
+/** A declaration in the form that `kalends.declare` accepts, except that the task is given by name. */
 export interface FleetDeclaration {
   readonly id: string
   readonly task: string

@@ -6,11 +6,10 @@ import type { RowText } from './record.ts'
 import { ONLY } from './workload.ts'
 
 /**
- * Longer than all attempts of a job with their time limits, and longer than the interval of the sweep that repairs
- * manual marks.
+ * Longer than all attempts of a job can take, and longer than the interval of the sweep that repairs manual marks.
  */
 const LIMIT_MS = 120_000
-/** Do not wait for a job that an edit has postponed for longer than this. */
+/** Do not wait for a job that an edit has postponed by more than this. */
 const FAR_MS = 20_000
 const HANDLED: readonly string[] = ['tick', 'slow', 'hang', 'throw', 'exit', 'deaf', 'block', 'hand']
 
@@ -23,7 +22,7 @@ export async function disableAll(target: Target): Promise<void> {
 
 /**
  * @param workers  the number of running workers
- * @returns the work that has not ended, as sentences
+ * @returns sentences that describe the work that has not ended
  */
 export async function comeToRest(
   target: Target,
@@ -60,8 +59,7 @@ async function restlessRows({ query }: Target, workers: number): Promise<string[
 }
 
 /**
- * Cancels jobs without a handler for their task, and jobs far in the future, as an administrator would. Edits caused
- * them.
+ * Cancels jobs whose task has no handler, and jobs far in the future, as an administrator would. Edits caused them.
  */
 async function cancelStranded(target: Target, journal: Journal): Promise<void> {
   const now = await databaseNow(target, target.query)

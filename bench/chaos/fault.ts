@@ -1,4 +1,4 @@
-/** Faults, and what a fault can access to cause them. */
+/** Faults, and the environment that a fault can use. */
 import type { Random } from './random.ts'
 import type {
   EditEntry,
@@ -12,13 +12,14 @@ import type {
 } from './record.ts'
 
 export interface Fault {
-  /** Place and action: `worker.kill`, `network.cut`. */
+  /** The place and the action, such as `worker.kill` or `network.cut`. */
   readonly name: string
   /** How often it is drawn, relative to the other faults. */
   readonly weight: number
   /**
    * Maximum total duration in ms, which the script reserves. Two faults of scope `whole` never run at the same time,
-   * because they affect what all workers need. Faults of scope `single` never run in a burst with `whole` ones.
+   * because they affect resources that all workers need. Faults of scope `single` never run in a burst with `whole`
+   * ones.
    */
   readonly lastsMs: number
   readonly scope: Scope
@@ -34,7 +35,7 @@ export interface FaultReport {
   readonly detail: string
   readonly trouble?: string
   readonly seen?: boolean
-  /** What it affects, if known. The checker judges everything else as if there were no fault. */
+  /** The workers and rows that it affects, if known. The checker judges everything else as if there were no fault. */
   readonly reach?: Reach
 }
 
@@ -49,7 +50,7 @@ export interface Ground {
   pause(ms: number): Promise<void>
 }
 
-/** Writes `journal.jsonl`. Adds the times to each entry. */
+/** Writes `journal.jsonl`. Adds timestamps to each entry. */
 export interface Journal {
   write(entry: Unstamped<JournalEntry>): void
 }
@@ -62,13 +63,16 @@ export const TARGETS = ['sqlite', 'mariadb', 'mysql', 'galera', 'group', 'group-
 /** A database that a run can use, with the faults that only the owner of the server can cause. */
 export interface Target {
   readonly kind: (typeof TARGETS)[number]
-  /** For people: 'MariaDB 10.11.19, three nodes'. */
+  /** For display, for example 'MariaDB 10.11.19, three nodes'. */
   readonly name: string
   /** The connections that workers use, assigned in turn. Over a network, each one has its own proxy. */
   readonly ways: readonly Way[]
-  /** The environment of processes that must have the clock of the database's machine: libfaketime, if it is used. */
+  /** The environment of processes that must have the same clock as the database: libfaketime, if it is used. */
   readonly environment: Readonly<Record<string, string>>
-  /** For the harness: bypasses all proxies, uses a node that responds, and retries while the database is down. */
+  /**
+   * Executes a statement for the harness: it bypasses all proxies, uses a node that responds, and retries while the
+   * database is down.
+   */
   query(this: void, sql: string, params?: readonly (string | number | null)[]): Promise<RowText[]>
   /** The same in one READ COMMITTED transaction, which is retried after a deadlock. */
   transaction<Result>(work: (query: Target['query']) => Promise<Result>): Promise<Result>
@@ -85,7 +89,7 @@ export type LeftOut = Readonly<Partial<Record<'clock' | 'disk' | 'haproxy', stri
 export interface Way {
   /** As Kalends.open accepts it. */
   readonly url: string
-  /** null if there is no network in between. */
+  /** null if the worker does not use a network. */
   readonly proxy: WayProxy | null
 }
 
@@ -102,19 +106,22 @@ export interface WayProxy {
   mend(): void
 }
 
-/** The worker processes. The number of places is fixed; a place is never empty for long. */
+/** The worker processes. The number of places is fixed, and a place is never empty for long. */
 export interface Fleet {
   readonly members: readonly Member[]
   /**
    * A member that no other fault is using, reserved until `release`; null if all are reserved.
    *
-   * @param isLent  take only a member that uses a pool of its application
+   * @param isLent  select only a member that uses a pool of its application
    */
   take(random: Random, isLent?: boolean): Member | null
   release(member: Member): void
 }
 
-/** `leak`: a transaction with a locked schedule is left open; `session`: USE and SET; `exhaust`: all connections. */
+/**
+ * `leak` leaves a transaction with a locked schedule open; `session` executes USE and SET; `exhaust` takes all
+ * connections.
+ */
 export type Misuse = 'leak' | 'session' | 'exhaust'
 
 export interface Misused {
@@ -124,7 +131,7 @@ export interface Misused {
 }
 
 export interface Member {
-  /** The name of the place and of the worker: `w1`. */
+  /** The name of the place and of the worker, such as `w1`. */
   readonly name: string
   readonly way: Way
   readonly pid: number
@@ -145,6 +152,8 @@ export interface Member {
   health(): Promise<unknown>
   /** Whether it uses a mysql2 pool that its application has opened. */
   readonly isLent: boolean
-  /** Makes its application misuse that pool, and returns what it did; null if the process did not respond. */
+  /**
+   * Makes its application misuse that pool, and returns what the application did; null if the process did not respond.
+   */
   misuse(how: Misuse, ms: number): Promise<Misused | null>
 }

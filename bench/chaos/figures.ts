@@ -6,12 +6,12 @@ import { windowsOf } from './checker/times.ts'
 import type { Recovery } from './recovery.ts'
 
 export interface Figures {
-  /** Slots that were decided: slots of runs, and slots that skip rows count. */
+  /** The number of decided slots: those of runs, and those that skip rows count. */
   readonly occurrences: number
   readonly runs: number
-  /** Slots in skips, by reason. */
+  /** The number of skipped slots, by reason. */
   readonly skipped: Readonly<Record<string, number>>
-  /** Runs by their final state. */
+  /** The number of runs, by final state. */
   readonly states: Readonly<Record<string, number>>
   /** Attempts of all runs. Attempts after the first are retries or takeovers. */
   readonly attempts: number

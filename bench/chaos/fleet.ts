@@ -38,7 +38,8 @@ export class WorkerFleet implements Fleet {
         ...rest,
         name,
         way,
-        // Every second worker, unless there are several nodes: a pool does not accept a list of nodes.
+        // Every second worker uses a pool, unless there are several nodes, because a pool does not accept a list of
+        // nodes.
         isLent: index % 2 === 0 && ['mariadb', 'mysql'].includes(target.kind),
         environment: { ...target.environment, ...environment },
       })

@@ -1,4 +1,7 @@
-/** All violations of a run: what the checker finds in its record, and what the harness noticed itself. */
+/**
+ * Collects all violations of a run: those that the checker finds in its record, and those that the harness noticed
+ * itself.
+ */
 import { check } from './checker/check.ts'
 import type { Recovery } from './recovery.ts'
 import type { RunRecord } from './record.ts'
@@ -9,7 +12,7 @@ export interface Violation {
   readonly text: string
 }
 
-/** @param restless  what the harness found at the end; empty if a record is checked again */
+/** @param restless  work that the harness found unfinished at the end; empty if a record is checked again */
 export function judge(record: RunRecord, recovery: Recovery, restless: readonly string[]): Violation[] {
   const own =
     (rule: string) =>

@@ -35,7 +35,7 @@ interface Options {
   readonly list?: boolean
 }
 
-/** About one every three and a half seconds. */
+/** About one fault every three and a half seconds. */
 const FAULTS_PER_MINUTE = 17
 
 const program = new Command('chaos')
@@ -165,10 +165,10 @@ function suits({ name }: Fault, wanted: string): boolean {
   return name === wanted || name.startsWith(`${wanted}.`)
 }
 
-/** The faults that expose a break. Without a break, or if it needs no specific fault, all faults. */
+/** The faults that expose a break. All faults if there is no break, or if it needs no specific fault. */
 function faultsOf({ kind }: Target, options: Options): readonly string[] | undefined {
   if (options.break === undefined) return undefined
-  // Breaks change statements and open races. With one writer at a time, there are no races.
+  // Breaks change statements and make races possible. With one writer at a time, there are no races.
   if (kind === 'sqlite') program.error('error: a break needs a server')
   const { faults } = breakNamed(options.break)
   return faults.length === 0 ? undefined : faults

@@ -1,4 +1,4 @@
-/** One place of the fleet: a worker process that faults can affect, and that is restarted when it ends. */
+/** One place in the fleet: a worker process that faults can affect and that is restarted when it ends. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { WorkerClock } from './worker-clock.ts'
 
 const program = fileURLToPath(new URL('worker.mjs', import.meta.url))
 
-/** In the database of Kalends, or in a separate file. */
+/** In Kalends' database, or in a separate file. */
 export type QueuePlace = 'same' | 'elsewhere'
 
 export interface WorkerSettings {
@@ -62,7 +62,7 @@ const START_LIMIT_MS = 300_000
 const HEALTH_LIMIT_MS = 2000
 /** Longer than the application waits for a connection from its own pool. */
 const MISUSE_LIMIT_MS = 5000
-/** Delay between two attempts to start, as with a supervisor. */
+/** Delay between two attempts to start the process, as a supervisor would have. */
 const RESTART_MS = 300
 
 export class WorkerMember implements Member {
@@ -70,7 +70,7 @@ export class WorkerMember implements Member {
   readonly way: Way
   readonly isLent: boolean
   version: Version = 'old'
-  /** How often the process ended without a request. */
+  /** How often the process ended without being asked to. */
   ownEnds = 0
   readonly #options: MemberOptions
   readonly #clock: WorkerClock
@@ -90,7 +90,7 @@ export class WorkerMember implements Member {
     return this.#child?.pid ?? 0
   }
 
-  /** Whether it is running, and is not being started or stopped. */
+  /** Whether it is running and not being started or stopped. */
   get isUp(): boolean {
     return this.#isWanted && this.#starting === null && isAlive(this.#child)
   }
@@ -174,7 +174,7 @@ export class WorkerMember implements Member {
     return this.#starting
   }
 
-  /** Retries like a supervisor, because the database may be down. */
+  /** Retries as a supervisor would, because the database may be down. */
   async #startUntilReady(): Promise<void> {
     const deadline = performance.now() + START_LIMIT_MS
     while (this.#isWanted) {
@@ -203,7 +203,7 @@ export class WorkerMember implements Member {
     }
     const output = openSync(join(folder, `${this.name}.log`), 'a')
     const child = fork(program, [JSON.stringify(settings)], {
-      // Not the options of the harness process.
+      // Do not inherit the options of the harness process.
       execArgv: [...execArgv],
       env: { ...process.env, ...this.#clock.environment },
       stdio: ['ignore', output, output, 'ipc'],
@@ -219,7 +219,7 @@ export class WorkerMember implements Member {
   }
 
   #order(order: WorkerOrder): void {
-    // A process that has just ended does not receive this. Callers that wait for it notice its exit.
+    // A process that has just ended does not receive this message. Callers that wait for the process notice its exit.
     this.#child?.send(order, () => {})
   }
 }
@@ -252,7 +252,7 @@ async function isReady(child: ChildProcess, deadline: number): Promise<boolean> 
   })
 }
 
-/** The program sends nothing else. */
+/** The program sends no other messages. */
 function isReport(message: unknown): message is WorkerReport {
   return typeof message === 'object' && message !== null && 'event' in message
 }

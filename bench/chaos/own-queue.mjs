@@ -1,6 +1,6 @@
 /**
- * The queue of an application, and the workers of the application that run its jobs: in the same database as Kalends,
- * or in a separate file. Its submit function sometimes misbehaves, in various ways.
+ * An application's own queue and the workers that run its jobs. It is in the same database as Kalends, or in a separate
+ * file. Its submit function sometimes misbehaves, in various ways.
  */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import mysql from 'mysql2/promise'
 const COLUMNS = ['id', 'slot', 'schedule', 'worker', 'attempt']
 const VALUES = COLUMNS.map(() => '?').join(', ')
 
-/** The fraction of calls of submit with each kind of misbehaviour. */
+/** The fraction of submit calls with each kind of misbehaviour. */
 const MISBEHAVIOUR = { throw: 0.03, hang: 0.01, deadlock: 0.02, commit: 0.02, ddl: 0.01 }
 
 /** @returns {string | null} */
@@ -57,8 +57,9 @@ function rowsOn(on) {
 function sqlite(path) {
   const connection = new Libsql(path, { timeout: 5 })
   /**
-   * Synchronous, so that nothing else uses the connection in the meantime. BEGIN takes the lock: a write that finds the
-   * file busy would stay unfinished in the driver, and later writes of this connection would not be committed.
+   * Synchronous, so that nothing else uses the connection in the meantime. BEGIN takes the lock, because a write that
+   * finds the file busy would stay unfinished in the driver, and later writes on this connection would not be
+   * committed.
    *
    * @type {Rows}
    */
@@ -85,11 +86,11 @@ function sqlite(path) {
   return {
     insert: `INSERT INTO own_job (${COLUMNS.join(', ')}) VALUES (${VALUES}) ON CONFLICT DO NOTHING`,
     rows,
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as Kalends says
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Kalends passes this type
     on:
       (tx) =>
       async (sql, params = []) =>
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as Kalends says
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Kalends passes this type
         select(/** @type {Libsql.Database} */ (tx), sql, params),
   }
 }
@@ -103,7 +104,7 @@ function server(uri) {
   return {
     insert: `INSERT INTO own_job (${COLUMNS.join(', ')}) VALUES (${VALUES}) ON DUPLICATE KEY UPDATE id = id`,
     rows: rowsOn(pool),
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as Kalends says
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Kalends passes this type
     on: (tx) => rowsOn(/** @type {mysql.Connection} */ (tx)),
   }
 }
@@ -121,7 +122,7 @@ export function openOwnQueue({ queue, url, folder, worker }) {
     async submit(jobs, { tx }) {
       const how = misbehaviour()
       const rows = isSame ? access.on(tx) : access.rows
-      // Rolls back like the server after a deadlock, but without an error.
+      // Rolls back, as the server does after a deadlock, but without an error.
       if (how === 'deadlock') await access.on(tx)('/* hidden */ ROLLBACK')
       for (const { id, slot, scheduleId, worker: by, attempt } of jobs)
         await rows(access.insert, [id, slot?.getTime() ?? null, scheduleId, by, attempt])
@@ -132,8 +133,8 @@ export function openOwnQueue({ queue, url, folder, worker }) {
     },
 
     /**
-     * Runs its jobs, each at most once. A job that a worker took and did not report is lost, and its time limit ends
-     * it.
+     * Runs its jobs, each at most once. A job that a worker took but did not report is lost, and ends at its time
+     * limit.
      *
      * @param {(event: 'start' | 'end', job: { id: string, slot: number | null, schedule: string | null, worker: string, attempt: number }) => void} log
      * @param {(id: string) => Promise<unknown>} report
@@ -147,7 +148,7 @@ export function openOwnQueue({ queue, url, folder, worker }) {
             log('start', taken)
             await pause(Math.random() * 50)
             log('end', taken)
-            // Do not wait for it: reports are retried while the database is down.
+            // Do not wait for the report, because it is retried while the database is down.
             void repeatedly(() => report(taken.id))
           }
         } catch {

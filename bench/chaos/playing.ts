@@ -1,5 +1,6 @@
 /**
- * Plays a script. Faults in a burst overlap as scripted. A burst starts after the quiet period of the previous burst.
+ * Plays a script of faults. Faults in a burst overlap as scripted. A burst starts after the quiet period of the
+ * previous burst.
  */
 import type { Ground } from './fault.ts'
 import { randomOf } from './random.ts'
@@ -33,7 +34,7 @@ export async function playScript({ plays, bursts }: Script, playing: Playing): P
         .filter((play) => play.burst === burst)
         .map(async (play) => {
           await playing.ground.pause(Math.max(0, begin + play.at - performance.now()))
-          // On a slow machine, faults last longer than planned. Faults that must not overlap still do not.
+          // On a slow machine, faults last longer than planned. Even then, faults that must not overlap do not.
           await gates[play.fault.scope](async () => {
             if (playing.signal.aborted) return
             await playOne(play, playing)

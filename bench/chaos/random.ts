@@ -3,12 +3,12 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 
 export interface Random {
-  /** An integer between `low` and `high`, both included. */
+  /** An integer between `low` and `high`, inclusive. */
   int(low: number, high: number): number
-  /** True in `share` of all cases, 0 to 1. */
+  /** True with the probability `share`, 0 to 1. */
   chance(share: number): boolean
   pick<Item>(items: readonly Item[]): Item
-  /** Another stream, the same for the same name. Draws from this stream do not affect it. */
+  /** Another stream, always the same for a given name. Draws from this stream do not affect it. */
   fork(name: string): Random
 }
 

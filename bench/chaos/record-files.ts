@@ -1,4 +1,6 @@
-/** A run's record on disk: a folder with all that the checker needs, which you can keep, send and check again. */
+/**
+ * A run's record on disk: a folder with everything that the checker needs, which you can keep, send and check again.
+ */
 import { createReadStream, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,7 +10,7 @@ import type { Target } from './fault.ts'
 import type { QueuePlace } from './member.ts'
 import type { JournalEntry, RowText, RunLine, RunRecord } from './record.ts'
 
-/** Facts about a run besides its lines and rows. */
+/** Facts about a run in addition to its lines and rows. */
 export type RunFacts = Pick<RunRecord, 'target' | 'seed' | 'leaseMs' | 'pollIntervalMs' | 'deadlocks'>
 
 const TABLES = [
@@ -84,12 +86,12 @@ function facts(folder: string): RunFacts {
   } catch (error) {
     throw new Error(`'${folder}' contains no record of a run: run.json is missing`, { cause: error })
   }
-  // Written by this file.
+  // This module wrote the file.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return JSON.parse(text) as RunFacts
 }
 
-/** @typeParam Line  what the harness or one of its workers wrote there */
+/** @typeParam Line  the type of the lines that the harness or one of its workers wrote there */
 async function lines<Line>(path: string): Promise<Line[]> {
   const read: Line[] = []
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {

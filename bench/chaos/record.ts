@@ -3,8 +3,9 @@
  * the rows at the end.
  *
  * It uses three clocks and never mixes them. `host` is the harness's Date.now(), which no fault moves. `mono` is the
- * machine's CLOCK_MONOTONIC in ms (process.hrtime), which is the same in every process and never faked: it orders what
- * processes did. `at` is the database's clock in Unix ms, which faults move: slots, submissions and edits use it.
+ * machine's CLOCK_MONOTONIC in ms (process.hrtime), which is the same in every process and never faked. It determines
+ * the order of what processes did. `at` is the database's clock in Unix ms, which faults move. Slots, submissions and
+ * edits use it.
  */
 
 /** One line of `journal.jsonl`. */
@@ -15,7 +16,7 @@ interface Stamped {
   readonly mono: number
 }
 
-/** The phases of the run: slots count from `begin` until `end`. */
+/** A phase of the run: slots count from `begin` until `end`. */
 export interface PhaseEntry extends Stamped {
   readonly kind: 'phase'
   readonly phase: 'begin' | 'calm' | 'end'
@@ -34,7 +35,7 @@ export interface ScheduleEntry extends Stamped {
 }
 
 /**
- * An edit in SQL of rows of `periodic_task` or `job`. It took effect between `from` and `until` (the database's clock
+ * An SQL edit of a row in `periodic_task` or `job`. It took effect between `from` and `until` (the database's clock
  * before the statement and after the commit). `row` is the row right after the edit, read in the same transaction; null
  * if it was deleted.
  */
@@ -51,17 +52,17 @@ export interface EditEntry extends Stamped {
    * For `periodic_task`: the schedule's job with the latest slot at that moment. Later skips may still be added to it.
    */
   readonly newest?: RowText | null
-  /** If it is more than 1, the transaction was retried, and an earlier attempt may have been committed unnoticed. */
+  /** If this is more than 1, the transaction was retried, and an earlier attempt may have been committed unnoticed. */
   readonly tries?: number
 }
 
-/** Old final jobs that an administrator deletes. The checker still needs them. */
+/** Old final jobs that an administrator deleted. They are recorded because the checker still needs them. */
 export interface PruneEntry extends Stamped {
   readonly kind: 'prune'
   readonly jobs: readonly RowText[]
 }
 
-/** What a fault affects. Everything else continues as if there were no fault. */
+/** The workers and rows that a fault affects. Everything else continues as if there were no fault. */
 export interface Reach {
   /** Names of workers. */
   readonly workers: readonly string[]
@@ -81,7 +82,7 @@ export interface FaultEntry extends Stamped {
   readonly name: string
   readonly from: number
   readonly until: number
-  /** What it affected, as text for people: a worker's name, 'database', a node. */
+  /** What it affected, as text for display: a worker's name, 'database', a node. */
   readonly hit: string
   readonly detail: string
   /** An unwanted consequence, such as a server that did not restart. */
@@ -93,7 +94,7 @@ export interface FaultEntry extends Stamped {
   readonly reach?: Reach
 }
 
-/** From now on, the database's clock is the host's clock plus this offset. */
+/** From this point on, the database's clock is the host's clock plus this offset. */
 export interface ClockEntry extends Stamped {
   readonly kind: 'clock'
   readonly offsetMs: number
@@ -125,7 +126,7 @@ export interface RunRecord {
   readonly pollIntervalMs: number
   readonly journal: readonly JournalEntry[]
   readonly runs: readonly RunLine[]
-  /** At the end, after all work has ended. */
+  /** These rows were read at the end, after all work had ended. */
   readonly schedules: readonly RowText[]
   readonly jobs: readonly RowText[]
   readonly attempts: readonly RowText[]

@@ -1,8 +1,8 @@
 /**
- * Checks whether, and how fast, the workers recover by themselves. It measures canaries: schedules with a slot every
- * second, each of which must be submitted. After a fault, or after the last of several overlapping faults, each slot
- * must be submitted and started within lease + poll interval. During faults that do not affect the schedule, the limit
- * is two heartbeats.
+ * Checks whether, and how fast, the workers recover by themselves. It measures canaries, which are schedules with a
+ * slot every second that must always be submitted. After a fault, or after the last of several overlapping faults, each
+ * slot must be submitted and started within lease + poll interval. During faults that do not affect the schedule, the
+ * limit is two heartbeats.
  */
 import { msOf } from './dates.ts'
 import { Times, type Window, windowsOf } from './checker/times.ts'
@@ -11,7 +11,7 @@ import { CANARY } from './workload.ts'
 
 /**
  * Tolerance for a machine that runs the harness, the servers and all workers. CI runs two targets at the same time on
- * two cores. [The longest there: 1.1 s, on Galera.]
+ * two cores. [The longest delay there was 1.1 s, on Galera.]
  */
 export const ALLOWANCE_MS = 3000
 
@@ -20,13 +20,13 @@ export interface Recovery {
    * By fault name: the longest time from the end of the fault until a canary slot that was already due was submitted.
    */
   readonly worst: ReadonlyMap<string, number>
-  /** The number of periods with one or several faults. */
+  /** The number of periods with one or more faults. */
   readonly windows: number
   /** submitted − slot in ms, for slots without any fault between their due time and their submission. */
   readonly quiet: readonly number[]
-  /** For slots during faults that did not affect their schedule. */
+  /** The same for slots during faults that did not affect their schedule. */
   readonly beside: readonly number[]
-  /** For all other slots. */
+  /** The same for all other slots. */
   readonly troubled: readonly number[]
   readonly violations: readonly string[]
 }
@@ -36,7 +36,7 @@ export function recoveryLimitMs({ leaseMs, pollIntervalMs }: RunRecord): number 
   return leaseMs + pollIntervalMs + ALLOWANCE_MS
 }
 
-/** How long work may take that no fault affects: two heartbeats. */
+/** How long work that no fault affects may take: two heartbeats. */
 export function goingLimitMs({ leaseMs }: RunRecord): number {
   return (leaseMs * 2) / 5 + ALLOWANCE_MS
 }
@@ -139,7 +139,7 @@ interface Clock {
   /** The measured period, by the database's clock. */
   readonly from: number
   readonly until: number
-  /** null if the clock was moved there, so that the time matches no instant or several. */
+  /** null if the time matches no instant or several instants, because the clock was moved. */
   hostOf(at: number): number | null
 }
 

@@ -1,4 +1,4 @@
-/** The Markdown report of a run, for the terminal and as a file in the folder of the record. */
+/** The Markdown report of a run, for the terminal and for a file in the record's folder. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Figures, Lateness } from './figures.ts'

@@ -20,7 +20,7 @@ import { workload, writeSchedules } from './workload.ts'
 
 export const LEASE_MS = 4000
 export const POLL_INTERVAL_MS = 1000
-/** Quiet period after each burst of faults: the workers recover, and then some slots must be on time. */
+/** Quiet period after each burst of faults: first the workers recover, and then some slots must be on time. */
 const QUIET_MS = LEASE_MS + POLL_INTERVAL_MS + ALLOWANCE_MS + 1000
 /** Time before the first fault, in which schedules are planned and processes warm up. */
 const WARM_UP_MS = 4000
@@ -36,7 +36,7 @@ export interface RunOptions {
   readonly broken: Break | null
   /** Where the application's own queue is; null or absent if it has none. */
   readonly queue?: QueuePlace | null
-  /** Maximum time until all work has ended. Default: longer than all attempts of a job with their time limits. */
+  /** Maximum time until all work has ended. The default is longer than all attempts of a job can take. */
   readonly restWithinMs?: number
   /** When it is aborted, faults end, and the results so far are checked. */
   readonly signal: AbortSignal
@@ -46,13 +46,13 @@ export interface RunOptions {
 /** What the harness noticed itself, in addition to what the checker finds in the record. */
 export interface RunEnd {
   readonly played: number
-  /** Work that did not end, and workers that are still registered, as sentences. */
+  /** Sentences that describe work that did not end and workers that are still registered. */
   readonly restless: readonly string[]
-  /** The number of worker processes that ended without a request, because of their handlers. */
+  /** The number of worker processes that ended unexpectedly because of their handlers. */
   readonly ownEnds: number
 }
 
-/** @param faults  all faults that may be played */
+/** @param faults  all faults that the run may use */
 export async function run(target: Target, faults: readonly Fault[], options: RunOptions): Promise<RunEnd> {
   const { folder, seed, signal, say, queue = null } = options
   mkdirSync(folder, { recursive: true })
@@ -182,7 +182,7 @@ async function phase({ target, journal }: Ground, name: 'begin' | 'calm' | 'end'
   journal.write({ kind: 'phase', phase: name, at: await databaseNow(target, target.query) })
 }
 
-/** Writes what the seed has drawn, for people. */
+/** Writes the seed's script in a readable form. */
 function writeScript(folder: string, plays: readonly Play[]): void {
   const text = plays.map(({ fault, ...play }) => `${JSON.stringify({ ...play, fault: fault.name })}\n`)
   writeFileSync(join(folder, 'script.jsonl'), text.join(''))
@@ -208,6 +208,6 @@ function line(
 
 async function interruptible(ms: number, signal: AbortSignal): Promise<void> {
   if (ms <= 0 || signal.aborted) return
-  // If it is aborted, it returns like a pause that has ended.
+  // If the signal is aborted, the pause ends early without an error.
   await delay(ms, undefined, { signal }).catch(() => undefined)
 }

@@ -2,7 +2,7 @@
  * Decides which faults happen when. The script is drawn from the seed before the run, so the same seed repeats it.
  *
  * Faults overlap in bursts. After each burst there is a quiet period, in which the workers must recover by themselves.
- * Without it, recovery could not be measured.
+ * Without this period, recovery could not be measured.
  */
 import type { Fault } from './fault.ts'
 import { randomOf, type Random } from './random.ts'
@@ -39,11 +39,11 @@ export interface Script {
 
 /** Long enough for faults to overlap, short enough for many pauses. */
 const BURST_MS = 18_000
-/** How often to try a random position before the fault is appended to the burst. */
+/** How many random positions to try before the fault is appended to the burst. */
 const TRIES = 30
 /** Faults need more room than their total duration, because there are gaps between them. */
 const LOOSENESS = 1.2
-/** How many faults on single rows run at once. */
+/** Maximum number of faults on single rows at the same time. */
 export const SINGLE_AT_ONCE = 2
 
 /** @throws RangeError if there are no faults to draw from */
@@ -65,7 +65,7 @@ export function scriptOf(options: ScriptOptions): Script {
   return { plays, bursts: lengths }
 }
 
-/** As many bursts as fit, with their quiet periods. Faults of the same scope run one after another. */
+/** Creates as many bursts as fit, with their quiet periods. Faults of the same scope run one after another. */
 function burstsFor(drawn: readonly Fault[], { totalMs, quietMs, mostInTrouble }: ScriptOptions): number {
   const apartMs = sum(drawn, 'whole') + sum(drawn, 'single') / SINGLE_AT_ONCE
   const busyMs = LOOSENESS * Math.max(apartMs, sum(drawn, 'worker') / mostInTrouble)
@@ -81,7 +81,7 @@ function sum(faults: readonly Fault[], scope: Fault['scope']): number {
 /**
  * Distributes the faults of each scope in turn, so that no burst gets more than its share of long faults. If there are
  * faults on single rows, they get every other burst, and `whole` faults get the rest: a fault that affects everything
- * would excuse whatever a locked row stops.
+ * would excuse anything that a locked row stops.
  */
 function dealt(drawn: readonly Fault[], bursts: number): Fault[][] {
   const hands = Array.from({ length: bursts }, (): Fault[] => [])
@@ -97,7 +97,7 @@ function deal(faults: readonly Fault[], to: readonly Fault[][]): void {
   for (const [index, fault] of faults.entries()) to[index % to.length]?.push(fault)
 }
 
-/** Draws each kind once in random order, then by weight among the faults that fit. */
+/** Draws each kind once in random order, and then by weight from the faults that fit. */
 function draw({ faults, count, totalMs, quietMs, mostInTrouble }: ScriptOptions, random: Random): Fault[] {
   const left = faults.filter(({ weight }) => weight > 0)
   const drawn: Fault[] = []
@@ -117,7 +117,7 @@ function draw({ faults, count, totalMs, quietMs, mostInTrouble }: ScriptOptions,
     const fitting = faults.filter(({ scope, lastsMs }) => sum(drawn, scope) + lastsMs <= most[scope])
     drawn.push(byWeight(fitting.length === 0 ? faults : fitting, random))
   }
-  // Spread the first ones over the whole run.
+  // Spread the faults that were drawn first over the whole run.
   for (let index = drawn.length - 1; index > 0; index -= 1) {
     const other = random.int(0, index)
     const [one, two] = [drawn[index], drawn[other]]
@@ -143,7 +143,7 @@ interface Placed {
   readonly fault: Fault
 }
 
-/** Places the longest first, because they have the fewest possible positions. */
+/** Places the longest faults first, because they have the fewest possible positions. */
 function place(
   faults: readonly Fault[],
   random: Random,
@@ -162,7 +162,7 @@ function placeFor(fault: Fault, placed: readonly Placed[], random: Random, mostI
     const at = random.int(0, latest)
     if (fits({ at, fault }, placed, mostInTrouble)) return at
   }
-  // After all others; this makes the burst longer.
+  // Place it after all others, which makes the burst longer.
   return Math.max(0, ...placed.map((other) => other.at + other.fault.lastsMs))
 }
 
@@ -173,7 +173,7 @@ function fits(one: Placed, placed: readonly Placed[], mostInTrouble: number): bo
     .filter((other) => meet(one, other))
   if (one.fault.scope === 'whole') return meeting.length === 0
   const atOnce = one.fault.scope === 'single' ? SINGLE_AT_ONCE : mostInTrouble
-  // Check at its own start, and at the start of each fault that overlaps it.
+  // Check at the start of this fault and of each fault that overlaps it.
   return [one, ...meeting].every(({ at }) => {
     const then = [one, ...meeting].filter((other) => other.at <= at && at < other.at + other.fault.lastsMs)
     return then.length <= atOnce

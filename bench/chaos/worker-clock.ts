@@ -31,7 +31,7 @@ export class WorkerClock {
     this.#offsetMs = ms
     if (ms === null) return
     const seconds = sharedSeconds(this.#shared) + ms / 1000
-    // Replaced atomically, because the process may read it at any time.
+    // The file is replaced atomically, because the process may read it at any time.
     writeFileSync(`${this.#file}.new`, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds).toFixed(3)}\n`)
     renameSync(`${this.#file}.new`, this.#file)
   }
@@ -44,7 +44,7 @@ export class WorkerClock {
       LD_PRELOAD: library,
       FAKETIME_TIMESTAMP_FILE: this.#file,
       FAKETIME_CACHE_DURATION: '1',
-      // Timers, time limits and leases use it.
+      // Timers, time limits and leases use the monotonic clock.
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
     }
   }

@@ -2,8 +2,8 @@
  * One worker of the fleet, in its own process. It is plain JavaScript, because a child process of Node.js 20 cannot run
  * TypeScript, and uses the build in dist/.
  *
- * Its settings are JSON in argv[2]: see WorkerSettings in member.ts. Its handlers append what they do to a file of this
- * process, each line with one write(2), so that kill -9 cannot leave a partial line.
+ * Its settings are JSON in argv[2]: see WorkerSettings in member.ts. Its handlers append their actions to this
+ * process's file, each line with one write(2), so that kill -9 cannot leave a partial line.
  */
 import { openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -105,7 +105,7 @@ const kalends = await Kalends.open(lent ?? settings.url, {
   }),
 })
 
-/** Short, so that runs end soon. The policy of a schedule overrides it. */
+/** Limits and delays are short, so that runs end soon. The policy of a schedule overrides it. */
 const quick = /** @type {const} */ ({ timeout: '5s', retries: 2, retryDelay: '500ms' })
 const tasks = new Map(
   Object.entries({

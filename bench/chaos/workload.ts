@@ -10,10 +10,11 @@ export interface NewSchedule {
   readonly columns: Columns
 }
 
-/** Each slot of these must become a run, whatever happens. */
+/** Each slot of these schedules must become a run, whatever happens. */
 export const CANARY = 'canary-'
 /**
- * In seconds. Longer than a fault prevents the workers from working. A clock that jumps by an hour is not an outage.
+ * In seconds. Longer than any fault can prevent the workers from working. A clock that jumps by an hour is not an
+ * outage.
  */
 export const CANARY_CATCH_UP = 120
 /**
@@ -56,7 +57,7 @@ const SLOWER = [
   '*:*:0.5/2',
   '*:*:0/4.25',
 ]
-/** Active in the nights in which clocks change in Europe/Berlin, and inactive otherwise. */
+/** Active in the nights when clocks change in Europe/Berlin, and inactive otherwise. */
 const NIGHT = [
   '02:*:* Europe/Berlin',
   '02:*:0/2 Europe/Berlin',
@@ -68,7 +69,7 @@ const NIGHT = [
   'cron 0-59 1-3 * 3,10 0 Europe/Berlin',
   '*-*-* *:*:0/2 Europe/Berlin',
 ]
-/** Task and args; a job of each ends within seconds. */
+/** Tasks with their args; each job ends within seconds. */
 const WORK: readonly Columns[] = [
   { task: 'tick' },
   { task: 'tick' },
@@ -206,7 +207,9 @@ function turn<Item>(items: readonly Item[], index: number): Item {
   return item
 }
 
-/** Converts seconds from now to instants: `once 30` is a one-off in 30 s; starts and ends are in seconds. */
+/**
+ * Converts seconds from now to instants: `once 30` is a one-off in 30 s, and starts and ends are also given in seconds.
+ */
 function written({ id, columns }: NewSchedule, now: number): NewSchedule {
   const at = (seconds: string | number) => textOf(Math.ceil(now / 1000) * 1000 + Number(seconds) * 1000)
   const { timer, starts, ends } = columns

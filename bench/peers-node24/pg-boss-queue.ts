@@ -1,4 +1,6 @@
-/** The same as programs/queue, on pg-boss, tuned for many short jobs: it fetches full batches without a pause. */
+/**
+ * The same as programs/queue, on pg-boss, which is tuned for many short jobs: it fetches full batches without a pause.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
 import { countdown, queueProgram } from '../programs/queue-program.ts'

@@ -1,4 +1,4 @@
-/** The job of sidequest-queue. Sidequest imports jobs by file path, so it needs its own file. */
+/** The job of sidequest-queue. Sidequest imports jobs by file path, so the job needs its own file. */
 import { Job } from 'sidequest'
 
 export const runs = { onRun: () => {} }

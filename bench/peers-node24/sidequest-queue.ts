@@ -1,4 +1,6 @@
-/** The same as programs/queue, on Sidequest, in one process without threads: its fastest way for short jobs. */
+/**
+ * The same as programs/queue, on Sidequest, in one process without threads, which is its fastest mode for short jobs.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Sidequest } from 'sidequest'
 import { countdown, queueProgram } from '../programs/queue-program.ts'
@@ -20,7 +22,7 @@ await queueProgram(async ({ url, concurrency }) => {
   }
   await Sidequest.configure(config)
   return {
-    // Sidequest submits one job per call: run as many calls at once as it has connections.
+    // Sidequest submits one job per call, so run as many calls at once as it has connections.
     submit: (numbers) => Promise.all(numbers.map((number) => Sidequest.build(NoopJob).enqueue(number))),
     worker: async (count) => {
       const { done, one } = countdown(count)

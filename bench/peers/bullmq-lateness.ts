@@ -17,7 +17,7 @@ await program(params, async ({ url, schedules, concurrency, leadMs }) => {
   const queue = new Queue(name, { connection })
   const late: number[] = []
   const all = signal()
-  // Once an hour, so that only the first run is measured.
+  // The schedules fire once an hour, so that only the first run is measured.
   const at = new Date(Math.ceil((Date.now() + leadMs) / 1000) * 1000)
   const pattern = `${at.getUTCSeconds()} ${at.getUTCMinutes()} * * * *`
   for (let first = 0; first < schedules; first += 100) {

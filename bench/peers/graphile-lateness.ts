@@ -25,7 +25,7 @@ await program(params, async ({ url, schedules, concurrency, tuned }) => {
   const parsedCronItems = parseCronItems(
     Array.from({ length: schedules }, (_, index) => ({
       task: 'noop',
-      // Once an hour, so that the second time is not measured.
+      // The schedules fire once an hour, so that a second run is not measured.
       match: `${at.getUTCMinutes()} * * * *`,
       identifier: `s${index}`,
       options: { backfillPeriod: 0 },

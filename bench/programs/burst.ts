@@ -1,4 +1,4 @@
-/** Submits a burst without running jobs: when is the last job written? One round per start signal. */
+/** Submits a burst without running its jobs: when is the last job written? It runs one round per start signal. */
 import { Kalends } from 'kalends'
 import { z } from 'zod'
 import { program } from './program.ts'

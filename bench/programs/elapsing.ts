@@ -1,4 +1,4 @@
-/** Measures the `next` of a library, with the same elapses from the same instants for all. */
+/** Measures the `next` function of a library, with the same elapses from the same instants for every library. */
 import { z } from 'zod'
 
 export const elapsingParams = z.object({
@@ -13,7 +13,7 @@ export const elapsingParams = z.object({
 
 export type Next = (after: Date) => Date | null
 
-/** @returns the elapses found per second, and those of the first round */
+/** @returns the number of elapses found per second, and the elapses of the first round */
 export function measureNext(
   nexts: readonly Next[],
   { from, steps, ms }: z.infer<typeof elapsingParams>,

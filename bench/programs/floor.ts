@@ -1,6 +1,6 @@
 /**
- * The minimum work of the database for a burst: the same job rows by bulk INSERT and the same schedules by UPDATE, in
- * the same batches, with one transaction each, but without marks, planning or queries.
+ * The minimum work that the database must do for a burst: the same job rows by bulk INSERT and the same schedules by
+ * UPDATE, in the same batches, with one transaction each, but without marks, planning or queries.
  */
 import { randomUUID } from 'node:crypto'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
@@ -29,7 +29,7 @@ await program(params, async ({ url, batch, rounds }, line) => {
       )
       await connection.query(
         'UPDATE periodic_task SET nextrun = ?, last_slot = ?, planned_from = ? WHERE id IN (?)',
-        // Like the planner's values; otherwise the other worker would plan these rows.
+        // Write the same values as the planner; otherwise the other worker would plan these rows.
         [next, slot, `1|hourly|0||||${planned}`, some],
       )
       await connection.commit()

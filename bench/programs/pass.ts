@@ -5,7 +5,7 @@ import { program } from './program.ts'
 
 const params = z.object({ url: z.string(), due: z.number(), seconds: z.number() })
 
-/** The first ones find a cold server. */
+/** The first seconds are not measured, because the server is still cold. */
 const WARM_UP = 2
 
 await program(params, async ({ url, due, seconds }) => {

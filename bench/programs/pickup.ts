@@ -1,4 +1,4 @@
-/** One of two processes: submits jobs one by one, or runs them and reports how long each waited. */
+/** One of two processes: one submits jobs one by one, the other runs them and reports how long each waited. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kalends, task } from 'kalends'
 import { z } from 'zod'
@@ -8,7 +8,8 @@ import { signal } from './signal.ts'
 const params = z.object({ url: z.string(), role: z.enum(['submit', 'run']), jobs: z.number() })
 const noop = task<{ at: number }>('noop')
 /**
- * The pause between two jobs, in milliseconds: uniformly distributed, so that jobs arrive at any time between polls.
+ * The pause between two jobs, in milliseconds. It is uniformly distributed, so that jobs arrive at any time between
+ * polls.
  */
 const PAUSE = { least: 100, more: 200 }
 

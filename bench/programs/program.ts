@@ -1,6 +1,6 @@
 /**
- * The frame of each measured program: a process that gets parameters, does one thing and reports its measurements. In
- * between, it may report `ready` and wait for the signal to continue.
+ * The framework of each measured program: a process that gets parameters, does one thing and reports its measurements.
+ * In between, it may report `ready` and wait for the signal to continue.
  */
 import type { z } from 'zod'
 
@@ -10,7 +10,7 @@ export interface Line {
   readonly ready: (value?: unknown) => Promise<void>
   /** Measures `work`: waits for the signal to start, reports the duration, and waits for the signal to continue. */
   readonly measure: (work: () => Promise<unknown>) => Promise<void>
-  /** Sends a message in between. */
+  /** Sends an additional message to the benchmark. */
   readonly tell: (value: unknown) => void
 }
 
@@ -18,7 +18,7 @@ export async function program<Params>(
   params: z.ZodType<Params>,
   main: (params: Params, line: Line) => Promise<unknown>,
 ): Promise<void> {
-  // The parent process has ended: exit, because nobody receives the result.
+  // The parent process has ended, so nothing can receive the result: exit.
   process.on('disconnect', () => process.exit(1))
   try {
     const value = await main(params.parse(JSON.parse(process.argv[2] ?? 'null')), { ready, measure, tell })

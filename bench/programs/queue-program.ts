@@ -1,4 +1,4 @@
-/** The measurement of every queue: submits no-op jobs in bulk, then runs all of them with one worker. */
+/** The measurement for every queue: submits no-op jobs in bulk, then runs all of them with one worker. */
 import { z } from 'zod'
 import { program } from './program.ts'
 import { signal } from './signal.ts'
@@ -49,7 +49,7 @@ export function queueProgram(open: (params: QueueParams) => Promise<MeasuredQueu
   })
 }
 
-/** Resolves after `count` calls: for events of completed jobs. */
+/** Resolves after `count` calls. Used for events of completed jobs. */
 export function countdown(count: number): { readonly done: Promise<void>; readonly one: () => void } {
   let left = count
   const all = signal()

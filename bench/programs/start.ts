@@ -1,4 +1,4 @@
-/** Opens, migrates and starts on a new SQLite file, then reports it. */
+/** Opens, migrates and starts on a new SQLite file, then reports that it has started. */
 import { Kalends, task } from 'kalends'
 import { z } from 'zod'
 import { program } from './program.ts'

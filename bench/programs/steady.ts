@@ -1,5 +1,6 @@
 /**
- * A worker that runs schedules that fire every second, and any other load. It reports how late their handlers started.
+ * A worker that runs schedules that fire every second, and any other load. It reports how late the schedules' handlers
+ * started.
  */
 import { Kalends, task } from 'kalends'
 import { setTimeout as pause } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** Many schedules due at one instant: what is the longest block of the worker's event loop? */
+/** Many schedules are due at one instant: how long is the worker's event loop blocked at most? */
 import { z } from 'zod'
 import { Child } from '../child.ts'
 import { insertSchedules, rewind } from '../fixtures.ts'

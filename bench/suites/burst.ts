@@ -1,4 +1,7 @@
-/** Many schedules due at one instant: the time until the last job is written, next to the minimum database work. */
+/**
+ * Many schedules are due at one instant: how long does it take until the last job is written, compared with the minimum
+ * database work?
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { Child } from '../child.ts'
@@ -13,7 +16,7 @@ import { atLeast, compare, find } from '../target.ts'
 const SCHEDULES = 10_000
 /** As many as Kalends writes in one transaction. */
 const BATCH = 500
-/** Time to make the rows due, and for the worker to read the due time. */
+/** Time for the benchmark to make the rows due, and for the worker to read the due time. */
 const LEAD_MS = 3000
 /** The measurement starts this long before the due time, when the server has finished its work for the rows. */
 const READY_MS = 200

@@ -1,4 +1,4 @@
-/** Idle workers: several at a time, because they do not affect each other. */
+/** Measures several idle workers at a time, because they do not affect each other. */
 import { z } from 'zod'
 import { Child } from '../child.ts'
 import { since } from '../counted.ts'

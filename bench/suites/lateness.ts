@@ -1,4 +1,4 @@
-/** Many schedules due in the same minute: how late do their handlers start? */
+/** Many schedules are due in the same minute: how late do their handlers start? */
 import { z } from 'zod'
 import { Child, runProgram } from '../child.ts'
 import { insertSchedules } from '../fixtures.ts'

@@ -1,4 +1,4 @@
-/** Jobs that one process submits and another runs: how long do they wait for a free worker? */
+/** How long do jobs that one process submits wait for a free worker in another process? */
 import { z } from 'zod'
 import { Child } from '../child.ts'
 import { interleave } from '../rounds.ts'

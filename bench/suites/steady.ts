@@ -14,7 +14,7 @@ const JOBS_PER_SECOND = 200
 const CONCURRENCY = 20
 const RATES = [1, 10, 100, 300, 1000]
 const EVERY_SECOND = '*:*:*'
-/** With fewer runs, this would measure the cost of an idle worker. */
+/** With fewer runs, the suite would measure the cost of an idle worker. */
 const LEAST_FOR_CPU = 100
 const SUBJECT = 'Kalends on MariaDB'
 const resultSchema = z.object({ late: z.array(z.number()), noops: z.number() })
@@ -80,7 +80,7 @@ function measuresOf(work: string, { late, phase }: Result): Measure[] {
     { work, subject: SUBJECT, unit: 'ms late, p50', values: [quantile(late, 0.5)] },
     { work, subject: SUBJECT, unit: 'ms late, p99', values: [quantile(late, 0.99)] },
     { work, subject: SUBJECT, unit: 'ms late, latest', values: [Math.max(...late)] },
-    // µs in a second → %
+    // Converts µs per second to percent.
     { work, subject: SUBJECT, unit: '% of a core', values: [phase.cpu.node / 10_000] },
     {
       work,
@@ -95,7 +95,7 @@ function perRun({ phase }: Result, rate: number): Cpu {
   return { server: phase.cpu.server / rate, node: phase.cpu.node / rate }
 }
 
-/** The units of its phase are seconds. */
+/** The units of the result's phase are seconds. */
 async function measure(bench: Bench, rate: number, seconds: number, load: number): Promise<Result> {
   const database = await bench.servers.mariadb()
   const worker = new Child('programs/steady', { url: database.url, seconds, concurrency: CONCURRENCY })
@@ -116,7 +116,7 @@ async function measure(bench: Bench, rate: number, seconds: number, load: number
       await firstSlot(database)
     })
     const result = resultSchema.parse(phase.value)
-    // The last second may be cut off, and the first included.
+    // The last second may be cut off, and the first second may be included.
     const expected = rate * (seconds - 1)
     if (result.late.length < expected)
       bench.say(`${result.late.length} of ${expected} runs: the others were late or missed`)
@@ -129,7 +129,7 @@ async function measure(bench: Bench, rate: number, seconds: number, load: number
   }
 }
 
-/** Waits until the first of them have run. */
+/** Waits until the first schedules have run. */
 async function firstSlot(database: BenchDatabase): Promise<void> {
   const deadline = performance.now() + 30_000
   for (;;) {

@@ -1,4 +1,4 @@
-/** The documentation site: `npm run docs` builds it into docs/.vitepress/dist and fails on a link without a target. */
+/** The documentation site: `npm run docs` builds it into docs/.vitepress/dist and fails if a link has no target. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { defineConfig } from 'vitepress'
@@ -23,7 +23,7 @@ export default defineConfig({
   description: 'Periodic tasks for Node.js in your own SQL database',
   cleanUrls: true,
   markdown: {
-    // Such as <token> at the beginning of a line.
+    // For example, <token> at the beginning of a line.
     html: false,
     languageAlias: { curl: 'sh', elapses: 'ini', errors: 'ini', normal: 'ini', offers: 'ini' },
     // Links to files outside docs lead to the repository.

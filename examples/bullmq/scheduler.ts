@@ -1,5 +1,6 @@
 /**
- * Schedules live in the application's database and jobs in BullMQ: Kalends decides when, BullMQ runs them.
+ * Schedules live in the application's database and jobs in BullMQ: Kalends decides when jobs are due, and BullMQ runs
+ * them.
  *
  *     node examples/dist/bullmq/scheduler.js [database] [--redis redis://127.0.0.1:6379] [--crash]
  *     node examples/dist/bullmq/worker.js
@@ -17,7 +18,7 @@ const queue = new Queue<Occurrence>(options.queue, {
   defaultJobOptions: {
     attempts: 4,
     backoff: { type: 'exponential', delay: 60_000 },
-    // BullMQ forgets the ids of removed jobs, so keep jobs for longer than a crashed scheduler may be down.
+    // BullMQ forgets the ids of removed jobs, so keep jobs for longer than a crashed scheduler could be down.
     removeOnComplete: { age: 7 * 86_400 },
     removeOnFail: { age: 7 * 86_400 },
   },

@@ -1,8 +1,8 @@
 /**
  * The web application: signed-in users create, change and pause their own reminders.
  *
- * Every route uses `kalends.scope({ submitter: user })`. The scope is part of each SQL statement, so no route can
- * reach the reminders of another user, whatever id a request contains.
+ * Every route uses `kalends.scope({ submitter: user })`. The scope is part of each SQL statement, so no route can reach
+ * the reminders of another user, no matter what id a request contains.
  */
 /* oxlint-disable oxc/no-async-endpoint-handlers -- Express 5 passes rejections to the error handler */
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
@@ -19,7 +19,7 @@ import { z } from 'zod'
 import { remind } from './reminder.ts'
 
 export interface AppOptions {
-  /** Returns the user of a request, or null if nobody is signed in. A real application uses its sessions. */
+  /** Returns the user of a request, or null if no user is signed in. A real application uses its sessions. */
   readonly userOf: (request: Request) => string | null
 }
 
@@ -47,7 +47,7 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
   app.disable('x-powered-by')
   app.use(express.json({ limit: '10kb' }))
 
-  /** The schedules of the user who sent the request. Every route gets them here. */
+  /** The schedules of the user who sent the request. Every route calls this function. */
   const schedulesOf = (request: Request) => {
     const user = userOf(request)
     if (user === null) throw new NotSignedIn()
@@ -55,7 +55,7 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
       .schedules
   }
 
-  /** The requested reminder of this user. Other schedules of the user count as not found. */
+  /** The user's reminder that was requested. Other schedules of the user count as not found. */
   const own = async (request: Request) => {
     const schedules = schedulesOf(request)
     const id = String(request.params['id'])
@@ -146,7 +146,7 @@ function checked({ timer, zone }: { readonly timer: string; readonly zone: strin
   return check.text
 }
 
-/** SQL edits may leave invalid args in the row; the page must still show it. */
+/** SQL edits may leave invalid args in the row, but the page must still show it. */
 const shownArgs = z.object({ text: z.string() }).catch({ text: '' })
 
 function shown({ id, args, timer, status, nextRunAt }: Schedule) {
@@ -157,7 +157,7 @@ function shown({ id, args, timer, status, nextRunAt }: Schedule) {
     timer,
     description: check.valid ? check.description : check.error.message,
     status,
-    // Null until a worker has planned a change.
+    // Null after a change, until a worker has planned it.
     next: nextRunAt && { at: nextRunAt, local: localText(nextRunAt, check.valid ? check.zone : 'UTC') },
   }
 }

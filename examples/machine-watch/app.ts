@@ -1,6 +1,6 @@
 /**
- * The application: its tasks, their handlers and their schedules. Everything that concerns Kalends is here; main.ts
- * only opens, prints and stops.
+ * The application: its tasks, their handlers and their schedules. All code that concerns Kalends is here; main.ts only
+ * opens, prints and stops.
  */
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -58,10 +58,10 @@ export function machineWatch(
       : `WARNING: nearly full: ${full.map(shortly).join(', ')}`
   })
 
-  // Take the hour from the slot, not from the clock: a late or retried digest then has the same content.
+  // Take the hour from the slot, not from the clock, so that a late or retried digest has the same content.
   kalends.handle(hourlyDigest, async ({ slot }) => {
     const to = slot ?? new Date()
-    // So that the first digest is not empty.
+    // Measure now, so that the first digest is not empty.
     await history.add(host, to, [...(await measureLoad()), ...(await measureDisks())])
     const file = `${day(to)}-${clock(to).slice(0, 5).replace(':', '')}-hourly.md`
     return write(file, 'Hourly machine digest', new Date(to.getTime() - HOUR_MS), to)

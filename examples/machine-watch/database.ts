@@ -1,5 +1,5 @@
 /**
- * The application's own access to the database that Kalends uses, too. Any client works; this example uses mysql2 and
+ * The application's own access to the database, which Kalends also uses. Any client works; this example uses mysql2 and
  * libsql.
  */
 import { setTimeout as pause } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** The history of the measurements, in the application's own table next to those of Kalends. */
+/** The history of the measurements, in the application's own table next to Kalends' tables. */
 import type { AppDatabase, Value } from './database.ts'
 import type { Measurement } from './machine.ts'
 
@@ -11,12 +11,12 @@ export interface Series extends Pick<Measurement, 'kind' | 'name'> {
   readonly first: number
   readonly last: number
   readonly size: number
-  /** Times of the first and last measurement, in Unix milliseconds. */
+  /** The times of the first and last measurement, in Unix milliseconds. */
   readonly from: number
   readonly to: number
 }
 
-/** The number of runs of a task by their state. */
+/** The number of runs of a task, by state. */
 export interface Runs {
   readonly task: string
   readonly state: string
@@ -64,7 +64,7 @@ export class History {
     )
   }
 
-  /** You can read the tables of Kalends like any other. Their instants are text in UTC. */
+  /** You can read Kalends' tables like any others. Their instants are text in UTC. */
   runsBetween(from: Date, to: Date): Promise<Runs[]> {
     return this.#database.rows<Runs>(
       'SELECT task, state, COUNT(*) AS runs FROM job WHERE finished > ? AND finished <= ? GROUP BY task, state ORDER BY task, state',

@@ -3,7 +3,7 @@ import { readFile, statfs } from 'node:fs/promises'
 import { availableParallelism, freemem, loadavg, totalmem } from 'node:os'
 import { parse } from 'node:path'
 
-/** One measurement: `used` of `size`, in bytes. For the load: runnable processes and cores. */
+/** One measurement: `used` of `size`, in bytes. For the load, these are runnable processes and cores. */
 export interface Measurement {
   readonly kind: 'disk' | 'load' | 'memory'
   /** The mount point of a disk; empty for other kinds. */
@@ -20,7 +20,7 @@ export async function measureLoad(): Promise<Measurement[]> {
   ]
 }
 
-/** Leaves out disks that do not respond, so that a broken mount never hides the others. */
+/** Leaves out disks that do not respond, so that a broken mount never hides the other disks. */
 export async function measureDisks(): Promise<Measurement[]> {
   const disks: Measurement[] = []
   for (const mount of await mounts()) {
@@ -48,7 +48,7 @@ async function mounts(): Promise<string[]> {
   for (const line of table.split('\n')) {
     const [device = '', mount = '', type = ''] = line.split(' ')
     if (!device.startsWith('/dev/') || type === 'squashfs' || mount === '/') continue
-    // A device is often mounted in several places; in containers, even over single files.
+    // A device is often mounted in several places and, in containers, even over single files.
     const known = byDevice.get(device)
     if (known === undefined || mount.length < known.length) byDevice.set(device, mount)
   }

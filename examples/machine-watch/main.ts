@@ -43,9 +43,9 @@ async function main(): Promise<void> {
   const report = new Report(write, process.stdout.isTTY && process.env['NO_COLOR'] === undefined)
   const stopped = stopSignal()
   const kalends = await Kalends.open(values.database, {
-    // Several may run on one machine; the id tells them apart.
+    // Several processes may run on one machine; the id tells them apart.
     worker: `${hostname()}-${process.pid}`,
-    // Digests are for people, so their days and hours follow the local time zone.
+    // People read digests, so their days and hours follow the local time zone.
     zone: 'local',
     logger: report.logger,
   })
@@ -93,7 +93,7 @@ async function hasDigests(folder: string): Promise<boolean> {
   return files.some((file) => file.endsWith('.md'))
 }
 
-/** The first signal requests a clean stop. npm forwards Ctrl-C a second time, which does not count. */
+/** The first signal requests a clean stop. npm forwards Ctrl-C a second time, which is ignored. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let first = Infinity

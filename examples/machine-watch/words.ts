@@ -1,4 +1,4 @@
-/** Formats numbers and times for people. */
+/** Formats numbers and times for display. */
 
 export function bytes(count: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB']
@@ -38,7 +38,7 @@ export function day(at: Date): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
 }
 
-/** The local time, with the day unless it is that of `now`. */
+/** The local time, with the day unless it is the same day as `now`. */
 export function when(at: Date, now: Date): string {
   return day(at) === day(now) ? clock(at) : `${day(at)} ${clock(at)}`
 }

@@ -15,7 +15,7 @@ export const sendInvoice = task('invoices.send', {
 type CloseDay = HandlerContext<{ branch: string }>
 type SendInvoice = HandlerContext<{ invoice: number }>
 
-/** The service. It does not depend on schedules. */
+/** The service. The service does not depend on schedules. */
 export class Invoices {
   readonly #sent = new Set<number>()
 

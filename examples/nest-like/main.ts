@@ -19,7 +19,7 @@ const kalendsModule = KalendsModule.forRoot({
 const application = await Application.create(invoicesModule(kalendsModule))
 application.enableShutdownHooks()
 
-// A controller could submit the job like this, without waiting until 22:00.
+// A controller could submit the job in this way, without waiting until 22:00.
 const kalends = application.get(KALENDS)
 kalends.on('settled', ({ task, state }) => console.log(`${task}: ${state}`))
 await kalends.jobs.submit(closeDay, { branch: 'main' })

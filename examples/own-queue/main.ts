@@ -28,7 +28,7 @@ const scheduler = await PeriodicScheduler.open(url, {
   worker: values.worker,
   lease: values.lease,
   async submit(jobs, { tx }) {
-    // The insert is committed together with the hand-over, or not at all.
+    // The insert is either committed together with the hand-over or not at all.
     await queue.insert(jobs, tx)
     for (const { id, task } of jobs) console.log(`queued ${task} ${id}`)
     if (values.crash) process.kill(process.pid, 'SIGKILL')
@@ -39,7 +39,7 @@ scheduler.declare('own-queue', [
   { task: task('report'), timer: '*:*:0/5', catchUp: 100, args: { to: 'x@example.com' } },
 ])
 await scheduler.start()
-// Report items that were done but not reported when a process died. A second report has no effect.
+// Report items that were done but not yet reported when a process died. A second report has no effect.
 for (const id of await queue.done()) await report(id)
 console.log('ready')
 

@@ -1,10 +1,10 @@
 /**
  * A table of strict POSIX cron expressions in code.
  *
- * The design: five fields with numbers, lists, ranges and stars, as POSIX defines them, and nothing else. Other syntax
- * is rejected at once, with a suggestion. The code overrides the database, and every difference is logged. After an
- * outage, a schedule runs once, however many runs it missed. A new schedule runs at its first start only if the
- * current minute matches.
+ * The design: expressions have five fields with numbers, lists, ranges and stars, as POSIX defines them, and nothing
+ * else. Other syntax is rejected at once, with a suggestion. The code overrides the database, and every difference is
+ * logged. After an outage, a schedule runs once, no matter how many runs it missed. A new schedule runs at its first
+ * start only if the current minute matches.
  *
  * In Kalends: `cron! …`, `declare`, `catchUp` 1 (the default), `firstRun: 'if-due'`.
  *
@@ -40,7 +40,7 @@ export const crontab =
 
 export default crontab(TABLE)
 
-/** Prints what happens. The clock is virtual, so the lines are always the same. */
+/** Prints each step. The clock is virtual, so the lines are always the same. */
 export async function story(tell: (line: string) => void): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-crontab-'))
   try {
@@ -81,7 +81,7 @@ async function tellAll(folder: string, tell: (line: string) => void): Promise<vo
     return test
   }
 
-  // Monday, 2 March: the minute of the report.
+  // Starts on Monday, 2 March, in the minute of the report.
   const matching = await start('09:00:20')
   await matching.close()
   const late = await start('09:01:05', 'another')

@@ -86,7 +86,7 @@ function openSqlite(path: string): AppDatabase {
   }
 }
 
-/** Connections are cheap. With one per transaction, no statement can end up in another transaction. */
+/** Connections are cheap. With one connection per transaction, no statement can end up in a different transaction. */
 async function onConnection<Result>(path: string, work: (rows: Rows) => Promise<Result>): Promise<Result> {
   const connection = new Libsql(path, { timeout: 5 })
   try {

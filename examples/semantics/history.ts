@@ -1,7 +1,7 @@
 /**
  * One-off, interval and cron schedules with a history, in several schedulers.
  *
- * The design: each process has a scheduler. One of them takes a due schedule, writes the run into the history and
+ * The design: each process has a scheduler. One of them takes a due schedule, writes the run to the history and
  * advances the schedule. If it dies in between, another process takes over: no run is lost or duplicated.
  *
  * In Kalends: `PeriodicScheduler`, whose `submit` writes in the hand-over transaction.
@@ -37,7 +37,7 @@ async function write(rows: Rows, scheduler: string, jobs: readonly Job[]): Promi
     ])
 }
 
-/** One process. @param diesAt  dies between the insert of this schedule and the COMMIT; if empty, never */
+/** One process. @param diesAt  the process dies between the insert for this schedule and the COMMIT; never if empty */
 async function scheduler(url: string, name: string, diesAt: string): Promise<void> {
   const scheduler = await PeriodicScheduler.open(url, {
     worker: name,
@@ -67,7 +67,7 @@ async function main(url: string): Promise<void> {
   const begun = Date.now()
   const kalends = await Kalends.open(url)
   const minute = new Date(Math.ceil((begun + 10_000) / 60_000) * 60_000)
-  // No run is lost, however long no scheduler is running.
+  // No run is lost, no matter how long no scheduler is running.
   const settings = { task: 'note', catchUp: 100 }
   await kalends.schedules.put('once', { ...settings, timer: at(minute) })
   await kalends.schedules.put('interval', { ...settings, timer: 'every 2s' })

@@ -1,9 +1,9 @@
 /**
  * A calendar schedule whose runs take longer than its interval, with two workers.
  *
- * The design: all state is in table rows. Every worker polls them, and one runs what is due. Runs of a schedule never
- * overlap: a run that becomes due during another one is skipped, not queued. An administrator pauses and resumes the
- * schedule in SQL while the workers are running; a current run still finishes.
+ * The design: all state is in table rows. Every worker polls them, and one of them runs each due schedule. Runs of a
+ * schedule never overlap: a run that becomes due during another one is skipped, not queued. An administrator pauses and
+ * resumes the schedule in SQL while the workers are running; a current run still finishes.
  *
  * In Kalends: a calendar event, `overlap: 'skip'` (the default), and `UPDATE periodic_task SET enabled = …`.
  *
@@ -19,7 +19,7 @@ const RUN_MS = 1400
 const backup = task('backup')
 
 export interface Told {
-  /** Runs and skips, oldest first. */
+  /** The runs and skips, oldest first. */
   readonly history: readonly Job[]
   readonly off: Date
   readonly on: Date

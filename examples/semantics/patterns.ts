@@ -2,8 +2,8 @@
  * A set of schedules declared in code, with hourly and daily patterns.
  *
  * The design: a list in code defines what runs when, and each start of the application writes it to the database.
- * `catchUp` is the maximum number of runs to make up after downtime: three missed hours become three jobs if it is 100,
- * and one job if it is 1. A changed pattern applies from now on, never to the past.
+ * `catchUp` is the maximum number of runs to make up after downtime: with 100, three missed hours become three jobs;
+ * with 1, they become one. A changed pattern applies from now on, never to the past.
  *
  * In Kalends: `declare`, `catchUp`, and the builders of `kalends/timer`.
  *
@@ -23,7 +23,7 @@ const billing = task('billing')
 const refresh = task('refresh')
 const cleanup = task('cleanup')
 
-/** The application's code. `refreshAt` differs between its two versions. */
+/** The application's code in two versions, which differ in `refreshAt`. */
 export const application =
   (refreshAt: number) =>
   (kalends: Kalends): void => {
@@ -50,7 +50,7 @@ export async function story(tell: (line: string) => void): Promise<void> {
 }
 
 async function tellAll(folder: string, tell: (line: string) => void): Promise<void> {
-  // A file, so that the next start finds the state of the previous one.
+  // Uses a file, so that the next start finds the state of the previous one.
   const database = `sqlite:${join(folder, 'app.db')}`
   const up = async (from: string, to: string, refreshAt: number) => {
     tell(`up from ${from} to ${to}, refresh at minute ${refreshAt}`)

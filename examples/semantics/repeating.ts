@@ -2,11 +2,12 @@
  * A self-rescheduling interval.
  *
  * The design: when a run ends, the next one is scheduled an interval later, so runs never overlap. A task may be
- * limited to a number of runs and is done after the last. A failed run is retried after 60, 120, 240, 480 and then
+ * limited to a number of runs and is done after the last run. A failed run is retried after 60, 120, 240, 480 and then
  * every 600 seconds. If all retries fail, the task is dead and stores the error. People can pause and resume it, and
  * reset it when it is done or dead.
  *
- * In Kalends: `every … after finish`, `maxRuns`, `retries`, `onExhausted: 'stop'`, and the calls pause, resume, reset.
+ * In Kalends: `every … after finish`, `maxRuns`, `retries`, `onExhausted: 'stop'`, and the calls `pause`, `resume` and
+ * `reset`.
  *
  *     node examples/dist/semantics/repeating.js                                      a demo on a virtual clock
  *     node dist/cli/main.js start examples/dist/semantics/repeating.js --database sqlite:./app.db    in real time
@@ -28,7 +29,7 @@ export const polling =
     })
   }
 
-/** For `kalends start`: a setup may be asynchronous, and may create schedules that people then own. */
+/** For `kalends start`: a setup may be asynchronous, and may create schedules that then belong to users. */
 export default async (kalends: Kalends): Promise<void> => {
   polling((feed) => `read ${feed}`)(kalends)
   await kalends.schedules.put('news', {

@@ -1,11 +1,11 @@
-// Kalends decides when, BullMQ runs: schedules in the application's database, jobs in Redis.
+// Kalends decides when jobs are due, and BullMQ runs them: schedules are in the application's database, jobs in Redis.
 import { Queue, QueueEvents, Worker } from 'bullmq'
 import { PeriodicScheduler, task } from 'kalends'
 
 const connection = { url: process.env.REDIS_URL }
 const queue = new Queue('kalends', { connection })
 const scheduler = await PeriodicScheduler.open('sqlite:./app.db', {
-  // The same jobs may come again after a crash, with the same ids, which BullMQ ignores.
+  // After a crash, the same jobs may arrive again, with the same ids, which BullMQ ignores.
   submit: (jobs) =>
     queue.addBulk(jobs.map(({ id, task: name, args }) => ({ name, data: args, opts: { jobId: id } }))),
 })
@@ -19,7 +19,7 @@ const first = new Promise((resolve) => events.once('completed', resolve))
 
 await scheduler.start()
 console.log((await first).returnvalue)
-// Time for the report of the end.
+// Allow time for the job's report.
 await new Promise((resolve) => setTimeout(resolve, 1000))
 await scheduler.stop()
 for (const part of [worker, events, queue]) await part.close()

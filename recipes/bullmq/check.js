@@ -1,4 +1,4 @@
-// Runs app.js with a Redis of its own.
+// Runs app.js with its own Redis server.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'

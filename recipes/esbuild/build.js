@@ -1,4 +1,4 @@
-// The bundle contains everything but the driver of SQLite, a native addon. The package is removed afterwards.
+// The bundle contains everything except the SQLite driver, which is a native addon. The package is removed afterwards.
 import { build } from 'esbuild'
 import { rm } from 'node:fs/promises'
 

@@ -1,4 +1,4 @@
-// As a new user writes it: no types, no build.
+// Code as a new user would write it: no types and no build.
 import { Kalends, task } from 'kalends'
 
 const kalends = await Kalends.open('sqlite:./app.db')

@@ -1,4 +1,4 @@
-// An application in an ES module and one in CommonJS compile with each TypeScript and each way to resolve modules.
+// An ES module application and a CommonJS application compile with each TypeScript version and each module resolution.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
@@ -12,7 +12,7 @@ const resolutions = [
   strictly('--module', 'node16', '--moduleResolution', 'node16', ...applications),
   strictly('--module', 'nodenext', '--moduleResolution', 'nodenext', ...applications),
   strictly('--module', 'preserve', '--moduleResolution', 'bundler', ...applications),
-  // The types of drizzle itself are not free of errors.
+  // drizzle's own types contain errors.
   ['--skipLibCheck', 'true', '--module', 'nodenext', ...withDrizzle],
 ]
 // TypeScript 6 deprecates it; TypeScript 7 does not have it.

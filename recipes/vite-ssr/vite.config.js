@@ -1,4 +1,4 @@
-/** Everything but the native addon is in the bundle. */
+/** The bundle contains everything except the native addon. */
 export default {
   build: { ssr: 'bundled.js' },
   ssr: { noExternal: true, external: ['libsql'] },

@@ -1,4 +1,4 @@
-// Without the SQLite driver, everything else loads, and the error of an SQLite URL names the missing package.
+// Without the SQLite driver, everything else loads, and the error for a SQLite URL names the missing package.
 import { Kalends } from 'kalends'
 
 const error = await Kalends.open('sqlite::memory:').catch((thrown) => thrown)

@@ -5,13 +5,13 @@ import type { ScheduleRow } from './rows.ts'
 export type Begin =
   /** The schedule has no slots until the next edit. */
   | { readonly kind: 'nothing' }
-  /** Planned from the timer, starting at the time of planning. */
+  /** The next slot is computed from the timer, starting at the time of planning. */
   | { readonly kind: 'from now' }
-  /** This slot is next; then the timer continues from it. */
+  /** This slot is next, and the timer continues from it. */
   | { readonly kind: 'at'; readonly slot: number }
-  /** Set manually: this slot, or the time of planning if the slot has passed by then. */
+  /** A slot that was set manually, or the time of planning if the slot has passed by then. */
   | { readonly kind: 'by hand'; readonly slot: number }
-  /** Counted from the end of the current run. */
+  /** The next slot is counted from the end of the current run. */
   | { readonly kind: 'after run' }
 
 export function beginOf(row: ScheduleRow): Begin {
@@ -24,20 +24,20 @@ export function beginOf(row: ScheduleRow): Begin {
   if (row.idle === 'awaiting-finish') return { kind: 'after run' }
   if (row.idle !== null) return { kind: 'nothing' }
   if (nextRunAt === null) return { kind: 'from now' }
-  // A decided slot is not decided again: the slot is the time of planning.
+  // A decided slot is not decided again, so the slot is the time of planning.
   if (lastSlot !== null && nextRunAt <= lastSlot) return { kind: 'by hand', slot: Number.NEGATIVE_INFINITY }
   return { kind: 'at', slot: nextRunAt }
 }
 
-/** Whether its definition or nextrun differs from what the last planning stored. */
+/** Whether its definition or nextrun differs from the values that the last planning stored. */
 export function isEdited(row: ScheduleRow): boolean {
   const planned = plannedOf(row)
   return planned === null || planned.definition !== row.definition || planned.run !== row.nextRunAt
 }
 
-/** If nextrun is set again, the planner drops slots that are further ahead than this. */
+/** When nextrun is set again, the planner drops slots that are further ahead than this. */
 const AHEAD_MS = 60_000
-/** The error of the harness's estimate of the database's clock. */
+/** The maximum error of the harness's estimate of the database's clock. */
 const MARGIN_MS = 5000
 
 /** Whether the planner may set last_slot back. @param clock  the earliest time that the database's clock showed */

@@ -1,6 +1,6 @@
 /**
  * The checker: computes the expected occurrences from the journal and the calendar, and compares them with the rows and
- * with what the handlers wrote. It is pure, and independent of the product's planner.
+ * with what the handlers wrote. It is pure and independent of the product's planner.
  */
 import type { RunRecord } from '../record.ts'
 import { type Evidence, evidenceOf } from './evidence.ts'

@@ -11,14 +11,14 @@ export interface Course {
   readonly afterFinishMs: number | null
 }
 
-/** If the creation time was moved after the next run, slots also extend backwards from it. */
+/** If the creation time was set to a time after the next run, slots also extend backwards from it. */
 function anchorOf(row: ScheduleRow, spanMs: number | null): number {
   const { created, nextRunAt } = row
   const isBefore = nextRunAt !== null && nextRunAt <= created && !isEdited(row)
   return spanMs !== null && isBefore ? (created % spanMs) - spanMs : created
 }
 
-/** @returns null if the timer cannot be read; it must then have no slots */
+/** @returns null if the timer is invalid, so the schedule must have no slots */
 export function courseOf(row: ScheduleRow): Course | null {
   try {
     const parsed = timer(row.timer)

@@ -1,4 +1,4 @@
-/** The facts about a run, indexed by schedule and by job, so that rules do not search. */
+/** The facts about a run, indexed by schedule and by job, so that rules need not search. */
 import { groupBy } from '../../../src/store/sql/group-by.ts'
 import type { EditEntry, PhaseEntry, RunLine, RunRecord, ScheduleEntry } from '../record.ts'
 import { type JobRow, jobRow, type ScheduleRow, scheduleRow } from './rows.ts'
@@ -13,7 +13,7 @@ export interface ScheduleEvidence {
   readonly written: ScheduleEntry | null
   /** Edits of its row, in order. */
   readonly edits: readonly EditEntry[]
-  /** Every job that it ever had, ordered by slot, including pruned and manually deleted jobs. */
+  /** Every job that it has ever had, ordered by slot, including pruned and manually deleted jobs. */
   readonly jobs: readonly JobRow[]
   /** The periods between edits, with the slots decided in each. */
   readonly segments: readonly Segment[]
@@ -24,15 +24,15 @@ export interface Evidence {
   readonly times: Times
   readonly schedules: readonly ScheduleEvidence[]
   readonly jobs: ReadonlyMap<string, JobRow>
-  /** Edits of rows of the table job, in order. */
+  /** Edits of rows in the table `job`, in order. */
   readonly jobEdits: ReadonlyMap<string, readonly EditEntry[]>
-  /** The lines of the handlers, by job, in the order in which they were written. */
+  /** The lines of the handlers, by job, in the order they were written. */
   readonly runs: ReadonlyMap<string, readonly RunLine[]>
   /** The same, by worker. */
   readonly runsBy: ReadonlyMap<string, readonly RunLine[]>
-  /** Rows with the id of another row, which can exist only without a primary key. */
+  /** Rows that have the same id as another row, which can exist only without a primary key. */
   readonly twins: readonly JobRow[]
-  /** From this time on, slots need not be decided: by the database's clock and by the harness's clock. */
+  /** Slots after this time need not be decided. `at` is by the database's clock, `host` by the harness's clock. */
   readonly end: { readonly at: number; readonly host: number }
 }
 
@@ -104,13 +104,13 @@ function endOf(record: RunRecord): Evidence['end'] {
   const phase = record.journal.findLast(
     (entry): entry is PhaseEntry => entry.kind === 'phase' && entry.phase === 'end',
   )
-  // The run was interrupted, so nothing can be required.
+  // The run was interrupted, so no slots are required.
   return phase === undefined
     ? { at: Number.NEGATIVE_INFINITY, host: Number.NEGATIVE_INFINITY }
     : { at: phase.at, host: phase.host }
 }
 
-/** The text of a job in a violation. */
+/** Describes a job in the text of a violation. */
 export function jobText({
   id,
   slot,
@@ -134,7 +134,7 @@ export function jobText({
   return `job ${id} [${facts.join(', ')}]`
 }
 
-/** The edits of a schedule around an instant of the database's clock. */
+/** Describes the edits of a schedule just before and after an instant of the database's clock. */
 export function editsAround({ edits }: Pick<ScheduleEvidence, 'edits'>, at: number): string {
   const near = [edits.findLast(({ from }) => from <= at), edits.find(({ from }) => from > at)]
   const texts = near.flatMap((edit) =>

@@ -3,20 +3,20 @@
  * decided slots to them.
  *
  * Deciding a slot and editing the schedule both lock the schedule's row. So the row that an edit found shows exactly
- * which slots came before: those up to its last_slot. Clocks are needed only where last_slot was moved manually.
+ * which slots were decided before: those up to its last_slot. Clocks are needed only if last_slot was set manually.
  */
 import type { EditEntry, ScheduleEntry } from '../record.ts'
 import { mayLowerLastSlot } from './begin.ts'
 import { type JobRow, jobRow, type ScheduleRow, scheduleRow } from './rows.ts'
 import type { Happening, Times } from './times.ts'
 
-/** A decided slot, or several that one row counts together. */
+/** A decided slot, or several slots that one row counts together. */
 export interface Piece {
   /** The newest of these slots. */
   readonly slot: number
   readonly count: number
   readonly job: JobRow
-  /** More slots were added to the row later, so its times and counts do not describe this piece alone. */
+  /** More slots were added to the row later, so its times and counts describe more than this piece. */
   readonly isPart: boolean
 }
 
@@ -35,11 +35,11 @@ export interface Segment {
   readonly endHost: number
   /** No edit followed: the segment ends with the run. */
   readonly isLast: boolean
-  /** The planner may have set last_slot back, because the clock was ahead when it was planned before. */
+  /** The planner may have set last_slot back, because the clock was ahead at the previous planning. */
   readonly mayGoBack: boolean
   /**
    * An edit at one of its ends may have taken effect twice, a slot may belong to this segment or to another, or the
-   * planner may have dropped slots of a clock that was ahead.
+   * planner may have dropped slots because the clock had been ahead.
    */
   isUncertain: boolean
   readonly pieces: Piece[]
@@ -102,12 +102,12 @@ function cutsOf({ written, edits, last }: CourseOf, times: Times): Cut[] {
   const first = edits[0]?.before ?? last?.text ?? null
   const creation: Cut[] = []
   if (written !== null) {
-    // Values from column defaults are in the row itself.
+    // Values from column defaults are not in `written` but in the row itself.
     const row = { ...written.columns, id: written.id, created: first?.['created'] ?? null }
     const { from, until, host } = written
     creation.push({ before: null, after: scheduleRow(row), from, until, host, tries: 1, newest: null })
   } else if (edits.length === 0 && last !== null) {
-    // Declared in code: it exists from its creation on.
+    // The schedule is declared in code, so it exists from its `created` time onwards.
     const { created } = last
     const row = { ...last.text, nextrun: null, planned_from: null, last_slot: null, idle: null, enabled: 1 }
     creation.push({
@@ -173,7 +173,7 @@ function* assigned(
 }
 
 /**
- * The segments in which the slot may have been decided. There can be several only if last_slot was moved manually and
+ * The segments in which the slot may have been decided. There can be several only if last_slot was set manually and
  * clocks do not determine the order.
  */
 function segmentsFor(
@@ -188,7 +188,7 @@ function segmentsFor(
       slot <= (end?.lastSlot ?? Number.NEGATIVE_INFINITY),
   )
   const inTime = (among: readonly Segment[]) => among.filter((segment) => canBeIn(segment, submitted, times))
-  // While the clock is hours back, slots are in the range of an earlier segment.
+  // While the clock is hours behind, slots are in the range of an earlier segment.
   const found = [inTime(inside), inTime(segments), inside.slice(-1), segments.slice(-1)]
   return found.find(({ length }) => length > 0) ?? []
 }
@@ -198,7 +198,7 @@ export function canBeIn(segment: Segment, at: number, times: Times): boolean {
   return times.order(at, segment) >= 0 && (segment.isLast || times.order(at, endOf(segment)) <= 0)
 }
 
-/** Whether it was certainly between the two edits. */
+/** Whether it must have been between the two edits. */
 export function mustBeIn(segment: Segment, at: number, times: Times): boolean {
   return times.order(at, segment) > 0 && (segment.isLast || times.order(at, endOf(segment)) < 0)
 }

@@ -10,7 +10,7 @@ interface Piece {
   readonly offsetMs: number
 }
 
-/** A period with one or several faults, by the harness's clock. */
+/** A period with one or more faults, by the harness's clock. */
 export interface Window {
   readonly from: number
   readonly until: number
@@ -57,7 +57,7 @@ export class Times {
   range(from: number, until: number): { readonly low: number; readonly high: number } {
     const ends = [from, until]
     for (const [index, piece] of this.#pieces.entries()) {
-      // Both sides of each jump.
+      // Include the times on both sides of each jump.
       if (index > 0 && piece.from >= from && piece.from <= until) ends.push(piece.from - 1, piece.from)
     }
     const shown = ends.map((host) => this.databaseAt(host))
@@ -89,14 +89,14 @@ export class Times {
   /**
    * Whether an event at a time of the database's clock was before or after another event.
    *
-   * @returns negative if before, positive if after, 0 if during it, or if the order is unknown because the clock was
-   *   moved
+   * @returns negative if before, positive if after, 0 if during the event, or if the order is unknown because the clock
+   *   was moved
    */
   order(at: number, { from, until, host }: Happening): number {
     const orders = new Set(
       this.#hostsOf(at).map((own) => {
         if (!this.#isMoved(Math.min(own, host), Math.max(own, host)))
-          // If the clock went back during the event, its end has the earlier time.
+          // If the clock went back during the event, the event ends at an earlier time than it began.
           return at < Math.min(from, until) ? -1 : Number(at > Math.max(from, until))
         return Math.abs(own - host) > LOAD_MS + Math.abs(until - from) ? Math.sign(own - host) : 0
       }),
@@ -114,8 +114,8 @@ export class Times {
   }
 
   /**
-   * When the database's clock may have shown an instant, by the harness's clock. There can be several times if it was
-   * moved.
+   * When the database's clock may have shown an instant, by the harness's clock. There can be several such times if it
+   * was moved.
    */
   #hostsOf(at: number): number[] {
     if (this.#pieces.length === 0) return [at]
@@ -140,7 +140,7 @@ export class Times {
   }
 
   /**
-   * The deadline for work that was possible from an instant on: `allowedMs` without a fault.
+   * The deadline for work that became possible at an instant: `allowedMs` later if there was no fault.
    *
    * @param host  by the harness's clock, like the result
    * @param windows  the faults that count. Default: all
@@ -160,7 +160,7 @@ export class Times {
   }
 }
 
-/** The ranges between a jump back and the latest time shown before it, with a tolerance. */
+/** The ranges between the new time after a jump back and the latest time shown before it, with a tolerance. */
 function repeatedRanges(pieces: readonly Piece[]): { from: number; until: number }[] {
   const ranges: { from: number; until: number }[] = []
   let latest = Number.NEGATIVE_INFINITY

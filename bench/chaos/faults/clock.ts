@@ -1,9 +1,9 @@
 /**
  * The database's clock and the clocks of all workers jump together, as if they were on one machine.
  *
- * A jump back that is undone later has no lasting effect, except that slots of that period are late. After a jump
+ * A jump back that is undone later has no lasting effect, except that slots in that period are late. After a jump
  * forward that is undone later, schedules pause for as long as the clock was ahead, because they never run backwards;
- * so these jumps last only seconds. Jumps forward by hours are rare and permanent.
+ * so such jumps last only seconds. Jumps forward by hours are rare and permanent.
  */
 import type { Fault } from '../fault.ts'
 import type { Random } from '../random.ts'
@@ -15,8 +15,8 @@ const MAX_HOURS_FORTH = 1
 
 export function clockFaults(clock: TargetClock): Fault[] {
   let hoursForth = 0
-  // Jumps to before the run began, even after an hour forward: otherwise, slots of that time could not be distinguished
-  // from earlier ones.
+  // Jumps to a time before the run began, even after a jump an hour forward. Otherwise, slots of that time could not be
+  // distinguished from earlier slots.
   const hoursBack = thereAndBack('clock.hours-back', 3, clock, (random) => -random.int(3, 6) * HOUR_MS)
   return [
     thereAndBack('clock.forth', 3, clock, (random) => random.int(1000, 8000)),

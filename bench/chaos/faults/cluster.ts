@@ -1,4 +1,4 @@
-/** Nodes of a Galera cluster die, stall, are isolated from the others, or delay all of them. */
+/** Nodes of a Galera cluster die, stall, are isolated from the others, or delay all other nodes. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { GaleraCluster, GaleraNode } from '../../../test/support/servers-galera.ts'
 import type { Fault, FaultReport, Ground } from '../fault.ts'
@@ -16,7 +16,7 @@ const CAUSAL_READ_MS = 500
 const IN_STEP_LIMIT_MS = 240_000
 /**
  * If Galera has not readmitted a node after this time, it is restarted, as an operator would do. A node that reconnects
- * at the moment in which the others drop it may stay in its old view permanently, without a message in its log.
+ * at the moment the others drop it may stay in its old view permanently, without a message in its log.
  */
 const TAKEN_BACK_MS = 30_000
 
@@ -26,7 +26,7 @@ export function clusterFaults(
   adminOf: (node: GaleraNode) => Admin,
   leaseMs: number,
 ): Fault[] {
-  /** Waits until the nodes agree on the members again. @returns how long that took, and what was needed */
+  /** Waits until the nodes agree on the members again. @returns how long that took, and which nodes were restarted */
   const inStep = async (): Promise<string> => {
     const began = performance.now()
     const restarted: string[] = []
@@ -94,7 +94,8 @@ export function clusterFaults(
     ofNode('cluster.backup-lock', 2, 9000, nodes, async (node, ground, random) => {
       const ms = random.int(1500, 6000)
       await adminOf(node).connected(async (connection) => {
-        // Like a donor: it accepts no writes, does not apply writes of the other nodes, and does not slow them down.
+        // The node behaves like a donor: it accepts no writes, does not apply writes of the other nodes, and does not
+        // slow them down.
         await connection.query('FLUSH TABLES WITH READ LOCK')
         await ground.pause(ms)
         await connection.query('UNLOCK TABLES')
@@ -137,7 +138,7 @@ export function clusterFaults(
         try {
           await ground.pause(ms)
         } finally {
-          // One after another: the first node bootstraps the cluster.
+          // Start them one after another: the first node bootstraps the cluster.
           backMs = await timed(
             (async () => {
               for (const node of shuffled(nodes, random)) await node.start()
@@ -153,7 +154,9 @@ export function clusterFaults(
   ]
 }
 
-/** The nodes that do not answer a causal read quickly. The status that a node reports about itself may be outdated. */
+/**
+ * The nodes that do not answer a causal read quickly. The status that a node reports about itself may be out of date.
+ */
 async function outOfStep(
   nodes: readonly GaleraNode[],
   adminOf: (node: GaleraNode) => Admin,

@@ -1,10 +1,10 @@
-/** The disk with the database's files is full for some seconds. */
+/** The disk with the database's files is full for a few seconds. */
 import type { Fault } from '../fault.ts'
 import type { SmallDisk } from '../targets/disk.ts'
 import { seenByWorkers, withSeen } from './mending.ts'
 
 export interface FullDiskOptions {
-  /** Removes the free space that the database's files have reserved. */
+  /** Releases the free space that the database's files have reserved. */
   readonly tighten?: () => Promise<void>
   /** Writes more than fits into any file. @returns the database's error, or null if the write succeeded */
   readonly probe: () => Promise<string | null>

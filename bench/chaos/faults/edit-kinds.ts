@@ -1,4 +1,4 @@
-/** What people write into the columns of a schedule: valid and invalid values. */
+/** The values that people write into the columns of a schedule, valid and invalid. */
 import { msOf, textOf } from '../dates.ts'
 import type { Random } from '../random.ts'
 import type { RowText } from '../record.ts'
@@ -114,12 +114,12 @@ export const EDIT_KINDS: readonly EditKind[] = [
     columns: ({ row }) => (row['last_slot'] === null ? {} : { nextrun: row['last_slot'] ?? null }),
   },
   {
-    // As if the planner had written it: only last_slot prevents decided slots from being decided again.
+    // Looks as if the planner had written it, so only last_slot prevents decided slots from being decided again.
     name: 'set back unseen',
     weight: 3,
     columns: ({ row, random }) => {
       const lastSlot = msOf(row['last_slot'])
-      // Without a decided slot, it would not be an elapse of the timer.
+      // Without a decided slot, the nextrun would not be an elapse of the timer.
       if (lastSlot === null) return {}
       const nextrun = instant(lastSlot - random.int(0, 8) * 500)
       return { nextrun, planned_from: `${String(row['definition'])}|${nextrun}` }

@@ -1,4 +1,4 @@
-/** Statements of an administrator, and their lines in the journal. */
+/** Executes an administrator's statements and writes them to the journal. */
 import { databaseNow } from '../dates.ts'
 import type { Ground } from '../fault.ts'
 import type { EditEntry, RowText } from '../record.ts'
@@ -78,7 +78,7 @@ export function insert(ground: Ground, table: Table, id: string, columns: Column
   })
 }
 
-/** Changes the id. For the checker, one row is deleted and another one inserted. */
+/** Changes the id. For the checker, one row is deleted and another is inserted. */
 export function rename(ground: Ground, from: string, to: string): Promise<Edited> {
   return edit(ground, {
     table: 'periodic_task',
@@ -135,7 +135,7 @@ async function rowOf(
   table: Table,
   id: string,
 ): Promise<RowText | null> {
-  // Locked until the end, so that the statement changes the row that was read.
+  // Locked until the transaction ends, so that the statement changes the row that was read.
   const lock = target.kind === 'sqlite' ? '' : ' FOR UPDATE'
   const [row] = await query(`SELECT * FROM ${table} WHERE id = ?${lock}`, [id])
   return row ?? null

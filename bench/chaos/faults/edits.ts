@@ -9,7 +9,7 @@ import { type Columns, insert, remove, rename, update } from './editing.ts'
 
 const NOTHING: FaultReport = { hit: 'nothing', detail: 'there was no schedule to edit' }
 
-/** If two people edited one row, the order of their journal entries would be unknown. */
+/** If two people edited the same row, the order of their journal entries would be unknown. */
 const taken = new Set<string>()
 
 async function withSchedule(
@@ -45,7 +45,7 @@ function kindOf(random: Random): EditKind {
   return random.pick(all)
 }
 
-/** A retried transaction uses the same values: otherwise, an edit could take effect twice with different values. */
+/** A retried transaction uses the same values. Otherwise, an edit could take effect twice with different values. */
 async function write(
   ground: Ground,
   random: Random,
@@ -157,7 +157,10 @@ function pickColumns(row: RowText, names: readonly string[]): Columns {
   return Object.fromEntries(names.flatMap((name) => (row[name] === undefined ? [] : [[name, row[name]]])))
 }
 
-/** Prunes old final jobs and sets the schedule back at once: only its high-water mark shows what was decided. */
+/**
+ * Prunes old final jobs and immediately sets the schedule back, so that only its high-water mark shows which slots were
+ * decided.
+ */
 const prune: Fault = {
   name: 'edit.prune',
   weight: 4,
@@ -258,7 +261,7 @@ async function editJob(ground: Ground, random: Random, job: RowText): Promise<st
     const { before, row } = await update(ground, 'job', id, columns)
     return before === null || JSON.stringify(before) === JSON.stringify(row) ? `not ${name}` : name
   } catch (error) {
-    // If another job is open, the unique key rejects the retry, as it must.
+    // If another job is open, the unique key must reject the retry.
     if (name === 'retried' && isRefusal(error)) return `rejected: ${name}`
     throw error
   }
@@ -268,7 +271,7 @@ function isOpen(row: RowText): boolean {
   return row['state'] === 'waiting' || row['state'] === 'blocked'
 }
 
-/** Invalid values that no worker may ever see. */
+/** Writes invalid values, which must never reach a worker. */
 const refused: Fault = {
   name: 'edit.refused',
   weight: 2,
@@ -294,7 +297,9 @@ const refused: Fault = {
     }),
 }
 
-/** MySQL's and MariaDB's numbers for CHECK, NOT NULL, duplicate key and bad data; SQLite's SQLITE_CONSTRAINT. */
+/**
+ * Error numbers of MySQL and MariaDB for CHECK, NOT NULL, duplicate keys and bad data. SQLite has SQLITE_CONSTRAINT.
+ */
 const REFUSALS: readonly unknown[] = [1048, 1062, 1264, 1265, 1366, 1406, 3140, 3819, 4025]
 
 function isRefusal(error: unknown): boolean {

@@ -141,7 +141,7 @@ export function groupFaults(group: ReplicationGroup, { leaseMs, hasOnePrimary }:
 /** @returns what was done, for the report */
 type Hurt = (member: GroupMember, ground: Ground, random: Random) => Promise<string>
 
-/** @throws if the member accepted writes outside its group: it could not join again */
+/** @throws if the member accepted writes outside its group, so that it could not join again */
 async function takesNothing(member: GroupMember, pause: () => Promise<void>): Promise<string> {
   await member.query('SET GLOBAL super_read_only = OFF')
   await member.query('SET GLOBAL read_only = OFF')

@@ -1,4 +1,4 @@
-/** Handlers that fail in every way in which application code can fail. */
+/** Handlers that fail in every way that application code can fail. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { databaseNow, textOf } from '../dates.ts'
@@ -49,7 +49,7 @@ const TROUBLED: readonly Troubled[] = [
     ends: 'failed',
   },
   {
-    // Other faults may affect two processes, so this counts as one of them.
+    // It ends a worker process, so it counts towards the number of workers that faults may affect at once.
     name: 'handler.exit',
     weight: 4,
     task: 'exit',
@@ -130,14 +130,14 @@ async function submitAndWatch(troubled: Troubled, ground: Ground, random: Random
   const reach = { workers: await workersOf(ground, job) }
   const detail = `${isScheduled ? 'one-off schedule' : 'job'} of '${troubled.task}': ${String(job?.['state'])} in attempt ${String(job?.['attempt'])}`
   if (job === null) return { hit, detail, trouble: `its job did not end within ${LIMIT_MS} ms` }
-  // Other faults also cost attempts, so a job that should succeed may fail, but not the other way round.
+  // Other faults also cost attempts, so a job that should succeed may fail, but never the reverse.
   if (troubled.ends === 'failed' && job['state'] !== 'failed')
     return { hit, detail, trouble: `it should have failed` }
   // On SQLite, a stalled process may hold the lock of the whole file.
   return ground.target.kind === 'sqlite' ? { hit, detail } : { hit, detail, reach }
 }
 
-/** Names of the workers that ran it. */
+/** The names of the workers that ran it. */
 async function workersOf({ target }: Ground, job: RowText | null): Promise<string[]> {
   if (job === null) return []
   const lost = await target.query('SELECT worker FROM attempt WHERE job_id = ?', [job['id'] ?? null])

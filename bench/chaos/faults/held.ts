@@ -1,4 +1,4 @@
-/** Common parts of faults on workers: reserve a worker, and restore it in any case. */
+/** Common parts of faults on workers: reserve a worker, and always restore it. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault, FaultReport, Ground, Member } from '../fault.ts'
 import type { Random } from '../random.ts'
@@ -9,7 +9,7 @@ const WAIT_MS = 60_000
 /**
  * The fault affects the worker and the rows that it holds, unless the report specifies its reach.
  *
- * @param work  causes the fault and ends it; afterwards, the worker is running in any case
+ * @param work  causes the fault and ends it; afterwards, the worker is always running
  * @param isLent  select only a worker on a pool of its application
  */
 export async function withMember(
@@ -23,7 +23,7 @@ export async function withMember(
   try {
     return { hit: member.name, reach: { workers: [member.name] }, ...(await work(member)) }
   } finally {
-    // These do nothing to a running worker.
+    // These calls have no effect on a running worker.
     member.signal('SIGCONT')
     await member.start()
     ground.fleet.release(member)
@@ -39,7 +39,7 @@ async function taken({ fleet }: Ground, random: Random, isLent?: boolean): Promi
   }
 }
 
-/** The same fault where one process can delay all others: it affects everything. */
+/** The same fault for a database where one process can delay all others, so it affects everything. */
 export function reachingAll(fault: Fault): Fault {
   return {
     ...fault,

@@ -9,7 +9,7 @@ import { rowLockFaults } from './row-locks.ts'
 export interface LockOptions {
   /** Deadlocks that the server has counted so far; null if it has no such counter. */
   readonly counted: () => Promise<number | null>
-  /** Called with the number of intended deadlocks. */
+  /** Called with the number of deliberate deadlocks. */
   readonly made: (deadlocks: number) => void
   /** Whether tables may be locked: clusters do not support table locks. */
   readonly ofTables: boolean
@@ -66,7 +66,7 @@ function openTransaction(
 
 const wanted = {
   periodic_task: 'SELECT id FROM periodic_task ORDER BY RAND()',
-  // Most jobs end within moments.
+  // Most jobs end almost immediately.
   job: "SELECT id FROM job WHERE state IN ('waiting', 'running', 'blocked')",
   worker: 'SELECT id FROM worker',
 } as const
@@ -95,8 +95,8 @@ function deadlocks(admin: Admin, { counted, made }: LockOptions): Fault {
     for (let round = 0; round < rounds; round += 1) await crossing(one)
     const after = await counted()
     const met = one.deadlocks
-    // A worker between the two may become the victim, so all deadlocks that the server counted in this time are
-    // intended.
+    // A worker between the two may become the victim, so all deadlocks that the server counts in this time are
+    // deliberate.
     const caused = before === null || after === null ? met : Math.max(met, after - before)
     made(caused)
     return {
@@ -175,7 +175,10 @@ function tableLock(admin: Admin): Fault {
   })
 }
 
-/** Maintenance statements. Each needs the table exclusively for a moment, after all open transactions. */
+/**
+ * Maintenance statements. Each needs exclusive access to the table for a moment, after all open transactions have
+ * ended.
+ */
 function ddl(admin: Admin): Fault {
   return whole('locks.ddl', 2, 5000, 'all tables', async (_ground, random) => {
     const statement = random.pick([

@@ -1,8 +1,8 @@
-/** Common parts of faults on the database: they affect all workers, and check whether health() reports them. */
+/** Common parts of faults on the database. They affect all workers and check whether health() reports them. */
 import type { FaultReport, Ground } from '../fault.ts'
 import { tells } from './held.ts'
 
-/** Codes in health() of a worker whose database has problems. */
+/** Codes that health() returns for a worker whose database has problems. */
 const OF_DATABASE = ['failing', 'late', 'stuck', 'no-lease', 'lease-lost', 'unwritten']
 
 /** Whether any worker reports a problem with its database; null if none responded. */

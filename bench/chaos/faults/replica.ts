@@ -1,4 +1,4 @@
-/** A source and its replica change roles: planned, or because the source died. */
+/** A source and its replica change roles, either as planned or because the source died. */
 import type { ReplicationPair } from '../../../test/support/servers-replica.ts'
 import type { Fault } from '../fault.ts'
 import { timed } from './held.ts'
@@ -23,8 +23,8 @@ export function replicaFaults(pair: ReplicationPair, leaseMs: number): Fault[] {
       scope: 'whole',
       async run(ground, random) {
         const { source, replica } = pair
-        // Cut off for a moment before that, so that the source has transactions that it has not acknowledged to any
-        // client.
+        // The replica is cut off for a moment before that, so that the source has transactions that it has not
+        // acknowledged to any client.
         const cutOffMs = random.pick([0, random.int(100, 1000)])
         const deadMs = random.int(0, 3000)
         const aloneMs = random.int(0, leaseMs)

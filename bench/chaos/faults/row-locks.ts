@@ -1,6 +1,6 @@
 /**
- * A transaction holds a single row for one to three leases. Only what needs that row may wait for it. Some of these
- * faults also kill the worker that the row belongs to, so that the others cannot take over that row.
+ * A transaction holds a single row for one to three leases. Only work that needs that row may wait for it. Some of
+ * these faults also kill the worker that the row belongs to, so that the other workers cannot take over that row.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
@@ -35,12 +35,11 @@ const LOCKABLE = {
 type What = keyof typeof LOCKABLE
 
 const LOOK_FOR_MS = 1000
-/** Marks of schedules last only moments. */
+/** Marks on schedules last only moments. */
 const LOOK_FOR_MARK_MS = 4000
 const AT_ONCE = 5
 /**
- * Until the server has noticed that the connections of a killed worker are closed, and has rolled back open
- * transactions.
+ * Time for the server to notice that the connections of a killed worker are closed, and to roll back open transactions.
  */
 const ROLLED_BACK_MS = 150
 const START_MS = 2500
@@ -84,8 +83,8 @@ function heldOfKilled(admin: Admin, what: What, leaseMs: number): Fault {
     scope: 'single',
     run: (ground, random) =>
       withMember(ground, random, async (member) => {
-        // Other workers evict it only after three fifths of a lease. A worker that waits for the eviction stops only
-        // after the same time.
+        // Other workers evict it only after three fifths of a lease. If one of them waits for the lock to do so, it
+        // stops only after that time.
         const ms = random.int(3 * leaseMs, 4 * leaseMs)
         const isBackAtOnce = random.chance(0.5)
         const report = await admin.rolledBack(async (connection) => {
@@ -129,14 +128,14 @@ async function lockAny(connection: Connection, what: What): Promise<Found | null
   return null
 }
 
-/** A row that belongs to the worker, which is suspended when it is locked. */
+/** A row that belongs to the worker, which is suspended while the row is being locked. */
 async function lockOf(connection: Connection, what: What, member: Member): Promise<Found | null> {
   const lockable = LOCKABLE[what]
   const condition = { where: `${lockable.worker ?? 'NULL'} LIKE ?`, params: [`${member.name}/%`] }
   return await lockOne(connection, lockable, condition, LOOK_FOR_MARK_MS, member)
 }
 
-/** Tries other rows until one exists long enough to be locked. */
+/** Tries one row after another until one exists long enough to be locked. */
 async function lockOne(
   connection: Connection,
   { table, key, order }: Lockable,

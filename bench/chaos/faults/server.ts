@@ -10,7 +10,7 @@ import type { Admin } from '../targets/admin.ts'
 import { timed } from './held.ts'
 import { seenByWorkers, withSeen } from './mending.ts'
 
-/** Faults of the process of a private server. */
+/** Faults that affect the process of a private server. */
 export interface ServerProcess {
   readonly pid: number | null
   kill(): Promise<void>
@@ -19,7 +19,7 @@ export interface ServerProcess {
   signal(signal: NodeJS.Signals): void
 }
 
-/** @param part  the first part of the fault names, and what they affect */
+/** @param part  the first part of the fault names, and what the faults affect */
 export function serverProcessFaults(
   server: ServerProcess,
   leaseMs: number,
@@ -63,13 +63,13 @@ export interface ServerPlace {
   /** For people: 'database', 'n1'. */
   readonly name: string
   readonly admin: Admin
-  /** Bypasses all proxies, as the workers' user: the user to shut out. */
+  /** Bypasses all proxies and names the workers' user, which is the user to shut out. */
   readonly workerUrl: string
 }
 
 /**
  * @param places  each fault affects one of them
- * @param writable  servers that may be made writable again. Not a secondary or a replica, which must stay read-only
+ * @param writable  servers that may be made writable again: not secondaries or replicas, which must stay read-only
  */
 export function serverAdminFaults(
   places: readonly ServerPlace[],
@@ -115,11 +115,11 @@ export function serverAdminFaults(
         const idle: Connection[] = []
         const ms = random.int(1500, 5000)
         try {
-          // Leave only a few, so that not hundreds of connections are needed to use them up.
+          // Leave only a few, so that it does not take hundreds of connections to use them up.
           await admin.query(`SET GLOBAL max_connections = ${(await connectionsNow(admin)) + 10}`)
           await takeAllPlaces(workerUrl, idle)
-          // Kill some of the workers' connections, oldest first. They cannot reconnect, because their places are taken
-          // at once.
+          // Kill some of the workers' connections, oldest first. The workers cannot reconnect, because the freed
+          // connections are taken at once.
           const ended = await killAll(admin, userOf(workerUrl), (index) => index < 8)
           await takeAllPlaces(workerUrl, idle)
           await ground.pause(ms)
@@ -201,7 +201,7 @@ async function killAll(
   let killed = 0
   await admin.connected(async (connection) => {
     for (const id of ids.filter((_, index) => isMeant(index))) {
-      // A connection that has just ended by itself is not an error.
+      // It is not an error if the connection has just ended by itself.
       await connection.query(`KILL ${id}`).then(
         () => (killed += 1),
         () => {},

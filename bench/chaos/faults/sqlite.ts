@@ -37,7 +37,7 @@ export function sqliteFaults(file: SqliteFile): Fault[] {
     }),
     beside(file, 'sqlite.checkpoint', 3, 3000, async (other, _ground, random) => {
       const mode = random.pick(['PASSIVE', 'FULL', 'RESTART', 'TRUNCATE'])
-      // It waits up to this long for all readers and the writer.
+      // The checkpoint waits up to this long for all readers and the writer.
       await other.rows('PRAGMA busy_timeout = 1000')
       const [row] = await other.rows(`PRAGMA wal_checkpoint(${mode})`)
       return { detail: `wal_checkpoint(${mode}): ${JSON.stringify(row)}` }
@@ -129,7 +129,7 @@ async function integrity(connection: SqliteProcess): Promise<string | null> {
   }
 }
 
-/** A copy made while the workers run is a consistent snapshot. */
+/** A copy that is made while the workers run is a consistent snapshot. */
 async function backup(other: SqliteProcess, file: SqliteFile): Promise<Omit<FaultReport, 'hit'>> {
   const path = `${file.path}.copy`
   await rm(path, { force: true })

@@ -5,7 +5,7 @@ import type { Random } from '../random.ts'
 import { faketimeLibrary } from '../worker-clock.ts'
 import { reachingAll, tells, timed, withMember } from './held.ts'
 
-/** Maximum start time of a worker on a busy machine. */
+/** Maximum time that a worker takes to start on a busy machine. */
 const START_MS = 2500
 
 export function workerFaults(target: Pick<Target, 'kind'>, leaseMs: number): Fault[] {
@@ -47,7 +47,7 @@ function kill(name: string, weight: number, awayMs: (random: Random) => number, 
   }
 }
 
-/** Kills it at a moment when it holds rows. */
+/** Kills a worker at a moment when it holds rows. */
 const killInWork: Fault = {
   name: 'worker.kill-in-work',
   weight: 8,
@@ -145,7 +145,7 @@ const rollingDeploy: Fault = {
     const version = isNew * 2 > ground.fleet.members.length ? 'old' : 'new'
     const done = new Set<string>()
     while (done.size < ground.fleet.members.length) {
-      // Another fault may be using the remaining one.
+      // Another fault may be using the remaining worker.
       await delay(50)
       const report = await withMember(ground, random, async (member) => {
         if (!done.has(member.name) && member.version !== version) {
@@ -166,7 +166,7 @@ function other({ version }: Member): 'old' | 'new' {
   return version === 'old' ? 'new' : 'old'
 }
 
-/** An offset that health() must report. */
+/** A clock offset that health() must report. */
 const clockOffset = (random: Random) =>
   random.pick([-1, 1]) * (random.chance(0.5) ? random.int(4000, 90_000) : random.int(1, 5) * 3_600_000)
 

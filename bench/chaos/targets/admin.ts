@@ -1,4 +1,4 @@
-/** An administrator beside the workers: separate connections that bypass all proxies, for what pools cannot do. */
+/** An administrator with separate connections that bypass all proxies, for tasks that pools cannot do. */
 import { setTimeout as delay } from 'node:timers/promises'
 import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise'
 import { errorNumber, isTransient, isUnavailable } from '../../../src/store/mysql/errors.ts'
@@ -9,26 +9,26 @@ const AGAIN_MS = 100
 const DEADLOCK = 1213
 
 export class Admin {
-  /** URL of the root user, with the run's database. */
+  /** The root user's URL, with the run's database. */
   readonly url: string
-  /** Deadlocks and rejected commits of its own transactions. */
+  /** The number of deadlocks and rejected commits of its own transactions. */
   deadlocks = 0
   readonly #urls: readonly string[]
   #next = 0
 
-  /** @param more  URLs of the other nodes. Each connection uses another node that responds */
+  /** @param more  URLs of the other nodes. Each connection uses a different node that responds */
   constructor(url: string, ...more: readonly string[]) {
     this.url = url
     this.#urls = [url, ...more]
   }
 
-  /** An administrator on one node, which differs each time. */
+  /** An administrator on one node, which is a different node each time. */
   onOneNode(): Admin {
     this.#next += 1
     return new Admin(this.#urls[this.#next % this.#urls.length] ?? this.url)
   }
 
-  /** One connection for `work`, retried until the server accepts it. */
+  /** Opens one connection for `work`, and retries until the server accepts it. */
   async connected<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
     const connection = await this.connect()
     try {
@@ -55,7 +55,7 @@ export class Admin {
     }
   }
 
-  /** A single statement, retried on a new connection if the connection breaks. */
+  /** Executes a single statement, and retries it on a new connection if the connection breaks. */
   async query(text: string): Promise<RowDataPacket[]> {
     const deadline = performance.now() + PATIENCE_MS
     for (;;) {

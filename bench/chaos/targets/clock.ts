@@ -3,8 +3,8 @@
  *
  * Every process reads the offset from a file whenever it reads the clock, so all clocks jump at the same moment. The
  * monotonic clock, which servers and workers use for waits, does not change. Observed on MariaDB 10.11 and MySQL 9.7:
- * lock waits, SLEEP and GET_LOCK have the correct length while the clock jumps by an hour, milliseconds are kept, 5,000
- * updates take 1.1 s.
+ * lock waits, SLEEP and GET_LOCK have the correct length while the clock jumps by an hour, milliseconds are preserved,
+ * and 5,000 updates take 1.1 s.
  */
 import { copyFile, readdir, rm } from 'node:fs/promises'
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import type { Ground } from '../fault.ts'
 import { faketimeLibrary } from '../worker-clock.ts'
 
 export class TargetClock {
-  /** For processes that see this machine's file system: the workers. */
+  /** The environment of processes that see this machine's file system, such as the workers. */
   readonly environment: Readonly<Record<string, string>>
   readonly #folder: string
   readonly #library: string
@@ -34,7 +34,7 @@ export class TargetClock {
    * Equal to the machine's clock until it is moved.
    *
    * @param folder  the server's folder, which contains the file with the offset
-   * @returns a text if clocks cannot be moved here, with the reason
+   * @returns a text with the reason if clocks cannot be moved here
    */
   static async open(folder: string): Promise<TargetClock | string> {
     return await findOrInstall('libfaketime', ['faketime'], () => {
@@ -55,7 +55,7 @@ export class TargetClock {
     this.#write()
   }
 
-  /** For a server that sees only this folder of the machine, as `seen`. */
+  /** The environment of a server that sees only this folder of the machine, under the path `seen`. */
   async environmentIn(seen: string): Promise<Readonly<Record<string, string>>> {
     if (seen === this.#folder) return this.environment
     const library = basename(this.#library)
@@ -63,7 +63,7 @@ export class TargetClock {
     return environment(join(seen, library), join(seen, 'clock'))
   }
 
-  /** Moves the clock at once, and writes to the journal. */
+  /** Moves the clock at once, and writes this to the journal. */
   move({ journal }: Pick<Ground, 'journal'>, byMs: number): void {
     this.#offsetMs += byMs
     this.#write()
@@ -84,8 +84,8 @@ function environment(library: string, file: string): Readonly<Record<string, str
     FAKETIME_TIMESTAMP_FILE: file,
     FAKETIME_NO_CACHE: '1',
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
-    // By default, it applies a fix for old C libraries to new ones, which makes timed waits end at once: an idle MySQL
-    // then uses a whole processor. With this setting, waits have the correct length.
+    // By default, libfaketime applies a fix for old C libraries to new ones, which makes timed waits end at once, so an
+    // idle MySQL uses a whole processor. With this setting, waits have the correct length.
     FAKETIME_FORCE_MONOTONIC_FIX: '0',
     // File times use the machine's clock.
     NO_FAKE_STAT: '1',

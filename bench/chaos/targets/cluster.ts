@@ -32,9 +32,9 @@ export interface ClusterParts {
   readonly nodes: readonly ClusterNode[]
   /** The query of the URL of all nodes: `?group=…`. */
   readonly query: string
-  /** Additional privileges of the workers: `SELECT ON a.b`. */
+  /** Additional privileges of the workers, such as `SELECT ON a.b`. */
   readonly grants: readonly string[]
-  /** `127.0.0.1:3306`: a proxy in front of the nodes. Every second worker uses only this proxy. */
+  /** A proxy in front of the nodes, such as `127.0.0.1:3306`. Every second worker uses only this proxy. */
   readonly front?: string
   /** The administrator that holds locks in the tables. */
   readonly lockAdmin: Admin
@@ -45,7 +45,9 @@ export interface ClusterParts {
   readonly faults: (leaseMs: number) => readonly Fault[]
 }
 
-/** @param open  collects what to close, in reverse order, even if this function fails */
+/**
+ * @param open  collects functions that close the resources, to be called in reverse order, even if this function fails
+ */
 export async function clusterTarget(
   parts: ClusterParts,
   options: TargetOptions,
@@ -111,7 +113,7 @@ export function workerUrl({ url }: ClusterNode): string {
   return workerUrlOf(new URL(url).host)
 }
 
-/** For a node that may be down: does not wait for it. */
+/** Does not wait for a node that may be down. */
 async function once(url: string, text: string): Promise<RowDataPacket[]> {
   const connection = await mysql.createConnection({ uri: url, connectTimeout: 1000 })
   connection.on('error', () => {})

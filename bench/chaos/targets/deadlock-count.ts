@@ -1,8 +1,8 @@
-/** Deadlocks that servers have counted across restarts, minus intended ones. */
+/** Deadlocks that servers have counted across restarts, minus deliberate ones. */
 import type { Access } from './access.ts'
 import { serverDeadlocks } from './url.ts'
 
-/** How much of the count a kill -9 may lose. */
+/** How many counted deadlocks a kill -9 may lose. */
 const LOOK_EVERY_MS = 1000
 
 export class DeadlockCount {

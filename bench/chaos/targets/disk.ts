@@ -32,7 +32,7 @@ export class SmallDisk {
     try {
       await (await open(image, 'w')).close()
       await truncate(image, SIZE_BYTES)
-      // -m 0: reserve nothing for root, because root runs the server.
+      // -m 0 reserves nothing for root, because root runs the server.
       await run(makeFileSystem, ['-q', '-F', '-m', '0', '-O', '^has_journal', image])
       await mkdir(path)
       await run(mount, ['-o', 'loop', image, path])
@@ -46,13 +46,13 @@ export class SmallDisk {
     return new SmallDisk(path)
   }
 
-  /** Writes until nothing more fits. @returns the bytes that were free */
+  /** Writes until the disk is full. @returns the bytes that were free */
   async fill(): Promise<number> {
     this.isFull = true
     const { bavail, bsize } = await statfs(this.path)
     const free = bavail * bsize
     if (free > 0) await run('fallocate', ['--length', String(free), this.#filler]).catch(() => {})
-    // The rest that fallocate could not reserve, because other files grow in the meantime.
+    // Fill the space that fallocate could not reserve because other files grew in the meantime.
     const file = await open(this.#filler, 'a')
     try {
       for (;;) await file.write(CHUNK)

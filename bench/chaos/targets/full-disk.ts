@@ -1,15 +1,18 @@
-/** Detects a full disk, and helps a server to recover from it. */
+/** Detects a full disk, and helps a server recover from it. */
 import { setTimeout as delay } from 'node:timers/promises'
 import mysql from 'mysql2/promise'
 import type { ServerProcess } from '../faults/server.ts'
 
-/** More than fits into the pages that an emptied table keeps. */
+/** More rows than fit into the pages that an emptied table keeps. */
 const MAX_ROWS = 300
-/** Stored in the row itself, so that a rollback needs no more disk space: without space for it, MariaDB would exit. */
+/**
+ * Stored in the row itself, so that a rollback needs no more disk space. Without space for a rollback, MariaDB would
+ * exit.
+ */
 const ROW_BYTES = 6000
 const REFUSED_WITHIN_MS = 3000
 /**
- * MySQL and MariaDB check for disk space once a minute if a log could not be written. Administrators do not wait for
+ * MySQL and MariaDB check for disk space once a minute if a log could not be written. Administrators would not wait for
  * that.
  */
 const WELL_WITHIN_MS = 4000
@@ -17,7 +20,9 @@ const WELL_WITHIN_MS = 4000
 export const PROBE_TABLE = 'probe (id INT PRIMARY KEY AUTO_INCREMENT, content VARBINARY(6000))'
 
 /**
- * Writes to a separate table, so that no data of the workers is damaged. @returns the error, or null if all was written
+ * Writes to a separate table, so that it cannot damage the workers' data.
+ *
+ * @returns the error, or null if everything was written
  */
 export async function writeMuch(url: string): Promise<string | null> {
   let connection: mysql.Connection | null = null
@@ -40,10 +45,12 @@ export async function writeMuch(url: string): Promise<string | null> {
 }
 
 /**
- * Restarts the server if it has exited or is still waiting for disk space. @returns what was done, for people
+ * Restarts the server if it has exited or is still waiting for disk space.
+ *
+ * @returns a description of what was done
  */
 export async function reviveServer(server: ServerProcess, url: string): Promise<string> {
-  // A server that exits does so within moments.
+  // A server that exits does so almost immediately.
   await delay(100)
   const gaveUp = server.pid === null
   if (gaveUp) await server.start()

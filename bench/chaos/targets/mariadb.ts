@@ -4,8 +4,8 @@ import type { Target } from '../fault.ts'
 import { openOwnServer, type TargetOptions } from './own-server.ts'
 
 /**
- * Room for all that a run writes. After its clock has gone back, a server that must free space in its log or in memory
- * waits for writes that no thread performs until the clock has caught up.
+ * Enough space for everything that a run writes. After its clock has gone back, a server that has to free space in its
+ * log or in memory waits for writes that no thread performs until the clock has caught up.
  */
 const ROOM = ['--innodb-log-file-size=1G', '--innodb-buffer-pool-size=512M']
 

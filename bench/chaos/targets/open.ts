@@ -16,7 +16,7 @@ import { openUrlTarget } from './url.ts'
 interface OwnTarget {
   /** The kind of database. */
   readonly database: 'sqlite' | 'mariadb' | 'mysql'
-  /** Finds the programs, or returns a text with the reason why they are missing. */
+  /** Finds the programs, or returns the reason why they are missing. */
   readonly find: () => Promise<unknown>
   readonly open: (options: TargetOptions) => Promise<Target>
 }

@@ -63,7 +63,7 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
     })
     open.push(() => server.stop())
     server.onOwnEnd = (log) => {
-      // Without disk space, it would not start. The fault that frees the disk starts it.
+      // Without disk space, the server would not start. The fault that frees the disk starts it.
       if (disk?.isFull === true) return
       say(`${log}\n${plan.name} is being restarted`)
       server.start().catch((error: unknown) => say(String(error)))
@@ -141,7 +141,7 @@ export function workerUrlOf(host: string): string {
 
 export type LeftOutParts = { -readonly [Part in keyof LeftOut]: LeftOut[Part] }
 
-/** Only faults that need something missing are omitted, with the reason. */
+/** Omits only the faults that need the missing part, and records the reason. */
 export function orLeftOut<Thing>(
   part: keyof LeftOut,
   got: Thing | string,
@@ -156,7 +156,7 @@ export function orLeftOut<Thing>(
 /** Creates the database and the workers' user, which has only the privileges of an application's user. */
 export async function prepare(
   connect: () => Promise<mysql.Connection>,
-  /** `SELECT ON a.b`: additional privileges of the workers. */
+  /** Additional privileges of the workers, such as `SELECT ON a.b`. */
   grants: readonly string[] = [],
 ): Promise<void> {
   const connection = await connect()

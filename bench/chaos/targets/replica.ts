@@ -71,7 +71,7 @@ export async function openReplica(options: TargetOptions): Promise<Target> {
   }
 }
 
-/** The server has recovered when both have their roles again. */
+/** The target has recovered when both servers have their roles again. */
 function processOf(pair: ReplicationPair, role: 'source' | 'replica'): ServerProcess {
   return {
     get pid() {

@@ -1,10 +1,10 @@
 /**
- * One connection to a SQLite file in a separate process with the clock of the workers. argv[2] is the file. Orders are
- * messages: SqliteOrder in sqlite-process.ts.
+ * One connection to a SQLite file in a separate process with the workers' clock. argv[2] is the file. Orders arrive as
+ * messages: see SqliteOrder in sqlite-process.ts.
  */
 import Libsql from 'libsql'
 
-/** Longer than any process here holds the write lock. */
+/** Longer than any process in a run holds the write lock. */
 const BUSY_TIMEOUT_MS = 60_000
 
 const connection = new Libsql(process.argv[2] ?? '')

@@ -28,7 +28,7 @@ export class SqliteProcess {
   private constructor(child: ChildProcess) {
     this.#child = child
     child.on('message', (message) => {
-      // The program sends nothing else.
+      // The program sends no other messages.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const answer = message as SqliteAnswer
       this.#waiting.get(answer.number)?.(answer)
@@ -86,7 +86,7 @@ export class SqliteProcess {
   }
 }
 
-/** Longer than any fault makes the file unavailable. */
+/** Longer than any fault can make the file unavailable. */
 const PATIENCE_MS = 120_000
 const AGAIN_MS = 100
 

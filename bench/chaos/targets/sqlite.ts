@@ -77,7 +77,7 @@ async function emptyLog(other: SqliteProcess): Promise<void> {
 
 const MAX_MB = 32
 
-/** Writes more than the cache holds, without a commit. @returns the error, or null if all was written */
+/** Writes more than the cache holds, without a commit. @returns the error, or null if everything was written */
 async function writeMuch(other: SqliteProcess): Promise<string | null> {
   await other.rows('BEGIN IMMEDIATE')
   try {

@@ -1,5 +1,5 @@
 /**
- * A run on the user's own server, or in a file next to the user's own. It uses a new database, which is removed
+ * A run on the user's own server, or in a file next to the user's file. It uses a new database, which is removed
  * afterwards.
  */
 import { rm } from 'node:fs/promises'
@@ -121,7 +121,10 @@ function statementsOf(access: Access): Pick<Target, 'query' | 'transaction'> {
   }
 }
 
-/** The count of the whole server since its start; null if it does not count them, or not for this user. */
+/**
+ * The number of deadlocks on the whole server since it started; null if it does not count them or does not show the
+ * count to this user.
+ */
 export async function serverDeadlocks(
   access: Pick<Access, 'query'>,
   isMariaDb: boolean,

@@ -9,16 +9,19 @@ import type { Fault, Window } from './lost.ts'
 
 export interface Surroundings {
   readonly begin: Begin
-  /** When the row was planned, if planning was necessary. */
+  /** When the row may have been planned, if planning was necessary. */
   readonly window: Window
   readonly allowedMs: number
   readonly times: Times
   readonly isStopped: string | null
-  /** When its jobs were edited or deleted manually: the sweep plans from the time at which it finds no open job. */
+  /**
+   * When its jobs were edited or deleted manually: after that, the sweep plans from the time at which it finds no open
+   * job.
+   */
   readonly handled: readonly { readonly from: number; readonly until: number }[]
 }
 
-/** The ends of runs, by the database's clock, in order. */
+/** The end times of runs, by the database's clock, in order. */
 export function endsOfRuns(jobs: readonly JobRow[]): { readonly job: JobRow; readonly at: number }[] {
   return jobs
     .flatMap((job) => (job.finished === null || job.state === 'skipped' ? [] : [{ job, at: job.finished }]))
@@ -35,7 +38,7 @@ export function lostAfterFinish(
   const ends = endsOfRuns(schedule.jobs)
   const fromEnds = new Set(ends.flatMap(({ at }) => course.next(at) ?? []))
   const spanMs = course.afterFinishMs ?? 0
-  // Slots before the creation of the schedule come from a clock that was set back by hours.
+  // Slots before the schedule's creation come from a clock that was set back by hours.
   const created = schedule.segments[0]?.from ?? Number.NEGATIVE_INFINITY
   const pieces = segment.pieces.filter(({ slot }) => slot >= created)
   for (const [index, { slot, job, count }] of pieces.entries()) {
@@ -52,8 +55,7 @@ export function lostAfterFinish(
     const isNext = isFirst && begin.kind === 'at' && slot === begin.slot
     // After a skipped slot, the timer counts from that slot, or from the time at which the skip was noticed.
     const isAfterSkip = before?.job.state === 'skipped' && slot >= before.slot + spanMs
-    // Counted from a clock that went back, the next time is not after the last slot, so the slot is the time of
-    // planning.
+    // After the clock went back, the next counted time is not after the last slot, so the slot is the time of planning.
     const isOvertaken =
       before !== undefined && (course.next(before.job.finished ?? Number.NaN) ?? Infinity) <= before.slot
     const isSwept = handled.some(({ from, until }) => {
@@ -61,7 +63,7 @@ export function lostAfterFinish(
       return slot > times.databaseAt(from) && slot <= seenBy.high + spanMs
     })
     const isFolded = count > 1
-    // Slots only increase: if a clock or a manual edit moved the last one ahead, the next slot follows it directly.
+    // Slots only increase: if a clock or a manual edit moved the last slot ahead, the next slot directly follows it.
     const isPushed = slot === (before?.slot ?? segment.start.lastSlot ?? Number.NaN) + 1
     if (
       !(

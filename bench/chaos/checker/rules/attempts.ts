@@ -9,7 +9,7 @@ export function attempts({ record, jobs, jobEdits, runs }: Evidence): Violation[
   const stored = groupBy(record.attempts, (row) => String(row['job_id']))
   return record.jobs.flatMap((row): Violation[] => {
     const job = jobs.get(String(row['id']))
-    // A manual edit may end a run, or leave behind the attempts of a deleted job.
+    // A manual edit may end a run, or delete a job but leave its attempts.
     if (job === undefined || jobEdits.has(job.id)) return []
     const inJob = Number(job.state === 'success' || job.state === 'running')
     const most = Number(row['claim']) - inJob

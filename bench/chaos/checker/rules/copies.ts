@@ -6,7 +6,7 @@ import type { Violation } from '../verdict.ts'
 
 /** Copied unchanged. */
 const COPIED = ['task', 'group_', 'subject', 'submitter', 'priority'] as const
-/** Copied; the claim fills in missing values. */
+/** Copied, but the claim fills in missing values. */
 const FILLED = ['timeout', 'max_retries', 'retry_delay', 'retry_backoff'] as const
 /** Column defaults. */
 const DEFAULTS: RowText = { group_: '', priority: 0, args: '{}', overlap: 'skip' }
@@ -30,9 +30,9 @@ function differences(
   row: ScheduleRowText,
   { job, slot, isPart }: Piece,
 ): Violation[] {
-  // A row that counts several skips has the values of the first one.
+  // A row that counts several skips has the values of the first skip.
   if (isPart || (job.state === 'skipped' && job.missed > 1)) return []
-  // The row before a manual edit.
+  // If the row was edited manually, use its state before the edit.
   const found = evidence.jobEdits.get(job.id)?.[0]?.before ?? job.text
   const expected = (column: string) => row[column] ?? DEFAULTS[column] ?? null
   const is = (column: string, wanted: string | number | null) => same(found[column] ?? null, wanted)

@@ -1,11 +1,13 @@
-/** The counters of a schedule match its jobs. A manual edit of a counter sets where counting continues. */
+/**
+ * The counters of a schedule match its jobs. After a manual edit of a counter, counting continues from the new value.
+ */
 import { type Evidence, editsAround, type ScheduleEvidence } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
 import { canBeIn, mustBeIn, type Segment } from '../segments.ts'
 import { instantText } from '../times.ts'
 import type { Rule, Violation } from '../verdict.ts'
 
-/** Two statements of one transaction, on a busy server. */
+/** Maximum time between two statements of one transaction on a busy server. */
 const WITHIN_MS = 10_000
 
 export function counters(evidence: Evidence): Violation[] {
@@ -53,7 +55,7 @@ function counted(
   return faults
 }
 
-/** How many of the jobs ended within a segment. Jobs that ended during an edit may be on either side. */
+/** How many of the jobs ended within a segment. Jobs that ended during an edit may count as before or after it. */
 function within(
   jobs: readonly JobRow[],
   segment: Segment,
@@ -64,7 +66,7 @@ function within(
   for (const job of jobs) {
     const canBe = job.finished !== null && canBeIn(segment, job.finished, times)
     const mustBe = job.finished !== null && mustBeIn(segment, job.finished, times)
-    // A manual edit may have reopened it after it was counted, or ended it without counting it.
+    // A manual edit may have reopened the job after it was counted, or ended it without counting it.
     const edits = jobEdits.get(job.id)?.length ?? 0
     if (canBe || edits > 0) most += 1 + edits
     if (mustBe && edits === 0) least += 1
@@ -72,7 +74,7 @@ function within(
   return { least, most: most + handledElsewhere(jobEdits, jobs) }
 }
 
-/** The number of edits of jobs that may have been counted, although their state is now different. */
+/** The number of edits of jobs that may have been counted, although those jobs have a different state now. */
 function handledElsewhere(jobEdits: Evidence['jobEdits'], jobs: readonly JobRow[]): number {
   const own = new Set(jobs.map(({ id }) => id))
   const schedules = new Set(jobs.map(({ schedule }) => schedule))
@@ -102,7 +104,7 @@ function lastOnes(evidence: Evidence, { jobs }: ScheduleEvidence, segment: Segme
     (most, { slot }) => Math.max(most, slot),
     start.lastSlot ?? Number.NEGATIVE_INFINITY,
   )
-  // If last_slot was moved back manually, an already decided slot may be passed again.
+  // If last_slot was set back manually, an already decided slot may be passed over again.
   const isKnown = jobs.some(({ slot }) => slot === end.lastSlot) && (end.lastSlot ?? 0) > latest
   if ((end.lastSlot ?? Number.NEGATIVE_INFINITY) !== latest && !isKnown)
     faults.push(
@@ -130,7 +132,7 @@ function lastOnes(evidence: Evidence, { jobs }: ScheduleEvidence, segment: Segme
   )
   if (newer !== undefined) faults.push(`last_job is ${job.id}, but ${newer.id} is newer`)
   const { times } = evidence
-  // Written together with the outcome of that job, so no counted job ended later.
+  // last_finished is written together with the job's outcome, so no counted job ended later.
   const lastEnd = end.lastFinishedAt ?? Infinity
   const later = jobs.find(
     ({ id, state, finished }) =>

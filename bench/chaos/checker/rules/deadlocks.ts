@@ -2,7 +2,7 @@
 import type { Evidence } from '../evidence.ts'
 import type { Violation } from '../verdict.ts'
 
-/** Statements of people lock in any order: a few deadlocks are allowed, plus one for this many rows. */
+/** Manual statements lock in any order, so a few deadlocks are allowed, plus one per this many rows. */
 export const DEADLOCKS_ALLOWED = 5
 export const ROWS_FOR_ONE_MORE = 10_000
 
@@ -13,7 +13,7 @@ export function deadlocks({ record }: Evidence): Violation[] {
     {
       rule: 'deadlock',
       schedule: null,
-      text: `the server counted ${record.deadlocks} deadlocks; ${allowed} are allowed, for statements of people`,
+      text: `the server counted ${record.deadlocks} deadlocks; ${allowed} are allowed, for manual statements`,
     },
   ]
 }

@@ -47,13 +47,13 @@ function failureFault(job: JobRow): string | null {
   return job.attempt <= retries ? `failed permanently after ${job.attempt} of ${retries + 1} attempts` : null
 }
 
-/** Tasks of the fleet whose handlers do not or cannot react to their signal. */
+/** Tasks of the fleet whose handlers do not react, or cannot react, to their signal. */
 export const DEAF: ReadonlySet<string> = new Set(['deaf', 'block', 'exit'])
 
-/** Time between the end of a stall of the process and the signal to the handler. */
+/** Time between the end of a process stall and the signal to the handler. */
 const TELL_MS = 1000
 
-/** A handler is signalled when its timeout is over, as soon as its process does anything. */
+/** A handler is signalled after its timeout, as soon as its process does anything. */
 function overTime(job: JobRow, { runs, runsBy, times }: Evidence): string | null {
   const timeoutMs = Number(job.text['timeout'] ?? Number.NaN)
   if (DEAF.has(job.task) || !Number.isFinite(timeoutMs)) return null

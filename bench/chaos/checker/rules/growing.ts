@@ -8,7 +8,7 @@ export function growing({ schedules, times }: Evidence): Violation[] {
     // After a manual change of the high-water mark, slots increase from there.
     if (schedule.edits.some(({ before, row }) => before?.['last_slot'] !== row?.['last_slot'])) continue
     if (schedule.segments.some(({ mayGoBack }) => mayGoBack)) continue
-    // Slots before the creation of the schedule come from a clock that was set back by hours.
+    // Slots before the schedule's creation come from a clock that was set back by hours.
     const created = schedule.segments[0]?.from ?? Number.NEGATIVE_INFINITY
     const [first, ...jobs] = schedule.jobs.filter(({ slot }) => (slot ?? created) >= created)
     let latest = first

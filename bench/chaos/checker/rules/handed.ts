@@ -13,7 +13,7 @@ export function handed({ record, jobs, jobEdits }: Evidence): Violation[] {
     const { id, schedule } = job
     if (HANDED.has(job.state) && !there.has(id))
       violations.push({ rule: 'lost', schedule, text: `handed over, but not in the queue: ${jobText(job)}` })
-    // If a callback rolls back and then inserts, its row remains, and the job is handed over again.
+    // If the submit callback rolls back and then inserts a row, the row remains, and the job is handed over again.
     if ((job.state === 'waiting' || job.state === 'blocked') && there.has(id))
       violations.push({
         rule: 'unfinished',

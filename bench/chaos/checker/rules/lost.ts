@@ -1,6 +1,7 @@
 /**
- * Nothing is lost: between two edits, the decided slots are all elapses of the timer, from the first one after planning
- * to the last one that was due. This compares slots and not times, so it holds during outages and clock jumps.
+ * Nothing is lost: between two edits, the decided slots are all elapses of the timer, from the first elapse after
+ * planning to the last one that was due. This compares slots, not times, so it is valid even during outages and clock
+ * jumps.
  */
 import { type Begin, beginOf, isEdited } from '../begin.ts'
 import { type Course, courseOf } from '../elapses.ts'
@@ -102,7 +103,7 @@ class Stretch {
     return this.#faults
   }
 
-  /** @returns the slot after the last decided one; undefined if unknown */
+  /** @returns the slot after the last decided slot; undefined if unknown */
   #walk(begin: Begin, course: Course): number | null | undefined {
     const [first, ...rest] = this.#segment.pieces
     if (first === undefined) return begin.kind === 'at' ? this.#undecided(begin.slot, course) : undefined
@@ -173,7 +174,7 @@ class Stretch {
     const high = Math.max(window.high, low)
     if (piece.count === 1)
       return piece.slot === slot || (piece.slot >= low && piece.slot <= high && slot <= piece.slot)
-    // The manual slot is the oldest that the row counts; slots of the timer follow it.
+    // The manual slot is the oldest slot that the row counts; slots of the timer follow it.
     let at: number | null = slot > window.low ? slot : null
     for (let count = 1; at !== null && count < piece.count; count += 1) at = course.next(at)
     if (at === piece.slot) return true
@@ -189,7 +190,7 @@ class Stretch {
     else this.#chain(expected, piece, course)
   }
 
-  /** Checks that the slots of a piece are the expected one and its successors. */
+  /** Checks that the slots of a piece are the expected slot and its successors. */
   #chain(expected: number, piece: Piece, course: Course): void {
     if (covers(expected, piece, course)) return
     const at = afterMany(expected, piece, course)
@@ -198,7 +199,7 @@ class Stretch {
     if (between !== null)
       this.#tell(
         'lost',
-        `${between} slots of '${timer}' from ${instantText(expected)} on were not decided before ${pieceText(piece)}`,
+        `${between} slots of '${timer}' from ${instantText(expected)} onwards were not decided before ${pieceText(piece)}`,
         expected,
       )
     else if (course.next(piece.slot - 1) === piece.slot)
@@ -249,7 +250,7 @@ class Stretch {
       )
   }
 
-  /** The first slot that should have been decided, if none was. */
+  /** The first slot that should have been decided, if no slot was. */
   #firstDue(course: Course): number | null {
     const { start, until } = this.#segment
     const window = this.#planningWindow()
@@ -313,7 +314,7 @@ function lastBefore(instant: number, course: Course): number | null {
   return null
 }
 
-/** The last of the slots that a piece counts, or a slot after the piece. */
+/** The last slot that a piece counts, or a slot after the piece. */
 function afterMany(
   first: number,
   { slot, count }: Pick<Piece, 'slot' | 'count'>,
@@ -331,7 +332,7 @@ function covers(first: number, piece: Piece, course: Course): boolean {
 
 /**
  * The latest possible first slot of a row that is planned between two instants; null if there may be none. The later
- * instant alone does not determine it: in a repeated hour, the timer elapses only if planning starts within that hour.
+ * instant alone is not sufficient: in a repeated hour, the timer elapses only if planning starts within that hour.
  */
 function latestNext(low: number, high: number, course: Course): number | null {
   let at = course.next(low)
@@ -340,7 +341,7 @@ function latestNext(low: number, high: number, course: Course): number | null {
   return at === null || late === null ? null : Math.max(at, late)
 }
 
-/** The first slot of a piece, if it can be the first one after planning between two instants; null otherwise. */
+/** The first slot of a piece, if it can be the first slot after planning between two instants; null otherwise. */
 function firstPlanned(
   low: number,
   high: number,
@@ -355,7 +356,7 @@ function firstPlanned(
     tried = first
     const begun = beginningOf(first, piece, course)
     if (begun !== null) return begun
-    // Without a repeated hour, the other candidates belong to the same chain.
+    // Without a repeated hour, all other candidates belong to the same chain.
     if (isMonotonous(low, high, course)) return null
   }
   return null

@@ -1,5 +1,5 @@
 /**
- * Everything that a dead worker holds is released: no mark remains or is longer than the lease, and no worker is
+ * Everything that a dead worker held is released: no mark remains or is longer than the lease, and no worker is
  * registered twice.
  */
 import { groupBy } from '../../../../src/store/sql/group-by.ts'
@@ -54,7 +54,7 @@ function tooLong({ schedules, record }: Evidence): Violation[] {
   return violations
 }
 
-/** A restarted worker has the same name and a new suffix, and removes what its predecessor left. */
+/** A restarted worker has the same name and a new suffix, and removes the row of its predecessor. */
 function workers(ids: readonly string[]): Violation[] {
   return [...groupBy(ids, (id) => id.slice(0, id.lastIndexOf('/')))]
     .filter(([, of]) => of.length > 1)

@@ -1,4 +1,4 @@
-/** Skips have reasons that the policy allows, and each run records the number of slots dropped before it. */
+/** Skips have reasons that the policy allows, and each run records the number of slots that were dropped before it. */
 import { occurrenceId } from '../../../../src/model/occurrence.ts'
 import { CANARY } from '../../workload.ts'
 import { type Evidence, editsAround, jobText, type ScheduleEvidence } from '../evidence.ts'
@@ -45,7 +45,7 @@ function reasonFault(
   if (count < 1) return 'a skip that counts no slot'
   if (reason === 'overlap' && overlap === 'allow') return "skipped for overlap, which is 'allow'"
   if (reason === 'max-runs' && maxRuns === null) return 'skipped for max_runs, which is not set'
-  // Generated schedules can always be submitted. Manual edits may prevent it.
+  // Generated schedules can always be submitted, unless manual edits prevent it.
   if (reason === 'unsubmittable' && edits.length === 0)
     return 'skipped as unsubmittable, although it was never edited'
   if (reason === 'missed' && catchUp >= 1000 && count < 1000 && id.startsWith(CANARY))
@@ -54,8 +54,8 @@ function reasonFault(
 }
 
 /**
- * Each planning writes its rows in one statement: first the dropped slots, then the kept ones. It keeps as many slots
- * as catch_up, or for 0 at most the slot that is on time. The first run records how many were dropped.
+ * Each planning writes its rows in one statement: first the dropped slots, then the kept ones. It keeps catch_up slots
+ * or, if catch_up is 0, at most the slot that is on time. The first run records how many were dropped.
  */
 function counts({ id }: ScheduleEvidence, { start, pieces }: Segment): Fault[] {
   const faults: Fault[] = []
@@ -80,12 +80,12 @@ function counts({ id }: ScheduleEvidence, { start, pieces }: Segment): Fault[] {
   return faults
 }
 
-/** Whether it has its own row, to which nothing was added. */
+/** Whether the slot has its own row, and no others were added to it. */
 function isWhole(schedule: string, { job, slot, isPart }: Piece): boolean {
   return !isPart && job.id === occurrenceId(schedule, new Date(slot))
 }
 
-/** @returns null if the rows do not show it */
+/** @returns null if the rows do not show how many */
 function droppedBefore(schedule: string, pieces: readonly Piece[], index: number): number | null {
   const run = pieces[index]
   if (run === undefined) return null
@@ -103,8 +103,8 @@ function droppedBefore(schedule: string, pieces: readonly Piece[], index: number
     // This skip is from another planning.
     if (job.submitted !== run.job.submitted) return isWhole(schedule, before) ? 0 : null
   }
-  // It is the first of its segment. After an edit, planning starts at the time of the edit, so nothing was dropped
-  // before it. If the row was not planned again, earlier slots are in the previous segment.
+  // This is the first run of its segment. After an edit, planning starts at the time of the edit, so nothing was
+  // dropped before it. If the row was not planned again, earlier slots are in the previous segment.
   return null
 }
 

@@ -1,7 +1,7 @@
 /**
  * No worker stops because of a fault that does not affect it. Each worker has a schedule with a slot every second that
- * only this worker runs (`only-w1`), so it starts a run every second: within two heartbeats at most, plus the tolerance
- * for a busy machine. A fault that affects the worker excuses it until the recovery deadline.
+ * only this worker runs (`only-w1`), so it starts a run every second, or at least within two heartbeats plus the
+ * tolerance for a busy machine. A fault that affects the worker excuses it until the recovery deadline.
  */
 import { goingLimitMs, recoveryLimitMs } from '../../recovery.ts'
 import type { FaultEntry, RunRecord } from '../../record.ts'
@@ -10,13 +10,13 @@ import type { Evidence } from '../evidence.ts'
 import { Times, windowsOf } from '../times.ts'
 import type { Violation } from '../verdict.ts'
 
-/** How long a worker started no run. */
+/** A period in which a worker started no run. */
 export interface Gap {
   readonly worker: string
   /** By the harness's clock. */
   readonly from: number
   readonly until: number
-  /** The latest allowed end, which is later if a fault affected the worker in the meantime. */
+  /** The latest allowed end of the gap; it is later if a fault affected the worker in the meantime. */
   readonly deadline: number
   /** Whether no fault affected the worker. */
   readonly isUnaffected: boolean

@@ -11,7 +11,7 @@ const timersOf = (id: string): readonly string[] => [
   ),
 ]
 
-/** Whether the versions differ. If all versions declare it with the same timer, no slot may be missing. */
+/** Whether the versions differ. If all versions declare the schedule with the same timer, no slot may be missing. */
 export function isOfTwoVersions(id: string): boolean {
   const declaring = Object.values(fleetDeclarations).filter((declared) =>
     declared.some((one) => one.id === id),
@@ -25,7 +25,7 @@ export function isOfTwoVersions(id: string): boolean {
 /** The rows do not show when a version was active, so missing slots cannot be detected. */
 export function versionFaults({ id, jobs, last }: ScheduleEvidence): { text: string; at: number }[] {
   const created = last?.created ?? 0
-  // While the clock is before the creation, slots extend backwards from it.
+  // While the clock is before the creation time, slots extend backwards from that time.
   const courses = timersOf(id).flatMap((text) => {
     const parsed = timer(text)
     const spanMs = parsed.spanMs ?? 1
