@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { betweenParts, Fitting } from '../src/event-loop.ts'
 
-describe('between the parts of a piece of work', () => {
+describe('between the parts of a long computation', () => {
   let now = 0
   beforeEach(() => {
     now = 0

@@ -37,7 +37,7 @@ describe('a measured program', () => {
     )
   })
 
-  it('waits for the start signal, and is killed with all others at the end of the benchmark', async () => {
+  it('waits for the start signal, and is killed with all other programs at the end of the benchmark', async () => {
     const child = new Child('programs/start', { url: 'sqlite::memory:' })
     await child.ready()
     await killAll()

@@ -1,4 +1,4 @@
-/** Each break still works: its texts occur once in the current dist/, and the result runs. */
+/** Each break still works: its texts occur exactly once in the current dist/, and the changed code runs. */
 import { execFile } from 'node:child_process'
 import { pathToFileURL } from 'node:url'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const dist = pathToFileURL(join(import.meta.dirname, '../../dist/index.js')).hre
 
 /**
  * Runs a worker on a new database until it submits something, or until SQLite rejects a statement, because some breaks
- * use SQL of a server. Fails if a break is not valid JavaScript.
+ * use SQL that only a server accepts. Fails if a break is not valid JavaScript.
  */
 async function startBroken(mutations: readonly Mutation[]): Promise<string> {
   const { execArgv, environment } = brokenProcess(mutations)

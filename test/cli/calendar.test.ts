@@ -48,7 +48,7 @@ describe('the output is that of systemd-analyze, byte for byte: [T1]', () => {
     expect(outcome.error === undefined ? 0 : 1).toBe(status)
   })
 
-  test('the example of the manual', () => {
+  test('the example from the manual', () => {
     const args = ['Mon..Fri 9:00 Europe/Berlin', '--iterations', '5', '--base-time', '2026-03-27 00:00 UTC']
     const { output } = run(args)
     expect(output.replaceAll(/ {7}From now: .*\n/g, '')).toBe(

@@ -165,7 +165,7 @@ describe('kalends start', () => {
     expect(lines.at(-1)).toMatchObject({ level: 30, msg: 'Kalends stopped' })
   })
 
-  test('logs messages from the given --log-level on', async () => {
+  test('logs messages at or above the given --log-level', async () => {
     const cwd = await temporaryFolder()
     const module = await moduleIn(
       cwd,
@@ -186,7 +186,7 @@ describe('kalends start', () => {
     expect(await lines('debug')).toEqual(new Set([20, 30, 40]))
   })
 
-  test('stops cleanly when its log no longer has a reader', async () => {
+  test('stops cleanly when nothing reads its log any longer', async () => {
     const cwd = await temporaryFolder()
     const module = await moduleIn(
       cwd,

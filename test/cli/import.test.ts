@@ -59,7 +59,7 @@ describe('a crontab', () => {
     ])
   })
 
-  // In winter, and without days in either field, because croner combines both if one begins with a star.
+  // In winter, and with days in neither field, because croner combines both fields if one begins with a star.
   test.each(schedules)('$original elapses at the times of a cron library', ({ original, schedule }) => {
     const [expression = ''] = /^(?:@\w+|(?:\S+\s+){4}\S+)/.exec(original) ?? []
     const zone =

@@ -37,14 +37,14 @@ const HERE =
   /^https:\/\/(?:raw\.githubusercontent\.com\/kalends\/kalends\/main|github\.com\/kalends\/kalends\/blob\/main)\//
 
 interface Link {
-  /** The page and the link, for messages. */
+  /** The page and the link, for use in messages. */
   readonly text: string
   /** The target file. */
   readonly target: string
   readonly anchor: string
 }
 
-/** Links to files of the repository. */
+/** Links to files in the repository. */
 function links(): Link[] {
   return pages().flatMap((page) =>
     [...readFileSync(page, 'utf8').matchAll(/\]\(([^)#]*)(?:#([^)]+))?\)/g)].flatMap(

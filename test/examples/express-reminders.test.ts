@@ -129,7 +129,7 @@ eachDatabase(({ fresh }) => {
     }
     expect((await ben('GET', '/reminders')).body).toEqual({ items: [], total: 0 })
     expect((await nobody('POST', '/reminders', { text: 'x', timer: 'daily' })).status).toBe(401)
-    // A submitter, id or task in the request has no effect.
+    // A submitter, an id or a task in the request has no effect.
     const sly = { text: 'x', timer: 'daily', submitter: 'anna', task: 'cleanup', id: body['id'] }
     expect((await ben('POST', '/reminders', sly)).status).toBe(201)
     expect(await database.query("SELECT * FROM periodic_task WHERE submitter = 'anna' ORDER BY id")).toEqual(
@@ -189,7 +189,7 @@ eachDatabase(({ fresh }) => {
           { at: expect.any(String), local: expect.stringMatching(/02:30:00 \+0[12]:00/) },
           expect.anything(),
         ],
-        // The clock is put forward within a year, whenever this runs.
+        // The clock goes forward within a year, whenever this test runs.
         warnings: expect.arrayContaining([expect.stringContaining('02:30')]),
       },
     })

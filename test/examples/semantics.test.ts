@@ -1,4 +1,4 @@
-/** The semantics of five known designs: the programs of examples/semantics print what happens, line by line. */
+/** The semantics of five known designs: the programs in examples/semantics print what happens, line by line. */
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { story as crontab } from '../../examples/semantics/crontab.ts'
@@ -56,7 +56,7 @@ test('three missed hours become three jobs or one, and a changed pattern applies
     'up from 07:10 to 07:20, refresh at minute 0',
     '07:10 billing: jobs for 05:00, 06:00, 07:00',
     '07:10 refresh: jobs for 07:00; 2 more missed',
-    // Nothing runs at the start of the new version: the new pattern has missed no run.
+    // Nothing runs when the new version starts, because the new pattern has missed no run.
     'up from 07:25 to 08:35, refresh at minute 30',
     '07:30 refresh: jobs for 07:30',
     '08:00 billing: jobs for 08:00',
@@ -101,7 +101,7 @@ test('strict cron: errors, code overrides the database and logs the differences,
   ])
 })
 
-/** These tests wait for a full minute or for long runs, so they use all databases at once. */
+/** These tests wait for a full minute or for long runs, so all databases are tested at the same time. */
 function onAllDatabases(name: string, proof: (database: TestDatabase) => Promise<void>): void {
   const kinds = databases.map(({ kind }) => kind).join(', ')
   test(`${name} (${kinds})`, async () => {
@@ -161,7 +161,7 @@ onAllDatabases(
       kind,
     ).toContain('overlap')
 
-    // The pause takes effect within the poll interval. It is not downtime: nothing is made up or counted as missed.
+    // The pause takes effect within the poll interval. It is not downtime, so nothing is made up or counted as missed.
     const pollIntervalMs = 1000
     const between = history.filter(
       ({ slot }) => slot !== null && slot.getTime() > off.getTime() + pollIntervalMs && slot <= on,

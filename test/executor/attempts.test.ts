@@ -1,4 +1,4 @@
-/** Attempts of a job: retries, timeouts, and what decides the outcome of a run. */
+/** Attempts of a job: retries, timeouts, and the rules that decide the outcome of a run. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Job, type Kalends, PermanentError, task, AttemptTimeoutError } from '../../src/index.ts'
@@ -210,7 +210,7 @@ eachDatabase((under) => {
     const kalends = await open()
     const other = task('other', { args: z.object({ days: z.number() }) })
     kalends.handle(flaky, async ({ attempt }) => {
-      // Plain JavaScript may do this.
+      // Plain JavaScript can throw any value.
       const wrong: Record<string, unknown> = { days: 'many' }
       if (attempt === 1) await kalends.jobs.submit('other', wrong)
     })
@@ -393,7 +393,7 @@ eachDatabase((under) => {
     const ids = await Promise.all(Array.from({ length: 5 }, () => kalends.jobs.submit(chatty)))
     for (const id of ids) {
       expect(await ended(kalends, id)).toMatchObject({ state: 'success', progress: 1 })
-      // Behind lines of other jobs, they may be written after the outcome.
+      // If lines of other jobs are ahead of them, they may be written after the outcome.
       const lines = await until(async () => {
         const found = await logged(id)
         return found.length < whole.length ? null : found

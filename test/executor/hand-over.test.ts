@@ -90,7 +90,7 @@ it('after a submit that took too long, starts again with one job, then more', as
   const { handOver, limits, refused, postponed } = scene(MANY, { failsOnce: { ids: ['j0'], error } })
   await handOver.pass()
   expect(limits.slice(0, 5)).toEqual([100, 1, 2, 4, 8])
-  // The first hundred are retried after their back-off.
+  // The first hundred jobs are retried after their back-off.
   expect(refused).toHaveBeenCalledTimes(100)
   expect(refused.mock.calls[0]?.[1]).toMatchObject({
     message: 'submit of the external queue failed: too long',
@@ -112,7 +112,7 @@ it('after a submit that has ended the transaction, only uncommitted jobs are sub
   ])
 })
 
-it('passes other errors on, and continues in the next pass', async () => {
+it('reports other errors, and continues in the next pass', async () => {
   const error = new Error('the database is unavailable')
   const { handOver, left } = scene(['a'], { failsOnce: { ids: ['a'], error } })
   await expect(handOver.pass()).rejects.toBe(error)
