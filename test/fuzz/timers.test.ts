@@ -99,7 +99,7 @@ function isRefusal(error: unknown): boolean {
   )
 }
 
-/** The timer of a text; null if it was correctly rejected. */
+/** The timer parsed from a text; null if the text was correctly rejected. */
 function read<Value>(text: string, reader: (text: string) => Value): Value | null {
   try {
     return reader(text)
@@ -117,7 +117,7 @@ function read<Value>(text: string, reader: (text: string) => Value): Value | nul
 }
 
 describe(`every text, seed ${SEED}`, () => {
-  it('is rejected or is a timer with an equivalent normal form, a later next and no later previous', () => {
+  it('is rejected or is a timer with an equivalent normal form, a next run that is later and a previous run that is not', () => {
     let timers = 0
     fc.assert(
       fc.property(anyText, anyInstant, anyInstant, (text, at, anchor) => {
@@ -152,7 +152,7 @@ describe(`every text, seed ${SEED}`, () => {
     )
   })
 
-  it('is a line of a crontab, or it is rejected', () => {
+  it('is a crontab line, or it is rejected', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const made = read(text, fromCrontab)

@@ -26,7 +26,7 @@ eachDatabase((under) => {
         expect([line, task, reply.status, reply.body.code]).toEqual([line, task, 403, 'FORBIDDEN'])
         expect(reply.text).not.toMatch(/SELECT|extractvalue/)
       }
-    // Even if the row is theirs, because code has created it for them.
+    // They are rejected even if code created the row for their owner.
     for (const one of operations.filter(({ method, path }) => method !== 'GET' && path.includes('{id}'))) {
       const ofJob = one.path.includes('/jobs/')
       const path = one.path.replace('{id}', ofJob ? id : 'prune')
@@ -238,7 +238,7 @@ eachDatabase((under) => {
     expect(changed.headers.get('etag')).not.toBe(tag)
   })
 
-  it('callers that cannot use every task cannot freeze, and the hook decides about freezes', async () => {
+  it('callers that cannot use every task cannot create freezes, and the hook decides about freezes', async () => {
     const seen: unknown[] = []
     const { call, kalends } = await apiScene(under, {
       authorize: (request) => ({
@@ -363,7 +363,7 @@ eachDatabase((under) => {
       body: { detail: 'only mail' },
     })
     expect(await kalends.schedules.get('s')).toMatchObject({ task: 'billing' })
-    // Code, too, uses null as the version of a missing schedule.
+    // In code, null is also the version of a missing schedule.
     await expect(kalends.schedules.put('s', mail, { ifVersion: null })).rejects.toMatchObject({
       code: 'KALENDS_VERSION',
     })

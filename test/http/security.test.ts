@@ -63,7 +63,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
         ])
       }
     }
-    // Every new operation needs a decision about its role.
+    // A new operation needs a decision about its role.
     expect(operations.filter(({ method, permission }) => method !== 'GET' && permission === 'read')).toEqual(
       [],
     )
@@ -187,7 +187,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       { origin: 'https://app.example', 'sec-fetch-site': 'same-origin' },
     ] as Record<string, string>[])
       expect((await write(headers)).status).toBeLessThan(300)
-    // Another site cannot read responses, because none allows it.
+    // Another site cannot read responses, because no response allows it.
     const read = await call('GET /api/v1/schedules', { headers: { origin: 'http://evil.example' } })
     expect(read.headers.get('access-control-allow-origin')).toBeNull()
   })
@@ -271,7 +271,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       ).toBe(201)
     })
 
-    it('without an end are cut off, for any declared length', async () => {
+    it('without an end are cut off, whatever length they declare', async () => {
       const { handler } = await open()
       let sent = 0
       const endless = new ReadableStream<Uint8Array>({
@@ -365,7 +365,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, PUT, PATCH, DELETE'])
   })
 
-  it('a body with many errors gets a short response with the first 20 and the number of others', async () => {
+  it('a body with many errors gets a short response with the first 20 errors and the number of the others', async () => {
     const { call } = await open()
     const unknown = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`unknown-${index}`, 1]))
     const { status, body, text } = await call('POST /api/v1/schedules', {
@@ -378,7 +378,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       detail: expect.stringMatching(/^unknown-0: unknown field; .*; and 49980 more errors$/),
     })
     expect(text.length).toBeLessThan(5000)
-    // A few long names and values are not repeated in full either.
+    // Even a few long names and values are not repeated in full.
     const long = 'x'.repeat(100_000)
     for (const problem of [
       { [long]: 1 },
@@ -476,7 +476,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     ])
   })
 
-  it('hidden values are never shown, cannot be guessed by a search, and are kept when they are sent back', async () => {
+  it('hidden values are never shown, cannot be guessed by searching, and are kept when they are sent back', async () => {
     if (sqlite === undefined) return
     const { call, kalends, database } = await apiScene(
       sqlite,
@@ -516,7 +516,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
 })
 
 eachDatabase((under) => {
-  it('a scope reaches only its own rows for any id, and writes no rows of others', async () => {
+  it('a scope reaches only its own rows, whatever the id, and writes no rows of other owners', async () => {
     const { call, kalends, database } = await apiScene(under)
     await kalends.schedules.create({
       id: 'theirs',
@@ -538,7 +538,7 @@ eachDatabase((under) => {
       for (const id of one.path.includes('/jobs/') ? [job, other] : ['theirs', 'nobodys']) {
         const body = one.method === 'PUT' ? mail : one.body === null ? undefined : {}
         const reply = await call(lineOf(one, id), { as: 'ann', ...(body !== undefined && { body }) })
-        // A PUT creates a schedule of the caller.
+        // A PUT creates a schedule that belongs to the caller.
         const refused = one.unscoped === true ? 403 : 404
         expect([one.id, reply.status]).toEqual([one.id, one.method === 'PUT' ? 201 : refused])
         expect(reply.text).not.toContain('secret')

@@ -47,7 +47,7 @@ eachDatabase((under) => {
     )
   })
 
-  it('a rejected job does not prevent changes to others; any other error ends the call', async () => {
+  it('a rejected job does not prevent changes to other jobs; any other error ends the call', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     for (const id of ['a', 'b']) await jobs.submit('mail', {}, { id })

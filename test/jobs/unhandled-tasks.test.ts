@@ -57,7 +57,7 @@ eachDatabase((under) => {
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
-it('a database error causes no warning, and the next submission checks again', async () => {
+it('a database error causes no warning, and the next submission repeats the check', async () => {
   const tasks = new UnhandledTasks(new Map(), silent)
   const lists = { hasRun: () => Promise.resolve(false) }
   const broken = { list: () => Promise.reject(new Error('gone')) }

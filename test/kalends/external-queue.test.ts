@@ -1,4 +1,4 @@
-/** Jobs in an external queue: how their schedules behave meanwhile, and the effects of their reports. */
+/** Jobs in an external queue: how their schedules behave in the meantime, and the effects of their reports. */
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import {
@@ -105,7 +105,7 @@ test('maxRuns, onExhausted, after finish and runNow work [S11, X3]', async () =>
   expect(jobs.map((job) => job.id)).toContain(id)
 })
 
-test('directly submitted jobs go to the queue, too; built-in tasks do not', async () => {
+test('directly submitted jobs also go to the queue; built-in tasks do not', async () => {
   const { app, jobs } = await scene()
   const id = await app.kalends.jobs.submit(work, { of: 1 }, { delay: '1h' })
   await app.drain()
@@ -114,7 +114,7 @@ test('directly submitted jobs go to the queue, too; built-in tasks do not', asyn
   expect(jobs).toMatchObject([{ id, args: { of: 1 }, slot: null, scheduleId: null }])
 })
 
-test('with the option tasks, other tasks have handlers', async () => {
+test('with the option `tasks`, tasks that are not listed still have handlers', async () => {
   const ran: string[] = []
   const { app, jobs } = await scene({ tasks: [work] }, (kalends) =>
     kalends.handle(other, ({ job }) => void ran.push(job.task)),
@@ -254,7 +254,7 @@ test('a failed job cannot be retried, because its queue knows its id', async () 
   await expect(app.kalends.jobs.retry(id)).rejects.toThrow(/external queue 'external'.*submit another job/)
 })
 
-test('a report of a cancelled job has no effect', async () => {
+test('a report for a cancelled job has no effect', async () => {
   const { app } = await scene()
   const id = await app.kalends.jobs.submit(work)
   await app.drain()
@@ -298,7 +298,7 @@ function isConnection(tx: unknown): tx is { prepare: (sql: string) => { run: () 
   return typeof tx === 'object' && tx !== null && 'prepare' in tx
 }
 
-/** Ends the transaction with an SQLite error that rolls back and that `submit` ignores. */
+/** Ends the transaction with an SQLite error that rolls it back and that `submit` ignores. */
 function endTransaction(tx: unknown): void {
   const run = (sql: string) => {
     if (!isConnection(tx)) throw new TypeError('A connection to SQLite')

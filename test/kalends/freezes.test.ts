@@ -23,7 +23,7 @@ async function life(setUp: (kalends: Kalends) => unknown = () => {}, fails = fal
   return { app, kalends: app.kalends, runs, [Symbol.asyncDispose]: () => app.close() }
 }
 
-test('during a freeze nothing starts; afterwards everything continues, and nothing is made up [X6]', async () => {
+test('during a freeze, nothing starts; afterwards, everything continues, and nothing is made up [X6]', async () => {
   await using on = await life((kalends) =>
     kalends.schedules.create({ id: 's', task: work, timer: '*:0/15', catchUp: 10 }),
   )
@@ -130,7 +130,7 @@ test('a job that is cancelled during a freeze is no longer held', async () => {
   expect(await kalends.jobs.get(id)).toMatchObject({ state: 'cancelled', frozenUntil: null })
 })
 
-test('of several freezes, explain names the one that ends last', async () => {
+test('explain names the freeze that ends last', async () => {
   await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
   const { kalends } = on
   await kalends.freeze({ all: true, until: at('12:00'), reason: 'short' })
@@ -153,7 +153,7 @@ test('a schedule that is paused or edited during a freeze does not run because o
   expect(runs).toEqual(['13:00 13:00', '14:00 14:00'])
 })
 
-test('a freeze of another group has no effect', async () => {
+test('a freeze on another group has no effect', async () => {
   await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
   const { app, kalends } = on
   const { id } = await kalends.freeze({ group: 'none', until: at('18:00') })

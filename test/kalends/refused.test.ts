@@ -1,4 +1,4 @@
-/** The database rejects writes of some rows: the others continue, and one error is reported per back-off. */
+/** The database rejects writes to some rows: other rows are not affected, and one error is reported per back-off. */
 import { expect, it } from 'vitest'
 import { task } from '../../src/index.ts'
 import { eachDatabase } from '../support/databases.ts'

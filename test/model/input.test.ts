@@ -127,7 +127,7 @@ describe('an option that is a time', () => {
     refused(() => spanOption('timeout', value, 7, limits), 'timeout', why)
   })
 
-  it('has the error of the time span as its cause', () => {
+  it('has the error from the time span as its cause', () => {
     expect(() => spanOption('timeout', '1 parsec', 7, limits)).toThrow(
       expect.objectContaining({ cause: expect.objectContaining({ name: 'InvalidTimeSpanError' }) }),
     )

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FINAL_STATES, fenceOf, fenceText, isFinal, OPEN_STATES } from '../../src/model/job.ts'
 
-test('a job is final once it has ended, with any outcome', () => {
+test('a job is final once it has ended, whatever its outcome', () => {
   expect(OPEN_STATES.filter(isFinal)).toEqual([])
   expect(FINAL_STATES.filter(isFinal)).toEqual(['success', 'failed', 'cancelled', 'skipped'])
 })
