@@ -11,7 +11,7 @@ import type { JournalEntry, RowText, RunLine, RunRecord } from '../../bench/chao
 
 export const LEASE_MS = 4000
 export const POLL_INTERVAL_MS = 1000
-/** The difference between the database's clock and the harness's clock; the monotonic clock also starts here. */
+/** How far the database's clock is ahead of the harness's clock; the monotonic clock also starts here. */
 const OFFSET_MS = 7_000_000
 const WORKER = 'w1/1'
 

@@ -112,7 +112,7 @@ it('after a submit that has ended the transaction, only uncommitted jobs are sub
   ])
 })
 
-it('reports other errors, and continues in the next pass', async () => {
+it('throws other errors, and continues in the next pass', async () => {
   const error = new Error('the database is unavailable')
   const { handOver, left } = scene(['a'], { failsOnce: { ids: ['a'], error } })
   await expect(handOver.pass()).rejects.toBe(error)

@@ -91,7 +91,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       await work(await open(oldest))
     })
 
-    it('session settings of the pool have no effect [L21, L56]', async () => {
+    it('options and session settings of the pool have no effect [L21, L56]', async () => {
       const { url } = await database()
       const odd = pool(url, {
         timezone: '+13:00',

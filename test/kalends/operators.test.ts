@@ -43,7 +43,7 @@ eachDatabase((under) => {
     await expect(kalends.prune({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
   })
 
-  test('doctor checks a database that is open or has any schema version', async () => {
+  test('doctor checks an open database, and a database with any schema version', async () => {
     const { open, database } = await scene({ fresh: under.bare })
     expect((await Kalends.doctor(database.url)).map(({ code }) => code)).toEqual(['schema'])
     const kalends = await open()

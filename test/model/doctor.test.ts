@@ -343,7 +343,7 @@ describe('a problem is found:', () => {
     expect(found?.fix).toMatch(fix)
   })
 
-  test('no worker is a problem if there is work', () => {
+  test('having no worker is a problem only if there is work', () => {
     expect(codes({ workers: [], schedules: [schedule({})] })).toEqual(['no-worker'])
     expect(codes({ workers: [], waiting: [{ task: 'a', count: 2, since: NOW }] })).toEqual([
       'no-worker',
@@ -352,7 +352,7 @@ describe('a problem is found:', () => {
     expect(codes({ workers: [], schedules: [schedule({ idle: 'dead' })] })).toEqual(['dead-schedule'])
   })
 
-  test('work that the first started worker will take over is not a problem', () => {
+  test('while no worker is alive, the remedy for lost workers and their jobs is to start one', () => {
     const dead = { id: 'x/1', heartbeatAt: ago(LEASE_MS + 1), tasks: [], running: 0 }
     const nobody = findings({ workers: [dead], orphans: [{ id: 'j', worker: 'gone/1' }] })
     expect(nobody.map(({ code, fix }) => [code, fix.split(':', 1)[0]])).toEqual([

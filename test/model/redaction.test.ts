@@ -136,7 +136,7 @@ describe('in texts of the job', () => {
     expect(secrets.hiddenInText('harmless')).toBe('[redacted]')
   })
 
-  test('property names can be secrets or be replaced, and stay distinct', () => {
+  test('names can be secrets and can contain secrets, and stay distinct', () => {
     expect(hidden(redaction, { secret: { 'the-name': { deep: 1 } } }, 'the-name deep')).toBe(
       '[redacted] [redacted]',
     )

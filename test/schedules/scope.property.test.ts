@@ -1,4 +1,4 @@
-/** A scope reaches only its own rows, for any call and any id. */
+/** A scope reaches only its own rows, whatever the call and the id. */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type Kalends, KalendsError, type Scope, task } from '../../src/index.ts'

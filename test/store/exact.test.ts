@@ -219,7 +219,7 @@ onEachStore((under) => {
     }
   })
 
-  it('a row with any accepted number stays usable [L51]', async () => {
+  it('a row stays usable with any number that the table accepts [L51]', async () => {
     const worst: readonly [table: string, column: string, least: number, most: number][] = [
       ['periodic_task', 'enabled', 0, 1],
       ['periodic_task', 'priority', -2_147_483_647, 2_147_483_647],
@@ -275,7 +275,7 @@ onEachStore((under) => {
   })
 
   if (under.kind !== 'sqlite')
-    it('every text in the tables is compared exactly, with any defaults of server and database', async () => {
+    it('every text in the tables is compared exactly, whatever the defaults of the server and the database', async () => {
       const exact = under.kind === 'mariadb' ? 'utf8mb4_nopad_bin' : 'utf8mb4_0900_bin'
       expect(
         await under.query(

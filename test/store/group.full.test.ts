@@ -63,7 +63,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     expect(await database.rows(SERVER)).toEqual([{ server: await serverOf(next) }])
   })
 
-  it('a COMMIT that a member rejects after it has lost its group is in doubt and is not repeated [L54]', async () => {
+  it('a COMMIT rejected by a member that has lost its group is in doubt and is not repeated [L54]', async () => {
     const primary = await primaryOf(group)
     const database = opened([primary])
     let times = 0
