@@ -1,4 +1,4 @@
-/** SQL is an interface: rows that people and other languages write take effect as documented. */
+/** SQL is an interface: rows written by people and in other languages take effect as documented. */
 import { describe, expect, it } from 'vitest'
 import { fromText, toText } from '../../src/model/instant.ts'
 import {
@@ -147,7 +147,7 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
 
-    it('a new disabled row is due for planning, too, so that it counts as seen', async () => {
+    it('a new disabled row is also due for planning, so that it counts as seen', async () => {
       await under.query("INSERT INTO periodic_task (id, task, timer, enabled) VALUES ('s', 't', 'daily', 0)")
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
@@ -224,7 +224,7 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
 
-    it('a submitted row does not count as edited, for any characters in the timer', async () => {
+    it('a submitted row does not count as edited, whatever characters its timer contains', async () => {
       const timers = ['minutely', '*-*-* *:*:00 UTC', 'Mon|Tue 00:00', "it's \\ ?|", ' minutely ', '😀|']
       for (const [index, timer] of timers.entries()) {
         await under.query('INSERT INTO periodic_task (id, task, timer) VALUES (?, ?, ?)', [
@@ -274,7 +274,7 @@ onEachStore((under) => {
   })
 
   describe('values written manually', () => {
-    it('text that only this database accepts as JSON stays text and hides no other row', async () => {
+    it('text that only this database accepts as JSON stays text and hides no other rows', async () => {
       await under.query(`INSERT INTO job (id, task, result, progress) VALUES ('j', 't', 'not json', '{')`)
       await job(under, 'k')
       const { items } = await under.store.lists.jobs({ limit: 10 })

@@ -1,4 +1,4 @@
-/** Texts that a database, an editor or a reader may mistake for another one. */
+/** Texts that a database, an editor or a reader may mistake for another text. */
 
 /** Joiners, direction marks, fillers, selectors and tags. */
 export const INVISIBLE = [
@@ -15,7 +15,7 @@ export const INVISIBLE = [
   '\u{e0041}',
 ]
 
-/** Different from the text and from each other. Every database can store them. */
+/** Texts that differ from the given text and from each other, and that every database can store. */
 export function lookalikes(text: string): string[] {
   const [first = '', ...rest] = text
   const tail = rest.join('')

@@ -37,7 +37,7 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0
 }
 
-/** Both servers refuse to run as root unless told otherwise. */
+/** Both servers refuse to run as root unless they are told to. */
 export function asUser(): string[] {
   return isRoot() ? ['--user=root'] : []
 }

@@ -42,7 +42,7 @@ describe('a zone is added to a timer [T7]', () => {
     'cron 0 9 * * * UTC',
     'every 5min',
     'every 5min after finish',
-  ])('but never replaces one, and is not added to an instant or a span: %s', (text) => {
+  ])('but never replaces a zone, and is not added to an instant or a span: %s', (text) => {
     expect(withZone(text, 'Europe/Berlin')).toBe(text)
   })
 

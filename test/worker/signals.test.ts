@@ -40,7 +40,7 @@ function stoppable() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-it('the first signal stops the worker, then has its default effect', async () => {
+it('the first signal stops the worker and then has its default effect', async () => {
   const { stopped, stops } = stoppable()
   process.emit('SIGTERM', 'SIGTERM')
   await turn()
@@ -53,7 +53,7 @@ it('the first signal stops the worker, then has its default effect', async () =>
   expect(exit).not.toHaveBeenCalled()
 })
 
-it('as process 1, which signals do not end, it exits', async () => {
+it('process 1, which signals do not end, exits by itself', async () => {
   vi.spyOn(process, 'pid', 'get').mockReturnValue(1)
   const rejected = vi.fn<(error: unknown) => void>()
   process.once('unhandledRejection', rejected)
