@@ -168,7 +168,7 @@ describe('the search path', () => {
     expect(found).toMatchObject([{ timer: '*-*-* 00:00:00', args: { argv: ['/bin/run'] } }])
   })
 
-  test('without folders, the system's search path applies', async () => {
+  test("without folders, the system's search path applies", async () => {
     const { code, stderr } = await imported(await temporaryFolder(), '--only', 'no-such')
     expect(code).toBe(3)
     expect(stderr).toContain('no-such.timer does not exist in the folders of the system')

@@ -190,7 +190,7 @@ describe('the shortest period', () => {
     next.mockRestore()
   })
 
-  it('the error contains the allowed period and the timer's period', () => {
+  it("the error contains the allowed period and the timer's period", () => {
     for (const text of ['*:0/10', 'every 10min'])
       expect(() => within('1h', text)).toThrow(/at least 3600000 ms between two runs .*, got 600000 ms$/)
   })

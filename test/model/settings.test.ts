@@ -75,7 +75,7 @@ describe('the documentation of a setting', () => {
     expect(explained(settingOf(name)).startsWith(settingOf(name).description)).toBe(true)
   })
 
-  it('shows the task's default for a policy, and none for other settings', () => {
+  it("shows the task's default for a policy, and none for other settings", () => {
     expect(POLICY_NAMES.map((name) => taskDefaultText(settingOf(name)))).toEqual([
       '10min',
       '3',

@@ -457,7 +457,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
     )
 
     it(
-      'migrate deploy in a database that contains only Kalends' tables fails with P3005',
+      "migrate deploy in a database that contains only Kalends' tables fails with P3005",
       async () => {
         const database = await emptyDatabase(under)
         await seed(asInTheGuide(database))

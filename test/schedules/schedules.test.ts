@@ -393,7 +393,7 @@ eachDatabase((under) => {
     expect((await one.jobs.list()).total).toBe(1)
   })
 
-  it('elapses lists the run times after an instant, in the timer's zone', async () => {
+  it("elapses lists the run times after an instant, in the timer's zone", async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 'a', task: cleanup, timer: '*-*-* 02:30 Europe/Berlin' })

@@ -393,7 +393,7 @@ eachDatabase((under) => {
     await kalends.scope({ submitter: 'anna', tasks }).jobs.submit(work)
   })
 
-  it('a submission in the application's transaction does not wait for other submissions', async () => {
+  it("a submission in the application's transaction does not wait for other submissions", async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const { jobs } = kalends.scope({ submitter: 'anna', tasks, limits: { openJobs: 1 } })

@@ -187,7 +187,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the option zone
     expect((await kalends.schedules.put('a', input)).result).toBe('unchanged')
   })
 
-  it('is UTC by default, regardless of the process's time zone', async () => {
+  it("is UTC by default, regardless of the process's time zone", async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     await kalends.schedules.create({ id: 'a', task: plain, timer: '09:00' })
     const [at] = await kalends.schedules.elapses('a', { after: new Date('2026-07-01T00:00:00Z'), limit: 1 })

@@ -137,7 +137,7 @@ onEachStore((under) => {
       expect(await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)).toEqual([])
     })
 
-    it('loses a scheduler's mark and is not submitted', async () => {
+    it("loses a scheduler's mark and is not submitted", async () => {
       const name = freshSet()
       await planned(under, 's', after(await clock(under), -1000), { declared_by: name })
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)

@@ -53,20 +53,17 @@ const ROWS: Readonly<Record<string, Record<string, string | number>>> = {
 }
 
 onEachStore((under) => {
-  it.each([...NAMES, ...JOB_IDS])(
-    '%s.%s accepts 254 characters but no more [V9]',
-    async (table, column) => {
-      const isJobId = JOB_IDS.some(([of, one]) => of === table && one === column)
-      const text = isJobId ? jobId : name
-      await insert(under, table, { ...ROWS[table], [column]: text() })
-      expect(await under.query(`SELECT ${column} AS value FROM ${table}`)).toEqual([{ value: text() }])
-      await under.query(`DELETE FROM ${table}`)
-      await expect(
-        insert(under, table, { ...ROWS[table], [column]: text(undefined, NAME_LIMIT + 1) }),
-      ).rejects.toThrow()
-      expect(await under.query(`SELECT 1 FROM ${table}`)).toEqual([])
-    },
-  )
+  it.each([...NAMES, ...JOB_IDS])('%s.%s accepts 254 characters but no more [V9]', async (table, column) => {
+    const isJobId = JOB_IDS.some(([of, one]) => of === table && one === column)
+    const text = isJobId ? jobId : name
+    await insert(under, table, { ...ROWS[table], [column]: text() })
+    expect(await under.query(`SELECT ${column} AS value FROM ${table}`)).toEqual([{ value: text() }])
+    await under.query(`DELETE FROM ${table}`)
+    await expect(
+      insert(under, table, { ...ROWS[table], [column]: text(undefined, NAME_LIMIT + 1) }),
+    ).rejects.toThrow()
+    expect(await under.query(`SELECT 1 FROM ${table}`)).toEqual([])
+  })
 
   it('schedules with the longest ids and names are marked, submitted, claimed, settled and listed by page [V9]', async () => {
     const { scheduling, executing, lists, schedules, jobs } = under.store

@@ -703,26 +703,29 @@ onEachStore((under) => {
     )
   })
 
-  it.each([0, 15, 30, 45])('ended jobs are counted by state and by hours that start at minute %i', async (minute) => {
-    const finishedFrom = new Date(START)
-    finishedFrom.setUTCMinutes(minute - 60)
-    const range = { finishedFrom, finishedTo: after(START, 3 * 60 * MINUTE) }
-    const { hours, complete } = await under.store.lists.finishedPerHour(range, bounds)
-    const ended = (await everyJob()).filter(({ finishedAt: finished }) => finished !== null)
-    expect(complete).toBe(true)
-    expect(new Set(hours.map(({ hour }) => hour.getUTCMinutes()))).toEqual(new Set([minute]))
-    expect(hours.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(ended.length)
-    for (const { hour, state, jobs } of hours)
-      expect(
-        ended.filter(
-          (one) =>
-            one.state === state &&
-            one.finishedAt !== null &&
-            one.finishedAt >= hour &&
-            one.finishedAt < after(hour, 60 * MINUTE),
-        ),
-      ).toHaveLength(jobs)
-  })
+  it.each([0, 15, 30, 45])(
+    'ended jobs are counted by state and by hours that start at minute %i',
+    async (minute) => {
+      const finishedFrom = new Date(START)
+      finishedFrom.setUTCMinutes(minute - 60)
+      const range = { finishedFrom, finishedTo: after(START, 3 * 60 * MINUTE) }
+      const { hours, complete } = await under.store.lists.finishedPerHour(range, bounds)
+      const ended = (await everyJob()).filter(({ finishedAt: finished }) => finished !== null)
+      expect(complete).toBe(true)
+      expect(new Set(hours.map(({ hour }) => hour.getUTCMinutes()))).toEqual(new Set([minute]))
+      expect(hours.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(ended.length)
+      for (const { hour, state, jobs } of hours)
+        expect(
+          ended.filter(
+            (one) =>
+              one.state === state &&
+              one.finishedAt !== null &&
+              one.finishedAt >= hour &&
+              one.finishedAt < after(hour, 60 * MINUTE),
+          ),
+        ).toHaveLength(jobs)
+    },
+  )
 
   it('ended jobs are counted by hour, from the start of the range and excluding its end', async () => {
     const ended = (await everyJob()).flatMap(({ task, finishedAt }) =>

@@ -533,7 +533,7 @@ onEachStore((under) => {
       expect(outcome(last)).toEqual([['a', 'b', 'c'], []])
     })
 
-    it('delays loops for a second at a time, and the application's calls for longer', async () => {
+    it("delays loops for a second at a time, and the application's calls for longer", async () => {
       const { loops: own, calls, close } = await openMysql(under.url, { longestUseMs: 1000 })
       under.afterwards(close)
       const seconds = (database: Databases['loops']) =>

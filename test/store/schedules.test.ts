@@ -283,15 +283,18 @@ onEachStore((under) => {
       expect(id).toBe(occurrenceId('s', (await get('s')).lastSlot ?? new Date(0)))
     })
 
-    it.each(['waiting', 'blocked', 'running'])('is rejected while a job is %s, and the error names the job', async (state) => {
-      await planned(under, 's', null)
-      await job(under, 'the-job', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state })
-      const before = await schedule(under, 's')
-      const running = write(under.store).runNow('s')
-      await expect(running).rejects.toThrow(ConflictError)
-      await expect(running).rejects.toThrow('the-job')
-      expect(await schedule(under, 's')).toEqual(before)
-    })
+    it.each(['waiting', 'blocked', 'running'])(
+      'is rejected while a job is %s, and the error names the job',
+      async (state) => {
+        await planned(under, 's', null)
+        await job(under, 'the-job', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state })
+        const before = await schedule(under, 's')
+        const running = write(under.store).runNow('s')
+        await expect(running).rejects.toThrow(ConflictError)
+        await expect(running).rejects.toThrow('the-job')
+        expect(await schedule(under, 's')).toEqual(before)
+      },
+    )
 
     it('is allowed when all jobs are final; its slot is later than all earlier slots', async () => {
       const last = after(await clock(under), MINUTE)

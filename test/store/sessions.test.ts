@@ -112,21 +112,24 @@ onEachStore((under) => {
     expect(await store.schedules.delete(ODD)).toMatchObject({ id: ODD })
   }
 
-  it.skipIf(!server)('Kalends configures its sessions, regardless of the server's settings [L56]', async () => {
-    const connection = await createConnection({
-      uri: under.url,
-      supportBigNumbers: true,
-      bigNumberStrings: false,
-    })
-    under.afterwards(() => connection.end())
-    const variables = VARIABLES.filter(([, , , on]) => on === undefined || on === under.kind)
-    for (const [name, theirs] of variables) await connection.query(`SET SESSION ${name} = ${theirs}`)
-    await connection.query(OWN_SESSION)
-    const [[values]] = await connection.query<RowDataPacket[]>(
-      `SELECT ${variables.map(([name]) => `@@SESSION.${name} AS ${name}`).join(', ')}`,
-    )
-    expect(values).toEqual(Object.fromEntries(variables.map(([name, , ours]) => [name, ours])))
-  })
+  it.skipIf(!server)(
+    "Kalends configures its sessions, regardless of the server's settings [L56]",
+    async () => {
+      const connection = await createConnection({
+        uri: under.url,
+        supportBigNumbers: true,
+        bigNumberStrings: false,
+      })
+      under.afterwards(() => connection.end())
+      const variables = VARIABLES.filter(([, , , on]) => on === undefined || on === under.kind)
+      for (const [name, theirs] of variables) await connection.query(`SET SESSION ${name} = ${theirs}`)
+      await connection.query(OWN_SESSION)
+      const [[values]] = await connection.query<RowDataPacket[]>(
+        `SELECT ${variables.map(([name]) => `@@SESSION.${name} AS ${name}`).join(', ')}`,
+      )
+      expect(values).toEqual(Object.fromEntries(variables.map(([name, , ours]) => [name, ours])))
+    },
+  )
 
   it.skipIf(!server)('options of the driver in the URL have no effect', async () => {
     const store = await openStore(under.url + OPTIONS)

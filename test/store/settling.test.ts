@@ -580,7 +580,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'second')).toMatchObject({ state: 'blocked' })
     })
 
-    it('is unblocked regardless of the schedule's history, which does not change', async () => {
+    it("is unblocked regardless of the schedule's history, which does not change", async () => {
       await blockedBehind()
       const slot = '2025-12-31 00:00:00.000'
       await job(under, 'a failure', { periodic_task_id: 's', slot, state: 'failed', error: 'old' })

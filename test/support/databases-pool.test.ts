@@ -67,7 +67,7 @@ async function schemaOf({ query }: Written): Promise<unknown> {
 }
 
 eachDatabase(({ fresh }) => {
-  it('has Kalends' tables, as created by the migrations, without rows', async () => {
+  it("has Kalends' tables, as created by the migrations, without rows", async () => {
     const database = await fresh()
     expect(await migrateDatabase(database.url)).toEqual([])
     expect(await isEmpty(database)).toBe(true)

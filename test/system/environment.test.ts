@@ -64,19 +64,22 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     await expect(store.scheduling.look([])).rejects.toThrow(`'${path}' was replaced by another file`)
   })
 
-  it.each(['deleted', 'replaced'])('is not used after its -wal file is %s, until that file is back', async (how) => {
-    const { url, path } = await file()
-    const store = await openStore(url)
-    onTestFinished(() => store.close())
-    await store.scheduling.look([])
-    await rename(`${path}-wal`, `${path}-kept`)
-    if (how === 'replaced') await writeFile(`${path}-wal`, '')
-    const beating = store.workers.heartbeat('w/1')
-    await expect(beating).rejects.toThrow(StoreUnavailableError)
-    await expect(beating).rejects.toThrow(`'${path}-wal' was deleted or replaced`)
-    await rename(`${path}-kept`, `${path}-wal`)
-    expect(await store.workers.heartbeat('w/1')).toBe('gone')
-  })
+  it.each(['deleted', 'replaced'])(
+    'is not used after its -wal file is %s, until that file is back',
+    async (how) => {
+      const { url, path } = await file()
+      const store = await openStore(url)
+      onTestFinished(() => store.close())
+      await store.scheduling.look([])
+      await rename(`${path}-wal`, `${path}-kept`)
+      if (how === 'replaced') await writeFile(`${path}-wal`, '')
+      const beating = store.workers.heartbeat('w/1')
+      await expect(beating).rejects.toThrow(StoreUnavailableError)
+      await expect(beating).rejects.toThrow(`'${path}-wal' was deleted or replaced`)
+      await rename(`${path}-kept`, `${path}-wal`)
+      expect(await store.workers.heartbeat('w/1')).toBe('gone')
+    },
+  )
 
   it('keeps nothing from a transaction during which it was moved', async () => {
     const { url, path, query } = await file()
