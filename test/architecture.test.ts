@@ -39,7 +39,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'store interface': ['settings', 'model', ...BASE],
   store: ['store interface', 'settings', 'model', 'generated', ...BASE],
   ...Object.fromEntries(PARTS.map((part) => [part, ['store interface', 'settings', 'model', ...BASE]])),
-  // It reads, writes and previews timers; the planner does not return elapses.
+  // It reads, writes and previews timers, because the planner does not return elapses.
   schedules: ['store interface', 'settings', 'model', 'timer', ...BASE],
   // They preview elapses.
   views: ['store interface', 'model', 'timer', ...BASE],
@@ -176,7 +176,7 @@ function importsOf(source: ts.SourceFile): string[] {
   })
 }
 
-/** Uses of the clock, randomness and the process, which pure files must not have. */
+/** Uses of the clock, randomness and the process, none of which pure files may contain. */
 function impurities(source: ts.SourceFile): string[] {
   return nodesOf(source)
     .filter(
@@ -198,7 +198,7 @@ const sources: ReadonlyMap<string, ts.SourceFile> = new Map(
     .map((file) => [file, parse(file, readFileSync(join(root, file), 'utf8'))]),
 )
 
-/** The files with this path or below it. */
+/** The files at or below this path. */
 function filesIn(path: string): [string, ts.SourceFile][] {
   return [...sources].filter(([file]) => file === path || file.startsWith(`${path}/`))
 }

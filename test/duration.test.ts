@@ -53,7 +53,7 @@ test('a span is exact, and a timer can be parsed from it', () => {
   expect(spanWords(90 * MINUTE)).toBe('1 hour 30 minutes')
 })
 
-test('a retry is described in words', () => {
+test('retries are described in words', () => {
   expect(retryText({ retry: 2, retryLimit: 3 }, 'noon')).toBe('retrying, 2 of 3, next at noon')
   expect(retryText({ retry: 2, retryLimit: null }, 'noon')).toBe('retrying, 2, next at noon')
 })

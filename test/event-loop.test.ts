@@ -34,7 +34,7 @@ describe('between the parts of a long computation', () => {
 describe('the number of rows that fit', () => {
   const fitting = () => new Fitting({ first: 64, most: 500, ms: 50 })
 
-  it('grows at most eightfold at a time, up to the limit', () => {
+  it('grows no more than eightfold at a time, up to the limit', () => {
     const size = fitting()
     expect(size.rows()).toBe(64)
     size.took(64, 20)

@@ -223,7 +223,7 @@ describe('a supervised loop', () => {
     await loop.stop()
   })
 
-  it('health has the last successful pass, not the last attempt [L30]', async () => {
+  it('health shows the last successful pass, not the last attempt [L30]', async () => {
     const { loop, endPass, failPass } = controlled([1000, 1000])
     expect(loop.health()).toEqual({
       name: 'test',
@@ -255,7 +255,7 @@ describe('a supervised loop', () => {
     expect(loop.health().lastGoodPassAt).not.toEqual(good)
   })
 
-  it('health has the start of a hanging pass [L30]', async () => {
+  it('health shows the start of a hanging pass [L30]', async () => {
     const { loop, endPass } = controlled()
     loop.start()
     await vi.advanceTimersByTimeAsync(90_000)
@@ -267,7 +267,7 @@ describe('a supervised loop', () => {
     expect(loop.health()).toMatchObject({ busySince: null, busyMs: null })
   })
 
-  it('health has the time of the next pass, and its delay', async () => {
+  it('health shows the time of the next pass, and its delay', async () => {
     const { loop, endPass } = controlled([1000, Infinity])
     loop.start()
     expect(loop.health()).toMatchObject({ nextPassAt: null, lateMs: 0 })

@@ -31,7 +31,7 @@ describe('a measured program', () => {
     await expect(runProgram('peers/calendar', {}, measured)).rejects.toThrow(/invalid_type/)
   })
 
-  it('is reported with its output when it ends without a message', async () => {
+  it('is reported with its output if it ends without a message', async () => {
     await expect(runProgram('programs/nowhere', {}, measured)).rejects.toThrow(
       /ended without a message:[^]*Cannot find module/,
     )

@@ -58,7 +58,7 @@ describe('targets', () => {
   })
 })
 
-describe('a target for several figures', () => {
+describe('a target that covers several figures', () => {
   it('shows the worst figure', () => {
     const values = [['a', 3] as const, ['b', 1] as const, ['c', 2] as const]
     expect(eachAtLeast('fast', values, 1, ' per s')).toEqual({
@@ -109,7 +109,7 @@ describe('the report', () => {
     quick: false,
   }
 
-  it('shows the factor between Kalends and each peer', () => {
+  it('shows the ratio between Kalends and each peer', () => {
     expect(measureRows([ours, peer]).slice(1)).toEqual([
       ['run', 'Kalends on MariaDB', '200', 'per s', '100 %', ''],
       ['run', 'a|peer', '50', 'per s', '40 %', '4 times'],
@@ -184,7 +184,7 @@ describe('a plot', () => {
 })
 
 describe('the arguments of the benchmark', () => {
-  it('select suites, the number of runs and quick', () => {
+  it('select suites, the number of runs and the quick mode', () => {
     expect(readArguments([], ['a', 'b'])).toEqual({ suites: ['a', 'b'], runs: 5, quick: false })
     expect(readArguments(['b', '--quick', '--runs', '7'], ['a', 'b'])).toEqual({
       suites: ['b'],

@@ -149,7 +149,7 @@ describe('a search that checks every minute finds the same run times [T2]', () =
     )
   })
 
-  test('for every date notation, day by day over six years', () => {
+  test('holds for every date notation, day by day over six years', () => {
     const start = Date.parse('2019-01-01')
     const days = Array.from({ length: 6 * 365 }, (_, index) => start + index * DAY)
     fc.assert(
@@ -169,7 +169,7 @@ describe('a search that checks every minute finds the same run times [T2]', () =
   })
 })
 
-describe('for every event and instant', () => {
+describe('holds for every event and instant', () => {
   test('the normal form is its own normal form and elapses like the text', () => {
     fc.assert(
       fc.property(anyEvent, anyMicros, (text, at) => {

@@ -43,7 +43,7 @@ describe('breaks of the product', () => {
     expect(await startBroken(mutations)).toBe('ran')
   })
 
-  test('a text that is missing or occurs more than once ends the process', async () => {
+  test('a text that is missing or occurs more than once makes the process exit', async () => {
     const file = 'store/sql/submit.js'
     await expect(startBroken([{ file, find: 'no such text', put: '' }])).rejects.toThrow(
       /submit\.js must contain this text once, but contains it 0 times: no such text/,
@@ -53,7 +53,7 @@ describe('breaks of the product', () => {
     )
   })
 
-  // Otherwise, the text could be replaced in a file that no worker loads.
+  // Otherwise, a break could change a file that no worker loads.
   test.each([...new Set(BREAKS.flatMap(({ mutations }) => mutations.map(({ file }) => file)))])(
     'a worker loads %s',
     async (file) => {

@@ -359,7 +359,7 @@ describe('detects a record with one fault:', () => {
           job['periodic_task_id'] === 'edit-1' && Date.parse(`${String(job['slot']).replace(' ', 'T')}Z`) > at
         return {
           ...record,
-          // Neither edited later nor pruned.
+          // The row is neither edited later nor pruned.
           journal: record.journal
             .filter((entry) => !(entry.kind === 'edit' && entry.id === 'edit-1' && entry.from > at))
             .map((entry) =>

@@ -52,7 +52,7 @@ const text = (ms: number | null) =>
 export interface ImitationOptions {
   /** By the database's clock. */
   readonly begin: number
-  /** How long a run takes, by task. */
+  /** The duration of a run, by task. */
   readonly runMs?: Readonly<Record<string, number>>
 }
 

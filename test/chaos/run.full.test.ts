@@ -51,7 +51,7 @@ describe('while workers, databases, networks and clocks break', { timeout: LIMIT
       '--folder',
       folder,
     ])
-    // Includes the command that repeats the run.
+    // The message includes the command that repeats the run.
     say(output.slice(output.indexOf('# Chaos on')))
     if (code !== 0) throw new OccurrenceFault(output.slice(-8000))
     const record = await readRecord(folder)

@@ -297,7 +297,7 @@ export const onServers: Readonly<Record<string, Expectation>> = {
         ),
       )
       return async () => {
-        // KILL QUERY shows as the value 1 or as error 1317.
+        // KILL QUERY results in the value 1 or in error 1317.
         for (const slept of await Promise.all(sleeps)) expect([1, 1317]).toContain(slept)
         for (const connection of connections) connection.destroy()
       }
@@ -338,7 +338,7 @@ export const onApplications: Readonly<Record<string, Expectation>> = {
 export const onTables: Readonly<Record<string, Expectation>> = {
   'locks.tables': {
     during: async ({ target }) => {
-      // Statements that use a locked table wait, so this one uses none.
+      // Statements that use a locked table wait, so this statement uses no table.
       expect(await target.query('SHOW OPEN TABLES WHERE In_use > 0')).not.toEqual([])
     },
   },

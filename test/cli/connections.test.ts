@@ -1,4 +1,4 @@
-/** Connections are limited in total and per client, and silent ones block no other clients. */
+/** Connections are limited in total and per client, and silent connections never block other clients. */
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -63,7 +63,7 @@ test('a client that opens silent connections loses its oldest connections, and o
   expect(await answered(await open(THEIRS))).toContain('done')
 })
 
-test('active connections stay open, and further ones get 429 with Retry-After', async () => {
+test('active connections stay open, and further connections get 429 with Retry-After', async () => {
   const { open, answered, busy, waiting } = await serving({ total: 100, perClient: 3 })
   const kept = await busy(THEIRS, 3)
   const refused = await open(THEIRS)
@@ -84,7 +84,7 @@ test('a thousand silent connections from many clients block no other client [V4]
   expect(await answered(await open(OURS))).toContain('done')
 })
 
-test('when all connections are active, further ones get 429', async () => {
+test('when all connections are active, further connections get 429', async () => {
   const { open, busy } = await serving({ total: 4, perClient: 3 })
   await busy(THEIRS, 2)
   await busy(OURS, 2)

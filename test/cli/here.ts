@@ -109,10 +109,10 @@ function sharing(): void {
     throw new Exit(Number(code ?? EXIT.ok))
   })
 }
-/** The replacements of the methods. After each file, vitest restores process.exit. */
+/** The replacements for the methods. After each file, vitest restores process.exit. */
 const intercepted = new WeakSet<object>()
 
-/** @param instead  called when a command calls the method; if it returns undefined, the method is called, too */
+/** @param instead called when a command calls the method; if it returns undefined, the method is also called */
 function intercept(
   owner: object,
   name: string,

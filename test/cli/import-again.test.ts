@@ -166,7 +166,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('schedules of other prefixes and tasks, and of lines with mistakes, do not change', async () => {
+  test('schedules with other prefixes or tasks, and of lines with mistakes, do not change', async () => {
     const { database, cli, write, importing, stored } = await machine()
     await cli('schedules', 'add', 'cron.mine', '--task', 'other', '--timer', 'daily')
     await write('one', '@daily /bin/one\n@daily /bin/mine\n@hourly /bin/wrong\n')

@@ -35,7 +35,7 @@ async function tree(files: Readonly<Record<string, string>>): Promise<string> {
   return folder
 }
 
-/** Runs `import systemd` as a dry run in the folder of the units. */
+/** Runs `import systemd` as a dry run in the folder that contains the units. */
 async function imported(cwd: string, ...args: readonly string[]) {
   const { code, stdout, stderr } = await runHere(
     ['import', 'systemd', ...args, '--dry-run', '--json', '--zone', 'UTC'],
@@ -174,7 +174,7 @@ describe('the search path', () => {
     expect(stderr).toContain('no-such.timer does not exist in the folders of the system')
   })
 
-  test('an alias is the same unit with the drop-ins of both names [C3]', async () => {
+  test('an alias is the same unit, with the drop-ins of both names [C3]', async () => {
     const files = {
       'usr/a.timer': timer('daily'),
       'usr/a.service': SERVICE,
@@ -224,7 +224,7 @@ describe('which timers run', () => {
     expect(all.found).toMatchObject([{ source: 'a.timer', result: 'would be created' }])
   })
 
-  test('a timer is enabled by a link of any target in any of the folders', async () => {
+  test('a timer is enabled by a link from any target in any folder', async () => {
     const files = {
       'usr/a.timer': timer,
       'usr/b.timer': timer,
@@ -381,7 +381,7 @@ describe('units of users', () => {
     expect(stderr).toContain('import the units of users separately')
   })
 
-  test('a unit in a system folder belongs to the system, whatever wants it', async () => {
+  test('a unit in a system folder belongs to the system, whichever unit wants it', async () => {
     const cwd = await tree({
       'etc/systemd/system/a.timer': `${timer}[Install]\nWantedBy=default.target\n`,
       'etc/systemd/system/a.service': SERVICE,

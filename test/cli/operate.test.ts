@@ -17,7 +17,7 @@ interface Operator {
   readonly cli: (...args: string[]) => Promise<Ended>
   /** Also parses the output as JSON lines. Fails if the command fails. */
   readonly json: (...args: string[]) => Promise<Readonly<Record<string, unknown>>[]>
-  /** A worker with this module body. It is stopped when the test ends. */
+  /** Starts a worker with this module body. It is stopped when the test ends. */
   readonly worker: (body: string, ...args: string[]) => Promise<void>
 }
 
@@ -409,7 +409,7 @@ eachDatabase(({ fresh }) => {
     expect(await cli('doctor')).toMatchObject({ code: 0, stdout: '' })
   })
 
-  test('doctor reports problems of lost workers, manual edits and clocks', async () => {
+  test('doctor reports problems caused by lost workers, manual edits and clocks', async () => {
     const { cli, database } = await operator()
     const now = database.kind === 'sqlite' ? "strftime('%Y-%m-%d %H:%M:%f', 'now')" : 'UTC_TIMESTAMP(3)'
     await database.query(
@@ -447,7 +447,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('doctor', '--json', '--lease', '5min')).stdout).not.toContain('far-mark')
   })
 
-  test('doctor exits with 5 if the database is not available', async () => {
+  test('doctor exits with 5 if the database is unavailable', async () => {
     const { cli } = await operator()
     const { code, stderr } = await cli('doctor', '--database', 'mysql://root@127.0.0.1:1/none')
     expect(code).toBe(5)
@@ -550,7 +550,7 @@ eachDatabase(({ fresh }) => {
     },
   )
 
-  test('a command that is cancelled or times out ends with all its child processes', async () => {
+  test('a command that is cancelled or times out ends, along with all its child processes', async () => {
     const { cli, worker, json } = await operator()
     await worker('export default () => {}', '--allow-commands')
     const script = 'sleep 600 & echo child $!; wait'

@@ -29,7 +29,7 @@ export interface RunOptions {
   readonly cwd: string
   /** Added to this process's environment, without KALENDS_DATABASE. */
   readonly env?: Readonly<Record<string, string>>
-  /** Its input; empty by default. */
+  /** The input of the program. Default: empty. */
   readonly stdin?: string
 }
 

@@ -73,7 +73,7 @@ describe.runIf(hasScript)('at a terminal', () => {
     }
     expect((await shown(200))[0]).toMatch(/^NEXT +LEFT +LAST +PASSED +SCHEDULE +STATE$/)
     expect((await shown(39)).join('\n')).toMatch(/SCHEDULE[^]*a-rather-long-na\S*…/)
-    // Room for the longest time in LEFT, such as 23 h 59 min, but not for other optional columns.
+    // Wide enough for the longest time in LEFT, such as 23 h 59 min, but not for other optional columns.
     expect((await shown(31))[0]).toMatch(/SCHEDULE +STATE$/)
   })
 

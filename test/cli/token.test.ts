@@ -1,4 +1,4 @@
-/** The token of `kalends start --http`: its location and its permissions. */
+/** The token of `kalends start --http`: its location and file permissions. */
 import { chmod, chown, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

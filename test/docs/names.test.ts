@@ -1,4 +1,4 @@
-/** One name for each thing: columns in docs/tables.md, and fields in JavaScript, the API and drizzle. */
+/** Each thing has one name: for columns in docs/tables.md, and for fields in JavaScript, the API and drizzle. */
 import { readFileSync } from 'node:fs'
 import { getTableColumns } from 'drizzle-orm'
 import { expect, onTestFinished, test } from 'vitest'

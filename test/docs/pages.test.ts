@@ -58,7 +58,7 @@ function links(): Link[] {
   )
 }
 
-test('links to pages and files of the package have existing targets', () => {
+test('links to pages and files in the package have existing targets', () => {
   expect(links().length).toBeGreaterThan(100)
   expect(links().filter(({ target }) => !existsSync(target))).toEqual([])
   const readme = readFileSync(join(root, 'README.md'), 'utf8')

@@ -8,7 +8,7 @@ import { hasProgram } from '../support/not-tested.ts'
 import { type Block, blocksOf, root } from './markdown.ts'
 
 interface Step {
-  /** The earlier files, by name. */
+  /** The files from earlier steps, by name. */
   readonly files: ReadonlyMap<string, string>
   readonly commands: Block
   /** Texts that the output contains, in this order. */
@@ -27,7 +27,7 @@ function stepsOf(blocks: readonly Block[]): Step[] {
   })
 }
 
-/** Spaces are only for alignment. */
+/** Collapses spaces, because they are only for alignment. */
 function plain(text: string): string {
   return text.replaceAll(/ +/g, ' ').trim()
 }

@@ -66,7 +66,7 @@ eachDatabase(({ fresh }) => {
       },
     })
     const path = String(made.location)
-    // The write plans the next run, before any worker runs.
+    // The write itself plans the next run, before any worker runs.
     expect(made.body['next']).toMatchObject({ local: expect.stringMatching(/ 10:00:00 /) })
     const worker = start('examples/dist/express-reminders/worker.js', [database.url], {
       cwd: await temporaryFolder(),
@@ -142,7 +142,7 @@ eachDatabase(({ fresh }) => {
     ).toEqual([{ task: 'remind', n: 1 }])
   })
 
-  test('an invalid timer is reported with its column and a hint; a valid one with its description and times', async () => {
+  test('an invalid timer is reported with the column and a hint; a valid timer with its description and times', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const anna = (await web(database)).as('anna')

@@ -24,7 +24,7 @@ test('a self-rescheduling interval repeats, becomes done, is retried, paused, re
     '3660s attempt 1: waiting, again in 60s',
     '3720s attempt 2: waiting, again in 120s',
     '3840s attempt 3: waiting, again in 240s',
-    // The interval to the next run starts at the end of this one.
+    // The interval to the next run starts when this run ends.
     '4080s attempt 4: success',
     '4140s attempt 1: success',
     '4140s the feed was down for a while: active, 2 runs, 0 failed',
@@ -44,7 +44,7 @@ test('a self-rescheduling interval repeats, becomes done, is retried, paused, re
   ])
 })
 
-test('three missed hours become three jobs or one, and a changed pattern applies from now on [S5]', async () => {
+test('three missed hours become three jobs or a single one, and a changed pattern applies from now on [S5]', async () => {
   const lines = await linesOf(patterns)
   expect(lines.filter((line) => /^up|jobs for/.test(line))).toEqual([
     'up from 02:30 to 04:10, refresh at minute 0',

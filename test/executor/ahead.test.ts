@@ -41,7 +41,7 @@ function busy({
     ends: [] as [id: string, kind: string][],
     writes: Promise.resolve(),
     claiming: Promise.resolve(),
-    /** Whether the server has lost the claims. */
+    /** Whether the database server has lost the claims. */
     isLost: false,
     jobs: [] as ClaimedJob[],
     settled: [] as string[],
@@ -184,7 +184,7 @@ describe('while the outcomes of short runs are being written', () => {
     expect(state.settled).toHaveLength(state.started.length)
   })
 
-  it('jobs of a claim that is in progress at the stop are released, too', async () => {
+  it('jobs of a claim that is in progress when the worker stops are also released', async () => {
     const of = busy()
     const writes = await withShortRuns(of)
     const { state, executor } = of

@@ -199,7 +199,7 @@ it('secrets in earlier progress are removed from later progress and the result, 
     'other place: The result contains secrets of earlier progress; it is stored without its secrets',
   ])
   expect(replaced.toSorted()).toEqual(['other place', 'same place'])
-  // More secrets than can be searched for.
+  // More secrets than the redaction can search for.
   expect(JSON.parse(progressOf.get('too many') ?? '')).toEqual({ ...last, note: 'not first-secret' })
   expect(ends.get('too many')).toMatchObject({ result: expect.stringContaining('["first-secret"]') })
 })
@@ -301,7 +301,7 @@ it('middleware that neither calls the handler nor returns ends with its timeout'
   expect(executor.attempts.count()).toBe(0)
 })
 
-it('a job without log lines does not wait for the lines of others', async () => {
+it('a job without log lines does not wait for the lines of other jobs', async () => {
   const { ends } = await running({
     jobs: [claimed('talks'), claimed('silent')],
     handler: ({ job, log }) => {

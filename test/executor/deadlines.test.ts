@@ -18,7 +18,7 @@ function collecting() {
 
 it('a thousand items share one timer, and each reaches its own deadline', () => {
   const { deadlines, reached } = collecting()
-  // Out of order: 7 and 1000 have no common factor.
+  // The deadlines are out of order, because 7 and 1000 have no common factor.
   const times = Array.from({ length: 1000 }, (_, index) => ((index * 7) % 1000) + 1)
   for (const ms of times) deadlines.set(`${ms}`, ms)
   expect(vi.getTimerCount()).toBe(1)

@@ -81,7 +81,7 @@ async function started(concurrency: number, own: number | null = null) {
   return { executor, state, limits, waiting, held, released, ends }
 }
 
-/** Waits until everything that started in this turn of the event loop has ended. */
+/** Waits until everything started in this turn of the event loop has ended. */
 async function settledDown(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -151,7 +151,7 @@ it('nothing can be reserved while jobs wait, during a claim, or under another wo
   expect(one.limit).toBe(1)
   one.commit([])
   expect(executor.reserve('w/2', 1)).toBeNull()
-  // One of two waiting jobs has a place. The other one gets the next free place.
+  // There is capacity for one of two waiting jobs. The other one starts when more becomes free.
   waiting.push('b', 'c')
   executor.wake()
   await settledDown()
@@ -301,7 +301,7 @@ it('queued jobs start before jobs that are submitted later', async () => {
   const { executor, waiting, state } = await started(4)
   waiting.push('a')
   executor.wake()
-  // The claim has not started.
+  // The claim has not started yet.
   expect(executor.reserve(WORKER, 1)).toBeNull()
   await settledDown()
   expect(state.most).toBe(1)

@@ -115,7 +115,7 @@ it.each([
     10,
     { kind: 'lost', error: expect.stringContaining('no connection') },
   ],
-  // It has been snoozed or retried manually.
+  // The job has been snoozed or retried manually.
   ['was claimed as often is released', 0, { kind: 'released' }],
 ])('a job that %s with a cut-off worker, because it may be the cause', async (_, releases, end) => {
   const { executor, claim, settled, stop } = running()

@@ -102,7 +102,7 @@ eachDatabase((under) => {
     expect(await web.jobs.get(second)).toMatchObject({ state: 'waiting', attempt: 0 })
   })
 
-  it('a stopped worker leaves no registration and no mark', async () => {
+  it('a stopped worker leaves no registration and no marks', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await kalends.start()

@@ -180,7 +180,7 @@ describe('a worker', () => {
     await settledDown()
     expect(new Set(tried.slice(before))).toEqual(new Set(['j2']))
     expect(executor.settler.unwritten()).toMatchObject({ waiting: 0, rejected: 1 })
-    // The row is repaired by now.
+    // The row has been repaired by now.
     rejects = false
     const between = tried.length
     vi.useRealTimers()

@@ -1,4 +1,7 @@
-/** Any text as a timer is parsed or rejected with the problem and its position, and its run times never decrease. */
+/**
+ * Any text given as a timer is either parsed or rejected with the problem and its position, and its run times never
+ * decrease.
+ */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CalendarSyntaxError } from '../../src/calendar/index.ts'

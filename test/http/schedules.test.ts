@@ -95,7 +95,7 @@ eachDatabase((under) => {
     expect((await call('POST /api/v1/schedules/none/pause')).status).toBe(404)
   })
 
-  it('a pause has a reason and keeps or cancels waiting jobs', async () => {
+  it('a pause has a reason, and either keeps or cancels waiting jobs', async () => {
     const { call, kalends, lines } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const { body: run } = await call('POST /api/v1/schedules/s/run')

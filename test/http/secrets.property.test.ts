@@ -24,7 +24,7 @@ const PLACES: Readonly<Record<string, (secret: string) => unknown>> = {
   result: (secret) => secret,
 }
 
-/** Long enough, and unlike anything else in the output. */
+/** Long enough to be redacted, and unlike anything else in the output. */
 const secretText = fc
   .array(fc.constantFrom('"', '\\', ' ', '/', 'ä', '漢', '😀', '%', '&', 'k', 'Q', '7'), { maxLength: 12 })
   .map((characters) => `x-1${characters.join('')}S9-`)
@@ -126,7 +126,7 @@ eachDatabase((under) => {
           outputs['events'] = JSON.stringify(events)
           outputs['process log'] = inspect(lines, { depth: 10 })
           for (const [place, output] of Object.entries(outputs)) {
-            // JSON escapes JSON in its texts again.
+            // JSON escapes JSON inside its texts once more.
             const plain = output.replaceAll('\\\\', '\\').replaceAll('\\"', '"')
             for (const one of root === 'progress' ? [earlier, secret] : [secret])
               for (const form of formsOf(one))

@@ -75,7 +75,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       expect((await call(`GET ${path}`, { as: 'ann' })).body.code).toBe('SCOPED')
   })
 
-  it('an authorize that throws or returns an invalid value rejects the request without details', async () => {
+  it('if authorize throws or returns an invalid value, the request is rejected without details', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     for (const authorize of [
       () => {
@@ -143,7 +143,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(() => bearer({ short: { role: 'read' } })).toThrow('16 characters')
   })
 
-  it('open mode responds only to the host names of this machine, against DNS rebinding', async () => {
+  it('open mode responds only to the host names of this machine, as protection against DNS rebinding', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const handler = http(kalends, { open: 'admin' })
     const status = async (host: string, path = '/api/v1/schedules') =>
@@ -408,7 +408,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect((await call(`GET ${made.headers.get('location')}`)).body.id).toBe(id)
   })
 
-  it('names cannot inject log lines: one write is one line, in JSON and as text', async () => {
+  it('names cannot inject log lines: each write is one line, in JSON and as text', async () => {
     if (sqlite === undefined) return
     const out: string[] = []
     const logger = commandLog({ json: false, level: 'debug' }, (text) => void out.push(text))
@@ -424,7 +424,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(out[0]).toMatch(/^[^\u0000-\u001f\u007f-\u009f]+\n$/)
   })
 
-  it('each write is logged with user, operation, before and after, without secrets', async () => {
+  it('each write is logged with its user, operation, and the values before and after, without secrets', async () => {
     if (sqlite === undefined) return
     const { call, lines } = await apiScene(
       sqlite,
@@ -505,7 +505,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     )
   })
 
-  it('a logger that throws does not fail writes', async () => {
+  it('a logger that throws does not make writes fail', async () => {
     if (sqlite === undefined) return
     const fail = () => {
       throw new Error('the disk of the log is full')

@@ -89,7 +89,7 @@ describe('failed sign-ins', () => {
       await vi.advanceTimersByTimeAsync(1)
       expect([ms, seen.status]).toEqual([ms, 401])
     }
-    // After a while without failures, the delays start again.
+    // After a while without failures, the delays start over.
     await vi.advanceTimersByTimeAsync(SIGN_IN_LIMITS.forgetMs)
     const seen = outcome(send('wrong', MALLORY))
     await vi.advanceTimersByTimeAsync(100)
@@ -191,7 +191,7 @@ describe('bounds', () => {
   const accepted = () => Promise.resolve('rita')
   const tooMany = { code: 'TOO_MANY_SIGN_INS' }
 
-  it('the number of delayed responses is limited; further failures get their response at once and count', async () => {
+  it('the number of delayed responses is limited; further failures get their response at once but still count', async () => {
     const signIns = new FailedSignIns(limits)
     for (const address of ['10.0.0.1', '10.0.0.2']) {
       for (let failure = 0; failure < 3; failure += 1) void signIns.check(address, rejected, true)

@@ -75,7 +75,7 @@ eachDatabase((under) => {
     expect((await jobs.count()).counts).toEqual({ cancelled: 2 })
   })
 
-  it('all matching jobs are changed, in any search order', async () => {
+  it('all matching jobs are changed, whatever the search order', async () => {
     const { open, database } = await scene(under)
     const { jobs } = await open()
     // The jobs that ended last have the smallest ids.

@@ -59,7 +59,7 @@ const PRUNE_ARGS = [
   ].map((sql) => JSON.stringify({ ageMs: 3_600_000_000_000, perSchedule: sql })),
 ]
 
-/** Would create the file if it ran. */
+/** Args for a command that would create the file if it ran. */
 function commandArgs(file: string): string[] {
   const argv = ['touch', file]
   return [

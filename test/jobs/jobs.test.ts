@@ -62,7 +62,7 @@ eachDatabase((under) => {
     expect(next > id).toBe(true)
   })
 
-  it('a caller-chosen id is kept; a second submission is a conflict that names it and keeps the first job [R13]', async () => {
+  it('a caller-chosen id is kept; a second submission is a conflict that names the id and keeps the first job [R13]', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     expect(await jobs.submit(mail, { to: 'first' }, { id: 'order-7' })).toBe('order-7')
@@ -74,7 +74,7 @@ eachDatabase((under) => {
     expect((await jobs.list()).total).toBe(2)
   })
 
-  it('one of many concurrent submissions with the same id succeeds', async () => {
+  it('only one of many concurrent submissions with the same id succeeds', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     const outcomes = await Promise.allSettled(

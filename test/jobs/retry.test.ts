@@ -129,7 +129,7 @@ eachDatabase((under) => {
     expect(await jobs.get(id)).toMatchObject({ state: 'waiting', scheduleId: 's', reason: 'run-now' })
   })
 
-  it('one of many concurrent retries of the same job succeeds', async () => {
+  it('only one of many concurrent retries of the same job succeeds', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     const id = await one.jobs.submit(work)

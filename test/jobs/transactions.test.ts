@@ -93,7 +93,7 @@ async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, u
     await schedules.runNow('a', { tx, args: { once: ugly } })
     seen.push(await schedules.update('a', { priority: 9, overlap: 'allow' }, { tx }))
   })
-  // Not affected by conversions of the driver: its zone for dates, its character set, JSON as objects.
+  // The values are not affected by the driver's conversions: its zone for dates, its character set, JSON as objects.
   const stored = await schedules.get('a')
   expect(seen).toEqual([stored])
   expect(stored).toMatchObject({ ...input, task: 'mail', priority: 9, catchUp: 3, status: 'active' })
@@ -115,7 +115,7 @@ async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, u
   expect(await schedules.get('a')).toEqual(stored)
   expect(await schedules.history('a')).toHaveLength(1)
 
-  // Concurrent calls: each is written completely or not at all.
+  // Each of several concurrent calls is written completely or not at all.
   await inTransaction(async (tx) => {
     const calls = await Promise.allSettled([
       schedules.create({ ...input, id: 'p1' }, { tx }),
@@ -443,7 +443,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
       await schedules.create({ ...input, id: 'there' })
       for (const tx of [connection, drizzleOn(connection)]) {
         const calls: Promise<unknown>[] = []
-        // Like a transaction of a synchronous driver, which cannot wait for a call.
+        // Imitates a transaction of a synchronous driver, which cannot wait for a call.
         connection.exec('BEGIN')
         calls.push(schedules.create({ ...input, id: 'new' }, { tx }))
         calls.push(schedules.create({ ...input, id: 'there' }, { tx }))

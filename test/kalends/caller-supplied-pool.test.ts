@@ -12,7 +12,7 @@ import { ended, signal } from './scene.ts'
 
 const tick = task('tick')
 
-/** Runs a schedule and a job to completion. */
+/** Runs a schedule and a job until they complete. */
 async function work(kalends: Kalends): Promise<void> {
   kalends.handle(tick, ({ slot, log, progress }) => {
     log.info('größer 😀')
@@ -56,7 +56,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       return kalends
     }
 
-    /** A database user with the name of the database. */
+    /** Creates a database user with the same name as the database. */
     const user = async ({ url, query }: TestDatabase, rest: string): Promise<mysql.PoolOptions> => {
       const name = new URL(url).pathname.slice(1)
       const account = `'${name}'@'127.0.0.1'`

@@ -309,7 +309,7 @@ function endTransaction(tx: unknown): void {
   expect(() => run("INSERT OR ROLLBACK INTO other VALUES ('x')")).toThrow()
 }
 
-test('secrets of the args are hidden in the reported error', async () => {
+test('secrets in the args are hidden in the reported error', async () => {
   const app = await open(() => {}, { redact: ['args.password'], externalQueue: { submit: () => {} } })
   onTestFinished(() => app[Symbol.asyncDispose]())
   const id = await app.kalends.jobs.submit(work, { password: 'hunter22' })
@@ -318,7 +318,7 @@ test('secrets of the args are hidden in the reported error', async () => {
   expect(await app.kalends.jobs.get(id)).toMatchObject({ error: 'wrong password [redacted]' })
 })
 
-test('secrets of the args and the result are hidden in the event of the report', async () => {
+test('secrets in the args and the result are hidden in the event about the report', async () => {
   const redact = ['args.password', 'result.token']
   const app = await open(() => {}, { redact, externalQueue: { submit: () => {} } })
   onTestFinished(() => app[Symbol.asyncDispose]())
@@ -363,7 +363,7 @@ test.each([
   await expect(Kalends.open('sqlite::memory:', options)).rejects.toThrow(`${name}: `)
 })
 
-test('PeriodicScheduler hands over all tasks, and rejects options without effect [X4]', async () => {
+test('PeriodicScheduler hands over the jobs of all tasks, and rejects options that have no effect [X4]', async () => {
   const handed = gate<{ job: Job; context: HandOverContext }>()
   const scheduler = await PeriodicScheduler.open('sqlite::memory:', {
     pollInterval: 50,

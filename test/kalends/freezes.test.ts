@@ -75,7 +75,7 @@ test('a one-off that becomes due during a freeze runs when the freeze ends or is
   expect(runs).toEqual(['11:00 10:30', '12:00 10:00'])
 })
 
-test('waiting jobs, retries and manual runs wait; a running job continues', async () => {
+test('waiting jobs, retries and manual runs are held; a running job continues', async () => {
   await using on = await life(
     (kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'yearly' }),
     true,
@@ -119,7 +119,7 @@ test('a manual run during a freeze does not replace a one-off', async () => {
   expect(runs.map((run) => run.slice(0, 5))).toEqual(['12:00'])
 })
 
-test('a job that is cancelled during a freeze is no longer held', async () => {
+test('a job cancelled during a freeze is no longer held', async () => {
   await using on = await life()
   const { app, kalends } = on
   await kalends.freeze({ all: true, until: at('12:15') })

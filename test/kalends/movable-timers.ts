@@ -19,7 +19,7 @@ export interface MovableTimers {
   readonly beatUntil: <Value>(look: () => Promise<Value | null>) => Promise<Value>
 }
 
-/** Call it before the workers start. */
+/** Call this before the workers start. */
 export function movableTimers({ opened }: Pick<Scene, 'opened'>): MovableTimers {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'], shouldAdvanceTime: true })
   onTestFinished(() => void vi.useRealTimers())

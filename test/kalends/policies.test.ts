@@ -53,7 +53,7 @@ eachDatabase((under) => {
       await aborted(stop).catch((reason: unknown) => {
         reasons.push(reason)
       })
-      // While it cleans up, nothing else runs.
+      // While the handler cleans up, nothing else runs.
       await release.promise
       order.push('1 ends')
       stop.throwIfAborted()

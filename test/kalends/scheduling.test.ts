@@ -1,4 +1,4 @@
-/** From timer to job: each occurrence once, in batches, by any worker. */
+/** From timer to job: any worker submits each occurrence once, in batches. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Health, type Kalends, task } from '../../src/index.ts'
@@ -60,7 +60,7 @@ eachDatabase((under) => {
     expect(attempts).toEqual([{ most: 1 }])
   })
 
-  it('slots missed during downtime are made up once, and the others are counted, recorded and logged [S5, L9]', async () => {
+  it('of the slots missed during downtime, one is made up, and the others are counted, recorded and logged [S5, L9]', async () => {
     const { open, database } = await scene(under)
     const last = await absence(open, database, 1)
     const { logger, lines } = collectingLogger()
@@ -139,7 +139,7 @@ eachDatabase((under) => {
     expect(Number(n)).toBe(1200)
   })
 
-  it('a scheduler alone submits, an executor alone runs [S11]', async () => {
+  it('a scheduler without an executor only submits, and an executor without a scheduler only runs [S11]', async () => {
     const { open } = await scene(under)
     const scheduler = await open({ worker: 'scheduler' })
     const executor = await open({ worker: 'executor' })

@@ -211,7 +211,7 @@ describe('the shortest period', () => {
   })
 })
 
-it('open jobs are allowed up to the limit and not one more', () => {
+it('open jobs are allowed up to the limit, but no more', () => {
   const limits = checkedLimits({ openJobs: 3 })
   checkOpenJobs(limits, 2, 1)
   expect(() => checkOpenJobs(limits, 2, 2)).toThrow(/at most 3 open jobs are allowed, and 2 are open already/)

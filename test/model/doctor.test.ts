@@ -448,7 +448,7 @@ test('tables: an engine without transactions is reported with the statement that
   ])
 })
 
-test('tables: a view in place of a table is reported as a view', () => {
+test('tables: a view that replaces a table is reported as a view', () => {
   const engines = [{ table: 'a_job', engine: 'VIEW' }]
   expect(schemaFindings({ pending: [], missing: [], engines, version: null })).toMatchObject([
     {

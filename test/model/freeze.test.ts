@@ -36,7 +36,7 @@ describe('during a freeze', () => {
     })
   })
 
-  test('a schedule that is not due is not changed, and an edit is planned as usual', () => {
+  test('a schedule that is not due does not change, and an edit is planned as usual', () => {
     expect(plan(hourly, frozen('08:59:59.999', '12:00'))).toBeNull()
     const changed = edited(hourly, 'daily')
     expect(plan(changed, frozen('09:30', '12:00'))).toMatchObject({
@@ -224,7 +224,7 @@ describe('without a worker during the freeze', () => {
     })
   })
 
-  test('catch_up 0 makes up none', () => {
+  test('catch_up 0 makes up no slots', () => {
     const none = { ...hourly, catchUp: 0 }
     expect(shown(plan(none, after('13:40', time('10:30', '13:30'))))).toEqual({
       runs: [],

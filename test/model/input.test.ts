@@ -52,7 +52,7 @@ test.each([
   ['👍👍👍', true],
   ['a👍b', true],
   ['👍👍👍👍', false],
-  // A letter and its combining accent are two characters for a database.
+  // To a database, a letter and its combining accent are two characters.
   ['e\u0301e\u0301', false],
 ])('%j has at most three characters, as databases count them: %s', (text, expected) => {
   expect(isUpTo(text, 3)).toBe(expected)
@@ -189,7 +189,7 @@ describe('the conditions of a filter', () => {
 })
 
 describe('the limit of a list', () => {
-  it('is a hundred by default and at most a thousand', () => {
+  it('is a hundred by default and a thousand at most', () => {
     expect(checkedLimit(undefined)).toBe(100)
     expect(checkedLimit(undefined, 5)).toBe(5)
     for (const limit of [1, 1000]) expect(checkedLimit(limit)).toBe(limit)

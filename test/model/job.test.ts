@@ -12,7 +12,7 @@ test('a fence consists only of the id, the worker and the claim of a job', () =>
   expect(fenceOf(job)).toEqual(fence)
 })
 
-test('two fences have the same text only if they are equal', () => {
+test('two fences have the same text only if the fences are equal', () => {
   const fence = { id: 'j', worker: 'w/1', claim: 2 }
   expect(fenceText({ ...fence })).toBe(fenceText(fence))
   for (const other of [{ id: 'k' }, { worker: 'w/2' }, { claim: 3 }, { id: 'j/2', worker: '1', claim: 1 }])

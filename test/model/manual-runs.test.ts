@@ -20,7 +20,7 @@ describe('a manual run', () => {
     ...changes,
   })
 
-  it('has the current time as its slot, or the first instant after a later last slot', () => {
+  it('has the current time as its slot, or, if the last slot is later, the first instant after it', () => {
     expect(runNow(schedule(), NOW).slot).toEqual(NOW)
     const lastSlot = new Date(NOW.getTime() + 5000)
     expect(runNow(schedule({ lastSlot }), NOW).slot).toEqual(new Date(NOW.getTime() + 5001))

@@ -50,7 +50,7 @@ describe('the ids of an owner', () => {
     )
   })
 
-  it('a prefix is ASCII and contains the names of the owner unless it is hashed', () => {
+  it('a prefix is ASCII and contains the owner's names, unless it is hashed', () => {
     fc.assert(
       fc.property(owner, (of) => {
         const prefix = prefixOf(of)
@@ -85,7 +85,7 @@ describe('the ids of an owner', () => {
     expect(() => newId(ANY_OWNER, 'a/b')).toThrow('must be an id without \'/\', got "a/b"')
   })
 
-  it('the prefix counts towards the length', () => {
+  it('the prefix counts towards the length of the id', () => {
     const ann = { group: null, submitter: 'ann' }
     expect(newId(ann, 'x'.repeat(250))).toHaveLength(NAME_LIMIT)
     expect(() => newId(ann, 'x'.repeat(251))).toThrow(

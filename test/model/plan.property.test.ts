@@ -68,7 +68,7 @@ const life: fc.Arbitrary<Life> = fc
     steps,
   }))
 
-/** The elapses between two instants, by the calendar's own iteration. */
+/** The elapses between two instants, found by the calendar's own iteration. */
 function elapses(timer: string, after: Date, until: Date): number[] {
   const found: number[] = []
   for (const elapse of calendar(timer).elapses({ after })) {
@@ -91,7 +91,7 @@ describe('during absences, overlaps and clock changes', () => {
       fc.property(life, ({ row: first, period, start, steps }) => {
         let now = start
         let row = applied(first, required(plan(first, at(now))))
-        // Undecided slots of an independent enumeration.
+        // Undecided slots, from an independent enumeration.
         let pending: number[] = []
         let enumerated = now
         for (const { absence, active, exactly } of steps) {

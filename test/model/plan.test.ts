@@ -23,7 +23,7 @@ describe('a schedule that is due', () => {
     })
   })
 
-  test('a schedule is due at its exact millisecond and not one earlier [S1, L5]', () => {
+  test('a schedule is due at its exact millisecond, not a millisecond earlier [S1, L5]', () => {
     expect(shown(plan(hourly, at('2026-03-01T08:59:59.999Z')))).toBe('not due')
     expect(shown(plan(hourly, at('2026-03-01T09:00:00.000Z')))).toMatchObject({ runs: ['2026-03-01 09:00'] })
   })
@@ -108,7 +108,7 @@ describe('missed slots', () => {
     expect(plan(everySecond, at('2026-03-01T09:02:02Z'))?.skips).toMatchObject([{ wasAway: true }])
   })
 
-  test('catch_up 0 makes up none [S5]', () => {
+  test('catch_up 0 makes up no slots [S5]', () => {
     expect(shown(plan({ ...hourly, catchUp: 0 }, at('2026-03-01T13:30Z')))).toEqual({
       runs: [],
       skips: ['5 missed to 2026-03-01 13:00'],
@@ -470,7 +470,7 @@ describe('every … after finish', () => {
     expect(planned && withRuns(planned, planned.runs)).toEqual(planned)
   })
 
-  test('a job that cannot be written does not leave the schedule waiting for its end', () => {
+  test('if the job cannot be written, the schedule does not wait for it to end', () => {
     const planned = plan(row, at('2026-03-01T09:00Z'))
     if (planned === null) throw new Error('expected a plan')
     const unsubmittable = planUnsubmittable(planned, 'why')
@@ -705,7 +705,7 @@ describe('after the zone data changed', () => {
     })
   })
 
-  test('after an absence, each slot is a run or counted, and none twice', () => {
+  test('after an absence, each slot is a run or is counted, and none twice', () => {
     for (const [nextRunAt, lastSlot] of [
       ['2026-07-02T06:00Z', '2026-07-01T06:00Z'],
       ['2026-07-02T08:00Z', '2026-07-01T08:00Z'],
@@ -745,7 +745,7 @@ describe('after the zone data changed', () => {
     expect(shown(plan(decided, at('2026-07-02T08:00Z')))).toEqual({ runs: [], skips: [], next: 'done' })
   })
 
-  test('a nextrun that was set manually or counts from the end of a run is not an elapse, but runs', () => {
+  test('a nextrun that was set manually or counts from the end of a run is not an elapse, but still runs', () => {
     const nextRunAt = new Date('2026-07-02T06:17Z')
     for (const row of [
       schedule({ timer: '09:00 Europe/Berlin', nextRunAt, isByHand: true }),
@@ -778,7 +778,7 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('to the current time runs now and only once', () => {
+  test('to the current time, runs now and only once', () => {
     expect(shown(plan(byHand('2026-03-01T08:20Z'), at('2026-03-01T08:20Z')))).toEqual({
       runs: ['2026-03-01 08:20'],
       skips: [],
@@ -792,12 +792,12 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('at the exact millisecond of the last slot becomes the next millisecond', () => {
+  test('to the exact millisecond of the last slot, becomes the next millisecond', () => {
     const planned = plan(byHand('2026-03-01T07:00Z'), at('2026-03-01T08:00Z'))
     expect(planned?.runs[0]?.slot).toEqual(new Date('2026-03-01T08:00:00.001Z'))
   })
 
-  test('while a job is unfinished is recorded as an overlap', () => {
+  test('while a job is unfinished, is recorded as an overlap', () => {
     expect(shown(plan(byHand('2026-03-01T00:00Z'), at('2026-03-01T08:20Z', true)))).toEqual({
       runs: [],
       skips: ['1 overlap to 2026-03-01 08:20'],

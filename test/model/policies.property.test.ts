@@ -145,7 +145,7 @@ const times = (slots: readonly { readonly slot: Date }[]) => slots.map(({ slot }
 const counted = ({ skips }: Plan, reason: string) =>
   skips.filter((skip) => skip.reason === reason).reduce((sum, { count }) => sum + count, 0)
 
-/** The elapses of a row by the timer's own iteration; each is returned once. */
+/** The elapses of a row, found by the timer's own iteration; each is returned once. */
 class Walk {
   readonly #timer: TimerUnderTest
   readonly #row: Finishing
@@ -212,7 +212,7 @@ function expectSound(life: Life, planned: Plan, now: number): void {
   expect(plan(after.row, at(new Date(now), left))).toBeNull()
 }
 
-/** How many due slots become runs, and what happens to the others. */
+/** Checks how many due slots become runs, and what happens to the others. */
 function expectAccounted(life: Life, planned: Plan, pending: readonly number[], now: number): void {
   const { row } = life
   const open = openOf(life)
@@ -321,7 +321,7 @@ describe('with any policies', () => {
             const isDue = expected !== null && expected <= now
             expect(planned === null).toBe(!isDue)
             if (planned !== null) {
-              // Never queued: while one job runs, nothing is due.
+              // Jobs are never queued, because nothing is due while a job runs.
               expect(life.jobs).toEqual([])
               expectSound(life, planned, now)
               const isDropped = given.catchUp === 0 && now - (expected ?? 0) > MISSED_AFTER_MS

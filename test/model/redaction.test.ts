@@ -38,7 +38,7 @@ describe('the value at a path', () => {
     expect(new Redaction([path]).redacted('args', args)).toEqual(shown)
   })
 
-  test('is hidden everywhere else in the same value, too', () => {
+  test('is also hidden everywhere else in the same value', () => {
     const args = { password: 'hunter2', url: 'ftp://me:hunter2@host', list: ['hunter2'], pin: 98765 }
     expect(new Redaction(['args.password', 'args.pin']).redacted('args', { ...args, code: '98765' })).toEqual(
       {
@@ -125,7 +125,7 @@ describe('in texts of the job', () => {
     expect(secrets.hiddenInText(text)).toBe('[redacted] [redacted] [redacted] [redacted]')
   })
 
-  test('the same secret counts once, however often progress is stored', () => {
+  test('the same secret counts once, regardless of how often progress is stored', () => {
     const paths = new Redaction(['progress.token'])
     const secrets = paths.secretsOf({})
     for (let count = 0; count < 100_000; count += 1)

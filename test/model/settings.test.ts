@@ -25,7 +25,7 @@ describe('the groups of settings', () => {
     ])
   })
 
-  it('a task, a schedule and a job can each have a policy', () => {
+  it('tasks, schedules and jobs can each have a policy', () => {
     expect(POLICY_NAMES).toEqual(['timeout', 'retries', 'retryDelay', 'retryBackoff'])
     expect(SETTING_NAMES.filter(isPolicy)).toEqual(POLICY_NAMES)
   })

@@ -21,7 +21,7 @@ function problem(act: () => unknown): Error {
 }
 
 describe('a task', () => {
-  test('has a name and defaults for its runs', () => {
+  test('has a name, and defaults for its runs', () => {
     expect(task('cleanup')).toEqual({
       name: 'cleanup',
       schema: null,

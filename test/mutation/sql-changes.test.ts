@@ -34,7 +34,7 @@ test('changes include or exclude the bound of a comparison, except for BETWEEN',
   ])
 })
 
-test('statements that differ only by the length of a list have the same shape', () => {
+test('statements that differ only in the length of a list have the same shape', () => {
   expect(shapeOf('SELECT id\n  FROM job WHERE id IN (?, ?, ?) LIMIT 100')).toBe(
     'SELECT id FROM job WHERE id IN (?, …) LIMIT 0',
   )

@@ -17,7 +17,7 @@ const { packages }: { packages: Record<string, Locked> } = JSON.parse(
 )
 
 // npm omits packages for other platforms if the registry does not have them, and then `npm ci` fails everywhere.
-test('the lock file has the packages of every platform', () => {
+test('the lock file contains the packages for every platform', () => {
   const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(
       (name) =>

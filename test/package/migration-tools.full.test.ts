@@ -15,7 +15,7 @@ import { databases, eachDatabase, type Row, type TestDatabase } from '../support
 
 const GUIDE = join(root, 'docs/guides/beside-migration-tools.md')
 const PREFIX = 'kalends_'
-/** Allows for npm installs and a process per tool command. */
+/** Allows time for npm installs and a process for each tool command. */
 const LONGEST_MS = 300_000
 
 const servers = databases.filter(({ kind }) => kind !== 'sqlite')
@@ -23,7 +23,7 @@ const servers = databases.filter(({ kind }) => kind !== 'sqlite')
 const mail = task('mail')
 const runFile = promisify(execFile)
 
-/** The code block of the guide that contains all these texts. */
+/** The code block in the guide that contains all these texts. */
 function ofGuide(language: string, ...texts: readonly string[]): string {
   const [block, ...others] = blocksOf(GUIDE, [language]).filter(({ text }) =>
     texts.every((part) => text.includes(part)),
@@ -438,7 +438,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
     )
 
     it(
-      'without tables.external, migrate dev wants to reset the database, and db push to drop the tables',
+      'without tables.external, migrate dev wants to reset the database, and db push wants to drop the tables',
       async () => {
         const database = await emptyDatabase(under)
         const place = asInTheGuide(database)

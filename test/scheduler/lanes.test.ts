@@ -104,7 +104,7 @@ it('a single batch is submitted on its own', async () => {
   expect(watched.most).toBe(1)
 })
 
-it('a database with one writer at a time gets one batch at a time', async () => {
+it('a database that allows only one writer at a time gets one batch at a time', async () => {
   const { scheduler, watched, letAll } = burst(3 * BATCH, { inParallel: false })
   const batches = await letAll(scheduler.pass(), () => written())
   expect(watched.most).toBe(1)

@@ -281,7 +281,7 @@ eachDatabase((under) => {
   })
 
   describe('a declared row that is deleted or edited while workers run', () => {
-    it('a deleted declared row is recreated in a later pass, without backlog and without a first run [D6]', async () => {
+    it('a deleted declared row is recreated in a later pass, without a backlog and without a first run [D6]', async () => {
       const on = await deploys(under)
       const up = await live(on, 'w', [{ ...monthly('a'), catchUp: 100, firstRun: 'now' as const }])
       await until(async () => ((await up.kalends.schedules.get('a'))?.runCount === 1 ? true : null))
@@ -289,7 +289,7 @@ eachDatabase((under) => {
       await on.becomes(up, 'a', 'active')
       await isPlanned(up, 'a')
       expect(await up.kalends.schedules.get('a')).toMatchObject({ runCount: 0, declaredBy: 'set' })
-      // Only the first start runs it.
+      // Only the first start runs the schedule.
       expect(await on.database.query('SELECT id FROM job')).toHaveLength(1)
     })
 
@@ -333,7 +333,7 @@ eachDatabase((under) => {
       const [hours = 0, minutes = 0] = String(clock?.['hm']).split(':').map(Number)
       const firstRun = 'if-due' as const
       const up = await live(on, 'w', [
-        // The minute may change before it starts.
+        // The minute may change before the worker starts.
         {
           ...monthly('due'),
           timer: `*:${Array.from({ length: 10 }, (_, index) => (minutes + index) % 60).join()}`,

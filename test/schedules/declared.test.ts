@@ -18,7 +18,7 @@ const report = task('report')
 
 type Open = (options?: KalendsOptions) => Promise<Kalends>
 
-/** Starts and stops a process with this code. Returns its log. */
+/** Imitates a deploy: starts and stops a process with this code. Returns its log. */
 async function deploy(
   open: Open,
   code: (kalends: Kalends) => void,

@@ -42,7 +42,7 @@ eachDatabase((under) => {
     expect(newest).toMatchObject({ slot: new Date('2026-01-01T12:00:00Z'), error: 'no', scheduleId: 's' })
   })
 
-  it('pages with `before` contain each row exactly once [S12]', async () => {
+  it('pages requested with `before` contain each row exactly once [S12]', async () => {
     const { open, database } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 's', task: work, timer: 'yearly' })

@@ -76,7 +76,7 @@ eachDatabase((under) => {
     expect(plain.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/)
   })
 
-  it('create with an id in use is a conflict that names it and changes nothing', async () => {
+  it('create with an id in use is a conflict that names the id and changes nothing', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const before = await kalends.schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
@@ -114,7 +114,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('put creates or updates the differences, and is idempotent [U2]', async () => {
+  it('put creates the schedule or updates the differences, and is idempotent [U2]', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     const input = { task: cleanup, timer: 'daily', args: { days: 3 }, summary: 'once' }
@@ -315,7 +315,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get('a'))?.nextRunAt).toEqual(new Date(`${later.replace(' ', 'T')}Z`))
   })
 
-  it('a next run that is set in SQL is used once; one in the past means now, and no slot counts as missed', async () => {
+  it('a next run that is set in SQL is used once; a time in the past means now, and no slot counts as missed', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, () => {})
@@ -380,7 +380,7 @@ eachDatabase((under) => {
     await kalends.schedules.runNow('a')
   })
 
-  it('one of many concurrent runNow calls succeeds [S9]', async () => {
+  it('only one of many concurrent runNow calls succeeds [S9]', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     await one.schedules.create({ id: 'a', task: cleanup, timer: 'yearly' })

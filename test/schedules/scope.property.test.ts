@@ -28,7 +28,7 @@ const timer = fc.constantFrom('yearly', '*-02-29', 'every 1w')
 
 type Call = (scope: Scope, owner: Owner) => Promise<unknown>
 
-/** Every method, with ids of any owner. */
+/** Every method, called with ids of any owner. */
 const call: fc.Arbitrary<Call> = fc.oneof(
   fc.record({ id: schedule, timer, foreign }).map(
     (given): Call =>

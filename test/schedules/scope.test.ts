@@ -102,7 +102,7 @@ eachDatabase((under) => {
     // A change in SQL decides the owner.
     await database.query("UPDATE periodic_task SET submitter = 'ben'")
     const ben = kalends.scope({ submitter: 'ben' })
-    // Its id is in the namespace of the group.
+    // The id is in the namespace of the group.
     expect(await ben.schedules.get('a')).toBeNull()
     expect(await ben.schedules.get('shop:/a')).toMatchObject({ id: 'shop:/a', group: 'shop' })
     expect(await kalends.scope({ submitter: 'anna' }).schedules.get('a')).toBeNull()
@@ -325,7 +325,7 @@ eachDatabase((under) => {
     await expect(jobs.submit(work)).rejects.toThrow(ForbiddenError)
   })
 
-  it('an owner never exceeds its limits of schedules and open jobs, even with concurrent calls [V2]', async () => {
+  it('an owner never exceeds its limits for schedules and open jobs, even with concurrent calls [V2]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const limits = { schedules: 2, openJobs: 3 }

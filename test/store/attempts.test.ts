@@ -102,7 +102,7 @@ onEachStore((under) => {
     })
   })
 
-  it('all attempts of a job are listed in order, including released ones and those before a manual retry', async () => {
+  it('all attempts of a job are listed in order, including released attempts and those before a manual retry', async () => {
     await job(under, 'j')
     for (const [number, end] of ([{ kind: 'released' }, failure, failure] as const).entries()) {
       await claim()
@@ -121,7 +121,7 @@ onEachStore((under) => {
     expect((await attempts('j', 2)).map(({ outcome }) => outcome)).toEqual(['failed', 'success'])
   })
 
-  it('a job that has not started has no attempt, and cancelling it while it waits adds none', async () => {
+  it('a job that has not started has no attempt, and cancelling it while it waits does not add one', async () => {
     await under.store.jobs.submit([newJob('j')])
     expect(await attempts('j')).toEqual([])
     await write(under.store).cancel('j')
@@ -206,7 +206,7 @@ onEachStore((under) => {
       expect(await attempts('j')).toMatchObject([{ attempt: 1, worker: WORKER, outcome: 'failed' }])
     })
 
-    it('an attempt with the largest claim number can end', async () => {
+    it('an attempt with the largest possible claim number can end', async () => {
       const largest = 2_147_483_647
       await job(under, 'j', { claim: largest })
       for (const end of [failure, { kind: 'released' }] as const) {

@@ -162,7 +162,7 @@ export async function insertAll(
   )
 }
 
-/** The only row of a query. */
+/** The only row that a query returns. */
 export async function one(
   under: Pick<StoreUnderTest, 'query'>,
   sql: string,

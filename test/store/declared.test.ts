@@ -194,7 +194,7 @@ onEachStore((under) => {
     expect(await under.query('SELECT id FROM periodic_task')).toEqual([{ id: 'a' }])
   })
 
-  it('many concurrent syncs of the same set agree', async () => {
+  it('many concurrent syncs of the same set produce the same result', async () => {
     const name = freshSet()
     const ids = Array.from({ length: 20 }, (_, index) => `s${index}`)
     const stores = await Promise.all([1, 2, 3, 4].map(() => under.another()))

@@ -32,7 +32,7 @@ onEachStore((under) => {
     expect(sorted(first.map(({ group }) => group))).toEqual(sorted(ALL('team')))
   })
 
-  it('ids that look alike belong to different rows [L50]', async () => {
+  it('ids that look the same belong to different rows [L50]', async () => {
     for (const id of ALL('one')) {
       await write(under.store).create(id, settings({ summary: id }))
       if (isJobId(id)) await job(under, id, { subject: id })
@@ -295,7 +295,7 @@ onEachStore((under) => {
     })
 
   if (under.kind === 'sqlite')
-    it('SQLite rejects a text that contains NUL, is too long or is a BLOB', async () => {
+    it('SQLite rejects text that contains NUL, is too long or is a BLOB', async () => {
       const columns: (readonly [table: string, column: string])[] = [
         ...['id', 'task', 'group_', 'submitter', 'timer', 'declared_by', 'worker'].map(
           (column) => ['periodic_task', column] as const,

@@ -118,7 +118,7 @@ onEachStore((under) => {
       expect(await claimed(1, tasks)).toEqual(['1'])
     })
 
-    it('gives groups and tasks the same share, however long their queues are', async () => {
+    it('gives groups and tasks the same share, regardless of the length of their queues', async () => {
       await under.store.jobs.submit([
         ...Array.from({ length: 100 }, (_, index) =>
           newJob(`huge ${index}`, { group: 'huge', priority: 100 }),
@@ -132,7 +132,7 @@ onEachStore((under) => {
       expect(taken.length).toBeLessThanOrEqual(8)
     })
 
-    it('with capacity for one, continues with the group after that of the last turn', async () => {
+    it('with capacity for one, continues with the group after the one that had the last turn', async () => {
       await under.store.jobs.submit(
         ['a', 'b', 'c', 'a2', 'b2', 'c2'].map((id) => newJob(id, { group: id.slice(0, 1) })),
       )

@@ -175,7 +175,7 @@ onEachStore((under) => {
       expect(await schedule(under, 't')).toMatchObject({ status: 'paused', frozen_until: null })
     })
 
-    it('with a manually set run runs when the freeze has ended', async () => {
+    it('with a manually set run runs once the freeze has ended', async () => {
       await planned(under, 's', await until(), { timer: 'yearly' })
       await freeze({})
       await under.query("UPDATE periodic_task SET nextrun = '2000-01-01 00:00:00.000'")
@@ -225,7 +225,7 @@ onEachStore((under) => {
       expect(await under.store.jobs.get('of group')).toMatchObject({ frozenUntil: end, runAt: null })
     })
 
-    it('starts when the freeze has ended, but not before its own time', async () => {
+    it('starts once the freeze has ended, but not before its own time', async () => {
       await job(under, 'now')
       await job(under, 'later', { run_at: toText(await until()) })
       await freeze({})

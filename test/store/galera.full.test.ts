@@ -139,7 +139,7 @@ describe.skipIf(programs === null)('Galera', () => {
       }
     })
 
-    it('submits each occurrence once, even if both marked it at the same time', async () => {
+    it('submits each occurrence once, even if both stores marked it at the same time', async () => {
       const ids = Array.from({ length: TIMES }, (_, index) => `s${index}`)
       for (const id of ids) await due(id, 'skip')
       const submit = async (store: Store, worker: string) => {
@@ -205,7 +205,7 @@ describe.skipIf(programs === null)('Galera', () => {
     })
   })
 
-  it('workers on different nodes decide each slot once while one node dies and returns and another is cut off', {
+  it('workers on different nodes decide each slot once while one node dies and returns, and another is cut off', {
     timeout: 300_000,
   }, async () => {
     const [a, b, c] = [node(0), node(1), node(2)]

@@ -92,7 +92,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     )
   })
 
-  it('for a user who cannot read the state of the members, the error names the missing privilege', async () => {
+  it('if the user cannot read the state of the members, the error names the missing privilege', async () => {
     const database = new MysqlDatabase(urlOf(group.members, null, 'app:x'), 2)
     open.push(database)
     await expect(database.rows(SERVER)).rejects.toThrow(

@@ -86,7 +86,7 @@ onEachStore((under) => {
     await planned(under, id, slot, { timer: 'every 1h', created, ...more })
     return slot
   }
-  /** Makes the time limit of all jobs expire. */
+  /** Moves the start of all jobs back, so that their time limits have expired. */
   const overdue = () => under.query("UPDATE job SET started = '2020-01-01 00:00:00.000'")
 
   describe('the queue of a job', () => {
@@ -358,7 +358,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting', claim: 0 })
     })
 
-    it('whose callback runs DDL has a known outcome', async () => {
+    it('whose callback runs DDL still has a known outcome', async () => {
       await waiting('a')
       const handing = handOver(async (jobs, connection) => {
         await insertOwn(jobs, connection)

@@ -1,6 +1,6 @@
 /**
  * Values that the types exclude can still arrive from JSON, query strings or untyped code. Wherever a number or a name
- * enters SQL text, they are rejected, and no part of them becomes SQL.
+ * enters SQL text, such values are rejected, and no part of them becomes SQL.
  */
 import { expect, it } from 'vitest'
 import { Kalends, type KalendsOptions } from '../../src/index.ts'

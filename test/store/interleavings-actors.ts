@@ -40,7 +40,7 @@ export class Crash extends StoreUnavailableError {
   }
 }
 
-/** The clock for all statements of all actors. */
+/** The clock that applies to all statements of all actors. */
 export interface Clock {
   now: Date
 }
@@ -265,8 +265,8 @@ export class Actor {
         await this.step('read', text)
         return inner.rows<Row>(timed(text), params)
       },
-      // The commit is a separate step; otherwise a statement that waited for a lock would commit as soon as it is
-      // released.
+      // The commit is a separate step; otherwise, a statement that waited for a lock would commit as soon as the lock
+      // is released.
       run: (text, params) => transaction((sql) => sql.run(text, params)),
       transaction,
       exclusively: (name, work) => inner.exclusively(name, work),

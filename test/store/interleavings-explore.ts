@@ -2,7 +2,7 @@
  * Orders of steps: all distinguishable orders, or a few from a seed.
  *
  * To try all orders, a depth-first search runs the programs again for each order, because a database cannot be restored
- * to an earlier state. It uses sleep sets: of orders that differ only in independent steps, it runs one.
+ * to an earlier state. It uses sleep sets: of the orders that differ only in independent steps, it runs one.
  */
 import { type Actor, areDependent, type StepKind } from './interleavings-actors.ts'
 
@@ -110,7 +110,7 @@ export class AllOrders {
       const wanted = known.todo[0]
       const found = choices.find((choice) => wanted !== undefined && nameOf(choice) === nameOf(wanted))
       if (found !== undefined) return found
-      // As after a deadlock, for which the server chooses the victim.
+      // This happens after a deadlock, for which the server chooses the victim.
       this.diverged += 1
       this.#path.length = depth
     }

@@ -91,7 +91,7 @@ export function wrongNow({ schedules, jobs, attempts }: Picture, clock: Clock): 
   return wrong
 }
 
-/** Each claim of a job is running, succeeded, stored as an attempt, or was released before it started. */
+/** Each claim of a job is running, has succeeded, is stored as an attempt, or was released before it started. */
 function wrongAttempts(job: Row, stored: ReadonlySet<number>): string[] {
   const claims = Number(job['claim'])
   const isInJob = job['state'] === 'running' || job['state'] === 'success'

@@ -148,7 +148,7 @@ export const MAYBE_UNSTARTED = new Set<string>()
 /** An action of a worker or a person. */
 export interface Program {
   readonly name: string
-  /** The worker; null for a person, in SQL or through the API. */
+  /** The worker; null for a person, who works in SQL or through the API. */
   readonly worker: string | null
   readonly run: (actor: Actor, clock: Clock) => Promise<void>
   /** Schedules whose definition, policies or jobs it changes, so that their number of slots cannot be predicted. */

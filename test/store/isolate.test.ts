@@ -141,7 +141,7 @@ describe('rejected rows', () => {
       await outcome(of, items('good'), write)
     }
     expect((await outcome(of, rows, write)).refused).toEqual(ids(rows))
-    // The same applies to the next batch of bad rows, for a minute.
+    // The same applies to the next batch of bad rows, within a minute.
     const batch = (name: string) => {
       const some = items(...ids(rows).map((id) => `${name} ${id}`))
       for (const { id } of some) refused.add(id)
@@ -234,7 +234,7 @@ it('without rows, nothing is tried', async () => {
   expect(end).toEqual({ written: [], left: [], refused: [] })
 })
 
-it('an error that concerns no row ends the work', async () => {
+it('an error that is not about a row ends the work', async () => {
   const { lost, tries, write } = table()
   lost.add('0')
   await expect(outcome(isolation(), many(8), write)).rejects.toThrow('lost')
@@ -286,7 +286,7 @@ describe('rows with lock timeouts', () => {
     expect(tries).toEqual([['c'], ['d'], ['a']])
   })
 
-  it('cost a call three waits, and untried rows come first the next time', async () => {
+  it('cost each call at most three waits, and untried rows come first the next time', async () => {
     const { locked, written, waits, write } = table()
     const of = isolation()
     for (const id of ['b', 'c', 'd']) locked.add(id)

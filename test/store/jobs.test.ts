@@ -86,7 +86,7 @@ onEachStore((under) => {
       statements.length = 0
       await store.jobs.submit(Array.from({ length: 1001 }, (_, index) => newJob(`j${index}`)))
       expect(begun.filter((statement) => statement === START)).toHaveLength(1)
-      // Includes a statement that reads the queues of their tasks.
+      // These include a statement that reads the queues of the jobs' tasks.
       expect(statements).toHaveLength(4)
       expect(await under.query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 1001 }])
     })
@@ -106,7 +106,7 @@ onEachStore((under) => {
   })
 
   describe('cancelling', () => {
-    it('a waiting job, even with a start time, ends it', async () => {
+    it('a waiting job, even one with a start time, ends it', async () => {
       await job(under, 'j')
       await job(under, 'later', { run_at: '2099-01-01 00:00:00.000', attempt: 1 })
       for (const id of ['j', 'later']) {

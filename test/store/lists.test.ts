@@ -204,7 +204,7 @@ onEachStore((under) => {
 
   describe('pages', () => {
     const START_OF_RUNS = '2026-05-01 00:00:00.000'
-    /** Few distinct times, so that most rows share theirs with others. */
+    /** Few distinct times, so that most rows share their times with others. */
     const time = (index: number) => toText(after(new Date('2026-05-01T00:00:00Z'), (index % 3) * MINUTE))
     const planned = (id: string, nextrun: string) => ({
       id,
@@ -771,7 +771,7 @@ onEachStore((under) => {
       }
     })
 
-    it('stay the same while nothing changes', async () => {
+    it('stay the same if nothing changes', async () => {
       await nextSecond()
       const before = await look()
       await nextSecond()

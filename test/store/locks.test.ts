@@ -43,7 +43,7 @@ const tolerate = (error: unknown) => {
   if (!(error instanceof ConflictError)) throw error
 }
 
-/** The operation whose statements run. */
+/** The operation whose statements are running. */
 const operating = new AsyncLocalStorage<object>()
 
 onEachStore((under) => {
@@ -63,7 +63,7 @@ onEachStore((under) => {
     return database
   }
 
-  /** The store of the loops. */
+  /** A store that loops use. */
   const loops = (): Store => {
     const database = new MysqlDatabase(under.url, 20, { lockWaits: IMPATIENT })
     under.afterwards(() => database.close())
@@ -202,7 +202,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'lost')).toMatchObject({ progress: null })
     })
 
-    it('on a row of `worker` prevents its eviction, and nothing waits for it [S16, L76]', async () => {
+    it('on a row of `worker` prevents the eviction of that worker, and nothing waits for it [S16, L76]', async () => {
       const worker = (name: string) => ({ id: `${name}/1`, name, host: 'h', pid: 1, tasks: [] })
       for (const name of ['locked', 'dead']) await under.store.workers.register(worker(name))
       const seen = new Map(
@@ -403,7 +403,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'b before')).toMatchObject({ state: 'cancelled' })
     })
 
-    it('on the row of a skip delays nothing, because the next skip has its own row', async () => {
+    it('on the row of a skip delays nothing, because the next skip gets its own row', async () => {
       const names = ['a', 'b']
       for (const id of names) {
         await planned(under, id, after(await clock(under), -2000))
@@ -687,7 +687,7 @@ onEachStore((under) => {
   })
 
   describe.skipIf(!server)('a transaction that is rolled back', () => {
-    it('a transaction that is rolled back by a deadlock is repeated, and nothing of its first attempt remains [L24]', async () => {
+    it('a transaction that is rolled back by a deadlock is repeated, and nothing from its first attempt remains [L24]', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       await planned(under, 'b', null, { idle: 'done' })
       const database = impatient(50)
@@ -716,7 +716,7 @@ onEachStore((under) => {
       expect(await one(under, 'SELECT COUNT(*) AS n FROM job_log')).toEqual({ n: 21 })
     })
 
-    it('a transaction that is rolled back by a lock timeout is repeated, and nothing of its first attempt remains [L37]', async () => {
+    it('a transaction that is rolled back by a lock timeout is repeated, and nothing from its first attempt remains [L37]', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       const admin = await administrator()
       await admin.query('START TRANSACTION')
@@ -791,7 +791,7 @@ onEachStore((under) => {
       expect(await database.run("UPDATE periodic_task SET run_count = 1 WHERE id = 'a'")).toBe(1)
     })
 
-    it('in an idle pool, later calls work', async () => {
+    it('in an idle pool, later calls still work', async () => {
       const store = await under.another()
       await store.workers.register({ id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: [] })
       for (const { id } of await sessions(under)) await under.query(`KILL ${id}`).catch(() => {})

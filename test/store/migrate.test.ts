@@ -171,7 +171,7 @@ eachDatabase(({ kind, fresh, bare }) => {
     return database
   }
 
-  /** For tests that do not change the tables, so that other tests can reuse them. */
+  /** A migrated database for tests that do not change the tables, so that other tests can reuse it. */
   const migrated = async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())

@@ -100,7 +100,7 @@ onEachStore((under) => {
     expect(refused).toEqual(['bad'])
   })
 
-  it('a schedule that cannot be marked is reported if nothing else is due', async () => {
+  it('a schedule that cannot be marked is reported even if nothing else is due', async () => {
     await planned(under, 'bad', new Date((await clock(under)).getTime() - 1000))
     await refuse('UPDATE', 'periodic_task', "NEW.id = 'bad'")
     const { store } = await recorded()
@@ -210,7 +210,7 @@ onEachStore((under) => {
     expect([submissions.length, none.length]).toEqual([names.length, 0])
   })
 
-  it('a valid row behind many rejected ones is processed after a few passes', async () => {
+  it('a valid row behind many rejected rows is processed after a few passes', async () => {
     const { store } = await recorded()
     const due = new Date((await clock(under)).getTime() - 2000)
     for (const id of names) await planned(under, id, due)

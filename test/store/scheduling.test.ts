@@ -539,7 +539,7 @@ onEachStore((under) => {
         expect(await states()).toEqual(['waiting', 'waiting', 'waiting'])
       })
 
-      it('with more jobs of a task than its limit, none starts', async () => {
+      it('with more jobs of a task than its limit allows, none starts', async () => {
         const slot = await ago(1000)
         for (const id of ['a', 'b']) await planned(under, id, slot)
         await planned(under, 'c', slot, { task: 'other' })
@@ -555,7 +555,7 @@ onEachStore((under) => {
         expect(await states()).toEqual(['running', 'waiting'])
       })
 
-      it('a blocked job stays blocked, and a skip starts nothing', async () => {
+      it('blocked jobs stay blocked, and a skip starts nothing', async () => {
         const slot = await ago(1000)
         await planned(under, 'blocked', slot)
         await planned(under, 'skips', slot)
@@ -646,7 +646,7 @@ onEachStore((under) => {
   })
 
   describe('an invalid schedule does not affect other schedules [S8, L17]', () => {
-    it('a slot that already has a job is not submitted again, and the schedule advances', async () => {
+    it('a slot that already has a job is not submitted again, but the schedule advances', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       await job(under, 'mine', { periodic_task_id: 'b', slot: toText(slot), state: 'success' })
@@ -662,7 +662,7 @@ onEachStore((under) => {
       })
     })
 
-    it('an unrelated job with the id of the occurrence is not changed, and the occurrence gets another id [V3, L65]', async () => {
+    it('an unrelated job that has the id of the occurrence does not change, and the occurrence gets another id [V3, L65]', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       await job(under, occurrenceId('b', slot), { task: 'foreign' })

@@ -323,7 +323,7 @@ onEachStore((under) => {
       if (first === undefined) throw new Error('nothing was claimed')
       const fence = fenceOf(first)
       await settle({ fence, end: { kind: 'released' }, policy })
-      // The same worker and the same attempt number, because the first attempt did not count.
+      // The worker and the attempt number are the same, because the first attempt did not count.
       expect(await claim()).toMatchObject([{ id: 'j', worker: first.worker, attempt: first.attempt }])
       const before = await jobRow(under, 'j')
       for (const end of [{ kind: 'released' }, success, failure, { kind: 'lost', error: 'gone' }] as const)
@@ -506,7 +506,7 @@ onEachStore((under) => {
       expect(await schedule(under, 'u')).toMatchObject({ status: 'retrying', retry: 1 })
     })
 
-    it('counts each of several runs that end together', async () => {
+    it('counts each of several runs that are settled together', async () => {
       await ofSchedule('s')
       await running('second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', exclusive: 0 })
       await ofSchedule('t')
@@ -537,7 +537,7 @@ onEachStore((under) => {
       })
     })
 
-    it('is ignored if it was deleted', async () => {
+    it('that was deleted is ignored', async () => {
       await ofSchedule('s')
       await under.query('DELETE FROM periodic_task')
       expect((await settle(attempt('s job'))).settled).toHaveLength(1)

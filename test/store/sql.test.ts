@@ -246,7 +246,7 @@ onEachStore((under) => {
       for (const [index] of timers.entries()) expect(await wakeAt(under, `s${index}`)).toEqual(FUTURE)
     })
 
-    it('every millisecond is preserved [L21]', async () => {
+    it('every millisecond of a time is preserved [L21]', async () => {
       await planned(under, 's', FUTURE)
       for (let ms = 0; ms < 1000; ms += under.kind === 'sqlite' ? 1 : 37) {
         const next = new Date(FUTURE.getTime() + ms)

@@ -471,7 +471,7 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('a full sweep finds blocked and running jobs by state, even with statistics', async () => {
+    it('a full sweep finds blocked and running jobs by state, even if the database has statistics', async () => {
       const [sweep] = await statementsOf(() =>
         recorded.store.scheduling.sweep(WORKER, LEASE_MS, 'everything'),
       )

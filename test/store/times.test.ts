@@ -176,7 +176,7 @@ onEachStore((under) => {
 
     if (under.kind !== 'sqlite')
       it.each(['', 'ALLOW_INVALID_DATES', 'STRICT_TRANS_TABLES,ALLOW_INVALID_DATES', 'STRICT_ALL_TABLES'])(
-        'rejects zero and non-existent dates, with sql_mode %j [L69]',
+        'rejects zero dates and dates that do not exist, with sql_mode %j [L69]',
         async (mode) => {
           await rows()
           const { mode: before } = await one(under, 'SELECT @@SESSION.sql_mode AS mode')

@@ -47,7 +47,7 @@ onEachStore((under) => {
     expect(String(heartbeat) > '2026').toBe(true)
   })
 
-  it('a heartbeat of an evicted worker reports the eviction', async () => {
+  it('a heartbeat from an evicted worker reports the eviction', async () => {
     await under.store.workers.register(worker('w/1'))
     const [seen] = (await under.store.workers.list()).workers
     if (seen === undefined) throw new Error('not registered')

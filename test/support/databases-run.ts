@@ -46,7 +46,7 @@ export function newDatabaseName(run: TestRun): string {
   return run.prefix + randomBytes(6).toString('hex')
 }
 
-/** The URL with another database, or with none. */
+/** The URL with another database, or without one. */
 export function withDatabase(url: string, name: string): string {
   const changed = new URL(url)
   changed.pathname = `/${name}`

@@ -1,5 +1,5 @@
 /**
- * The databases of the suites. Each test uses its own database:
+ * The databases that the suites use. Each test uses its own database:
  *
  *     eachDatabase(({ fresh }) => {
  *       it('keeps a row', async () => {

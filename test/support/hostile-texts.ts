@@ -33,7 +33,7 @@ export function lookalikes(text: string): string[] {
     `${first}\u200b${tail}`,
     `${first}\u00ad${tail}`,
     ...INVISIBLE.map((character) => `${first}${character}${tail}`),
-    // Wide, Cyrillic, emoji, and emoji that differ by a variation selector or a colour.
+    // Wide characters, Cyrillic letters, emoji, and emoji that differ in a variation selector or a colour.
     `${text}\u0430`,
     `${text}👍`,
     `${text}👍🏽`,

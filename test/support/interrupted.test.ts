@@ -1,4 +1,4 @@
-/** An interrupted test run leaves no process behind: no fork, worker or server. */
+/** An interrupted test run leaves no processes behind: no fork, worker or server. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -101,10 +101,10 @@ export interface Tally {
   readonly skipped: Readonly<Record<string, number>>
   /** Attempts after the first: runs taken over from dead workers. */
   readonly retried: number
-  /** submitted − slot of the runs, in milliseconds. */
+  /** The submission times of the runs minus their slots, in milliseconds. */
   readonly latenessP50: number
   readonly latenessP99: number
-  /** started − slot, in milliseconds. */
+  /** The start times of the runs minus their slots, in milliseconds. */
   readonly startP50: number
   readonly startP99: number
 }

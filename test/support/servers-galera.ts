@@ -189,7 +189,7 @@ class Cluster {
       join(first.data, 'grastate.dat'),
       `# GALERA saved state\nversion: 2.1\nuuid:    ${nowhere}\nseqno:   -1\nsafe_to_bootstrap: 1\n`,
     )
-    // A node knows its position only from the tables that a cluster, even of one node, has written.
+    // A node finds its position only in tables that a cluster has written, even a cluster of one node.
     await first.launch({ begins: true })
     await first.stop()
     for (const node of others) await cp(first.data, node.data, { recursive: true })
@@ -208,7 +208,7 @@ class Cluster {
   }
 
   async stopAll(): Promise<void> {
-    // The last node to stop may bootstrap again; here, none will.
+    // The last node to stop could bootstrap the cluster again, but here, none will.
     await Promise.all(this.nodes.map((node) => node.close()))
   }
 
@@ -435,8 +435,8 @@ class Node implements GaleraNode {
       'binlog-format=ROW',
       'default-storage-engine=InnoDB',
       'innodb-autoinc-lock-mode=2',
-      // Space for all writes of a chaos run. After its clock has gone back, a node that has to free space waits for
-      // writes that none of its threads accepts until the clock catches up.
+      // Space for all writes of a chaos run. If a node's clock has gone back and the node has to free space, it waits
+      // for writes that none of its threads accepts until the clock catches up.
       'innodb-log-file-size=1G',
       'innodb-buffer-pool-size=512M',
       'wsrep-on=ON',

@@ -14,11 +14,11 @@ import {
 } from './servers-private.ts'
 import type { RestartableServer } from './servers-restartable.ts'
 
-/** The time limit on a busy machine. A frozen server does not respond. */
+/** The time limit for a response on a busy machine, because a frozen server does not respond. */
 const ANSWER_MS = 5000
 
 export interface MysqlProgram {
-  /** The chroot folder, for a server that lives in one. */
+  /** The chroot folder, if the server is in one. */
   root: string | null
   server: string
   origin: string
@@ -73,7 +73,7 @@ export async function mysqlPlan(program: MysqlProgram): Promise<PrivateServerPla
       '--bind-address=127.0.0.1',
       '--mysqlx=0',
       '--secure-file-priv=NULL',
-      // Tests read locked rows from performance_schema.data_locks.
+      // Tests read the locked rows from performance_schema.data_locks.
       '--performance-schema=ON',
       '--max-connections=400',
       ...asUser(),

@@ -1,4 +1,4 @@
-/** Finds and installs programs that the tests use. */
+/** Finds and installs the programs that tests use. */
 import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'

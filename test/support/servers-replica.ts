@@ -13,7 +13,7 @@ const CATCH_UP_S = 110
 const LONG_MS = 120_000
 
 export interface PairOptions {
-  /** Whether a COMMIT waits for the replica without a time limit. */
+  /** Whether each COMMIT waits for the replica, without a time limit. */
   readonly semiSynchronous: boolean
   /** Environment variables of the servers in addition to ours, for example for libfaketime. */
   readonly environment?: Readonly<Record<string, string>>

@@ -65,7 +65,7 @@ export type WorkerOrder =
 
 type ReportOf<Event extends WorkerReport['event']> = Extract<WorkerReport, { event: Event }>
 
-/** Only detects hangs. Shorter than the time limit of a test, so that the error names what did not happen. */
+/** Only detects hangs. Shorter than the time limit of a test, so that the error names the event that did not happen. */
 const PATIENCE_MS = 100_000
 
 const alive = new Set<WorkerProcess>()

@@ -96,7 +96,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect(await query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 0 }])
   })
 
-  it('opened by a relative path stays the same after a change of the working directory', async () => {
+  it('opened by a relative path stays the same after the working directory changes', async () => {
     const { path } = await file()
     const before = process.cwd()
     onTestFinished(() => process.chdir(before))

@@ -17,7 +17,8 @@ import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
 
 const SECONDS = Number(process.env['KALENDS_TEST_SECONDS'] ?? 30)
 /**
- * Well below the capacity of two cores that also run other tests, because the test only checks that nothing is lost.
+ * The load is well below the capacity of two cores that also run other tests, because the test only checks that nothing
+ * is lost.
  */
 const SCHEDULES = Number(process.env['KALENDS_TEST_SCHEDULES'] ?? 200)
 const WORKERS = 4

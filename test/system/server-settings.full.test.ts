@@ -163,7 +163,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       await expectRun(kalends)
     })
 
-    it('TLS with a private authority works in the URL and in a pool; without it, the connection is rejected', async () => {
+    it('TLS with a private certificate authority works in the URL and in a pool; without the authority, the connection is rejected', async () => {
       await sql("CREATE USER secure@'%' IDENTIFIED BY 'secret' REQUIRE SSL")
       await sql("GRANT ALL ON app.* TO secure@'%'")
       const url = `${server.url.replace('root@', 'secure:secret@')}/app`

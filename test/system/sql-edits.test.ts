@@ -46,8 +46,8 @@ eachDatabase(({ kind, fresh }) => {
     const runAfter = async (id: string, after: number) =>
       await worker.report('handling', (report) => report.schedule === id && (report.slot ?? 0) > after)
     /**
-     * Waits until the control has run for a slot at least a second after now, so that earlier due slots were seen,
-     * too.
+     * Waits until the control schedule has run for a slot at least a second after now, so that slots due earlier have
+     * also been seen.
      */
     const aSecondHasPassed = async () => void (await runAfter('control', (await clock()) + 1000))
     const isPlanned = async (id: string) => {
@@ -120,7 +120,7 @@ eachDatabase(({ kind, fresh }) => {
       })
     })
 
-    it.concurrent('a nextrun in the past means one run now [S9]', async () => {
+    it.concurrent('a nextrun in the past causes one run now [S9]', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('past', 'tick', 'yearly')")
       await until('it is planned', () => isPlanned('past'))
       const { nextrun } = await schedule('past')
@@ -207,7 +207,7 @@ eachDatabase(({ kind, fresh }) => {
       await until('it runs', async () => (await jobs('freed')).length > 0)
     })
 
-    it.concurrent('a mark without an end or with a far future end does not block its schedule', async () => {
+    it.concurrent('a mark without an end, or with an end in the far future, does not block its schedule', async () => {
       await admin(
         "INSERT INTO periodic_task (id, task, timer) VALUES ('endless', 'tick', '*:*:*'), ('far', 'tick', '*:*:*')",
       )

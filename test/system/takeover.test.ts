@@ -148,7 +148,7 @@ eachDatabase(({ kind, fresh }) => {
       await sleeper.standStill(database)
       await other.standStill(database)
       await pause(LEASE_MS + SLACK_MS)
-      // The first worker to resume sees only its own heartbeat for a while.
+      // For a while, the first worker to resume sees only its own heartbeat.
       sleeper.signal('SIGCONT')
       await hasBeaten(database, sleeper.id)
       other.signal('SIGCONT')
@@ -171,7 +171,7 @@ eachDatabase(({ kind, fresh }) => {
         await database.query("INSERT INTO job (task) VALUES ('tick')")
         await lost
         const run = await worker.report('handling')
-        // The attempt that did not start does not count.
+        // The attempt that never started does not count.
         expect(run.attempt).toBe(1)
         await worker.report('settled', (report) => report.job === run.job && report.state === 'success')
         await worker.stop()

@@ -139,7 +139,7 @@ test('retries wait for the virtual clock and take no real time', async () => {
   expect(app.now()).toEqual(new Date('2026-01-01T00:07:00Z'))
 })
 
-test('handlers can submit jobs, including later ones, and wait for them', async () => {
+test('handlers can submit jobs, including future jobs, and wait for them', async () => {
   const order: string[] = []
   await using app = await open((kalends) => {
     kalends.handle(report, async ({ args }) => {

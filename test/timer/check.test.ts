@@ -42,7 +42,7 @@ describe('the result for a valid timer', () => {
     expect(valid('2026-03-27 9:00', { zone }).elapses.map((elapse) => elapse.local)).toEqual([local])
   })
 
-  test('it has five run times or any other requested number', () => {
+  test('it has five run times, or any other number that is requested', () => {
     expect(valid('daily').elapses).toHaveLength(5)
     expect(valid('daily', { limit: 12 }).elapses).toHaveLength(12)
     expect(valid('daily', { limit: 0 })).toMatchObject({ elapses: [], warnings: [] })
@@ -59,7 +59,7 @@ describe('the result for a valid timer', () => {
       expect(valid(text, { limit: 0 }).warnings).toEqual(['It never elapses again.'])
   })
 
-  test('it has the zone option if the timer names none', () => {
+  test('it has the zone from the option if the timer names none', () => {
     expect(valid('daily', { zone: 'Asia/Tokyo' }).text).toBe('*-*-* 00:00:00 Asia/Tokyo')
     expect(valid('daily UTC', { zone: 'Asia/Tokyo' }).zone).toBe('UTC')
     expect(valid('cron 0 9 * * *', { zone: 'Asia/Tokyo' }).text).toBe('cron 0 9 * * * Asia/Tokyo')

@@ -14,7 +14,7 @@ interface Fields {
   readonly text: string
   /** The same expression with names in any case, and with 7 for Sunday. */
   readonly names: string
-  /** minute, hour, day, month, weekday; null for any. */
+  /** The values for minute, hour, day, month and weekday; null for any value. */
   readonly sets: readonly (ReadonlySet<number> | null)[]
 }
 

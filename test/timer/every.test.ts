@@ -129,7 +129,7 @@ describe('every <span> after finish', () => {
     expect(waiting.previous(CREATED)).toBeNull()
   })
 
-  test('begins at starts and ends at ends', () => {
+  test('begins at `starts` and ends at `ends`', () => {
     const bounds = { anchor: CREATED, shiftMs: 5000, starts: date('2026-04-01'), ends: date('2026-04-02') }
     const within = elapsesWithin(timer('every 1h after finish'), bounds)
     expect(within.next(date('2026-03-01'))).toEqual(date('2026-04-01'))

@@ -62,7 +62,7 @@ describe('a zone is added to a timer [T7]', () => {
     }
   })
 
-  test('a text that is not a timer is rejected', () => {
+  test('text that is not a timer is rejected', () => {
     expect(() => withZone('cron 0 0 L * *', 'Europe/Berlin')).toThrow(CronSyntaxError)
     expect(() => withZone('dialy', 'Europe/Berlin')).toThrow(CalendarSyntaxError)
   })

@@ -245,7 +245,7 @@ export async function results(): Promise<void> {
   const id = await kalends.jobs.submit(counting)
   expectTypeOf<typeof id>().toExtend<string>()
   const { result } = await kalends.jobs.wait(id)
-  // As parsed from JSON: a Date is a text.
+  // As parsed from JSON, so a Date is a text.
   expectTypeOf<typeof result>().toEqualTypeOf<{ done: number; at: string } | null>()
   const other = await kalends.jobs.wait('some id')
   expectTypeOf<typeof other.result>().toEqualTypeOf<unknown>()

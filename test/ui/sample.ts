@@ -1,5 +1,5 @@
 /**
- * Sample data of a larger application: 200 schedules and 10,000 jobs, with failures, skips, long names and other
+ * Sample data for a larger application: 200 schedules and 10,000 jobs, with failures, skips, long names and other
  * scripts. The seed is fixed, so that screenshots change only with the page.
  */
 import type { TestDatabase } from '../support/databases.ts'

@@ -82,7 +82,7 @@ it('a request with an unknown host gets no page', async () => {
   expect((await get('/theme.js', { host: 'evil.example' })).status).toBe(421)
 })
 
-it('there is no page if the API is closed, or if the page is switched off', async () => {
+it('no page is served if the API is closed or the page is switched off', async () => {
   expect((await (await served({}))('/')).status).toBe(404)
   expect((await (await served({ open: 'admin', page: false }))('/')).status).toBe(404)
 })

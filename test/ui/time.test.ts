@@ -61,7 +61,7 @@ describe('a skipped or repeated time', () => {
     expect(changeNote(instantOf(typed, zone) ?? new Date(0), typed, zone)).toBe(note)
   })
 
-  it('has a note even for an instant that was not typed', () => {
+  it('has a note even if the instant was not typed', () => {
     const second = new Date('2026-10-25T01:30:00Z')
     const typed = typedAt(second, 'Europe/Berlin')
     expect(changeNote(second, typed, 'Europe/Berlin')).toBe(

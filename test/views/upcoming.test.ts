@@ -85,7 +85,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('of more than 20,000 planned schedules, only those with the next runs are read', async () => {
+  it('if more than 20,000 schedules are planned, only those with the next runs are read', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
     const timer = '2029..2030-*-* 10:00'
@@ -157,7 +157,7 @@ it('the earliest run times are the first of all run times, sorted', () => {
   fc.assert(
     fc.property(rows, pieces, lasting, fc.integer({ min: 1, max: 40 }), (all, size, to, limit) => {
       const upcoming = new UpcomingRuns({ from, to, limit })
-      // A schedule that moves during the read is read again.
+      // A schedule whose position changes during the read is read again.
       const read = [...all, ...all.slice(0, 2)]
       for (let start = 0; start < read.length; start += size) upcoming.add(read.slice(start, start + size))
 

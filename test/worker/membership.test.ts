@@ -203,7 +203,7 @@ const settledAs = ({ fence: { id } }: EndedAttempt): SettledAttempt => ({
   promoted: null,
 })
 
-describe('a worker never treats others as lost because of its own delays', () => {
+describe('a worker never treats other workers as lost because of its own delays', () => {
   it('trusts its own id after a heartbeat only until others may evict it', async () => {
     const { membership, pass } = alone()
     expect(membership.id()).toBeNull()
@@ -233,7 +233,7 @@ describe('a worker never treats others as lost because of its own delays', () =>
     expect(asked).toContain('evict')
   })
 
-  it('ignores observations from before its own stall', async () => {
+  it('ignores observations made before its own stall', async () => {
     const { membership, pass, asked } = alone({ others: [SILENT] })
     const evicted = () => asked.filter((what) => what === 'evict').length
     await membership.beat()
@@ -416,7 +416,7 @@ describe('a worker that is cut off from the database', () => {
   })
 
   it.each([1000, 3000, LEASE_MS])(
-    'continues while its own row is locked, because others cannot evict it either: lease %i',
+    'continues while its own row is locked, because the lock also prevents its eviction: lease %i',
     async (leaseMs) => {
       let isCutOff = false
       const { membership, cutOff } = await beating(

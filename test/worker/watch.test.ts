@@ -147,7 +147,7 @@ it('an error while releasing frozen jobs does not delay due schedules, and the r
   expect(changes.freezes).toHaveLength(1)
 })
 
-it('freezes are reported when they change and at the first poll, because they may have changed before', async () => {
+it('freezes are reported when they change and at the first poll, because they may have changed before it', async () => {
   const { watch, changes } = watching([
     { freezes: 'one' },
     { freezes: 'one' },
