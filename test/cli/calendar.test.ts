@@ -64,7 +64,7 @@ Normalized form: Mon..Fri *-*-* 09:00:00 Europe/Berlin
   })
 })
 
-test('an event without a zone is in UTC, as in a schedule, regardless of the process's time zone', () => {
+test("an event without a zone is in UTC, as in a schedule, regardless of the process's time zone", () => {
   const args = ['9:00', '--base-time', '2026-03-27 00:00 UTC']
   expect(run(args, undefined, 'Europe/Berlin').output).toContain('Fri 2026-03-27 10:00:00 CET')
   expect(run([...args, '--zone', 'Asia/Tokyo']).output).toContain('Sat 2026-03-28 00:00:00 UTC')

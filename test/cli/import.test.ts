@@ -298,7 +298,7 @@ describe("the timers of Debian's packages", () => {
       return answer
     })
 
-  test('elapse at the times that systemd-analyze prints, in the machine's zone', async () => {
+  test("elapse at the times that systemd-analyze prints, in the machine's zone", async () => {
     const cwd = await temporaryFolder()
     for (const zone of ['UTC', 'Europe/Berlin']) {
       const args = [

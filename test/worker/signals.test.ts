@@ -89,7 +89,7 @@ it('the same applies to a once handler, although it is removed before the stop e
   expect(kill).not.toHaveBeenCalled()
 })
 
-it('the handlers of two instances do not count as the application's handlers', async () => {
+it("the handlers of two instances do not count as the application's handlers", async () => {
   const [one, two] = [stoppable(), stoppable()]
   process.emit('SIGTERM', 'SIGTERM')
   one.stopped.open()
