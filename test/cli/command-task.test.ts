@@ -98,8 +98,8 @@ test('a program that cannot start fails the job, not the worker', async () => {
   const spawn = vi.spyOn(childProcess, 'spawn').mockImplementation(() => {
     const child = new EventEmitter()
     process.nextTick(() => child.emit('error', new Error('spawn EMFILE')))
-    // If no file descriptor is free, spawn only emits an event. oxlint-disable-next-line
-    // typescript/no-unsafe-type-assertion
+    // If no file descriptor is free, spawn only emits an event.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return child as childProcess.ChildProcess
   })
   syncBuiltinESMExports()

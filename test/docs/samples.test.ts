@@ -56,8 +56,8 @@ async function run(text: string): Promise<string[]> {
   })
   const logged: string[] = []
   const log = (...values: unknown[]) => void logged.push(format(...values))
-  // These samples come from our own pages, and their types are checked elsewhere. oxlint-disable-next-line
-  // typescript/no-implied-eval, typescript/no-unsafe-call, no-new-func
+  // These samples come from our own pages, and their types are checked elsewhere.
+  // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-call, no-new-func
   await new Function('require', 'exports', 'console', `return (async () => {${outputText}\n})()`)(
     found,
     {},
