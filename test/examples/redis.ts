@@ -25,7 +25,7 @@ export async function findRedis(): Promise<{ program: string } | string> {
   })
 }
 
-/** @param durability persistence options; default: those of Redis */
+/** @param durability  persistence options; default: those of Redis */
 export async function startRedis(
   program: string,
   durability: readonly string[] = ['--save', ''],

@@ -18,7 +18,7 @@ interface Existence {
   readonly history: () => Promise<Job[]>
 }
 
-/** @param handler called with the number of the attempt, starting at 1 */
+/** @param handler  called with the number of the attempt, starting at 1 */
 async function live(
   settings: Omit<AnyScheduleInput, 'task'>,
   handler: (attempt: number) => unknown = () => {},

@@ -56,7 +56,7 @@ export function edited(row: Plannable, timer: string): Plannable {
   return { ...row, timer, definition: `${row.enabled ? 'enabled' : 'disabled'} ${timer}` }
 }
 
-/** @param active whether one job is running, or the counts of unfinished jobs */
+/** @param active  whether one job is running, or the counts of unfinished jobs */
 export function at(now: string | Date, active: boolean | Partial<OpenJobs> = false): Circumstances {
   const jobs = typeof active === 'boolean' ? { running: Number(active) } : active
   return { now: new Date(now), open: { ...NO_OPEN_JOBS, ...jobs }, missedAfterMs: MISSED_AFTER_MS }

@@ -14,7 +14,7 @@ export interface Recording {
 /** Reported before a transaction starts, because nothing else can write to an SQLite file during the transaction. */
 export const START = 'START TRANSACTION'
 
-/** @param before called before each statement that reads and, with START, before each transaction */
+/** @param before  called before each statement that reads and, with START, before each transaction */
 export async function recording(
   url: string,
   before: (statement: string) => Promise<unknown> = async () => undefined,

@@ -129,7 +129,7 @@ export class WorkerProcess {
   /**
    * Waits for a report.
    *
-   * @param from the index in `reports` at which to begin; default: 0, so that earlier reports count
+   * @param from  the index in `reports` at which to begin; default: 0, so that earlier reports count
    */
   async report<Event extends WorkerReport['event']>(
     event: Event,

@@ -62,7 +62,7 @@ class Run {
     this.#from = from
   }
 
-  /** @param asked the server from which the rows are read at the end */
+  /** @param asked  the server from which the rows are read at the end */
   static async start(url: string, asked: string): Promise<Run> {
     await Kalends.migrate(url)
     const settings = { url, leaseMs: LEASE_MS, concurrency: 50, tasks: { tick: 'return' } } as const

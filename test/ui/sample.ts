@@ -310,7 +310,7 @@ async function history(
 }
 
 /**
- * Puts one schedule into each state that needs attention, after a scheduler has planned them all. @param made the ids
+ * Puts one schedule into each state that needs attention, after a scheduler has planned them all. @param made  the ids
  */
 export async function states(database: TestDatabase, made: readonly string[]): Promise<void> {
   const pick = (index: number) => made[index] ?? ''

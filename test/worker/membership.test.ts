@@ -332,7 +332,7 @@ describe('a worker that is cut off from the database', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
   afterEach(() => void vi.useRealTimers())
 
-  /** A started worker. @param heartbeat the response to each heartbeat, starting with the first */
+  /** A started worker. @param heartbeat  the response to each heartbeat, starting with the first */
   async function beating(
     heartbeat: (number: number) => Promise<Heartbeat>,
     { canBeCutOff = true, leaseMs = LEASE_MS } = {},
