@@ -39,11 +39,11 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'store interface': ['settings', 'model', ...BASE],
   store: ['store interface', 'settings', 'model', 'generated', ...BASE],
   ...Object.fromEntries(PARTS.map((part) => [part, ['store interface', 'settings', 'model', ...BASE]])),
-  // It reads, writes and previews timers; the planner does not return elapses.
+  // It reads, writes and previews timers, because the planner does not return elapses.
   schedules: ['store interface', 'settings', 'model', 'timer', ...BASE],
   // They preview elapses.
   views: ['store interface', 'model', 'timer', ...BASE],
-  // A take-over writes the outcomes of lost attempts like the executor.
+  // A take-over writes the outcomes of lost attempts, as the executor does.
   'worker part': ['executor', 'store interface', 'model', ...BASE],
   // It writes declared sets to the database.
   worker: [
@@ -95,12 +95,12 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     ...BASE,
   ],
   index: [...INNER, 'options', 'scopes', 'freezes', 'worker part', 'kalends', 'periodic-scheduler'],
-  // It checks timers before a schedule exists, and serves the metrics.
+  // It checks timers before their schedule exists, and serves the metrics.
   http: ['kalends', 'index', 'settings', 'calendar', 'timer', 'telemetry', 'generated', ...BASE],
   cli: ['kalends', 'index', 'settings', 'calendar', 'timer', 'http', 'generated', ...BASE],
   testing: ['kalends', 'index', 'timer', ...BASE],
   telemetry: ['index', 'errors'],
-  // The page shows durations and relative times in the same text as the command line and doctor.
+  // The page words durations and relative times like the command line and doctor.
   ui: ['duration'],
 }
 
@@ -137,7 +137,7 @@ function cycleIn(imports: ReadonlyMap<string, readonly string[]>): readonly stri
   return null
 }
 
-/** The problems of a file's imports, as sentences. */
+/** The problems with a file's imports, as sentences. */
 function problems(file: string, imports: readonly string[]): string[] {
   const place = placeOf(file)
   if (place === undefined) return [`${file} has no place in the design`]
@@ -163,7 +163,7 @@ function nodesOf(source: ts.SourceFile): ts.Node[] {
   return nodes
 }
 
-/** Everything that a file imports: statements, re-exports, import() as a call and as a type. */
+/** Everything that a file imports: by statements, re-exports, and import() as a call or a type. */
 function importsOf(source: ts.SourceFile): string[] {
   return nodesOf(source).flatMap((node) => {
     let specifier: ts.Node | undefined
@@ -176,7 +176,7 @@ function importsOf(source: ts.SourceFile): string[] {
   })
 }
 
-/** Uses of the clock, randomness and the process, which pure files must not have. */
+/** Uses of the clock, randomness and the process, none of which pure files may contain. */
 function impurities(source: ts.SourceFile): string[] {
   return nodesOf(source)
     .filter(
@@ -198,13 +198,13 @@ const sources: ReadonlyMap<string, ts.SourceFile> = new Map(
     .map((file) => [file, parse(file, readFileSync(join(root, file), 'utf8'))]),
 )
 
-/** The files with this path or below it. */
+/** The files at or below this path. */
 function filesIn(path: string): [string, ts.SourceFile][] {
   return [...sources].filter(([file]) => file === path || file.startsWith(`${path}/`))
 }
 
 describe('the source follows the design', () => {
-  test('every import follows an arrow of the design', () => {
+  test('every import follows an arrow in the design', () => {
     expect([...sources].flatMap(([file, source]) => problems(file, importsOf(source)))).toEqual([])
   })
 
@@ -230,7 +230,7 @@ describe('the source follows the design', () => {
     }
   })
 
-  test('the calendar, timers and the model import no packages, and only pure functions of Node.js', () => {
+  test('the calendar, timers and the model import no packages, and only pure functions from Node.js', () => {
     const pure = [
       'src/model/jitter.ts → node:crypto',
       'src/model/occurrence.ts → node:crypto',
@@ -272,7 +272,7 @@ describe('the source follows the design', () => {
     const found = [...filesIn('src/model'), ...filesIn('src/timer'), ...filesIn('src/calendar')].flatMap(
       ([file, source]) => impurities(source).map((text) => `${file}: ${text}`),
     )
-    // For previews of elapses, the published calendar and timers start now by default.
+    // In the public API, previews of elapses in the calendar and timers start now by default.
     const defaults = ['src/calendar/calendar.ts: new Date()', 'src/timer/check.ts: new Date()']
     expect(found.filter((text) => !defaults.includes(text))).toEqual([])
   })

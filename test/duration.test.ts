@@ -27,7 +27,7 @@ describe('a measured duration is rounded down to two units', () => {
   })
 })
 
-describe('a relative time is as precise as its distance requires', () => {
+describe('a relative time is more precise the nearer it is', () => {
   const now = new Date('2026-03-27T09:00:00Z')
   test.each([
     [0, 'now'],
@@ -46,14 +46,14 @@ describe('a relative time is as precise as its distance requires', () => {
   })
 })
 
-test('a span is exact, and a timer can parse it', () => {
+test('a span is exact, and a timer can be parsed from it', () => {
   for (const milliseconds of [0, 1, 1500, 90_000, 10 * DAY, 14 * DAY, 8 * DAY + 61_001])
     expect(timeSpan(spanText(milliseconds))).toBe(milliseconds)
   expect(spanText(90 * MINUTE)).toBe('1h 30min')
   expect(spanWords(90 * MINUTE)).toBe('1 hour 30 minutes')
 })
 
-test('a retry is described in words', () => {
+test('retries are described in words', () => {
   expect(retryText({ retry: 2, retryLimit: 3 }, 'noon')).toBe('retrying, 2 of 3, next at noon')
   expect(retryText({ retry: 2, retryLimit: null }, 'noon')).toBe('retrying, 2, next at noon')
 })

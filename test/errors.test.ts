@@ -30,12 +30,12 @@ describe('an error text for the owner of a job', () => {
     expect(logTextForOwner(text).split(/\r?\n/)[0]).toBe(shown)
   })
 
-  it('has no stack and no causes, which may name workers and hosts', () => {
+  it('has no stack and no causes, because they may name workers and hosts', () => {
     const cause = new Error('the worker box-1/abc was lost, and db.internal:3306 refused')
     expect(errorTextForOwner(errorText(new Error('not sent', { cause })))).toBe('Error: not sent')
   })
 })
 
-it('a text that a handler logs keeps its lines except those of a stack', () => {
+it('text that a handler logs keeps its lines, except for those of a stack', () => {
   expect(logTextForOwner(errorText(new Error('a /srv/b\nc')))).toBe('Error: a [path]\nc')
 })

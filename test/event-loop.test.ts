@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { betweenParts, Fitting } from '../src/event-loop.ts'
 
-describe('between the parts of a piece of work', () => {
+describe('between the parts of a long computation', () => {
   let now = 0
   beforeEach(() => {
     now = 0
@@ -34,7 +34,7 @@ describe('between the parts of a piece of work', () => {
 describe('the number of rows that fit', () => {
   const fitting = () => new Fitting({ first: 64, most: 500, ms: 50 })
 
-  it('grows at most eightfold at a time, up to the limit', () => {
+  it('grows no more than eightfold at a time, up to the limit', () => {
     const size = fitting()
     expect(size.rows()).toBe(64)
     size.took(64, 20)

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailableError } from '../src/errors.ts'
 import { Loop } from '../src/loop.ts'
 
-/** A loop whose passes the test ends. */
+/** A loop whose passes end when the test says so. */
 function controlled(sleeps: readonly number[] = []) {
   const errors: unknown[] = []
   let begun = 0
@@ -36,7 +36,7 @@ describe('a supervised loop', () => {
   beforeEach(() => void vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) }))
   afterEach(() => void vi.useRealTimers())
 
-  it('sleeps for as long as the pass requests', async () => {
+  it('sleeps as long as the pass requests', async () => {
     const { loop, begun, endPass } = controlled([1000])
     loop.start()
     await endPass()
@@ -156,7 +156,7 @@ describe('a supervised loop', () => {
     expect(waits.length).toBeGreaterThan(15)
   })
 
-  it('does not increase its back-off after a lock wait, which was long enough', async () => {
+  it('does not increase its back-off after a lock wait, because the wait was long enough', async () => {
     const begun: number[] = []
     const loop = new Loop({
       name: 'test',
@@ -223,7 +223,7 @@ describe('a supervised loop', () => {
     await loop.stop()
   })
 
-  it('health has the last successful pass, not the last attempt [L30]', async () => {
+  it('health shows the last successful pass, not the last attempt [L30]', async () => {
     const { loop, endPass, failPass } = controlled([1000, 1000])
     expect(loop.health()).toEqual({
       name: 'test',
@@ -255,7 +255,7 @@ describe('a supervised loop', () => {
     expect(loop.health().lastGoodPassAt).not.toEqual(good)
   })
 
-  it('health has the start of a hanging pass [L30]', async () => {
+  it('health shows the start of a hanging pass [L30]', async () => {
     const { loop, endPass } = controlled()
     loop.start()
     await vi.advanceTimersByTimeAsync(90_000)
@@ -267,13 +267,13 @@ describe('a supervised loop', () => {
     expect(loop.health()).toMatchObject({ busySince: null, busyMs: null })
   })
 
-  it('health has the time of the next pass, and its delay', async () => {
+  it('health shows the time of the next pass, and its delay', async () => {
     const { loop, endPass } = controlled([1000, Infinity])
     loop.start()
     expect(loop.health()).toMatchObject({ nextPassAt: null, lateMs: 0 })
     await endPass()
     expect(loop.health()).toMatchObject({ nextPassAt: new Date(Date.UTC(2026, 0, 1, 0, 0, 1)), lateMs: 0 })
-    // Time passes without timers firing, like in a stopped process.
+    // Time passes without timers firing, as in a stopped process.
     const late = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 5000)
     expect(loop.health().lateMs).toBe(4000)
     late.mockRestore()
@@ -283,7 +283,7 @@ describe('a supervised loop', () => {
   })
 })
 
-it('passes that always request the next one at once leave turns for timers and signals', async () => {
+it('passes that always request the next pass at once leave turns for timers and signals', async () => {
   let passes = 0
   const loop = new Loop({ name: 'eager', pass: () => Promise.resolve(-1 * (passes += 1)), onError: () => {} })
   loop.start()

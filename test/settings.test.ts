@@ -43,7 +43,7 @@ test.each([
   }
 })
 
-test('the database checks the range of each setting that has one', () => {
+test('the database checks the range of each setting that has a range', () => {
   for (const [table, names] of [
     ['periodic_task', SETTING_NAMES],
     ['job', JOB_SETTING_NAMES],
@@ -72,7 +72,7 @@ test('the command line has a flag for each setting', () => {
   expect(namesOf(submitCommand())).toEqual(expect.arrayContaining(['args', ...JOB_OPTION_NAMES]))
 })
 
-/** Two values that are not the default. */
+/** Two values other than the default. */
 function examples(setting: Setting): readonly [unknown, unknown] {
   switch (setting.kind) {
     case 'text':
@@ -106,7 +106,7 @@ eachDatabase(({ fresh }) => {
   const names = [...OPTION_NAMES, 'args' as const]
 
   describe('a row of settings', () => {
-    it('of a schedule keeps each setting when it is created, put and updated', async () => {
+    it('of a schedule keeps each setting when the schedule is created, put and updated', async () => {
       const database = await fresh()
       await using kalends = await Kalends.open(database.url)
       const first = valuesOf(names, 0)

@@ -7,7 +7,7 @@ import { killWorkers, WorkerProcess } from './support/worker-process.ts'
 afterEach(killWorkers)
 
 eachDatabase(({ fresh }) => {
-  it('a killed worker loses and repeats no occurrence: its replacement takes over the job and stops cleanly', async () => {
+  it('a killed worker loses no occurrence and repeats none: its replacement takes over the job and stops cleanly', async () => {
     const database = await fresh()
     const settings = {
       url: database.url,
@@ -23,7 +23,7 @@ eachDatabase(({ fresh }) => {
     const { job } = await first.report('handling', ({ schedule }) => schedule === 'long')
 
     await first.kill()
-    // Like another worker after a lease without a heartbeat (docs/decisions.md#death-is-a-deleted-row).
+    // Does what another worker does after a lease without a heartbeat (docs/decisions.md#death-is-a-deleted-row).
     await database.query('DELETE FROM worker WHERE id = ?', [first.id])
     const second = await WorkerProcess.start(settings)
     const again = await second.report('handling', (report) => report.job === job)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { cpuOfServer } from '../../bench/cpu.ts'
 
-/** For each message, uses 50 ms of processor time, and again as much in a child process. */
+/** For each message, uses 50 ms of processor time, and another 50 ms in a child process. */
 const SERVER = `
 const burn = 'while (process.cpuUsage().user < 50_000 + BEFORE);'
 const { spawnSync } = require('node:child_process')
@@ -18,7 +18,7 @@ let server: ChildProcess | null = null
 afterEach(() => server?.kill())
 
 describe.skipIf(process.platform !== 'linux')('the processor time of a server', () => {
-  it('is that of the process that listens at its URL and of its child processes', async () => {
+  it('includes the process that listens at its URL and its child processes', async () => {
     server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     const [port] = await once(server, 'message')
     const cpuMs = cpuOfServer(`redis://127.0.0.1:${port}`)
@@ -29,7 +29,7 @@ describe.skipIf(process.platform !== 'linux')('the processor time of a server', 
     expect((await cpuMs()) - before).toBeGreaterThanOrEqual(80)
   })
 
-  it('is NaN for a server on another machine, so that it reaches no target', async () => {
+  it('is NaN for a server on another machine, so it reaches no target', async () => {
     expect(await cpuOfServer('mysql://root@127.0.0.1:1')()).toBeNaN()
   })
 })

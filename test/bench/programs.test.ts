@@ -31,13 +31,13 @@ describe('a measured program', () => {
     await expect(runProgram('peers/calendar', {}, measured)).rejects.toThrow(/invalid_type/)
   })
 
-  it('is reported with its output when it ends without a message', async () => {
+  it('is reported with its output if it ends without a message', async () => {
     await expect(runProgram('programs/nowhere', {}, measured)).rejects.toThrow(
       /ended without a message:[^]*Cannot find module/,
     )
   })
 
-  it('waits for the start signal, and is killed with all others at the end of the benchmark', async () => {
+  it('waits for the start signal, and is killed with all other programs at the end of the benchmark', async () => {
     const child = new Child('programs/start', { url: 'sqlite::memory:' })
     await child.ready()
     await killAll()

@@ -33,7 +33,7 @@ describe('figures of several runs', () => {
 })
 
 describe('targets', () => {
-  it('report whether they are reached, also exactly at the limit', () => {
+  it('report whether they are reached, and count as reached exactly at the limit', () => {
     expect(atLeast('fast', 2, 2).reached).toBe(true)
     expect(atLeast('fast', 1.99, 2).reached).toBe(false)
     expect(atMost('late', 5, 5, ' ms')).toEqual({ text: 'late', measured: '5 ms', reached: true })
@@ -42,7 +42,7 @@ describe('targets', () => {
     expect(atMost('late', Number.NaN, 5).reached).toBe(false)
   })
 
-  it('compare the medians of one run', () => {
+  it('compare the medians of a single run', () => {
     expect(ratio(ours, peer)).toBe(4)
     const comparison = { work: 'run', unit: 'per s', peer: 'a|peer' }
     expect(compare([ours, peer], { ...comparison, least: 4 })).toEqual([
@@ -58,8 +58,8 @@ describe('targets', () => {
   })
 })
 
-describe('a target for several figures', () => {
-  it('shows the worst of them', () => {
+describe('a target that covers several figures', () => {
+  it('shows the worst figure', () => {
     const values = [['a', 3] as const, ['b', 1] as const, ['c', 2] as const]
     expect(eachAtLeast('fast', values, 1, ' per s')).toEqual({
       text: 'fast',
@@ -109,7 +109,7 @@ describe('the report', () => {
     quick: false,
   }
 
-  it('shows the factor between Kalends and each peer', () => {
+  it('shows the ratio between Kalends and each peer', () => {
     expect(measureRows([ours, peer]).slice(1)).toEqual([
       ['run', 'Kalends on MariaDB', '200', 'per s', '100 %', ''],
       ['run', 'a|peer', '50', 'per s', '40 %', '4 times'],
@@ -117,7 +117,7 @@ describe('the report', () => {
     expect(tellReport(report)).toContain('NOT REACHED  as fast as a peer: 4 times')
   })
 
-  it('shows medians in a table, without the rows that have none', () => {
+  it('shows medians in a table, and omits rows without a median', () => {
     const cpu = { work: 'idle', subject: 'a|peer', unit: '%', values: [1] }
     const table = { rows: 'work' as const, columns: [{ head: 'rate', unit: 'per s' }] }
     expect(tableRows([ours, cpu], table)).toEqual([
@@ -126,7 +126,7 @@ describe('the report', () => {
     ])
   })
 
-  it('is written between the markers of the page, and leaves the rest unchanged', () => {
+  it('is written between the markers of the page, which otherwise stays unchanged', () => {
     const page =
       '# Mine\n<!-- written by npm run bench: begin -->\nold\n<!-- written by npm run bench: end -->\n## Theirs\n'
     const { table: _, plots: __, ...findings } = report.findings
@@ -168,7 +168,7 @@ describe('a plot', () => {
     ],
   }
 
-  it('orders its points from left to right and from the bottom up', () => {
+  it('orders its points from left to right and from bottom to top', () => {
     const [, points = ''] = /<polyline points="([^"]+)"/.exec(draw(plot)) ?? []
     const places = points.split(' ').map((place) => place.split(',').map(Number))
     expect(places).toHaveLength(3)
@@ -184,7 +184,7 @@ describe('a plot', () => {
 })
 
 describe('the arguments of the benchmark', () => {
-  it('select suites, the number of runs and quick', () => {
+  it('select suites, the number of runs and the quick mode', () => {
     expect(readArguments([], ['a', 'b'])).toEqual({ suites: ['a', 'b'], runs: 5, quick: false })
     expect(readArguments(['b', '--quick', '--runs', '7'], ['a', 'b'])).toEqual({
       suites: ['b'],

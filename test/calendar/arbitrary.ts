@@ -78,7 +78,7 @@ const date = fc.boolean().chain((daysFromEnd) =>
   }),
 )
 
-/** A date in every month, so that events elapse often enough around clock changes. */
+/** A date that occurs in every month, so that events elapse often enough around clock changes. */
 const frequentDate = fc.oneof(
   { weight: 3, arbitrary: fc.constant({ years: ANY, months: ANY, days: ANY, daysFromEnd: false }) },
   { weight: 1, arbitrary: date },
@@ -92,7 +92,7 @@ const seconds = fc.oneof(
   },
 )
 
-/** Events of whole seconds, with their expanded meaning. */
+/** Events with whole seconds, and their expanded meaning. */
 export function events(zone: fc.Arbitrary<string>, dates: 'all' | 'frequent'): fc.Arbitrary<NaiveEvent> {
   return fc
     .record({

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 export interface GoldenRow {
   readonly expr: string
   readonly base: string
-  /** The zone of the process, used if the expression has none. */
+  /** The zone of the process, which applies if the expression has none. */
   readonly tz: string
   readonly valid: boolean
   readonly normalized: string | null
@@ -20,7 +20,7 @@ export const goldenRows: readonly GoldenRow[] = readFileSync(new URL('golden.jso
     return row
   })
 
-/** Microseconds since the epoch of an ISO instant in UTC with up to six decimals. */
+/** The microseconds since the epoch for an ISO instant in UTC with up to six decimals. */
 export function micros(instant: string): number {
   const [, seconds, fraction = ''] = /^(.*?)(?:\.(\d+))?Z$/.exec(instant) ?? []
   if (seconds === undefined) throw new Error(`not an instant: ${instant}`)

@@ -1,10 +1,10 @@
 import type { Fold } from '../../src/calendar/index.ts'
 
 /**
- * A slow search for elapses: checks every minute of a window, reads the local time from Intl, and compares it with
- * plain sets. It shares no code with src/calendar, so that both are unlikely to have the same bug.
+ * A slow search for elapses: it checks every minute of a window, reads the local time from Intl, and compares it with
+ * plain sets. It shares no code with src/calendar, so the two are unlikely to have the same bug.
  *
- * Instants are milliseconds since the epoch; a local time is the instant at which UTC shows it.
+ * Instants are milliseconds since the epoch; a local time is stored as the instant with that time in UTC.
  */
 export interface NaiveEvent {
   readonly text: string
@@ -89,12 +89,12 @@ export function chain(event: NaiveEvent, minutes: readonly Minute[], fold: Fold)
     .map(({ instant }) => instant)
 }
 
-/** The finest step of an event's clock, in milliseconds. */
+/** The smallest step of an event's clock, in milliseconds. */
 const MICROSECOND = 0.001
 
 /**
  * The first elapse after an instant within the minutes, exactly as the rule is defined: takes matching times in local
- * order, from the local time a microsecond after `after` on, and of each the first occurrence that is later than
+ * order, starting at the local time one microsecond after `after`, and for each one the first occurrence later than
  * `after`.
  */
 export function nextOfFirst(

@@ -74,7 +74,7 @@ const anyEvent = fc.oneof(
 const anyMicros = fc.integer({ min: micros('1969-12-01T00:00:00Z'), max: micros('2200-02-01T00:00:00Z') })
 
 describe('a search that checks every minute finds the same run times [T2]', () => {
-  test('a chain skips a time in a gap, and a repeated time elapses once [L20]', () => {
+  test('a chain skips a time in a gap, and elapses once at a repeated time [L20]', () => {
     fc.assert(
       fc.property(aroundChange, ([{ from, to, minutes }, naive]) => {
         const found: number[] = []
@@ -114,7 +114,7 @@ describe('a search that checks every minute finds the same run times [T2]', () =
         if (expected !== undefined) expect(next?.getTime()).toBe(expected)
         else if (next !== null) expect(next.getTime()).toBeGreaterThanOrEqual(to)
       }),
-      // After an elapse, its own local time is not matched again, although it repeats.
+      // After an elapse, its local time is not matched again, even if it repeats.
       { ...runs(500), examples: [[[inNewYork, everyMinuteAt34, NEW_YORK_REPEATS]]] },
     )
   })
@@ -149,7 +149,7 @@ describe('a search that checks every minute finds the same run times [T2]', () =
     )
   })
 
-  test('for every date notation, day by day over six years', () => {
+  test('holds for every date notation, day by day over six years', () => {
     const start = Date.parse('2019-01-01')
     const days = Array.from({ length: 6 * 365 }, (_, index) => start + index * DAY)
     fc.assert(
@@ -169,14 +169,14 @@ describe('a search that checks every minute finds the same run times [T2]', () =
   })
 })
 
-describe('for every event and instant', () => {
+describe('holds for every event and instant', () => {
   test('the normal form is its own normal form and elapses like the text', () => {
     fc.assert(
       fc.property(anyEvent, anyMicros, (text, at) => {
         const event = calendar(text)
         const normal = calendar(String(event))
         expect(String(normal)).toBe(String(event))
-        // A loss that systemd has, too: a list of every second becomes `*`.
+        // A loss that also occurs in systemd: a list of all seconds becomes `*`.
         if (/[:,]0*\/0*1(?:[,.]|$| )/.test(text)) return
         expect(normal.nextMicros(at)).toBe(event.nextMicros(at))
       }),

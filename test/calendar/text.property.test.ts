@@ -52,7 +52,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** The number of characters read while a text is parsed. */
+/** The number of characters that are read to parse a text. */
 function charactersRead(text: string): number {
   const peek = vi.spyOn(Reader.prototype, 'peek')
   try {
@@ -121,7 +121,7 @@ describe('the cost of parsing a text depends only on its length, not on its numb
   })
 })
 
-describe('the next run time is computed directly, not by walking to it [L20]', () => {
+describe('the next run time is computed directly, not step by step [L20]', () => {
   test.each([
     '*:*:0/0.000001 Europe/Berlin',
     '*-02-29 Europe/Berlin',
@@ -134,7 +134,7 @@ describe('the next run time is computed directly, not by walking to it [L20]', (
     const at = vi.spyOn(Zone.prototype, 'at')
     event.next(new Date('2024-01-01'))
     event.previous(new Date('2024-01-01'))
-    // A search reads the offsets around its candidates; the last event has one candidate per year, in gaps.
+    // A search reads the offsets around its candidates; the last event has one candidate per year, in a gap.
     expect(at.mock.calls.length).toBeLessThan(1500)
   })
 })

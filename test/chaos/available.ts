@@ -5,14 +5,14 @@ import { notTested } from '../support/not-tested.ts'
 import { wantedDatabases } from '../support/servers.ts'
 
 /**
- * Whether a private target can be opened on this machine. If it is wanted but unavailable, the last lines of the test
- * run say so.
+ * Whether a private target can be opened on this machine. If it is requested but unavailable, the last lines of the
+ * test run say so.
  */
 export async function isAvailable(kind: Target['kind']): Promise<boolean> {
   const run = inject('testRun')
   const { database } = OWN[kind]
   if (!wantedDatabases(process.env).includes(database)) return false
-  // Do not search again for what the global setup could not find: that could install something.
+  // Do not search again for a server that the global setup could not find, because that could install something.
   const missing = run.missing.find((server) => server.kind === database)?.missing ?? (await missingFor(kind))
   if (missing === null) return true
   notTested(run, `Chaos on ${kind}`, missing)

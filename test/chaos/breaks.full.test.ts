@@ -20,10 +20,10 @@ import { isAvailable } from './available.ts'
 const SEED = 20261121
 const MINUTES = 0.4
 const FAULTS = 4
-/** Enough for faults on two of them at the same time. */
+/** Enough workers for faults on two of them at the same time. */
 const WORKERS = 4
 const SCHEDULES = 60
-/** Without some protections, work never ends. */
+/** If some protections are missing, work never ends. */
 const REST_WITHIN_MS = 30_000
 const LIMIT_MS = 600_000
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
   return stop
 }, 120_000)
 
-/** @param broken  null for all protections, with the faults of all breaks */
+/** @param broken  null to keep all protections, with the faults of all breaks */
 async function verdictOf(broken: Break | null): Promise<Verdict> {
   const folder = mkdtempSync(join(tmpdir(), 'kalends-break-'))
   const name = broken?.name ?? 'whole'
@@ -80,7 +80,7 @@ describe.concurrent('a product without', { timeout: LIMIT_MS }, () => {
     say(
       `${broken.name}: ${tally.occurrences} occurrences, violations: ${JSON.stringify(count(violations.map(({ rule }) => rule)))}`,
     )
-    // The product ran; some breaks slow it down.
+    // A low number, because some breaks slow the product down.
     expect(tally.occurrences).toBeGreaterThan(20)
     expect(violations.map(({ rule }) => rule)).toEqual(
       expect.arrayContaining([expect.toBeOneOf([...broken.rules])]),

@@ -1,4 +1,4 @@
-/** Each break still works: its texts occur once in the current dist/, and the result runs. */
+/** Each break still works: its texts occur exactly once in the current dist/, and the changed code runs. */
 import { execFile } from 'node:child_process'
 import { pathToFileURL } from 'node:url'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const dist = pathToFileURL(join(import.meta.dirname, '../../dist/index.js')).hre
 
 /**
  * Runs a worker on a new database until it submits something, or until SQLite rejects a statement, because some breaks
- * use SQL of a server. Fails if a break is not valid JavaScript.
+ * use SQL that only a server accepts. Fails if a break is not valid JavaScript.
  */
 async function startBroken(mutations: readonly Mutation[]): Promise<string> {
   const { execArgv, environment } = brokenProcess(mutations)
@@ -43,7 +43,7 @@ describe('breaks of the product', () => {
     expect(await startBroken(mutations)).toBe('ran')
   })
 
-  test('a text that is missing or occurs more than once ends the process', async () => {
+  test('a text that is missing or occurs more than once makes the process exit', async () => {
     const file = 'store/sql/submit.js'
     await expect(startBroken([{ file, find: 'no such text', put: '' }])).rejects.toThrow(
       /submit\.js must contain this text once, but contains it 0 times: no such text/,
@@ -53,7 +53,7 @@ describe('breaks of the product', () => {
     )
   })
 
-  // Otherwise, the text could be replaced in a file that no worker loads.
+  // Otherwise, a break could change a file that no worker loads.
   test.each([...new Set(BREAKS.flatMap(({ mutations }) => mutations.map(({ file }) => file)))])(
     'a worker loads %s',
     async (file) => {

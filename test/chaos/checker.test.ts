@@ -1,4 +1,4 @@
-/** The checker: a correct record passes, and the matching rule detects each single fault. */
+/** The checker: a correct record passes, and each single fault is detected by its rule. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { check, type Rule } from '../../bench/chaos/checker/check.ts'
@@ -14,7 +14,7 @@ import { Times } from '../../bench/chaos/checker/times.ts'
 import { Imitation } from './imitation.ts'
 
 const NOON = Date.UTC(2026, 10, 21, 12)
-/** Half an hour before clocks go forward and go back in Europe/Berlin. */
+/** Half an hour before the clocks in Europe/Berlin go forward and back. */
 const NIGHTS = [
   Date.UTC(2026, 2, 29, 0, 59, 30),
   Date.UTC(2026, 9, 25, 0, 59, 30),
@@ -109,7 +109,7 @@ describe('a correct record passes', () => {
     expect(rulesOf({ ...record, journal: [...record.journal, deletion] })).toEqual([])
   })
 
-  it('with an application queue that contains exactly the jobs that were handed over', () => {
+  it('with an application queue that contains exactly the jobs handed over', () => {
     const record = goodRecord()
     const jobs = record.jobs.map((job) =>
       job['state'] === 'skipped' || job['task'] !== 'tick' ? job : { ...job, queue: 'external' },
@@ -221,8 +221,9 @@ describe('a correct record passes', () => {
         run.pass(12_000)
         expect(check(run.end()).violations).toEqual([])
       }),
-      // A fixed seed, so that results before and after a change are comparable. Known: with seed 468726416, a nextrun
-      // that was set back with a forged planned_from, after last_slot was moved, counts as a lost slot.
+      // A fixed seed, so that results before and after a change are comparable. A known limitation: with seed
+      // 468726416, a nextrun that is set back with a forged planned_from, after last_slot was moved, counts as a lost
+      // slot.
       { numRuns: 500, seed: Number(process.env['KALENDS_TEST_SEED'] ?? 20261121) },
     )
   })
@@ -358,7 +359,7 @@ describe('detects a record with one fault:', () => {
           job['periodic_task_id'] === 'edit-1' && Date.parse(`${String(job['slot']).replace(' ', 'T')}Z`) > at
         return {
           ...record,
-          // Neither edited later nor pruned.
+          // The row is neither edited later nor pruned.
           journal: record.journal
             .filter((entry) => !(entry.kind === 'edit' && entry.id === 'edit-1' && entry.from > at))
             .map((entry) =>
@@ -612,14 +613,14 @@ it('checks 200,000 jobs in well under a minute', { timeout: 120_000 }, () => {
   expect(performance.now() - begin).toBeLessThan(60_000)
 })
 
-describe('the order of events that a changed database clock dates', () => {
+describe('the order of events when the database clock changes', () => {
   const clock = (host: number, offsetMs: number): JournalEntry => ({
     kind: 'clock',
     host,
     offsetMs,
     mono: host,
   })
-  // Equal to the harness's clock from 0 on, but an hour behind from 100 s to 110 s.
+  // In step with the harness's clock, but an hour behind from 100 s to 110 s.
   const times = new Times([clock(0, 0), clock(100_000, -3_600_000), clock(110_000, 0)])
   const at = (host: number, offsetMs = 0) => ({
     from: host + offsetMs - 10,
@@ -646,7 +647,7 @@ describe('the order of events that a changed database clock dates', () => {
   })
 })
 
-describe('a worker that starts no run for 12 s', () => {
+describe('a worker that starts no runs for 12 s', () => {
   const run = new Imitation({ begin: NOON })
   run.add('only-w1', { timer: '*:*:*' })
   run.pass(60_000)
@@ -686,7 +687,7 @@ describe('a worker that starts no run for 12 s', () => {
     expect(stalledWith(fault)).toEqual([expect.stringMatching(/^w1 started no run for 1[12]\d{3} ms/)])
   })
 
-  it('is reported with the faults in that time', () => {
+  it('is reported with the faults during that time', () => {
     expect(stalledWith({ reach: { workers: ['w2'] } })).toEqual([
       expect.stringContaining('faults in that time: locks.row-worker worker (a row was locked)'),
     ])

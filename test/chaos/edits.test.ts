@@ -1,4 +1,4 @@
-/** Manual edits: each edit can be written, the tables reject invalid values, and the journal records every change. */
+/** Manual edits: each one can be written, the tables reject invalid values, and the journal records every change. */
 import { afterEach, expect, it } from 'vitest'
 import type { Ground, Journal } from '../../bench/chaos/fault.ts'
 import { EDIT_KINDS, REFUSED } from '../../bench/chaos/faults/edit-kinds.ts'
@@ -107,7 +107,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(report.trouble).toBeUndefined()
       expect(report.hit).toMatch(/^edit-/)
     }
-    // There are no other clients, so each edit finds the row as the previous edit left it.
+    // No other clients are connected, so each edit finds the row as the previous edit left it.
     const left = new Map<string, RowText | null>()
     for (const entry of journal) {
       if (entry.kind !== 'edit') continue

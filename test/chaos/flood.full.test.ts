@@ -1,5 +1,5 @@
 /**
- * A worker whose API is flooded in all ways at once submits on time, and its health is correct. The worker is a
+ * A worker whose API is flooded in every way at once submits on time and reports its health correctly. The worker is a
  * separate process, as in production; requests and time are bounded. [Two cores for worker, server and flood: at most
  * 50 ms late on SQLite, 450 ms on the servers.]
  */
@@ -16,7 +16,7 @@ const FLOOD_MS = 12_000
 const JOBS = 20_000
 const SECOND = 1000
 
-/** Old jobs whose args a search reads. */
+/** Inserts old jobs, whose args a search reads. */
 async function fill(database: TestDatabase): Promise<void> {
   const text = 'x'.repeat(300)
   for (let start = 0; start < JOBS; start += 1000) {
@@ -29,7 +29,7 @@ async function fill(database: TestDatabase): Promise<void> {
   }
 }
 
-/** Sends the next request after each response, whatever it is, until `isOver` returns true. */
+/** Sends the next request after each response or error, until `isOver` returns true. */
 function flood(isOver: () => boolean, send: () => Promise<Response>): Promise<number[]> {
   const statuses: number[] = []
   const one = async () => {
@@ -104,7 +104,7 @@ eachDatabase(({ fresh }) => {
     }
     isOver = true
     const statuses = (await Promise.all(floods)).flat()
-    // There were many requests, and all responses have a documented status.
+    // Many requests were sent, and all responses have a documented status.
     expect(statuses.length).toBeGreaterThan(100)
     expect(statuses.filter((status) => ![200, 400, 413, 414, 429, 503].includes(status))).toEqual([])
 
@@ -126,7 +126,7 @@ eachDatabase(({ fresh }) => {
       ...rows.map((row, index) => instant(row['submitted']).getTime() - (slots[index] ?? 0)),
     )
     expect(latest).toBeLessThanOrEqual(SECOND)
-    // The worker worked all the time, and its health always reported that.
+    // The health check succeeded all the time.
     expect(health.filter(([status]) => status !== 200)).toEqual([])
   }, 120_000)
 })

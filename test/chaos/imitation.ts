@@ -1,7 +1,7 @@
 /**
  * A simulated run: rows of schedules and jobs, planned by the real planner and advanced by a simulated clock. It
- * produces the same record as a real run. Its records are correct by construction, with edits, outages and nights in
- * which clocks change.
+ * produces the same record as a real run. Its records are correct by construction, with edits, outages and nights when
+ * the clocks change.
  */
 import { finish } from '../../src/model/finish.ts'
 import { occurrenceId } from '../../src/model/occurrence.ts'
@@ -11,7 +11,7 @@ import type { JournalEntry, RowText, RunLine, RunRecord } from '../../bench/chao
 
 export const LEASE_MS = 4000
 export const POLL_INTERVAL_MS = 1000
-/** The harness's clock is the database's clock minus this; the monotonic clock also starts here. */
+/** How far the database's clock is ahead of the harness's clock; the monotonic clock also starts here. */
 const OFFSET_MS = 7_000_000
 const WORKER = 'w1/1'
 
@@ -52,7 +52,7 @@ const text = (ms: number | null) =>
 export interface ImitationOptions {
   /** By the database's clock. */
   readonly begin: number
-  /** How long a run takes, by task. */
+  /** The duration of a run, by task. */
   readonly runMs?: Readonly<Record<string, number>>
 }
 
@@ -116,7 +116,7 @@ export class Imitation {
     }
   }
 
-  /** Nothing happens for this time, and the journal records it as a fault. */
+  /** Nothing happens during this time, and the journal records it as a fault. */
   outage(ms: number): void {
     const from = this.now
     this.now += ms
@@ -378,7 +378,7 @@ function state(columns: Columns): ScheduleState {
   return { ...row, definition: definitionOf(row) }
 }
 
-/** As the generated column computes it. */
+/** Computed as in the generated column. */
 function definitionOf(
   row: Pick<PlannableRow, 'enabled' | 'timer' | 'jitter' | 'starts' | 'ends' | 'max_runs'>,
 ): string {

@@ -18,18 +18,21 @@ import { OccurrenceFault } from '../support/fault.ts'
 
 const MINUTES = Number(process.env['KALENDS_TEST_CHAOS_MINUTES'] ?? 0.6)
 /**
- * Always the same, so that results before and after a change are comparable. Each target adds its index, to draw
- * different faults.
+ * The seed is fixed, so that results before and after a change are comparable. Each target adds its index to it, to
+ * draw different faults.
  */
 const SEED = Number(process.env['KALENDS_TEST_CHAOS_SEED'] ?? 20261121)
-/** The run, the end of all work, and the start and stop of servers. */
+/** Time for the run, for all remaining work, and for starting and stopping servers. */
 const LIMIT_MS = MINUTES * 60_000 * 1.5 + 300_000
-/** At least a third of what such a run produces on an idle machine. Less would mean that the harness does nothing. */
+/**
+ * At least a third of the occurrences that such a run produces on an idle machine. Less would mean that the harness
+ * does nothing.
+ */
 const LEAST_OCCURRENCES = MINUTES * 60 * 35
 const LEAST_FAULTS = MINUTES * 8
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/** Targets with the most servers first, because they take longest. */
+/** Targets with the most servers come first, because they take longest. */
 const targets: { target: string; seed: number }[] = []
 for (const [index, target] of TARGETS.entries())
   if (await isAvailable(target)) targets.unshift({ target, seed: SEED + index })
@@ -48,7 +51,7 @@ describe('while workers, databases, networks and clocks break', { timeout: LIMIT
       '--folder',
       folder,
     ])
-    // Includes the command that repeats the run.
+    // The message includes the command that repeats the run.
     say(output.slice(output.indexOf('# Chaos on')))
     if (code !== 0) throw new OccurrenceFault(output.slice(-8000))
     const record = await readRecord(folder)

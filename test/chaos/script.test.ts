@@ -1,4 +1,4 @@
-/** The script of a run: the seed determines which faults happen when, and the workers have time to recover. */
+/** The script of a run: the seed determines the faults and their times, and the workers have time to recover. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Fault } from '../../bench/chaos/fault.ts'
@@ -38,7 +38,7 @@ describe('the script of a run', () => {
     )
   })
 
-  it('has many pauses even if the faults with the largest weights are long, because it then draws other faults', () => {
+  it('has many pauses even if the faults with the largest weights are long, because it draws other faults in between', () => {
     const kinds = [
       { scope: 'whole', lastsMs: 20_000, weight: 20 },
       { scope: 'worker', lastsMs: 12_000, weight: 20 },
@@ -80,7 +80,7 @@ describe('the script of a run', () => {
     )
   })
 
-  it('never has a fault on single rows in a burst with one that affects the whole system [L80]', () => {
+  it('never combines a fault on single rows and a system-wide fault in one burst [L80]', () => {
     fc.assert(
       fc.property(options, (given) => {
         const { plays, bursts } = scriptOf(given)

@@ -29,7 +29,7 @@ const outsideItsGroup = (how: string): Expectation => ({
   ),
 })
 
-/** With one primary or several. */
+/** Faults on groups with one or several primaries. */
 export const onGroups: Readonly<Record<string, Expectation>> = {
   'group.kill-primary': one('cut'),
   'group.kill-member': one('cut'),
@@ -46,20 +46,20 @@ export const onGroups: Readonly<Record<string, Expectation>> = {
   'group.leave': outsideItsGroup('left'),
 }
 
-/** With one primary. */
+/** Faults on groups with one primary. */
 export const onPrimaries: Readonly<Record<string, Expectation>> = {
   'group.switchover': { reports: /^became the primary instead of m\d in \d+ ms$/ },
   'group.down': all('cut'),
 }
 
-/** The second connection uses it. */
+/** The second connection uses the replica. */
 export const onProxies: Readonly<Record<string, Expectation>> = {
   'haproxy.kill': all('cut', READ, 1),
   'haproxy.restart': { reports: /^stopped in \d+ ms and started again in \d+ ms$/ },
   'haproxy.stand-still': all('silence', READ, 1),
 }
 
-/** Each COMMIT waits for the replica. */
+/** Faults on a replica pair in which each COMMIT waits for the replica. */
 export const onReplicas: Readonly<Record<string, Expectation>> = {
   'replica.switchover': { reports: /^s[12] became the source in its place in \d+ ms$/ },
   'replica.promote': {

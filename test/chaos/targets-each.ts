@@ -17,13 +17,13 @@ import { notTested } from '../support/not-tested.ts'
 import { until } from '../support/worker-process.ts'
 import { isAvailable } from './available.ts'
 
-/** The night in which clocks go back in Berlin. */
+/** The night when the clocks go back in Berlin. */
 const NIGHT = new Date('2026-10-25T00:30:00Z')
 const LONGEST_PAUSE_MS = 300
 const CANARIES = 20
 const WORKER_RECOVERS_MS = 30_000
 
-/** What to check during a fault or in its report. */
+/** The checks during a fault and of its report. */
 export interface Expectation {
   /** Called before the fault. The returned function is called during the fault. */
   readonly prepare?: (scene: Scene) => Promise<() => Promise<void>>
@@ -69,7 +69,7 @@ export async function eachFault(
           [`canary-${number}`],
         )
       }
-      // A job that waits for a long time, for faults that lock a job.
+      // A job that waits for a long time, needed by faults that lock a job.
       await target.query(
         "INSERT INTO job (task, args, run_at) VALUES ('tick', '{}', '2100-01-01 00:00:00.000')",
       )
@@ -136,12 +136,12 @@ export async function eachFault(
   })
 }
 
-/** Why the target does not have the fault on this machine; undefined if it must have it. */
+/** Why the target lacks the fault on this machine; undefined if it must have it. */
 function whyLeftOut({ target }: Scene, fault: string): string | undefined {
   return Object.entries(target.leftOut).find(([part]) => fault.startsWith(`${part}.`))?.[1]
 }
 
-/** Waits until the worker runs a slot that is due only now, and is later than all slots that it has run. */
+/** Waits until the worker runs a slot that becomes due only now and is later than all slots it has run. */
 async function workerRuns({ target }: Scene): Promise<void> {
   const lastRunAt = async () => {
     const [row] = await target.query(
@@ -198,7 +198,7 @@ export const READ = 'SELECT 1'
 export function one(outcome: string | number, statement = READ): Expectation {
   return {
     during: async (scene) => {
-      // A cluster needs some seconds to detect that a node is isolated.
+      // A cluster takes a few seconds to detect that a node is isolated.
       await until(`'${statement}' ends with ${outcome} somewhere`, async () =>
         (await told(scene, statement)).includes(outcome),
       )
@@ -215,7 +215,7 @@ export function all(outcome: string | number, statement = READ, way = 0): Expect
   }
 }
 
-/** Opens connections of the workers' user before the fault. */
+/** Opens connections as the workers' user before the fault. */
 async function connectedBefore(scene: Scene): Promise<mysql.Connection[]> {
   return await Promise.all(
     hostUrls(scene).map(async (uri) => {
@@ -297,7 +297,7 @@ export const onServers: Readonly<Record<string, Expectation>> = {
         ),
       )
       return async () => {
-        // KILL QUERY shows as the value 1 or as error 1317.
+        // KILL QUERY results in the value 1 or in error 1317.
         for (const slept of await Promise.all(sleeps)) expect([1, 1317]).toContain(slept)
         for (const connection of connections) connection.destroy()
       }
@@ -309,7 +309,7 @@ export const onLocks: Readonly<Record<string, Expectation>> = {
   'locks.schedules': lockedRows('periodic_task'),
   'locks.jobs': lockedRows('job'),
   'locks.workers': lockedRows('worker'),
-  // A row of another table if there is no such row.
+  // If there is no such row, a row of another table is locked.
   ...Object.fromEntries(
     ['schedule', 'waiting', 'running', 'log', 'attempt', 'worker'].map((what) => [
       `locks.row-${what}`,
@@ -326,7 +326,7 @@ export const onLocks: Readonly<Record<string, Expectation>> = {
   'locks.long-read': { reports: /^a read of all \d+ jobs stayed open/ },
 }
 
-/** For a worker on a pool of its application. */
+/** Faults for a worker that uses a pool of its application. */
 export const onApplications: Readonly<Record<string, Expectation>> = {
   'application.leak': {
     reports: /^the application left transactions open that had locked \S+ and \S+ for \d+ ms$/,
@@ -338,7 +338,7 @@ export const onApplications: Readonly<Record<string, Expectation>> = {
 export const onTables: Readonly<Record<string, Expectation>> = {
   'locks.tables': {
     during: async ({ target }) => {
-      // Statements that use a locked table wait, so this one uses none.
+      // Statements that use a locked table wait, so this statement uses no table.
       expect(await target.query('SHOW OPEN TABLES WHERE In_use > 0')).not.toEqual([])
     },
   },
@@ -361,7 +361,7 @@ export const onClocks: Readonly<Record<string, Expectation>> = {
   'clock.forth': clockIsAt,
   'clock.back': clockIsAt,
   'clock.hours-back': clockIsAt,
-  // The last fault, because it causes an hour of missed slots.
+  // This fault runs last, because it causes an hour of missed slots.
   'clock.hour-forth': clockIsAt,
 }
 

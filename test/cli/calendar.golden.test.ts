@@ -10,7 +10,7 @@ interface Answer {
   readonly base: string
   readonly tz: string
   readonly status: number
-  /** Removes the lines with the time from now. */
+  /** Removes the lines that show the time from now. */
   readonly output: string
 }
 

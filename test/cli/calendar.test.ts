@@ -48,7 +48,7 @@ describe('the output is that of systemd-analyze, byte for byte: [T1]', () => {
     expect(outcome.error === undefined ? 0 : 1).toBe(status)
   })
 
-  test('the example of the manual', () => {
+  test('the example from the manual', () => {
     const args = ['Mon..Fri 9:00 Europe/Berlin', '--iterations', '5', '--base-time', '2026-03-27 00:00 UTC']
     const { output } = run(args)
     expect(output.replaceAll(/ {7}From now: .*\n/g, '')).toBe(
@@ -64,7 +64,7 @@ Normalized form: Mon..Fri *-*-* 09:00:00 Europe/Berlin
   })
 })
 
-test('an event without a zone is in UTC, as in a schedule, in any time zone of the process', () => {
+test("an event without a zone is in UTC, as in a schedule, regardless of the process's time zone", () => {
   const args = ['9:00', '--base-time', '2026-03-27 00:00 UTC']
   expect(run(args, undefined, 'Europe/Berlin').output).toContain('Fri 2026-03-27 10:00:00 CET')
   expect(run([...args, '--zone', 'Asia/Tokyo']).output).toContain('Sat 2026-03-28 00:00:00 UTC')
@@ -86,7 +86,7 @@ describe('an invalid expression', () => {
     expect(refusal(`${'1,'.repeat(200)}x`).message).not.toContain('^')
   })
 
-  test('does not prevent the output of other expressions', () => {
+  test('does not suppress the output for other expressions', () => {
     const { output, error } = run(['dialy', 'daily', 'weakly'])
     expect(output).toContain('Normalized form: *-*-* 00:00:00\n')
     expect(String(error)).toMatch(/did you mean daily\?[^]*did you mean weekly\?/)

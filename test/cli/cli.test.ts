@@ -152,7 +152,7 @@ eachDatabase(({ fresh, bare }) => {
 })
 
 describe('kalends start', () => {
-  test('without a module submits due schedules and leaves the jobs to other workers', async () => {
+  test('without a module submits due schedules and leaves their jobs to other workers', async () => {
     const cwd = await temporaryFolder()
     const submitter = await startHere(['start', '--json'], { cwd })
     await submitter.until(/No module was given/)
@@ -165,7 +165,7 @@ describe('kalends start', () => {
     expect(lines.at(-1)).toMatchObject({ level: 30, msg: 'Kalends stopped' })
   })
 
-  test('logs messages from the given --log-level on', async () => {
+  test('logs messages at or above the given --log-level', async () => {
     const cwd = await temporaryFolder()
     const module = await moduleIn(
       cwd,
@@ -186,7 +186,7 @@ describe('kalends start', () => {
     expect(await lines('debug')).toEqual(new Set([20, 30, 40]))
   })
 
-  test('stops cleanly when its log no longer has a reader', async () => {
+  test('stops cleanly when nothing reads its log any longer', async () => {
     const cwd = await temporaryFolder()
     const module = await moduleIn(
       cwd,

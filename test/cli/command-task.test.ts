@@ -25,7 +25,7 @@ async function run(args: CommandArgs): Promise<{ job: Job; lines: string[] }> {
 /** The handles that keep this process alive, such as pipes of programs. */
 const openPipes = () => process.getActiveResourcesInfo().filter((name) => name === 'PipeWrap').length
 
-/** Bytes in use, without garbage. */
+/** Bytes in use, not counting garbage. */
 function liveMemory(): number {
   setFlagsFromString('--expose-gc')
   const collectGarbage: unknown = runInNewContext('gc')
@@ -60,11 +60,11 @@ test.each([
     expect(most).toBeGreaterThan(before)
     expect(most - before).toBeLessThan(100_000_000)
   },
-  // On a busy machine, the shell needs minutes for so much output.
+  // On a busy machine, the shell takes minutes to print this much output.
   600_000,
 )
 
-test('lines end with a line feed, a carriage return or both, wherever the chunks of the output end', async () => {
+test('lines end with a line feed, a carriage return or both, regardless of where the chunks of output end', async () => {
   const { lines } = await run({
     shell: String.raw`printf 'a\nb\r\nc\rd\r'; sleep 0.05; printf '\ne\n\nf\303'; sleep 0.05; printf '\244\r\r\n\nlast'`,
   })
@@ -85,7 +85,7 @@ test('background processes of a program can still print: their output is read bu
   await until(async () => (existsSync(done) ? true : null))
 })
 
-test('for a program that closes its streams or does not read its input, the exit code decides', async () => {
+test('the exit code decides even for a program that closes its streams or does not read its input', async () => {
   const stdin = 'x'.repeat(200_000)
   expect((await run({ shell: 'exec <&- >&- 2>&-; exit 0', stdin })).job.state).toBe('success')
   expect((await run({ shell: 'exit 7', stdin })).job).toMatchObject({
@@ -98,7 +98,7 @@ test('a program that cannot start fails the job, not the worker', async () => {
   const spawn = vi.spyOn(childProcess, 'spawn').mockImplementation(() => {
     const child = new EventEmitter()
     process.nextTick(() => child.emit('error', new Error('spawn EMFILE')))
-    // Without free file descriptors, spawn returns only an event.
+    // If no file descriptor is free, spawn only emits an event.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return child as childProcess.ChildProcess
   })

@@ -1,4 +1,4 @@
-/** The user of commands: names are never options or words of a shell. */
+/** The user that commands run as: names are never interpreted as options or by a shell. */
 import { describe, expect, test } from 'vitest'
 import { commandTask } from '../../src/cli/command-task.ts'
 import { commandUser } from '../../src/cli/command-user.ts'
@@ -43,7 +43,7 @@ describe.runIf(process.getuid?.() === 0)('--command-user, for root', () => {
     expect(() => commandUser('nobody-of-that-name')).toThrow(/the user 'nobody-of-that-name' does not exist/)
   })
 
-  test('knows the ids and the home of a user', () => {
+  test('finds the ids and the home directory of a user', () => {
     expect(commandUser('nobody')).toMatchObject({
       name: 'nobody',
       uid: expect.any(Number),

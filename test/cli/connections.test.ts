@@ -1,4 +1,4 @@
-/** Connections are limited in total and per client, and silent ones block no other clients. */
+/** Connections are limited in total and per client, and silent connections never block other clients. */
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -52,7 +52,7 @@ async function serving(limits: ConnectionLimits) {
   return { open, answered, busy, waiting }
 }
 
-test('a client that opens silent connections loses its oldest ones, and other clients are not affected', async () => {
+test('a client that opens silent connections loses its oldest connections, and other clients are not affected', async () => {
   const { open, answered } = await serving({ total: 100, perClient: 3 })
   const other = await open(OURS)
   const silent: Socket[] = []
@@ -63,7 +63,7 @@ test('a client that opens silent connections loses its oldest ones, and other cl
   expect(await answered(await open(THEIRS))).toContain('done')
 })
 
-test('active connections stay open, and further ones get 429 with Retry-After', async () => {
+test('active connections stay open, and further connections get 429 with Retry-After', async () => {
   const { open, answered, busy, waiting } = await serving({ total: 100, perClient: 3 })
   const kept = await busy(THEIRS, 3)
   const refused = await open(THEIRS)
@@ -71,20 +71,20 @@ test('active connections stay open, and further ones get 429 with Retry-After', 
   expect(String(data)).toMatch(/^HTTP\/1\.1 429 .*\r\nretry-after: 5\r\n/)
   expect(kept.map(({ destroyed }) => destroyed)).toEqual([false, false, false])
   expect(await answered(await open(OURS))).toContain('done')
-  // A response makes room for another one.
+  // Once a request has its response, another connection is accepted.
   const [first] = kept
   waiting[0]?.end('done')
   if (first !== undefined) await once(first, 'data')
   expect(await answered(await open(THEIRS))).toContain('done')
 })
 
-test('a thousand silent connections of many clients block no other client [V4]', async () => {
+test('a thousand silent connections from many clients block no other client [V4]', async () => {
   const { open, answered } = await serving({ total: 50, perClient: 5 })
   for (let index = 0; index < 200; index += 1) await open(`127.0.1.${1 + (index % 100)}`)
   expect(await answered(await open(OURS))).toContain('done')
 })
 
-test('when all connections are active, further ones get 429', async () => {
+test('when all connections are active, further connections get 429', async () => {
   const { open, busy } = await serving({ total: 4, perClient: 3 })
   await busy(THEIRS, 2)
   await busy(OURS, 2)
@@ -92,7 +92,7 @@ test('when all connections are active, further ones get 429', async () => {
   expect(String(data)).toMatch(/^HTTP\/1\.1 429 /)
 })
 
-test('a trusted proxy has no limit per client, because its connections belong to many clients', async () => {
+test('the limit per client does not apply to a trusted proxy, because its connections belong to many clients', async () => {
   const { open, answered, busy } = await serving({ total: 100, perClient: 2 })
   await busy(PROXY, 10)
   expect(await answered(await open(PROXY))).toContain('done')

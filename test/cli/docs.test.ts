@@ -7,7 +7,7 @@ import { everyCommand, root } from './program.ts'
 
 const page = readFileSync(join(root, 'docs/cli.md'), 'utf8')
 
-/** Executable commands with their path. */
+/** The executable commands, with their paths. */
 function leaves(command: AnyCommand, path = command.name()): [path: string, command: AnyCommand][] {
   return command.commands.length === 0
     ? [[path, command]]

@@ -1,4 +1,4 @@
-/** Runs `kalends` commands in the process of the test, because starting a child takes most of its time. */
+/** Runs `kalends` commands in the process of the test, because starting a child process takes most of the time. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { EventEmitter, once } from 'node:events'
 import { onTestFinished } from 'vitest'
@@ -15,10 +15,10 @@ export interface CommandHere {
   readonly printed: () => string
   /** The output to stderr so far. */
   readonly said: () => string
-  /** Waits until stdout matches. Fails if the command ends first. */
+  /** Waits until stdout matches. Fails if the command ends before that. */
   readonly until: (pattern: RegExp) => Promise<string>
   readonly ended: Promise<Ended>
-  /** Sends a signal only to this command, unless it has ended, and waits for its end. */
+  /** Sends a signal only to this command, unless it has ended, and waits until it ends. */
   readonly stop: (signal?: StopSignal) => Promise<Ended>
 }
 
@@ -46,7 +46,7 @@ export async function startHere(
 
 let turn: Promise<unknown> = Promise.resolve()
 
-/** The working folder and the environment are global, so commands start one at a time. */
+/** The working directory and the environment are global, so commands start one at a time. */
 function inTurn<Result>({ cwd, env = {} }: HereOptions, work: () => Promise<Result>): Promise<Result> {
   const result = turn.then(async () => {
     const [folder, environment] = [process.cwd(), { ...process.env }]
@@ -93,7 +93,7 @@ class Share {
 
 const shares = new AsyncLocalStorage<Share>()
 
-/** Output, signal handlers and exits of commands do not reach the process of the test. */
+/** The output, signal handlers and exits of commands do not affect the test process. */
 function sharing(): void {
   for (const name of ['stdout', 'stderr'] as const)
     intercept(process[name], 'write', (share, [text]) => {
@@ -109,10 +109,10 @@ function sharing(): void {
     throw new Exit(Number(code ?? EXIT.ok))
   })
 }
-/** The replacements of the methods. After each file, vitest restores process.exit. */
+/** The replacements for the methods. After each file, vitest restores process.exit. */
 const intercepted = new WeakSet<object>()
 
-/** @param instead  called when a command calls the method; if it returns undefined, the method is called, too */
+/** @param instead  called when a command calls the method; if it returns undefined, the method is also called */
 function intercept(
   owner: object,
   name: string,

@@ -42,7 +42,7 @@ describe('kalends start --http', () => {
     expect(made.status).toBe(201)
     const health = await fetch(`${url}health`, { headers: bearing(token) })
     expect(await health.json()).toMatchObject({ ok: true, worker: expect.any(String) })
-    // SIGTERM ends it although a client is listening.
+    // SIGTERM stops it even while a client is listening.
     const events = await fetch(`${url}api/v1/events`, { headers: bearing(token) })
     expect(events.status).toBe(200)
     worker.child.kill('SIGTERM')
@@ -117,7 +117,7 @@ describe('kalends start --http', () => {
   })
 
   describe('on a Unix socket', () => {
-    test('serves only this user, without a token, and removes the socket at the end [V4]', async () => {
+    test('serves only this user, without a token, and removes the socket when it stops [V4]', async () => {
       const folder = await temporaryFolder()
       const path = join(folder, 'api.sock')
       const server = await serving(['unix:api.sock'], {}, folder)
@@ -142,7 +142,7 @@ describe('kalends start --http', () => {
     test('replaces the socket of a server that was killed', async () => {
       const folder = await temporaryFolder()
       const path = join(folder, 'api.sock')
-      // A clean close removes only the name on which the server listens.
+      // A clean close removes only the path on which the server listens.
       const killed = createServer().listen(`${path}.first`)
       await once(killed, 'listening')
       await link(`${path}.first`, path)
@@ -196,7 +196,7 @@ describe('kalends start --http', () => {
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)])
   })
 
-  test('reports a port in use and ends the worker', async () => {
+  test('reports that the port is in use and stops the worker', async () => {
     const { url } = await serving(['127.0.0.1:0'])
     const { code, stdout, stderr } = await runHere(['start', '--http', `127.0.0.1:${new URL(url).port}`], {
       cwd: await temporaryFolder(),
@@ -208,7 +208,7 @@ describe('kalends start --http', () => {
     expect(stdout).toMatch(/Kalends stopped/)
   })
 
-  test('without --http, loads no HTTP code, and a schema only for commands', async () => {
+  test('without --http, no HTTP code is loaded, and a schema only for commands', async () => {
     const folder = join(root, 'src/cli')
     const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.ts'))
     for (const file of files) {

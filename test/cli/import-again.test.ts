@@ -1,4 +1,4 @@
-/** Importing a file again: which schedule belongs to which entry. */
+/** When a file is imported again, its entries are matched with the existing schedules. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -95,7 +95,7 @@ test('a schedule whose line is now rejected is not stale', () => {
   expect(matched([{ ...refused, isLeftOut: true }], existing, 'cron.').stale).toEqual(['cron.job'])
 })
 
-test('a change of the variables above all lines changes no id', () => {
+test('changing the variables above all lines changes no id', () => {
   const withPath = (text: string, path: string) => {
     const one = candidate(text)
     return one.schedule === null
@@ -136,7 +136,7 @@ eachDatabase(({ fresh }) => {
     return { database, cli, write, importing, stored }
   }
 
-  test('the schedule of a removed line is named, and deleted with --prune; other schedules do not change [C3, L72]', async () => {
+  test('the schedule of a removed line is reported, and --prune deletes it; other schedules do not change [C3, L72]', async () => {
     const { database, write, importing, stored, cli } = await machine()
     await write('tab', '0 3 * * * /bin/job --one\n0 4 * * * /bin/job --two\n0 5 * * * /bin/other\n')
     await importing('crontab', 'tab')
@@ -166,7 +166,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('schedules of other prefixes and tasks, and of lines with mistakes, do not change', async () => {
+  test('schedules with other prefixes or tasks, and of lines with mistakes, do not change', async () => {
     const { database, cli, write, importing, stored } = await machine()
     await cli('schedules', 'add', 'cron.mine', '--task', 'other', '--timer', 'daily')
     await write('one', '@daily /bin/one\n@daily /bin/mine\n@hourly /bin/wrong\n')
@@ -188,7 +188,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('for a timer with several times, the schedule of a removed time is named; --only checks no others', async () => {
+  test('for a timer with several times, the schedule of a removed time is reported; --only checks no others', async () => {
     const { database, write, importing, stored } = await machine()
     await write('u/a.service', '[Service]\nType=oneshot\nExecStart=/bin/a\n')
     await write('u/a.timer', '[Timer]\nOnCalendar=01:00\nOnCalendar=02:00\nOnCalendar=03:00\n')
@@ -228,7 +228,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('settings from the import are updated, and those of users are kept', async () => {
+  test('imported settings are updated, and settings changed by users are kept', async () => {
     const { database, cli, write, importing } = await machine()
     await write('tab', '0 3 * * * /bin/backup\n@daily /bin/report\n')
     await importing('crontab', 'tab')

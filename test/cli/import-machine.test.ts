@@ -1,6 +1,6 @@
 /**
- * A machine with units and crontabs, and the results of `import --dry-run`. The expected results are in
- * fixtures/import/expected and are compared with those of systemd and Debian's crontab for the same files.
+ * A machine with units and crontabs, and the results of `import --dry-run` on it. The expected results are in
+ * fixtures/import/expected and are compared with the results of systemd and Debian's crontab for the same files.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chownSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
@@ -103,7 +103,7 @@ async function loaded(manager: 'system' | 'user', folders: readonly string[], st
   return dump
 }
 
-/** The words of a command line as systemd prints it, with the variables of the service. */
+/** The words of a command line that systemd prints, with the variables of the service. */
 function words(line: string, environment: readonly string[]): string[] {
   const values = new Map(
     environment.map((text) => [text.split('=', 1)[0], text.slice(text.indexOf('=') + 1)]),
@@ -116,7 +116,7 @@ function words(line: string, environment: readonly string[]): string[] {
   )
 }
 
-/** The results of an import in the format of systemd. */
+/** The results of an import, in systemd's format. */
 function asLoaded(found: readonly Found[], source: string) {
   const times = found
     .filter((one) => one.source === source)
@@ -165,7 +165,7 @@ describe.skipIf(!hasSystemd)('systemd reads the same units', () => {
       expect(asLoaded(found, source), source).toEqual(ofSystemd(dump, source, 'root'))
   })
 
-  test('of the other timers, it starts only two, which a worker cannot run', async () => {
+  test('of the other timers, systemd starts only two, which a worker cannot run', async () => {
     const dump = await loaded('system', SYSTEM, 'timers.target console.timer')
     const found = await foundIn('systemd', ...SYSTEM)
     const rest = found.filter(({ result }) => result !== 'would be created').map(({ source }) => source)
@@ -178,7 +178,7 @@ describe.skipIf(!hasSystemd)('systemd reads the same units', () => {
     expect(rest.filter(starts)).toEqual(['boot.timer', 'host.timer'])
   })
 
-  test('as the manager of a user, it has the same times, commands and folders', async () => {
+  test("as a user's service manager, systemd has the same times, commands and folders", async () => {
     const dump = await loaded('user', [USER], 'timers.target')
     const found = await foundIn('systemd', USER, '--user', 'nobody')
     expect(found).toHaveLength(2)

@@ -1,4 +1,4 @@
-/** Units are read like in systemd: systemd.unit(5), systemd.timer(5), systemd.service(5). */
+/** Units are read as in systemd: systemd.unit(5), systemd.timer(5), systemd.service(5). */
 import { chownSync } from 'node:fs'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
@@ -35,7 +35,7 @@ async function tree(files: Readonly<Record<string, string>>): Promise<string> {
   return folder
 }
 
-/** Runs `import systemd` as a dry run in the folder of the units. */
+/** Runs `import systemd` as a dry run in the folder that contains the units. */
 async function imported(cwd: string, ...args: readonly string[]) {
   const { code, stdout, stderr } = await runHere(
     ['import', 'systemd', ...args, '--dry-run', '--json', '--zone', 'UTC'],
@@ -125,7 +125,7 @@ describe('drop-ins', () => {
     expect(await userOf(files, 'my-job.service')).toEqual(['third'])
   })
 
-  test('with the same name: the first folder counts, then the most specific name', async () => {
+  test('with the same name: the first folder wins, then the most specific name', async () => {
     const files = {
       'usr/a.timer': timer,
       'usr/a.timer.d/time.conf': '[Timer]\nOnCalendar=\nOnCalendar=01:00\n',
@@ -168,13 +168,13 @@ describe('the search path', () => {
     expect(found).toMatchObject([{ timer: '*-*-* 00:00:00', args: { argv: ['/bin/run'] } }])
   })
 
-  test('without folders, the search path is that of the system', async () => {
+  test("without folders, the system's search path applies", async () => {
     const { code, stderr } = await imported(await temporaryFolder(), '--only', 'no-such')
     expect(code).toBe(3)
     expect(stderr).toContain('no-such.timer does not exist in the folders of the system')
   })
 
-  test('an alias is the same unit with the drop-ins of both names [C3]', async () => {
+  test('an alias is the same unit, with the drop-ins of both names [C3]', async () => {
     const files = {
       'usr/a.timer': timer('daily'),
       'usr/a.service': SERVICE,
@@ -186,7 +186,7 @@ describe('the search path', () => {
     expect(found).toMatchObject([{ source: 'a.timer', result: 'would be created', catchUp: 1 }])
   })
 
-  test('a timer that is linked from another folder keeps its own name', async () => {
+  test('a timer linked from another folder keeps its own name', async () => {
     const files = {
       'opt/x.timer': timer('daily'),
       'etc/x.timer': timer('hourly'),
@@ -224,7 +224,7 @@ describe('which timers run', () => {
     expect(all.found).toMatchObject([{ source: 'a.timer', result: 'would be created' }])
   })
 
-  test('a timer is enabled by a link of any target in any of the folders', async () => {
+  test('a timer is enabled by a link from any target in any folder', async () => {
     const files = {
       'usr/a.timer': timer,
       'usr/b.timer': timer,
@@ -374,14 +374,14 @@ describe('units of users', () => {
     ])
   })
 
-  test('are imported separately from those of the system', async () => {
+  test('are imported separately from system units', async () => {
     const cwd = await tree({ 'systemd/user/a.timer': timer, 'systemd/system/b.timer': timer })
     const { code, stderr } = await imported(cwd, 'systemd/system', 'systemd/user')
     expect(code).toBe(2)
     expect(stderr).toContain('import the units of users separately')
   })
 
-  test('a unit in a system folder belongs to the system, whatever wants it', async () => {
+  test('a unit in a system folder belongs to the system, whichever unit wants it', async () => {
     const cwd = await tree({
       'etc/systemd/system/a.timer': `${timer}[Install]\nWantedBy=default.target\n`,
       'etc/systemd/system/a.service': SERVICE,
@@ -423,7 +423,7 @@ describe('a setting that systemd only warns about', () => {
     expect(found[0]?.notes[0]).toContain(comment)
   })
 
-  test('a timer without a remaining time is rejected, as in systemd', async () => {
+  test('a timer with no time left is rejected, as in systemd', async () => {
     const cwd = await tree({ 'a.timer': '[Timer]\nOnCalendar=daily # nightly\n', 'a.service': SERVICE })
     const { found } = await imported(cwd, '.', '--all')
     expect(found).toMatchObject([{ result: 'refused', notes: [expect.stringContaining(comment)] }])

@@ -59,7 +59,7 @@ describe('a crontab', () => {
     ])
   })
 
-  // In winter, and without days in either field, because croner combines both if one begins with a star.
+  // In winter, and with days in neither field, because croner combines both fields if one begins with a star.
   test.each(schedules)('$original elapses at the times of a cron library', ({ original, schedule }) => {
     const [expression = ''] = /^(?:@\w+|(?:\S+\s+){4}\S+)/.exec(original) ?? []
     const zone =
@@ -143,7 +143,7 @@ describe('a crontab', () => {
   })
 
   test.each(['99/2 * * * *', '0 24/2 * * *', '0 0 * * 7/2', '0 0 13/2 13/2 *'])(
-    '%s, whose start is outside the range of the field, is rejected',
+    '%s is rejected, because its start is outside the range of the field',
     (time) => expect(one(`${time} x`).schedule).toBeNull(),
   )
 
@@ -298,7 +298,7 @@ describe("the timers of Debian's packages", () => {
       return answer
     })
 
-  test('elapse at the times of systemd-analyze, in the zone of the machine', async () => {
+  test("elapse at the times that systemd-analyze prints, in the machine's zone", async () => {
     const cwd = await temporaryFolder()
     for (const zone of ['UTC', 'Europe/Berlin']) {
       const args = [

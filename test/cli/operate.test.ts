@@ -1,4 +1,4 @@
-/** Commands of operators on each database: their output for people and programs, and their exit codes. */
+/** The operators' commands on each database: their output for people and programs, and their exit codes. */
 import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,13 +15,13 @@ interface Operator {
   readonly env: Readonly<Record<string, string>>
   /** Runs a command to its end, without a terminal. */
   readonly cli: (...args: string[]) => Promise<Ended>
-  /** The same, and parses the output as JSON lines. Fails if the command fails. */
+  /** Also parses the output as JSON lines. Fails if the command fails. */
   readonly json: (...args: string[]) => Promise<Readonly<Record<string, unknown>>[]>
-  /** A worker with this module body. It is stopped when the test ends. */
+  /** Starts a worker with this module body. It is stopped when the test ends. */
   readonly worker: (body: string, ...args: string[]) => Promise<void>
 }
 
-/** An ended process may stay a zombie if its parent does not wait for it. */
+/** An ended process may remain a zombie if its parent does not wait for it. */
 function isRunning(pid: number): boolean {
   return /^[^Z]/.test(spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout)
 }
@@ -49,7 +49,7 @@ eachDatabase(({ fresh }) => {
       },
       worker: async (body, ...args) => {
         const index = pathToFileURL(join(root, 'dist/index.js')).href
-        // A second module with the same name would be the first one, which is already loaded.
+        // Importing a second module with the same name would return the first one, which is already loaded.
         workers += 1
         const module = `app-${workers}.mjs`
         await writeFile(join(cwd, module), `import { task } from '${index}'\n${body}\n`)
@@ -409,7 +409,7 @@ eachDatabase(({ fresh }) => {
     expect(await cli('doctor')).toMatchObject({ code: 0, stdout: '' })
   })
 
-  test('doctor reports problems of lost workers, manual edits and clocks', async () => {
+  test('doctor reports problems caused by lost workers, manual edits and clocks', async () => {
     const { cli, database } = await operator()
     const now = database.kind === 'sqlite' ? "strftime('%Y-%m-%d %H:%M:%f', 'now')" : 'UTC_TIMESTAMP(3)'
     await database.query(
@@ -439,7 +439,7 @@ eachDatabase(({ fresh }) => {
       ['blocked-job', ['behind']],
       ['endless-schedule', ['endless']],
     ])
-    // Marks of a worker with a longer lease end later.
+    // The marks of a worker with a longer lease expire later.
     await database.query(
       `UPDATE periodic_task SET mark_ends = ${inThreeMinutes(database.kind)} WHERE id = 'far'`,
     )
@@ -447,7 +447,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('doctor', '--json', '--lease', '5min')).stdout).not.toContain('far-mark')
   })
 
-  test('doctor exits with 5 if the database is not available', async () => {
+  test('doctor exits with 5 if the database is unavailable', async () => {
     const { cli } = await operator()
     const { code, stderr } = await cli('doctor', '--database', 'mysql://root@127.0.0.1:1/none')
     expect(code).toBe(5)
@@ -466,7 +466,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('schedules', 'list', '--table-prefix', 'other_')).stderr).toContain("'kalends migrate'")
   })
 
-  test('commands run only if a worker allows them; the exit code decides, and the output is logged', async () => {
+  test('commands run only if a worker allows them; the exit code decides their outcome, and the output is logged', async () => {
     const { cli, worker, json } = await operator()
     vi.stubEnv('SECRET', 'of the worker')
     onTestFinished(() => void vi.unstubAllEnvs())
@@ -550,7 +550,7 @@ eachDatabase(({ fresh }) => {
     },
   )
 
-  test('a command that is cancelled or times out ends with all its child processes', async () => {
+  test('a command that is cancelled or times out ends, along with all its child processes', async () => {
     const { cli, worker, json } = await operator()
     await worker('export default () => {}', '--allow-commands')
     const script = 'sleep 600 & echo child $!; wait'

@@ -1,4 +1,4 @@
-/** Text from rows, files and drivers cannot control the terminal. */
+/** Text from rows, files and drivers never controls the terminal. */
 import { describe, expect, test } from 'vitest'
 import { CommandError, report } from '../../src/cli/failure.ts'
 import { commandLog } from '../../src/cli/log.ts'
@@ -8,7 +8,7 @@ import { scene } from '../kalends/scene.ts'
 import { runHere } from './here.ts'
 import { type Ended, temporaryFolder } from './program.ts'
 
-/** Clears the screen with C0 and C1, reorders text, begins a line, hides characters. */
+/** Text that clears the screen with C0 and C1, reorders text, begins a line, and hides characters. */
 const HOSTILE =
   'a\u001b[2J\u009b2J\u0007\u007f\u2028\u2029\u061c\u200e\u200f\u202a\u202e\u2066\u2069\r\tz\u200b\ufeff\u2060\u00adz\u200d\u200c\ufe0f\u{e0041}'
 const ACTIVE =
@@ -34,7 +34,7 @@ describe('error lines', () => {
     }
   })
 
-  test('never let a name with a line break look like another message', () => {
+  test('never make a name with a line break look like another message', () => {
     expect(reported(new CommandError("no schedule 'a\nerror: the database is gone'"))).toBe(
       "error: no schedule 'a\n  error: the database is gone'\n",
     )
@@ -47,7 +47,7 @@ describe('error lines', () => {
 })
 
 describe('JSON', () => {
-  test('is escaped and parses to the same value', () => {
+  test('is escaped and still parses to the same value', () => {
     const value = { [HOSTILE]: [HOSTILE, 'plain', 'ünï 漢字 😀'] }
     const json = harmlessJson(JSON.stringify(value))
     expect(json).not.toMatch(ACTIVE)
@@ -55,7 +55,7 @@ describe('JSON', () => {
     expect(JSON.parse(json)).toEqual(value)
   })
 
-  test('is escaped in the log, too, with one event per line', () => {
+  test('is also escaped in the log, with one event per line', () => {
     for (const json of [true, false]) {
       let written = ''
       const log = commandLog({ json, level: 'info' }, (text) => {
@@ -69,7 +69,7 @@ describe('JSON', () => {
   })
 })
 
-test('joiners are shown in emoji and scripts, but not elsewhere', () => {
+test('joiners are kept in emoji and in scripts that need them, and escaped elsewhere', () => {
   for (const text of ['👩🏽\u200d🚀', '❤\ufe0f\u200d🔥', '⚠\ufe0f', 'می\u200cخواهم', 'क्\u200dष']) {
     expect(harmlessText(text)).toBe(text)
     expect(harmlessJson(JSON.stringify(text))).toBe(JSON.stringify(text))
@@ -86,7 +86,7 @@ test('plain text and line breaks of a message are unchanged', () => {
 })
 
 describe.each(databases)('$kind', (under) => {
-  test('a command prints a hostile row without effects on the terminal', async () => {
+  test('a command prints a hostile row without affecting the terminal', async () => {
     const { database, open } = await scene(under)
     await open()
     const id = `${HOSTILE}\nerror: forged`
@@ -99,7 +99,7 @@ describe.each(databases)('$kind', (under) => {
     const list = await cli('schedules', 'list', '--json')
     expect(list.stdout).not.toMatch(ACTIVE)
     expect(JSON.parse(list.stdout)).toMatchObject({ id, summary: HOSTILE, args: { x: HOSTILE } })
-    // It is already paused, so the message names the schedule.
+    // The schedule is already paused, so the message names it.
     for (const ids of [[id], [id, 'none']]) {
       const { code, stderr } = await cli('schedules', 'pause', ...ids)
       expect(code).toBe(4)

@@ -20,7 +20,7 @@ export interface Program {
   readonly child: ChildProcess
   /** The output to stdout so far. */
   readonly printed: () => string
-  /** Waits until stdout matches. Fails if the program ends first or hangs. */
+  /** Waits until stdout matches. Fails if the program ends before that or hangs. */
   readonly until: (pattern: RegExp, limitMs?: number) => Promise<string>
   readonly ended: Promise<Ended>
 }
@@ -29,11 +29,11 @@ export interface RunOptions {
   readonly cwd: string
   /** Added to this process's environment, without KALENDS_DATABASE. */
   readonly env?: Readonly<Record<string, string>>
-  /** Its input; empty by default. */
+  /** The input of the program. Default: empty. */
   readonly stdin?: string
 }
 
-/** An empty folder that is removed with the test. */
+/** An empty folder that is removed after the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-program-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -52,7 +52,7 @@ export function start(script: string, args: readonly string[], options: RunOptio
     env: { ...env, NO_COLOR: '1', NODE_NO_WARNINGS: '1', ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  // A program that does not read its input is not an error.
+  // It is not an error if a program does not read its input.
   child.stdin.on('error', () => undefined)
   child.stdin.end(options.stdin ?? '')
   onTestFinished(() => void child.kill('SIGKILL'))

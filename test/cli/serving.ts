@@ -1,4 +1,4 @@
-/** Starts `kalends start --http` in the process of the test, or as a program if the process itself matters. */
+/** Starts `kalends start --http` in the test process, or as a separate program if the process itself matters. */
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { startHere } from './here.ts'
@@ -6,7 +6,7 @@ import { start, temporaryFolder } from './program.ts'
 
 const SERVED = /The REST API is served url=(\S+)/
 
-/** A token long enough for the API. */
+/** A token that is long enough for the API. */
 export const TOKEN = 'a-token-that-nobody-guesses'
 
 export async function serving(args: readonly string[], env: Record<string, string> = {}, cwd?: string) {

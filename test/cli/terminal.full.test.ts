@@ -1,4 +1,4 @@
-/** Edge cases of the command line: narrow or no terminals, closed pipes, colours, an unavailable database. */
+/** Edge cases of the command line: narrow terminals, no terminal, closed pipes, colours, an unavailable database. */
 import { spawn, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -13,7 +13,7 @@ import { type Ended, root, run, temporaryFolder } from './program.ts'
 const CLI = 'dist/cli/main.js'
 const program = `'${process.execPath}' '${join(root, CLI)}'`
 
-/** A folder with a database of three schedules. */
+/** A folder with a database that contains three schedules. */
 async function folder(): Promise<{ cwd: string; cli: (...args: string[]) => Promise<Ended> }> {
   const cwd = await temporaryFolder()
   const cli = (...args: string[]) => run(CLI, args, { cwd })
@@ -23,7 +23,7 @@ async function folder(): Promise<{ cwd: string; cli: (...args: string[]) => Prom
   return { cwd, cli }
 }
 
-/** Runs a shell command at a terminal of util-linux's `script`. */
+/** Runs a shell command in a terminal that util-linux's `script` provides. */
 function atTerminal(
   line: string,
   cwd: string,
@@ -73,7 +73,7 @@ describe.runIf(hasScript)('at a terminal', () => {
     }
     expect((await shown(200))[0]).toMatch(/^NEXT +LEFT +LAST +PASSED +SCHEDULE +STATE$/)
     expect((await shown(39)).join('\n')).toMatch(/SCHEDULE[^]*a-rather-long-na\S*…/)
-    // Room for the longest time in LEFT, such as 23 h 59 min, but not for other optional columns.
+    // Wide enough for the longest time in LEFT, such as 23 h 59 min, but not for other optional columns.
     expect((await shown(31))[0]).toMatch(/SCHEDULE +STATE$/)
   })
 
@@ -94,7 +94,7 @@ describe.runIf(hasScript)('at a terminal', () => {
 })
 
 describe('without a terminal', () => {
-  test('there are no colours, no width limit and no questions, and messages are separate from data', async () => {
+  test('output has no colours, no width limit and no questions, and messages are separate from data', async () => {
     const { cli } = await folder()
     const { stdout, stderr } = await cli('schedules', 'list')
     expect(stdout).not.toContain('\u001b')
@@ -135,7 +135,7 @@ describe('without a terminal', () => {
     })
     const ended = new Promise((resolve) => child.once('close', resolve))
     const timer = setInterval(() => child.kill('SIGINT'), 500)
-    // Before its handler is installed, the signal itself ends the command.
+    // Before the command installs its handler, the signal itself ends it.
     expect([130, null]).toContain(await ended)
     clearInterval(timer)
   })
@@ -187,7 +187,7 @@ describe('the database', () => {
     expect(stderr).toContain(why)
   })
 
-  test('that is unavailable makes every command that needs it exit with 5', async () => {
+  test('makes every command that needs it exit with 5 if it is unavailable', async () => {
     const cwd = await temporaryFolder()
     const down = ['--database', 'mysql://root:s3cret@127.0.0.1:1/app']
     const commands = [
@@ -253,7 +253,7 @@ describe('help', () => {
 
   test('loads no heavy modules', async () => {
     const cwd = await temporaryFolder()
-    // Node.js writes the loaded modules to this file.
+    // Node.js writes the names of the loaded modules to this file.
     await run(CLI, ['--help'], { cwd, env: { NODE_V8_COVERAGE: join(cwd, 'loaded') } })
     const loaded = readdirSync(join(cwd, 'loaded')).flatMap((name) => {
       const { result }: { result: { url: string }[] } = JSON.parse(

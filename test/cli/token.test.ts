@@ -1,4 +1,4 @@
-/** The token of `kalends start --http`: its location and its permissions. */
+/** The token of `kalends start --http`: its location and file permissions. */
 import { chmod, chown, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ async function fileWith(text: string, mode = 0o600): Promise<string> {
   return file
 }
 
-test('a token for a server database is in the state folder, which others cannot open', async () => {
+test('the token for a server database is in the state folder, which other users cannot open', async () => {
   const state = await temporaryFolder()
   const token = ownToken('mysql://root@localhost/app', { XDG_STATE_HOME: state })
   const file = join(state, 'kalends/token')
@@ -26,7 +26,7 @@ test('a token for a server database is in the state folder, which others cannot 
   expect(ownToken('sqlite::memory:', { XDG_STATE_HOME: state })).toEqual(token)
 })
 
-test('a token for an SQLite file is next to it', async () => {
+test('the token for an SQLite database is next to its file', async () => {
   const folder = await temporaryFolder()
   expect(ownToken(`sqlite:${folder}/app.db`, {}).file).toBe(join(folder, 'app.db.token'))
 })

@@ -6,7 +6,7 @@ import { Kalends, task } from '../../src/index.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { root } from './markdown.ts'
 
-test('no statement hides rejections of the database or merges inserts and updates [L38]', () => {
+test('no statement hides errors from the database or merges inserts and updates [L38]', () => {
   const found = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .filter((file) =>
@@ -18,7 +18,7 @@ test('no statement hides rejections of the database or merges inserts and update
 })
 
 eachDatabase(({ fresh }) => {
-  test('handlers that end at once leave nothing running, and the stop completes [L31]', async () => {
+  test('handlers that end immediately leave nothing running, and the stop completes [L31]', async () => {
     const database = await fresh()
     const quick = task('quick')
     const kalends = await Kalends.open(database.url, { pollInterval: 50 })

@@ -1,4 +1,4 @@
-/** One name for each thing: columns in docs/tables.md, and fields in JavaScript, the API and drizzle. */
+/** Each thing has one name: for columns in docs/tables.md, and for fields in JavaScript, the API and drizzle. */
 import { readFileSync } from 'node:fs'
 import { getTableColumns } from 'drizzle-orm'
 import { expect, onTestFinished, test } from 'vitest'
@@ -9,10 +9,10 @@ import * as answers from '../../src/http/answer-schemas.ts'
 import { Kalends } from '../../src/index.ts'
 
 const TEXT = readFileSync('docs/tables.md', 'utf8')
-/** Fields with only a part of the value of their column. */
+/** Fields that contain only part of their column's value. */
 const PARTLY = ['waitingFor']
 
-/** The columns of a section of the page, each with its field, or null if it has none. */
+/** The columns in a section of the page, each with its field, or null if it has none. */
 function documented(heading: string): Map<string, string | null> {
   const start = TEXT.indexOf(`\n## ${heading}`)
   const section = TEXT.slice(start, TEXT.indexOf('\n## ', start + 1))
@@ -53,7 +53,7 @@ test('JavaScript and the API have the same fields', async () => {
   expect(Object.keys(job).toSorted()).toEqual(Object.keys(answers.Job.shape).toSorted())
 })
 
-/** Points of a calendar or a range, not times of events. */
+/** Points in a calendar or a range, not times of events. */
 const POINTS = [
   'until',
   'frozenUntil',
@@ -69,7 +69,7 @@ const POINTS = [
   'busySince',
 ]
 
-test('fields with the time of an event end in At, and ids of other rows end in Id', () => {
+test('names of fields with the time of an event end in At, and with the id of another row in Id', () => {
   const found = { instants: new Set<string>(), others: new Set<string>() }
   const collect = (name: string, schema: z.core.JSONSchema._JSONSchema) => {
     if (typeof schema !== 'object') return

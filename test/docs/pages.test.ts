@@ -37,14 +37,14 @@ const HERE =
   /^https:\/\/(?:raw\.githubusercontent\.com\/kalends\/kalends\/main|github\.com\/kalends\/kalends\/blob\/main)\//
 
 interface Link {
-  /** The page and the link, for messages. */
+  /** The page and the link, for use in messages. */
   readonly text: string
   /** The target file. */
   readonly target: string
   readonly anchor: string
 }
 
-/** Links to files of the repository. */
+/** Links to files in the repository. */
 function links(): Link[] {
   return pages().flatMap((page) =>
     [...readFileSync(page, 'utf8').matchAll(/\]\(([^)#]*)(?:#([^)]+))?\)/g)].flatMap(
@@ -58,7 +58,7 @@ function links(): Link[] {
   )
 }
 
-test('links to pages and files of the package have existing targets', () => {
+test('links to pages and files in the package have existing targets', () => {
   expect(links().length).toBeGreaterThan(100)
   expect(links().filter(({ target }) => !existsSync(target))).toEqual([])
   const readme = readFileSync(join(root, 'README.md'), 'utf8')

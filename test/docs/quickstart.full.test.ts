@@ -1,4 +1,4 @@
-/** Follows the steps of pages: each file, and each command in its terminal, in order, with the documented output. */
+/** Follows the steps on the pages in order: each file, and each command in its terminal, with the documented output. */
 import { spawn } from 'node:child_process'
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,10 +8,10 @@ import { hasProgram } from '../support/not-tested.ts'
 import { type Block, blocksOf, root } from './markdown.ts'
 
 interface Step {
-  /** The earlier files, by name. */
+  /** The files from earlier steps, by name. */
   readonly files: ReadonlyMap<string, string>
   readonly commands: Block
-  /** Texts in the output, in this order. */
+  /** Texts that the output contains, in this order. */
   readonly shown: readonly string[]
 }
 
@@ -27,7 +27,7 @@ function stepsOf(blocks: readonly Block[]): Step[] {
   })
 }
 
-/** Spaces are only for alignment. */
+/** Collapses spaces, because they are only for alignment. */
 function plain(text: string): string {
   return text.replaceAll(/ +/g, ' ').trim()
 }
@@ -51,7 +51,7 @@ test.skipIf(!hasBash).each(['docs/quickstart.md', 'docs/guides/your-own-job-tabl
     const { KALENDS_DATABASE: _, ...inherited } = process.env
     const env = { ...inherited, PATH: `${bin}:${process.env['PATH']}`, TZ: 'UTC', NO_COLOR: '1' }
 
-    /** @returns the whole output, when the program has ended or printed the text */
+    /** @returns the whole output, once the program has ended or printed the text */
     const terminal = (line: string, until?: string) => {
       const child = spawn('bash', ['-c', until === undefined ? line : `exec ${line}`], { cwd, env })
       let printed = ''

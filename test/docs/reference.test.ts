@@ -1,4 +1,4 @@
-/** The output of `npm run docs:api` in docs/reference, which is generated on demand and not in git. */
+/** The output of `npm run docs:api` in docs/reference, which is generated on demand and not stored in git. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Application, Logger, LogLevel, TSConfigReader, TypeDocReader } from 'typedoc'

@@ -56,7 +56,7 @@ async function run(text: string): Promise<string[]> {
   })
   const logged: string[] = []
   const log = (...values: unknown[]) => void logged.push(format(...values))
-  // These are samples of our own pages, whose types are checked elsewhere.
+  // These samples come from our own pages, and their types are checked elsewhere.
   // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-call, no-new-func
   await new Function('require', 'exports', 'console', `return (async () => {${outputText}\n})()`)(
     found,

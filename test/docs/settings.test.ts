@@ -24,7 +24,7 @@ import { root } from './markdown.ts'
 
 type Cells = readonly string[]
 
-/** Pads cells like the formatter. */
+/** Pads cells as the formatter does. */
 function tableOf(header: Cells, rows: readonly Cells[]): string {
   const widths = header.map((_, column) =>
     Math.max(3, ...[header, ...rows].map((cells) => cells[column]?.length ?? 0)),
@@ -148,7 +148,7 @@ test('the page lists every setting', async () => {
   await expect(ofPage()).toMatchFileSnapshot(join(root, 'src/ui/api/generated/settings.ts'))
 })
 
-test('doc comments have the texts of the table', () => {
+test('doc comments contain the texts of the table', () => {
   const source = ts.createSourceFile(
     'setting-table.ts',
     readFileSync(join(root, 'src/model/setting-table.ts'), 'utf8'),

@@ -15,7 +15,7 @@ import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 
 const PREFIX = 'kalends_'
 
-/** The jobs of orders, and all schedules, read with drizzle. */
+/** The jobs that belong to orders, and all schedules, read with drizzle. */
 async function read(database: TestDatabase) {
   if (database.kind === 'sqlite') {
     const connection = new Libsql(database.url.slice('sqlite:'.length))

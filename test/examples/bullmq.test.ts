@@ -64,7 +64,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(done()).toEqual(expect.arrayContaining(ids))
       const jobs = await queue.getCompleted(0, 1000)
       expect(jobs.map((job) => String(job.id)).toSorted()).toEqual(done().toSorted())
-      // No slot between the first and the last is missing, or there twice.
+      // No slot between the first and the last is missing or appears twice.
       for (const [name, periodMs] of Object.entries({ measure: 2000, report: 5000 })) {
         const slots = jobs
           .filter((job) => job.name === name)

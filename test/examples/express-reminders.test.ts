@@ -66,7 +66,7 @@ eachDatabase(({ fresh }) => {
       },
     })
     const path = String(made.location)
-    // The write plans the next run, before any worker runs.
+    // The write itself plans the next run, before any worker runs.
     expect(made.body['next']).toMatchObject({ local: expect.stringMatching(/ 10:00:00 /) })
     const worker = start('examples/dist/express-reminders/worker.js', [database.url], {
       cwd: await temporaryFolder(),
@@ -129,7 +129,7 @@ eachDatabase(({ fresh }) => {
     }
     expect((await ben('GET', '/reminders')).body).toEqual({ items: [], total: 0 })
     expect((await nobody('POST', '/reminders', { text: 'x', timer: 'daily' })).status).toBe(401)
-    // A submitter, id or task in the request has no effect.
+    // A submitter, an id or a task in the request has no effect.
     const sly = { text: 'x', timer: 'daily', submitter: 'anna', task: 'cleanup', id: body['id'] }
     expect((await ben('POST', '/reminders', sly)).status).toBe(201)
     expect(await database.query("SELECT * FROM periodic_task WHERE submitter = 'anna' ORDER BY id")).toEqual(
@@ -142,7 +142,7 @@ eachDatabase(({ fresh }) => {
     ).toEqual([{ task: 'remind', n: 1 }])
   })
 
-  test('an invalid timer is reported with its column and a hint; a valid one with its description and times', async () => {
+  test('an invalid timer is reported with the column and a hint; a valid timer with its description and times', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const anna = (await web(database)).as('anna')
@@ -189,7 +189,7 @@ eachDatabase(({ fresh }) => {
           { at: expect.any(String), local: expect.stringMatching(/02:30:00 \+0[12]:00/) },
           expect.anything(),
         ],
-        // The clock is put forward within a year, whenever this runs.
+        // The clock goes forward within a year, whenever this test runs.
         warnings: expect.arrayContaining([expect.stringContaining('02:30')]),
       },
     })

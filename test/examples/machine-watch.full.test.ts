@@ -12,7 +12,7 @@ eachDatabase(({ fresh }) => {
     const database = await fresh()
     const watches = [1, 2].map(() => start(MAIN, ['--database', database.url], { cwd }))
     for (const watch of watches) await watch.until(/SCHEDULE +TIMER/)
-    // Often enough that both processes must get a share.
+    // Runs are frequent enough that both processes must get a share.
     await database.query(
       "UPDATE periodic_task SET timer = '*:*:0/1' WHERE id IN ('load', 'disks', 'disk-alarm')",
     )

@@ -32,7 +32,7 @@ eachDatabase(({ fresh }) => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/Stopped cleanly after .* submitted \d+ jobs and ran \d+ \(.*\); 0 failed\.\n$/)
 
-    // Around midnight, there is a daily digest, too.
+    // Around midnight, there is also a daily digest.
     const files = await readdir(join(cwd, 'digests'))
     const file = files.find((name) => name.endsWith('-hourly.md')) ?? ''
     const digest = await readFile(join(cwd, 'digests', file), 'utf8')

@@ -38,7 +38,7 @@ test('on a virtual clock, a day of the schedule calls the methods of the injecte
 })
 
 eachDatabase(({ fresh }) => {
-  test('onModuleInit starts the worker, onApplicationShutdown stops it', async () => {
+  test('onModuleInit starts the worker, and onApplicationShutdown stops it', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const workers = () => database.query('SELECT id FROM worker')

@@ -35,7 +35,7 @@ eachDatabase(({ fresh }) => {
 
     const items = await database.query('SELECT id, task, slot, state FROM work_item ORDER BY slot')
     expect(items.filter(({ id }) => ids.includes(String(id)))).toHaveLength(ids.length)
-    // The table has exactly the jobs that were handed over, and each reported job has ended.
+    // The table contains exactly the jobs that were handed over, and each reported job has ended.
     const jobs = await database.query(
       "SELECT id, state FROM job WHERE state IN ('external', 'success') AND queue IS NOT NULL",
     )

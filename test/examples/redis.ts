@@ -1,5 +1,5 @@
 /**
- * A private Redis server on a free loopback port. As root on Debian, installs Redis if it is missing.
+ * A private Redis server on an unused loopback port. As root on Debian, installs Redis if it is missing.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ export async function findRedis(): Promise<{ program: string } | string> {
   })
 }
 
-/** @param durability  persistence options; by default those of Redis */
+/** @param durability  persistence options; default: those of Redis */
 export async function startRedis(
   program: string,
   durability: readonly string[] = ['--save', ''],

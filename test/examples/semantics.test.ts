@@ -1,4 +1,4 @@
-/** The semantics of five known designs: the programs of examples/semantics print what happens, line by line. */
+/** The semantics of five known designs: the programs in examples/semantics print what happens, line by line. */
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { story as crontab } from '../../examples/semantics/crontab.ts'
@@ -24,7 +24,7 @@ test('a self-rescheduling interval repeats, becomes done, is retried, paused, re
     '3660s attempt 1: waiting, again in 60s',
     '3720s attempt 2: waiting, again in 120s',
     '3840s attempt 3: waiting, again in 240s',
-    // The interval to the next run starts at the end of this one.
+    // The interval to the next run starts when this run ends.
     '4080s attempt 4: success',
     '4140s attempt 1: success',
     '4140s the feed was down for a while: active, 2 runs, 0 failed',
@@ -44,7 +44,7 @@ test('a self-rescheduling interval repeats, becomes done, is retried, paused, re
   ])
 })
 
-test('three missed hours become three jobs or one, and a changed pattern applies from now on [S5]', async () => {
+test('three missed hours become three jobs or a single one, and a changed pattern applies from now on [S5]', async () => {
   const lines = await linesOf(patterns)
   expect(lines.filter((line) => /^up|jobs for/.test(line))).toEqual([
     'up from 02:30 to 04:10, refresh at minute 0',
@@ -56,7 +56,7 @@ test('three missed hours become three jobs or one, and a changed pattern applies
     'up from 07:10 to 07:20, refresh at minute 0',
     '07:10 billing: jobs for 05:00, 06:00, 07:00',
     '07:10 refresh: jobs for 07:00; 2 more missed',
-    // Nothing runs at the start of the new version: the new pattern has missed no run.
+    // Nothing runs when the new version starts, because the new pattern has missed no run.
     'up from 07:25 to 08:35, refresh at minute 30',
     '07:30 refresh: jobs for 07:30',
     '08:00 billing: jobs for 08:00',
@@ -101,7 +101,7 @@ test('strict cron: errors, code overrides the database and logs the differences,
   ])
 })
 
-/** These tests wait for a full minute or for long runs, so they use all databases at once. */
+/** These tests wait for a full minute or for long runs, so all databases are tested at the same time. */
 function onAllDatabases(name: string, proof: (database: TestDatabase) => Promise<void>): void {
   const kinds = databases.map(({ kind }) => kind).join(', ')
   test(`${name} (${kinds})`, async () => {
@@ -161,7 +161,7 @@ onAllDatabases(
       kind,
     ).toContain('overlap')
 
-    // The pause takes effect within the poll interval. It is not downtime: nothing is made up or counted as missed.
+    // The pause takes effect within the poll interval. It is not downtime, so nothing is made up or counted as missed.
     const pollIntervalMs = 1000
     const between = history.filter(
       ({ slot }) => slot !== null && slot.getTime() > off.getTime() + pollIntervalMs && slot <= on,

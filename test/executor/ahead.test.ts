@@ -1,4 +1,4 @@
-/** Jobs that are claimed ahead, without free capacity: when, how many, and what happens to those that do not start. */
+/** Jobs that are claimed ahead, without free capacity: when, how many, and what happens to jobs that do not start. */
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Handler } from '../../src/executor/handler.ts'
 import { type ClaimedJob, fenceOf } from '../../src/model/job.ts'
@@ -19,7 +19,7 @@ async function settledDown(): Promise<void> {
   for (let turn = 0; turn < 500; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** An executor on an endless queue. */
+/** An executor with an endless queue. */
 function busy({
   handler = () => {},
   concurrency = CONCURRENCY,
@@ -41,7 +41,7 @@ function busy({
     ends: [] as [id: string, kind: string][],
     writes: Promise.resolve(),
     claiming: Promise.resolve(),
-    /** Whether the server has lost the claims. */
+    /** Whether the database server has lost the claims. */
     isLost: false,
     jobs: [] as ClaimedJob[],
     settled: [] as string[],
@@ -140,7 +140,7 @@ describe('while the outcomes of short runs are being written', () => {
     await executor.stop(0)
   })
 
-  it('at most a fixed number is claimed ahead', async () => {
+  it('at most a fixed number of jobs is claimed ahead', async () => {
     const of = busy({ concurrency: 5000 })
     const writes = await withShortRuns(of, 20_000)
     expect(of.state.given - of.state.started.length).toBe(500)
@@ -160,7 +160,7 @@ describe('while the outcomes of short runs are being written', () => {
     state.writes = gate().promise
     expect(ahead).toBeGreaterThan(0)
     await settledDown()
-    // The first ones have started in the capacity that became free.
+    // The first jobs have started in the capacity that became free.
     expect(state.started).toHaveLength(100 + 2 * CONCURRENCY)
     const free = gate()
     state.writes = free.promise
@@ -184,7 +184,7 @@ describe('while the outcomes of short runs are being written', () => {
     expect(state.settled).toHaveLength(state.started.length)
   })
 
-  it('jobs of a claim that is in progress at the stop are released, too', async () => {
+  it('jobs of a claim that is in progress when the worker stops are also released', async () => {
     const of = busy()
     const writes = await withShortRuns(of)
     const { state, executor } = of
@@ -193,7 +193,7 @@ describe('while the outcomes of short runs are being written', () => {
     state.claiming = claims.promise
     writes.open()
     await settledDown()
-    // The available jobs have started, and the next claim has no response yet.
+    // The available jobs have started, and the next claim has not received its response.
     const started = state.started.length
     expect(started).toBeGreaterThan(length)
     const stopped = executor.stop(0)
@@ -203,7 +203,7 @@ describe('while the outcomes of short runs are being written', () => {
     expect(state.ends.some(([, kind]) => kind === 'unstarted')).toBe(true)
   })
 
-  it('they do not start under another id of the worker', async () => {
+  it('they do not start if the worker has a new id', async () => {
     const of = busy()
     const writes = await withShortRuns(of)
     const { state, executor } = of
@@ -231,7 +231,7 @@ describe('while the outcomes of short runs are being written', () => {
     await executor.stop(0)
   })
 
-  it('those whose claims were lost with the server do not start', async () => {
+  it('jobs whose claims were lost with the server do not start', async () => {
     const of = busy()
     const writes = await withShortRuns(of)
     const { state, executor } = of
@@ -275,7 +275,7 @@ it('none of them goes back to the queue while each starts within 100 ms', async 
   await stopped
 })
 
-it('jobs without retries have their turn: after a claim that excluded some, none is claimed ahead for a second', async () => {
+it('jobs without retries get their turn: after a claim that excluded some, none is claimed ahead for one second', async () => {
   const of = busy({ handler: () => new Promise((resolve) => setTimeout(resolve, 5)) })
   const { executor, state } = of
   const pass = async (ms: number) => {
@@ -300,7 +300,7 @@ it('jobs without retries have their turn: after a claim that excluded some, none
   await stopped
 })
 
-it('jobs that a submission has started use the capacity that it has reserved', async () => {
+it('jobs that a submission starts use the capacity that it has reserved', async () => {
   const { executor, state } = busy()
   state.left = 100
   executor.wake()
@@ -312,7 +312,7 @@ it('jobs that a submission has started use the capacity that it has reserved', a
   state.left = Infinity
   executor.wake()
   await settledDown()
-  // The others are claimed ahead.
+  // The other jobs are claimed ahead.
   expect(state.started).toHaveLength(100 + CONCURRENCY - 5)
   expect(state.given).toBeGreaterThan(150)
   reservation.commit(Array.from({ length: 5 }, (_, index) => claimed(`own ${index}`)))

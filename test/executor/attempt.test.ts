@@ -1,4 +1,4 @@
-/** One attempt in memory: the context of its handler, and when it ends without its handler. */
+/** One attempt in memory: the context of its handler, and the cases in which it ends without its handler. */
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { AttemptTimeoutError, CancelledError } from '../../src/errors.ts'
 import type { Handler, HandlerContext } from '../../src/executor/handler.ts'
@@ -18,7 +18,7 @@ interface Given extends Partial<Pick<JobExecutorOptions, 'middleware' | 'redacti
   readonly store?: Partial<ExecutingStore>
 }
 
-/** Runs jobs of the task 'noop'. The event loop turns as usual, but the test advances the time. */
+/** Runs jobs of the task 'noop'. The event loop runs as usual, but the test advances the time. */
 async function running({ jobs, handler, schema, store, ...options }: Given) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -63,7 +63,7 @@ const withTimeout = (id: string, timeout: number) => ({
   policy: { ...DEFAULT_POLICY, timeout },
 })
 
-it('a signal that the handler reads after the abort is aborted, with the reason', async () => {
+it('a signal that the handler reads only after the abort is already aborted, with the reason', async () => {
   const contexts: HandlerContext[] = []
   const { executor } = await running({
     jobs: [claimed('j')],
@@ -81,7 +81,7 @@ it('a signal that the handler reads after the abort is aborted, with the reason'
   expect(signal?.reason).toBe(reason)
 })
 
-it('an attempt whose handler never reads its signal times out, too', async () => {
+it('an attempt times out even if its handler never reads the signal', async () => {
   const { ends } = await running({
     jobs: [withTimeout('j', 100)],
     handler: () => new Promise((resolve) => setTimeout(resolve, 200)),
@@ -90,7 +90,7 @@ it('an attempt whose handler never reads its signal times out, too', async () =>
   expect(ends.get('j')).toMatchObject({ kind: 'timeout' })
 })
 
-it('a copy of the context is complete, and its functions work without the object', async () => {
+it('a copy of the context is complete, and its functions work when called without the object', async () => {
   const seen: unknown[] = []
   const written: unknown[] = []
   const { ends } = await running({
@@ -133,7 +133,7 @@ it('a handler that changes its args does not change the args of its job', async 
   expect(seen).toEqual([{ to: 'other' }, { to: 'one' }])
 })
 
-it('secrets in an error are hidden even if the handler has removed them from its args and its job', async () => {
+it('secrets in an error are redacted even if the handler has removed them from its args and its job', async () => {
   const { ends } = await running({
     jobs: [{ ...claimed('j'), args: { token: 'hunter2' }, argsText: '{"token":"hunter2"}' }],
     redaction: new Redaction(['args.token']),
@@ -146,7 +146,7 @@ it('secrets in an error are hidden even if the handler has removed them from its
   expect(ends.get('j')).toMatchObject({ error: 'with [redacted]' })
 })
 
-it('secrets of earlier progress are removed from later progress and the result, except for those in the row', async () => {
+it('secrets in earlier progress are removed from later progress and the result, unless the row still contains them', async () => {
   const progressOf = new Map<string, string>()
   const lines: string[] = []
   const replaced: string[] = []
@@ -199,12 +199,12 @@ it('secrets of earlier progress are removed from later progress and the result, 
     'other place: The result contains secrets of earlier progress; it is stored without its secrets',
   ])
   expect(replaced.toSorted()).toEqual(['other place', 'same place'])
-  // More secrets than can be searched for.
+  // More secrets than the redaction can search for.
   expect(JSON.parse(progressOf.get('too many') ?? '')).toEqual({ ...last, note: 'not first-secret' })
   expect(ends.get('too many')).toMatchObject({ result: expect.stringContaining('["first-secret"]') })
 })
 
-it('each of a thousand attempts with different timeouts ends at its own', async () => {
+it('each of a thousand attempts with different timeouts ends at its own timeout', async () => {
   const jobs = Array.from({ length: 1000 }, (_, index) => withTimeout(`${index}`, ((index * 7) % 1000) + 1))
   const { executor, ends } = await running({
     jobs,
@@ -301,7 +301,7 @@ it('middleware that neither calls the handler nor returns ends with its timeout'
   expect(executor.attempts.count()).toBe(0)
 })
 
-it('a job without log lines does not wait for the lines of others', async () => {
+it('a job without log lines does not wait for the lines of other jobs', async () => {
   const { ends } = await running({
     jobs: [claimed('talks'), claimed('silent')],
     handler: ({ job, log }) => {

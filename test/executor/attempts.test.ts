@@ -1,4 +1,4 @@
-/** Attempts of a job: retries, timeouts, and what decides the outcome of a run. */
+/** Attempts of a job: retries, timeouts, and the rules that decide the outcome of a run. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Job, type Kalends, PermanentError, task, AttemptTimeoutError } from '../../src/index.ts'
@@ -145,7 +145,7 @@ eachDatabase((under) => {
     expect(job.error).toMatch(/no mail[^]*Caused by: Error: no network/)
   })
 
-  it('any value that a handler throws fails the attempt and never ends the worker', async () => {
+  it('any value that a handler throws fails the attempt and never stops the worker', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const circular: Record<string, unknown> = {}
@@ -190,7 +190,7 @@ eachDatabase((under) => {
     expect(seen).toEqual([{ on, to: 'nobody' }, { on: '2026-03-29T00:30:00.123Z' }])
   })
 
-  it('args that no longer match the schema fail the job at once, without retries or a call of the handler', async () => {
+  it('args that no longer match the schema fail the job at once, without retries and without calling the handler', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     let called = 0
@@ -205,12 +205,12 @@ eachDatabase((under) => {
     expect(called).toBe(0)
   })
 
-  it('invalid args in a call that the handler makes are an ordinary error with retries', async () => {
+  it('invalid args in a call made by the handler are an ordinary error with retries', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const other = task('other', { args: z.object({ days: z.number() }) })
     kalends.handle(flaky, async ({ attempt }) => {
-      // Plain JavaScript may do this.
+      // Plain JavaScript can throw any value.
       const wrong: Record<string, unknown> = { days: 'many' }
       if (attempt === 1) await kalends.jobs.submit('other', wrong)
     })
@@ -220,7 +220,7 @@ eachDatabase((under) => {
     expect(job).toMatchObject({ state: 'success', attempt: 2 })
   })
 
-  it('a result is stored as JSON; no result is null [R10]', async () => {
+  it('a result is stored as JSON; a missing result is null [R10]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const answer = task('answer')
@@ -233,7 +233,7 @@ eachDatabase((under) => {
     expect((await ended(kalends, await kalends.jobs.submit(silent))).result).toBeNull()
   })
 
-  it('a result that is not JSON fails the job at once, because the next attempt would return it, too', async () => {
+  it('a result that is not JSON fails the job at once, because the next attempt would also return it', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const circular: Record<string, unknown> = {}
@@ -375,7 +375,7 @@ eachDatabase((under) => {
     await ended(kalends, id)
   })
 
-  it('a final job has the last progress and all log lines, including those of failed attempts', async () => {
+  it('a final job keeps the last progress and all log lines, including those of failed attempts', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const chatty = task('chatty', { retryDelay: '20ms', retries: 1 })
@@ -393,7 +393,7 @@ eachDatabase((under) => {
     const ids = await Promise.all(Array.from({ length: 5 }, () => kalends.jobs.submit(chatty)))
     for (const id of ids) {
       expect(await ended(kalends, id)).toMatchObject({ state: 'success', progress: 1 })
-      // Behind lines of other jobs, they may be written after the outcome.
+      // If lines of other jobs are ahead of them, they may be written after the outcome.
       const lines = await until(async () => {
         const found = await logged(id)
         return found.length < whole.length ? null : found

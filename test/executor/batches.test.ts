@@ -1,4 +1,4 @@
-/** The statements of a busy worker: few, full batches and no polls without new work. */
+/** The statements of a busy worker: a few full batches, and no polls without new work. */
 import { expect, it } from 'vitest'
 import type { ExecutingStore } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'

@@ -47,7 +47,7 @@ export function claimed(id: string): ClaimedJob {
 }
 
 export const NOTHING: SettleResult = { settled: [], lost: [], locked: [], refused: [] }
-/** All log lines, and the progress of all jobs. */
+/** The result if all log lines and the progress of all jobs are written. */
 export const WRITTEN = { left: [], refused: [] }
 
 /** An empty queue. */

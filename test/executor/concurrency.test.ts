@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const heavy = task('heavy', { concurrency: 2, retries: 0 })
 const light = task('light')
 
-/** Handles the heavy task: counts its concurrent runs, and has a gate that delays them. */
+/** A handler of the heavy task that counts its concurrent runs and has a gate that delays them. */
 function watched(
   kalends: Kalends,
   hold: Promise<unknown> = Promise.resolve(),
@@ -25,7 +25,7 @@ function watched(
 }
 
 eachDatabase((under) => {
-  it('a task never exceeds its concurrency, also across groups in one claim; other tasks continue [R9]', async () => {
+  it('a task never exceeds its concurrency, even across groups in one claim; other tasks continue [R9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const hold = gate()
@@ -36,7 +36,7 @@ eachDatabase((under) => {
       ...Array.from({ length: 20 }, () => ({ task: light, group: 'g0' })),
     ])
     await kalends.start({ concurrency: 10 })
-    // The heavy jobs occupy two places, and all light jobs run meanwhile.
+    // The heavy jobs occupy two places, while all light jobs run.
     for (const id of jobs.slice(12)) expect(await ended(kalends, id)).toMatchObject({ result: 'done' })
     expect(seen).toEqual({ now: 2, most: 2 })
     expect(kalends.health().running).toBe(2)

@@ -8,7 +8,7 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers())
 })
 
-/** The reached items and their times. */
+/** The items whose deadlines were reached, and the times. */
 function collecting() {
   const reached: [item: string, ms: number][] = []
   const began = performance.now()
@@ -18,7 +18,7 @@ function collecting() {
 
 it('a thousand items share one timer, and each reaches its own deadline', () => {
   const { deadlines, reached } = collecting()
-  // Out of order: 7 and 1000 have no common factor.
+  // The deadlines are out of order, because 7 and 1000 have no common factor.
   const times = Array.from({ length: 1000 }, (_, index) => ((index * 7) % 1000) + 1)
   for (const ms of times) deadlines.set(`${ms}`, ms)
   expect(vi.getTimerCount()).toBe(1)
@@ -27,7 +27,7 @@ it('a thousand items share one timer, and each reaches its own deadline', () => 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-it('a deleted item is never reached, and without items there is no timer', () => {
+it('the deadline of a deleted item is never reached, and without items there is no timer', () => {
   const { deadlines, reached } = collecting()
   deadlines.set('first', 10)
   deadlines.set('second', 20)
@@ -66,7 +66,7 @@ it.each([24.9, 100])('a deadline in %d days is not reached early', (days) => {
   expect(reached).toEqual([['far', days * DAY_MS]])
 })
 
-it('items whose deadlines pass while the process is busy are reached together', () => {
+it('deadlines that pass while the process is busy are reached together', () => {
   const { deadlines, reached } = collecting()
   for (const ms of [30, 10, 20, 5000]) deadlines.set(`${ms}`, ms)
   const later = performance.now() + 100

@@ -85,12 +85,12 @@ it('hands over all waiting jobs, a hundred at a time', async () => {
   expect(handedOver).toEqual(MANY)
 })
 
-it('after a submit that took too long, starts again with one job, then more', async () => {
+it('after a submit that took too long, starts over with one job, then more', async () => {
   const error = new CallbackTooSlowError('too long')
   const { handOver, limits, refused, postponed } = scene(MANY, { failsOnce: { ids: ['j0'], error } })
   await handOver.pass()
   expect(limits.slice(0, 5)).toEqual([100, 1, 2, 4, 8])
-  // The first hundred are retried after their back-off.
+  // The first hundred jobs are retried after their back-off.
   expect(refused).toHaveBeenCalledTimes(100)
   expect(refused.mock.calls[0]?.[1]).toMatchObject({
     message: 'submit of the external queue failed: too long',
@@ -112,7 +112,7 @@ it('after a submit that has ended the transaction, only uncommitted jobs are sub
   ])
 })
 
-it('passes other errors on, and continues in the next pass', async () => {
+it('throws other errors, and continues in the next pass', async () => {
   const error = new Error('the database is unavailable')
   const { handOver, left } = scene(['a'], { failsOnce: { ids: ['a'], error } })
   await expect(handOver.pass()).rejects.toBe(error)
@@ -120,7 +120,7 @@ it('passes other errors on, and continues in the next pass', async () => {
   expect(left.size).toBe(0)
 })
 
-it('ends the jobs itself if the queue sends no reports, even after a COMMIT by the callback', async () => {
+it('ends the jobs itself if the queue sends no reports, even if the callback has committed', async () => {
   const error = new TransactionEndedError('it ended the transaction')
   const { handOver, committed, settled } = scene(['a', 'b', 'c'], {
     reports: false,
@@ -134,7 +134,7 @@ it('ends the jobs itself if the queue sends no reports, even after a COMMIT by t
   expect(other.settled).toEqual(['d'])
 })
 
-it('calls submit with jobs without internal fields of the store', async () => {
+it('calls submit with jobs that contain no internal fields of the store', async () => {
   const submit = vi.fn<ExternalQueue['submit']>()
   await scene(['a'], { submit }).handOver.pass()
   const [[job]] = submit.mock.calls[0] ?? [[]]

@@ -110,7 +110,7 @@ eachDatabase((under) => {
     expect(unhandled).toEqual([])
   })
 
-  it('long log lines are cut, and lines beyond the limit are dropped', async () => {
+  it('long log lines are truncated, and lines beyond the limit are dropped', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(task('talks'), ({ log }) => {
@@ -137,7 +137,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.logs(loud)).toHaveLength(257)
   })
 
-  it('results and progress have the same limit as args, and errors are cut to it [R10]', async () => {
+  it('results and progress have the same limit as args, and errors are truncated to it [R10]', async () => {
     const { open } = await scene(under)
     const kalends = await open({ argsLimit: 100 })
     kalends.handle(task('returns'), ({ args }) => 'x'.repeat(Number(args['length'])))

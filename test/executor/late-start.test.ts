@@ -1,5 +1,6 @@
 /**
- * A worker starts only jobs that are certainly still its own. If its last heartbeat is too old, its claims are void.
+ * A worker starts a job only if it is certain that it still owns the job. If its last heartbeat is too old, its claims
+ * are invalid.
  */
 import { describe, expect, it, vi } from 'vitest'
 import type { HandledTask } from '../../src/executor/handler.ts'
@@ -11,7 +12,7 @@ import { eachDatabase } from '../support/databases.ts'
 import { LONELY } from '../worker/membership-options.ts'
 import { claimed, executorOn, NOTHING } from './claimed.ts'
 
-/** A worker trusts its id for this time after a heartbeat, because others do not evict it earlier. */
+/** A worker trusts its id for this time after a heartbeat, because other workers do not evict it earlier. */
 const TRUSTED_MS = ((LEASE_MS * 3) / 5) * 0.99
 
 /**
@@ -56,7 +57,7 @@ async function runDue({ claimMs = 0, handlerMs = 0 }: { claimMs?: number; handle
 }
 
 describe('claimed jobs', () => {
-  it('start as long as the last heartbeat is recent', async () => {
+  it('start while the last heartbeat is recent enough', async () => {
     const { started, ends } = await runDue({ claimMs: TRUSTED_MS - 2, handlerMs: 1 })
     expect(started).toEqual(['a', 'b', 'c'])
     expect(ends.map(([, end]) => end)).toEqual(['success', 'success', 'success'])
@@ -72,7 +73,7 @@ describe('claimed jobs', () => {
         ['c', 'released'],
       ]),
     )
-    // Until then, this worker claims nothing.
+    // Until then, this worker makes no claims.
     await executor.runDue()
     expect(started).toEqual(['a'])
     await membership.beat()
@@ -97,8 +98,8 @@ eachDatabase((under) => {
     const begun: { job: string; worker: string | null; attempt: number }[] = []
     kalends.handle(task('work'), ({ job, attempt, args }) => {
       begun.push({ job: job.id, worker: kalends.health().worker, attempt })
-      // No promise continues meanwhile, and then every timer is due. The handler's signal fires, too, and its job is
-      // repeated.
+      // No promise continues in the meantime, and afterwards every timer is due. The handler's signal also fires, and
+      // its job runs again.
       if (args['blocks'] === true && begun.length === 1) vi.advanceTimersByTime(LEASE_MS + 300)
     })
     const [blocking, ...others] = await kalends.jobs.submitMany([
@@ -107,13 +108,13 @@ eachDatabase((under) => {
     ])
     const settled = collect(kalends, 'settled')
     await kalends.start()
-    // The test sends no statements, because one that runs for longer than a lease is ended.
+    // The test sends no statements, because a statement that runs longer than a lease is aborted.
     await until(async () =>
       settled.filter(({ state }) => state === 'success').length > others.length ? true : null,
     )
     for (const id of others) expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 1 })
     expect(begun[0]?.job).toBe(blocking)
-    // No job starts on a worker that others may consider dead, and each of the other jobs starts once.
+    // No job starts on a worker that other workers may consider dead, and each of the other jobs starts once.
     expect(begun.filter(({ worker }) => worker === null)).toEqual([])
     expect(begun.filter(({ job }) => job !== blocking).map(({ job }) => job)).toEqual(others)
   })

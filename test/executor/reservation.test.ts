@@ -1,4 +1,7 @@
-/** Capacity for jobs that start when they are submitted: how much can be reserved, when none can, and what ends it. */
+/**
+ * Capacity for jobs that start when they are submitted: how much can be reserved, when none can be, and what ends a
+ * reservation.
+ */
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import type { HandledTask } from '../../src/executor/handler.ts'
@@ -9,7 +12,7 @@ import { claimed, executingStore, executorOn, NOTHING } from './claimed.ts'
 
 const WORKER = 'w/1'
 
-/** An executor whose handlers end on demand, on a store with given claims. */
+/** An executor whose handlers end on demand, with a store that returns the given claims. */
 async function started(concurrency: number, own: number | null = null) {
   const limits: number[] = []
   const waiting: string[] = []
@@ -78,7 +81,7 @@ async function started(concurrency: number, own: number | null = null) {
   return { executor, state, limits, waiting, held, released, ends }
 }
 
-/** Waits until everything that started in this turn of the event loop has ended. */
+/** Waits until everything started in this turn of the event loop has ended. */
 async function settledDown(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -98,7 +101,7 @@ it('a reservation is limited by the request and by free capacity, and claims do 
   const second = reserved(executor.reserve(WORKER, 3))
   expect(second.limit).toBe(1)
   expect(executor.reserve(WORKER, 3)).toBeNull()
-  // A claim in between finds no capacity. It is deferred until nothing is reserved.
+  // A claim in between finds no capacity, so it is deferred until nothing is reserved.
   waiting.push('a', 'b', 'c', 'd')
   for (const id of ['a', 'b', 'c', 'd', 'x', 'y']) ends.set(id, gate())
   const before = limits.length
@@ -120,7 +123,7 @@ it('the limit of a task applies to all reservations together', async () => {
   ends.set('x', gate())
   const first = reserved(executor.reserve(WORKER, 1))
   expect(first.taskLimits.get('noop')).toBe(2)
-  // The job of the first reservation may belong to that task, too.
+  // The job of the first reservation may also belong to that task.
   const second = reserved(executor.reserve(WORKER, 1))
   expect(second.taskLimits.get('noop')).toBe(1)
   first.commit([claimed('x')])
@@ -148,7 +151,7 @@ it('nothing can be reserved while jobs wait, during a claim, or under another wo
   expect(one.limit).toBe(1)
   one.commit([])
   expect(executor.reserve('w/2', 1)).toBeNull()
-  // One of two waiting jobs has a place. The other one gets the next free place.
+  // There is capacity for one of two waiting jobs. The other one starts when more becomes free.
   waiting.push('b', 'c')
   executor.wake()
   await settledDown()
@@ -218,7 +221,7 @@ it('without a response, jobs of the lost submission are released, but not those 
   held.push('x', 'y')
   lost.abandon(NO_RESPONSE)
   await settledDown()
-  // The other submission has no response yet.
+  // The other submission has not received its response.
   expect(released).toEqual([])
   expect(executor.reserve(WORKER, 1)).toBeNull()
   other.commit([claimed('y')])
@@ -234,7 +237,7 @@ it('the uncertainty ends with a late enough comparison, and not while the databa
   const { executor, state, held, released } = await started(1)
   reserved(executor.reserve(WORKER, 1)).abandon(NO_RESPONSE)
   await settledDown()
-  // The database is unreachable, so there is no heartbeat. Meanwhile it executes the last statement.
+  // The database is unreachable, so there is no heartbeat. Meanwhile, it executes the last statement.
   state.worker = null
   held.push('x')
   await pass(120_000)
@@ -248,7 +251,7 @@ it('the uncertainty ends with a late enough comparison, and not while the databa
   vi.useRealTimers()
 })
 
-it('a handler is stopped if another server lacks the claim of its job', async () => {
+it('a handler is stopped if another server does not have the claim of its job', async () => {
   const { executor, state, waiting, held, ends } = await started(2)
   for (const id of ['a', 'b']) ends.set(id, gate())
   waiting.push('a', 'b')
@@ -263,7 +266,7 @@ it('a handler is stopped if another server lacks the claim of its job', async ()
   await executor.stop(1000)
 })
 
-it('a job is released after its handler has ended if another server has an earlier claim of it', async () => {
+it('if another server has an earlier claim of a job, the job is released after its handler ends', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const { executor, state, waiting, held, released, ends } = await started(2)
@@ -286,7 +289,7 @@ it('a job is released after its handler has ended if another server has an earli
   await executor.stop(1000)
 })
 
-/** Advances in steps, so that every ended sleep is processed. */
+/** Advances the time in steps, so that every sleep that ends is processed. */
 async function pass(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     await vi.advanceTimersByTimeAsync(500)
@@ -298,7 +301,7 @@ it('queued jobs start before jobs that are submitted later', async () => {
   const { executor, waiting, state } = await started(4)
   waiting.push('a')
   executor.wake()
-  // The claim has not started.
+  // The claim has not started yet.
   expect(executor.reserve(WORKER, 1)).toBeNull()
   await settledDown()
   expect(state.most).toBe(1)

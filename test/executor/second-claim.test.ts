@@ -61,7 +61,7 @@ it('the second claim of a job fires the signal of the first, and the outcome of 
   expect(executor.attempts.count()).toBe(1)
 })
 
-it('a late stop request for the first claim does not stop the second', async () => {
+it('a late stop request for the first claim does not stop the second claim', async () => {
   const { claim, reasons, settled, stop, runs } = running()
   claim(1)
   await stop.asked.promise
@@ -77,7 +77,7 @@ it('a late stop request for the first claim does not stop the second', async () 
   expect(await reasons.get(2)?.promise).toBeInstanceOf(CancelledError)
 })
 
-it('an evicted worker stops the jobs of that id and writes nothing about them', async () => {
+it('an evicted worker stops the jobs of its old id and writes nothing about them', async () => {
   const { executor, claim, reasons, settled, stop } = running()
   stop.answer.open([])
   claim(1)
@@ -104,7 +104,7 @@ it('a worker that is cut off fires all signals, and releases its jobs when it ca
   expect(reason).toBeInstanceOf(LeaseLostError)
   expect(reason).toHaveProperty('message', expect.stringContaining('w/1 has no connection'))
   await settledDown()
-  // The fence protects the row of a worker that has taken over the job.
+  // The fence protects the row if another worker has taken over the job.
   expect(settled).toMatchObject([{ fence: { id: 'j', worker: 'w/1', claim: 1 }, end: { kind: 'released' } }])
   expect(executor.attempts.count()).toBe(0)
 })
@@ -115,7 +115,7 @@ it.each([
     10,
     { kind: 'lost', error: expect.stringContaining('no connection') },
   ],
-  // It has been snoozed or retried manually.
+  // The job has been snoozed or retried manually.
   ['was claimed as often is released', 0, { kind: 'released' }],
 ])('a job that %s with a cut-off worker, because it may be the cause', async (_, releases, end) => {
   const { executor, claim, settled, stop } = running()
@@ -137,7 +137,7 @@ it('a worker that was cut off after a cancellation still writes the cancellation
   expect(settled).toMatchObject([{ end: { kind: 'cancelled' } }])
 })
 
-it('a stopping worker claims nothing more, also during the grace period', async () => {
+it('a stopping worker makes no more claims, even during the grace period', async () => {
   const { executor, claim, stop, runs } = running()
   stop.answer.open([])
   claim(1)

@@ -5,7 +5,7 @@ import type { Middleware } from '../../src/index.ts'
 
 const poll = task('poll', { retries: 1, retryDelay: '1min' })
 
-test('a snoozed job runs again after the given time, without a failure or a used retry [R3, X7]', async () => {
+test('a snoozed job runs again after the given time, without a failure and without using a retry [R3, X7]', async () => {
   const attempts: string[] = []
   await using app = await open(async (kalends) => {
     kalends.handle(poll, ({ attempt, snooze }) => {
@@ -113,7 +113,7 @@ test('a snoozed job that was asked to stop is cancelled', async () => {
   expect(await app.waitFor(await app.kalends.jobs.submit(poll))).toMatchObject({ state: 'cancelled' })
 })
 
-test('unlimited retries continue and work through every interface', async () => {
+test('unlimited retries never end and can be set through every interface', async () => {
   const stubborn = task('stubborn', { retries: 'unlimited', retryDelay: 1, retryBackoff: 'fixed' })
   await using app = await open(async (kalends) => {
     kalends.handle(stubborn, ({ attempt }) => {

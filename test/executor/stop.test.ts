@@ -1,4 +1,4 @@
-/** The stop of a worker: nothing new starts, handlers get a grace period, and other jobs are released. */
+/** When a worker stops, nothing new starts, handlers get a grace period, and other jobs are released. */
 import { expect, it } from 'vitest'
 import { ConflictError, InvalidInputError, StoppedError, task } from '../../src/index.ts'
 import { movableTimers } from '../kalends/movable-timers.ts'
@@ -102,7 +102,7 @@ eachDatabase((under) => {
     expect(await web.jobs.get(second)).toMatchObject({ state: 'waiting', attempt: 0 })
   })
 
-  it('a stopped worker leaves no registration and no mark', async () => {
+  it('a stopped worker leaves no registration and no marks', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await kalends.start()
@@ -116,7 +116,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('stop can be called twice, also concurrently', async () => {
+  it('stop can be called twice, even concurrently', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     await kalends.start()
@@ -124,7 +124,7 @@ eachDatabase((under) => {
     await kalends.stop()
   })
 
-  it('stop during start ends everything that start has started', async () => {
+  it('stop during start stops everything that start has started', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const starting = kalends.start()

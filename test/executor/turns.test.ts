@@ -8,7 +8,7 @@ import { eachDatabase } from '../support/databases.ts'
 const noted = task('noted', { args: z.object({ name: z.string() }) })
 
 eachDatabase((under) => {
-  it('higher priority goes first, then the older job [R9]', async () => {
+  it('jobs with a higher priority run first, then older jobs [R9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const order: string[] = []
@@ -28,7 +28,7 @@ eachDatabase((under) => {
     expect(order).toEqual(['e', 'b', 'd', 'a', 'c', 'f'])
   })
 
-  it('groups take turns, however many jobs one of them has [R9]', async () => {
+  it('groups take turns, regardless of how many jobs each of them has [R9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const order: string[] = []
@@ -63,7 +63,7 @@ eachDatabase((under) => {
     expect(most).toBe(3)
   })
 
-  it('jobs of unknown tasks wait, are never claimed, and do not block a pool of one [L28]', async () => {
+  it('jobs of unknown tasks wait, are never claimed, and do not block a worker with a concurrency of one [L28]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(noted, ({ args }) => args.name)

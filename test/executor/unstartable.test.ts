@@ -87,7 +87,7 @@ it('a job that cannot be made claimable is reported', async () => {
   await executor.stop(0)
 })
 
-it('jobs that cannot be made claimable do not prevent claims of others', async () => {
+it('jobs that cannot be made claimable do not prevent claims of other jobs', async () => {
   const claim = gate<readonly number[]>()
   const { executor, errors } = scene({
     promoteDue: () => Promise.reject(new Error('a row is rejected')),

@@ -12,12 +12,12 @@ afterEach(killWorkers)
 eachDatabase((under) => {
   const { kind } = under
 
-  it('a killed process leaves at most as many runs to repeat as its concurrency [L53]', async () => {
+  it('a killed process leaves at most as many runs to repeat as its concurrency allows [L53]', async () => {
     const { open, database } = await scene(under)
     const web = await open({ worker: 'web' })
     const concurrency = 20
     await web.jobs.submitMany(Array.from({ length: 500 }, () => ({ task: quick })))
-    // Slows down the writes of outcomes, not the claims. SQLite does one at a time anyway.
+    // Slows down the writes of outcomes, not the claims. SQLite writes one outcome at a time anyway.
     if (kind !== 'sqlite')
       await database.query(
         'CREATE TRIGGER slow_end BEFORE UPDATE ON job FOR EACH ROW IF NEW.finished IS NOT NULL THEN DO SLEEP(0.01); END IF',

@@ -18,7 +18,7 @@ import { eachDatabase } from '../support/databases.ts'
 import { claimed, executorOn, NOTHING, WRITTEN } from './claimed.ts'
 
 /**
- * An executor whose handlers end at once, on a queue of `count` jobs whose outcomes are written as the test defines.
+ * An executor whose handlers end at once, with a queue of `count` jobs whose outcomes are written as the test defines.
  *
  * @param handler  the work of each handler
  */
@@ -77,7 +77,7 @@ function fakeTimers(): void {
 }
 
 describe('a worker', () => {
-  it('starts no more jobs than its concurrency while it cannot write their outcomes [L53]', async () => {
+  it('starts no more jobs than its concurrency allows while it cannot write their outcomes [L53]', async () => {
     const writes = gate()
     const { executor, state } = busy(3, 10, async () => {
       await writes.promise
@@ -126,7 +126,7 @@ describe('a worker', () => {
     await executor.stop(0)
   })
 
-  it('checks locked rows a few times per second, however many there are', async () => {
+  it('checks locked rows a few times per second, regardless of their number', async () => {
     fakeTimers()
     let asked = 0
     const { executor } = busy(400, 400, (attempts) => {
@@ -148,7 +148,7 @@ describe('a worker', () => {
     vi.useRealTimers()
   })
 
-  it('sets aside an outcome that the database rejects, retries it every five minutes, and frees its capacity', async () => {
+  it('isolates an outcome that the database rejects, retries it every five minutes, and frees its capacity', async () => {
     fakeTimers()
     const tried: string[] = []
     let rejects = true
@@ -165,7 +165,7 @@ describe('a worker', () => {
     const before = tried.length
     await vi.advanceTimersByTimeAsync(290_000)
     await settledDown()
-    // A comparison with the database does not consider it a job that was started without a response.
+    // A comparison with the database must not mistake it for a job that was started without a response.
     state.held = [
       {
         fence: { id: 'j2', worker: 'w/1', claim: 1 },
@@ -180,7 +180,7 @@ describe('a worker', () => {
     await settledDown()
     expect(new Set(tried.slice(before))).toEqual(new Set(['j2']))
     expect(executor.settler.unwritten()).toMatchObject({ waiting: 0, rejected: 1 })
-    // The row is repaired by now.
+    // The row has been repaired by now.
     rejects = false
     const between = tried.length
     vi.useRealTimers()
@@ -212,7 +212,7 @@ function lockedLog() {
 }
 
 describe('while the log table is locked', () => {
-  it('an outcome waits a second for the lines of its attempt, later ones do not wait, and no line is lost [R10, L78]', async () => {
+  it('an outcome waits a second for the lines of its attempt, later outcomes do not wait, and no line is lost [R10, L78]', async () => {
     fakeTimers()
     const { lock, lines, ended: ends, settle, appendLogs } = lockedLog()
     const { executor } = busy(2, 10, settle, { appendLogs, handler: ({ log }) => log.info('ran') })
@@ -293,7 +293,7 @@ describe('while the log table is locked', () => {
     expect(isStopped).toBe(false)
     await vi.advanceTimersByTimeAsync(1)
     await stopped
-    // The handlers of the other two have not started.
+    // The handlers of the other two jobs have not started.
     expect(state.dropped).toEqual(['The worker stopped before it could write 1 log line'])
     expect(state.errors).toEqual([])
   })
@@ -347,7 +347,7 @@ it('an outcome waits for its lines even if no progress can be written', async ()
   await vi.advanceTimersByTimeAsync(60_000)
 })
 
-it('an outcome waits a second for progress that cannot be written, and later ones do not wait', async () => {
+it('an outcome waits a second for progress that cannot be written, and later outcomes do not wait', async () => {
   fakeTimers()
   const { ended: ends, settle } = lockedLog()
   const { executor } = busy(1, 3, settle, {

@@ -21,7 +21,7 @@ function unused(): never {
   throw new Error('not used in this test')
 }
 
-/** A store with only the given parts. */
+/** A store that has only the given parts. */
 function storeWith(parts: Partial<ExecutingStore>): ExecutingStore {
   return {
     promoteDue: unused,
@@ -70,7 +70,7 @@ function settledAll(attempts: readonly EndedAttempt[]): SettleResult {
   }
 }
 
-/** Settles through a store until this many outcomes are written. */
+/** Settles outcomes through a store until this many are written. */
 async function settle(settleAttempts: ExecutingStore['settle'], attempts: readonly EndedAttempt[]) {
   const errors: unknown[] = []
   const written: Record<string, unknown> = {}
@@ -121,7 +121,7 @@ describe('the outcome of a run', () => {
     expect(written).toMatchObject({ a: { state: 'success', result: '1' } })
   })
 
-  it('is retried when another transaction locks the schedule', async () => {
+  it('is retried if another transaction locks the schedule', async () => {
     let held = true
     const { written } = await settle(
       async (attempts) => {
@@ -138,7 +138,7 @@ describe('the outcome of a run', () => {
 const line = (message: string): NewLogLine => ({ jobId: 'j', at: new Date(0), level: 'info', message })
 const fence = { id: 'j', worker: 'w/1', claim: 1 }
 
-/** A journal whose loops run on fake timers, with the errors of its loops and its reports of dropped entries. */
+/** A journal whose loops use fake timers, with the errors of its loops and its reports of dropped entries. */
 function journalOn(parts: Partial<ExecutingStore>) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -153,7 +153,7 @@ function journalOn(parts: Partial<ExecutingStore>) {
   return { journal, errors, dropped }
 }
 
-/** Longer than the journal collects and writes lines. */
+/** Longer than the journal takes to collect and write lines. */
 const PASS_MS = 300
 const pass = (ms = PASS_MS) => vi.advanceTimersByTimeAsync(ms)
 const away = () => Promise.reject(new StoreUnavailableError('away'))
@@ -250,7 +250,7 @@ describe('the journal', () => {
     }
   })
 
-  it('the progress of a job with a locked row waits and does not delay that of others', async () => {
+  it('the progress of a job with a locked row waits and does not delay that of other jobs', async () => {
     let isLocked = true
     const { progress, saveProgress } = collecting()
     const { journal, errors } = journalOn({
@@ -287,7 +287,7 @@ describe('the journal', () => {
     expect(batches).toEqual([100, 100, 50])
   })
 
-  it('keeps a limited amount of lines, drops further ones, and reports the first and the total of each outage', async () => {
+  it('keeps a limited number of lines, drops further lines, and reports the first drop and the total of each outage', async () => {
     let isAway = true
     const { lines, appendLogs } = collecting()
     const { journal, dropped } = journalOn({ appendLogs: (some) => (isAway ? away() : appendLogs(some)) })
@@ -314,7 +314,7 @@ describe('the journal', () => {
     expect(dropped).toEqual([...reports, ...reports])
   })
 
-  it('while the lines of an outage are written, no outcome waits for its lines; afterwards, each one does', async () => {
+  it('while lines from an outage are being written, no outcome waits for its lines; afterwards, each one does', async () => {
     let isAway = true
     const { lines, appendLogs } = collecting()
     const { journal } = journalOn({
@@ -358,7 +358,7 @@ describe('the journal', () => {
     expect(journal.unwritten().ms).toBe(2000)
   })
 
-  it('the waiting time of often replaced progress starts at the last write', async () => {
+  it('the waiting time of frequently replaced progress starts at the last write', async () => {
     const { journal } = journalOn({
       saveProgress: async () => {
         await new Promise((resolve) => setTimeout(resolve, 150))
@@ -372,7 +372,7 @@ describe('the journal', () => {
     }
   })
 
-  it('drops and reports a line or progress that the database rejects, and keeps the others', async () => {
+  it('drops and reports a line or progress that the database rejects, and keeps the rest', async () => {
     const { lines, progress, appendLogs, saveProgress } = collecting()
     const error = new RangeError('Incorrect string value')
     const refusing =
@@ -436,7 +436,7 @@ describe('the journal', () => {
     expect(progress).toEqual(['j 1', 'j 2'])
   })
 
-  it('writes only the last of many progress updates', async () => {
+  it('writes only the latest of many progress updates', async () => {
     const { progress, saveProgress } = collecting()
     const { journal } = journalOn({ saveProgress })
     for (const step of [1, 2, 3]) journal.progress(fence, `${step}`)
@@ -486,7 +486,7 @@ describe('a stopping journal', () => {
     expect(errors).toHaveLength(before)
   })
 
-  it('after its limit, does not report a pass that was in progress either', async () => {
+  it('after its limit, also does not report a pass that was in progress', async () => {
     const late = gate()
     const { journal, errors, dropped } = journalOn({
       appendLogs: async () => {

@@ -87,7 +87,7 @@ const anyValue = (kind: DatabaseKind) =>
     { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
     { weight: 1, arbitrary: fc.constantFrom(...BYTES) },
     { weight: 1, arbitrary: fc.integer() },
-    // The SQLite driver accepts any number in an INSERT; on a server, each is tested.
+    // The SQLite driver accepts any number in an INSERT; on a server, each number is tested.
     { weight: kind === 'sqlite' ? 1 : 0, arbitrary: fc.double({ noNaN: true }) },
   )
 

@@ -1,6 +1,6 @@
 /**
  * The cost of reading untrusted text is at most proportional to its length. Costs are compared with each other, never
- * with a clock.
+ * with absolute times.
  */
 import { describe, expect, it } from 'vitest'
 import { calendar } from '../../src/calendar/index.ts'
@@ -18,7 +18,7 @@ type Step = (text: string) => unknown
 
 interface Case {
   readonly step: Step
-  /** Characters of the shorter text: enough to make a quadratic step slow. */
+  /** Length of the shorter text in characters: enough to make a quadratic step slow. */
   readonly length: number
   /** Repetitions per measurement. */
   readonly times?: number
@@ -79,7 +79,7 @@ const HOSTILE: Readonly<Record<string, (length: number) => string>> = {
   ...Object.fromEntries(
     UNITS.flatMap((unit) => {
       const repeated = (length: number) => unit.repeat(Math.ceil(length / unit.length))
-      // Texts that are read to the end, including those with an error only there.
+      // Texts that are read to the end, including texts whose only error is there.
       return [
         [JSON.stringify(unit), repeated],
         [`${JSON.stringify(unit)} and !`, (length: number) => `${repeated(length)}!`],
@@ -235,7 +235,7 @@ async function cases(): Promise<Record<string, Case>> {
   }
 }
 
-/** CPU time of this process in milliseconds. */
+/** The CPU time of this process in milliseconds. */
 async function costOf({ step, times = 1 }: Case, text: string): Promise<number> {
   const before = process.cpuUsage()
   for (let time = 0; time < times; time += 1) {
@@ -250,15 +250,15 @@ async function costOf({ step, times = 1 }: Case, text: string): Promise<number> 
 }
 
 const GROWTH = 4
-/** Linear is 4, quadratic is 16. */
+/** Linear growth is 4, quadratic growth is 16. */
 const MAX_GROWTH = 10
-/** Below this, measurements mean little. A quadratic step exceeds it at these lengths. */
+/** Measurements below this are not meaningful. At these lengths, a quadratic step exceeds it. */
 const NOISE_MS = 20
 const ROUNDS = 12
 /** Other load on the machine cannot explain such a cost repeatedly. */
 const BEYOND_DOUBT_MS = 50 * NOISE_MS
 
-/** Rounds continue only while the cheapest ones look quadratic, because other load only adds to the cost. */
+/** Rounds continue only while the cheapest measurements look quadratic, because other load only adds to the cost. */
 async function growthOf(one: Case, text: (length: number) => string): Promise<number> {
   const [short, long] = [text(one.length), text(GROWTH * one.length)]
   let least = { short: Infinity, long: Infinity }

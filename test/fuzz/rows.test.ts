@@ -1,5 +1,5 @@
 /**
- * Manually written rows with any values in any column: an invalid row never affects others. Other schedules and jobs
+ * Manually written rows with any value in any column: an invalid row never affects other rows. Other schedules and jobs
  * continue, lists and pages respond, and the loops keep running.
  */
 import { inspect } from 'node:util'
@@ -15,7 +15,7 @@ import { rowCases } from './bad-rows.ts'
 const SEED = Number(process.env['KALENDS_SEED'] ?? 20261121)
 const RUNS = Number(process.env['KALENDS_FUZZ_RUNS'] ?? 60)
 
-/** Many bad rows, each of which every pass reads. */
+/** Many bad rows, all read in every pass. */
 type BadRow = { readonly table: string; readonly columns: Readonly<Record<string, unknown>> }
 
 /** @returns whether the database accepts it */

@@ -1,4 +1,7 @@
-/** Any text as a timer is parsed or rejected with the problem and its position, and its run times never decrease. */
+/**
+ * Any text given as a timer is either parsed or rejected with the problem and its position, and its run times never
+ * decrease.
+ */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CalendarSyntaxError } from '../../src/calendar/index.ts'
@@ -99,7 +102,7 @@ function isRefusal(error: unknown): boolean {
   )
 }
 
-/** The timer of a text; null if it was correctly rejected. */
+/** The timer parsed from a text; null if the text was correctly rejected. */
 function read<Value>(text: string, reader: (text: string) => Value): Value | null {
   try {
     return reader(text)
@@ -117,7 +120,7 @@ function read<Value>(text: string, reader: (text: string) => Value): Value | nul
 }
 
 describe(`every text, seed ${SEED}`, () => {
-  it('is rejected or is a timer with an equivalent normal form, a later next and no later previous', () => {
+  it('is rejected or is a timer with an equivalent normal form, a next run that is later and a previous run that is not', () => {
     let timers = 0
     fc.assert(
       fc.property(anyText, anyInstant, anyInstant, (text, at, anchor) => {
@@ -152,7 +155,7 @@ describe(`every text, seed ${SEED}`, () => {
     )
   })
 
-  it('is a line of a crontab, or it is rejected', () => {
+  it('is a crontab line, or it is rejected', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const made = read(text, fromCrontab)

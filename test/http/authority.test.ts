@@ -26,7 +26,7 @@ eachDatabase((under) => {
         expect([line, task, reply.status, reply.body.code]).toEqual([line, task, 403, 'FORBIDDEN'])
         expect(reply.text).not.toMatch(/SELECT|extractvalue/)
       }
-    // Even if the row is theirs, because code has created it for them.
+    // They are rejected even if code created the row for their owner.
     for (const one of operations.filter(({ method, path }) => method !== 'GET' && path.includes('{id}'))) {
       const ofJob = one.path.includes('/jobs/')
       const path = one.path.replace('{id}', ofJob ? id : 'prune')
@@ -73,7 +73,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('submitting is a separate permission [V1]', async () => {
+  it('submitting jobs is a separate permission [V1]', async () => {
     const { kalends, call } = await apiScene(under)
     await kalends.schedules.create({ id: 's', ...mail })
     const as = (access: Access) => http(kalends, { authorize: () => access })
@@ -95,7 +95,7 @@ eachDatabase((under) => {
     expect((await call('GET /api/v1/me', { as: 'ann' })).body).toMatchObject({ tasks: ['mail', 'work'] })
   })
 
-  it('a scope with write access but without tasks is rejected as a mistake of the application [V1]', async () => {
+  it('a scope with write access but without tasks is rejected as a mistake in the application [V1]', async () => {
     const { kalends } = await apiScene(under)
     for (const access of [{ role: 'operate' }, { role: 'admin' }, { role: 'read', submit: true }] as const) {
       const handler = http(kalends, { authorize: () => ({ ...access, scope: { submitter: 'ann' } }) })
@@ -238,7 +238,7 @@ eachDatabase((under) => {
     expect(changed.headers.get('etag')).not.toBe(tag)
   })
 
-  it('callers that cannot use every task cannot freeze, and the hook decides about freezes', async () => {
+  it('callers that cannot use every task cannot create freezes, and the hook decides about freezes', async () => {
     const seen: unknown[] = []
     const { call, kalends } = await apiScene(under, {
       authorize: (request) => ({
@@ -265,7 +265,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('only the write that the hook has permitted happens, even if the row changes meanwhile', async () => {
+  it('only the write that the hook has permitted happens, even if the row changes in the meantime', async () => {
     const edits: (() => Promise<unknown>)[] = []
     const { call, kalends } = await apiScene(under, {
       permit: async ({ task }) => {
@@ -365,7 +365,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get('s'))?.args).toEqual({ pin: '4712-second', to: 'y' })
   })
 
-  it('a PUT of a new schedule does not replace one that was created during the call of the hook', async () => {
+  it('a PUT of a new schedule does not replace a schedule that is created while the hook is called', async () => {
     const edits: (() => Promise<unknown>)[] = []
     const { call, kalends } = await apiScene(under, {
       permit: async ({ task }) => {
@@ -379,7 +379,7 @@ eachDatabase((under) => {
       body: { detail: 'only mail' },
     })
     expect(await kalends.schedules.get('s')).toMatchObject({ task: 'billing' })
-    // Code, too, uses null as the version of a missing schedule.
+    // In code, null is also the version of a missing schedule.
     await expect(kalends.schedules.put('s', mail, { ifVersion: null })).rejects.toMatchObject({
       code: 'KALENDS_VERSION',
     })

@@ -14,14 +14,14 @@ interface Message {
 interface Stream {
   readonly messages: Message[]
   readonly response: Response
-  /** The next matching message, including earlier ones. */
+  /** The next matching message, including messages already received. */
   readonly until: (matches: (message: Message) => boolean) => Promise<Message>
   readonly ended: Promise<void>
   readonly leave: () => Promise<void>
 }
 
 /**
- * From now on, only `pass` advances the time for the events. Earlier timers, such as those of connections, are real.
+ * From this call, only `pass` advances the time for the events. Earlier timers, such as those of connections, are real.
  */
 function stopTime(): void {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] })
@@ -74,7 +74,7 @@ async function follow({ send }: ApiScene, options: CallOptions = {}): Promise<St
   }
 }
 
-/** The results of all polls from now on. */
+/** The results of all polls after this call. */
 function looksOf({ kalends }: ApiScene): unknown[] {
   const found: unknown[] = []
   const { views } = kalends.api
@@ -104,7 +104,7 @@ eachDatabase((under) => {
       for (let quarter = 0; quarter < 4; quarter += 1) await pass(150)
     }
     while (looks.length === 0) await turn()
-    // Servers record the second of the last change and show it a little later.
+    // Servers record the time of the last change in seconds and report it a little later.
     const nextSecond = async () => {
       if (under.kind === 'sqlite') return
       const second = async () =>
@@ -113,7 +113,8 @@ eachDatabase((under) => {
       while ((await second()) === before) await turn()
     }
     const told = async (topic: string, change: () => Promise<unknown>) => {
-      // Later than before: a change is reported after the poll that finds it, and again after the next one.
+      // Wait until the results are stable: a change is reported after the poll that finds it, and again after the next
+      // poll.
       do await look()
       while (!isDeepStrictEqual(looks.at(-1), looks.at(-2)))
       await look()
@@ -200,7 +201,7 @@ it.skipIf(sqlite === undefined)(
     await pass(1000)
     await one.ended
     await (await follow(api)).leave()
-    // A HEAD request does not listen.
+    // A HEAD request does not subscribe.
     for (let index = 0; index < 5; index += 1)
       expect((await api.send('HEAD /api/v1/events')).status).toBe(200)
     expect((await api.send('GET /api/v1/events')).status).toBe(200)
@@ -252,7 +253,7 @@ it.skipIf(sqlite === undefined)(
   },
 )
 
-it('topics for which a slow client has no capacity arrive in one message when it reads again', async () => {
+it('topics that a slow client has no capacity for arrive in one message when it reads again', async () => {
   const { signal } = new AbortController()
   const stream = new EventStream({ user: null, isScoped: false }, signal, 60_000, () => undefined)
   onTestFinished(() => stream.close())

@@ -1,11 +1,11 @@
-/** The limits of ids and names, from the entry points to the tables. */
+/** The length limits of ids and names, from the entry points to the tables. */
 import { expect, it } from 'vitest'
 import { InvalidInputError, task } from '../../src/index.ts'
 import { NAME_LIMIT } from '../../src/model/settings.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { apiScene } from './scene.ts'
 
-/** One character with two code units in JavaScript. */
+/** One character that has two code units in JavaScript. */
 const WIDE = '👍'
 const LONGEST = WIDE.repeat(NAME_LIMIT)
 const LONGER = `${LONGEST}${WIDE}`

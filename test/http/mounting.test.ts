@@ -1,4 +1,4 @@
-/** The handler in common servers of applications. */
+/** The handler, mounted in common web servers and frameworks. */
 import { once } from 'node:events'
 import { createServer, request as rawRequest, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,7 +18,7 @@ async function kalendsAndHandler(
   const kalends = await Kalends.open('sqlite::memory:')
   onTestFinished(() => kalends.stop())
   const handler = http(kalends, {
-    // Like an application with its own sign-in, whose middleware sets the user on the request.
+    // As in an application with its own sign-in, whose middleware sets the user on the request.
     authorize: (request, { incoming }) => {
       const user: unknown =
         incoming === undefined ? request.headers.get('x-user') : incoming.headers['x-user']
@@ -142,7 +142,7 @@ describe.each(Object.entries(mounts))('%s', (_name, mount) => {
   })
 })
 
-it('a request that does not accept HTML gets a helpful text at the address of the page', async () => {
+it('a request that does not accept HTML gets a helpful text at the URL of the page', async () => {
   const { handler } = await kalendsAndHandler()
   for (const path of ['', '/'])
     for (const accept of ['*/*', 'application/json']) {
@@ -174,11 +174,11 @@ describe('without basePath', () => {
       (await fetch(`${url}${path}`, { headers: { 'x-user': 'ada', accept: 'text/html' } })).status
     expect(await status('/acme/kalends/api/v1/me')).toBe(200)
     expect(await status('/acme/kalends/evil/api/v1/me')).toBe(404)
-    // Redirects to the mount point with a trailing slash, where the page is.
+    // Redirects to the mount point with a trailing slash, which serves the page.
     expect(await status('/acme/kalends?x=1')).toBe(200)
   })
 
-  it('a framework that only strips the mount point, such as Connect, works, too', async () => {
+  it('a framework that only strips the mount point also works, such as Connect', async () => {
     const { handler } = await kalendsAndHandler()
     const listener = node(handler)
     const url = await listening(
@@ -198,7 +198,7 @@ describe('without basePath', () => {
 
 describe('with basePath', () => {
   it.each(['/kalends', 'kalends', '/kalends/', '//kalends//'])(
-    '%s, only paths below it are served',
+    '%s: only paths below it are served',
     async (basePath) => {
       const { handler } = await kalendsAndHandler({ basePath })
       const status = async (path: string) =>
@@ -214,7 +214,7 @@ describe('with basePath', () => {
     },
   )
 
-  it('a path with the segments . or .. is never below it', async () => {
+  it('a path with . or .. segments is never below it', async () => {
     const { handler, kalends } = await kalendsAndHandler({ basePath: '/kal' })
     const url = await listening(createServer((request, response) => node(handler)(request, response)))
     const status = async (path: string) => {
@@ -241,7 +241,7 @@ describe('with basePath', () => {
     expect(await status('/kal/api/v1/schedules/..a')).toBe(200)
   })
 
-  it('the base path can be percent-encoded or plain', async () => {
+  it('the base path can be percent-encoded or not', async () => {
     const { handler } = await kalendsAndHandler({ basePath: '/größe' })
     const request = new Request('http://localhost/größe/api/v1/me', { headers: { 'x-user': 'ada' } })
     expect((await handler(request)).status).toBe(200)
@@ -276,7 +276,7 @@ it('a client that disconnects ends its stream', async () => {
   await expect.poll(() => streams).toBe(0)
 })
 
-it('the server rejects a request that is not HTTP or has two lengths', async () => {
+it('the server rejects a request that is not HTTP or has two content lengths', async () => {
   const { handler } = await kalendsAndHandler()
   const url = new URL(await listening(createServer((request, response) => node(handler)(request, response))))
   for (const text of [

@@ -1,4 +1,4 @@
-/** A text that can be mistaken for another one is rejected as a name at every entry point. */
+/** Text that can be mistaken for another text is rejected as a name at every entry point. */
 import { expect, it } from 'vitest'
 import { InvalidInputError, Kalends, task } from '../../src/index.ts'
 import { isName } from '../../src/model/input.ts'
@@ -7,10 +7,10 @@ import { lookalikes, unfit } from '../support/hostile-texts.ts'
 import { apiScene } from './scene.ts'
 
 const UNFIT = unfit('tick')
-/** Without the empty text, which means no owner. */
+/** Without the empty text, because it means no owner. */
 const UNFIT_OWNERS = UNFIT.filter((text) => text !== '')
 
-it('a name with surrounding spaces, control or invisible characters or lone surrogates is rejected', () => {
+it('a name with surrounding spaces, control characters, invisible characters or lone surrogates is rejected', () => {
   expect(UNFIT.filter((text) => isName(text, 254))).toEqual([])
   for (const text of ['tick', 'send mail', 'Täglich', 'e\u0301té', '👍🏽', 'a/b', 'x'.repeat(254)])
     expect(isName(text, 254), text).toBe(true)

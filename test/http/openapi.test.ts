@@ -25,7 +25,7 @@ it('is valid OpenAPI 3.1', async () => {
   expect(validator.version).toBe('3.1')
 })
 
-it('has every operation with an id, a summary, its role and its responses', () => {
+it('lists every operation with an id, a summary, its role and its responses', () => {
   const ids = operations.map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)
   const text = JSON.stringify(document)

@@ -1,6 +1,6 @@
 /**
- * Every operation with valid and invalid input under each role never returns a 5xx or a row of another scope, and never
- * lets a reader change anything. Responses match the document.
+ * With valid and invalid input under each role, no operation returns a 5xx or a row of another scope, or lets a reader
+ * change anything. Responses match the document.
  */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -108,7 +108,7 @@ const fields = (keys: readonly string[], weirdness: number) =>
 /** A path cannot contain a lone surrogate. */
 const wellFormed = (text: string) => Buffer.from(text, 'utf8').toString('utf8')
 
-/** Names of fields that an operation accepts, and some that it does not. */
+/** Names of fields that an operation accepts, and a few that it does not. */
 function keysOf(schema: unknown): string[] {
   const required = schema instanceof z.ZodOptional ? schema.unwrap() : schema
   return required instanceof z.ZodObject ? Object.keys(required.shape) : []
@@ -120,7 +120,7 @@ const call = fc.constantFrom(...operations.filter(({ id }) => id !== 'followChan
     return fc.record({
       operation: fc.constant(one.id),
       as: fc.constantFrom('admin', 'operator', 'reader', 'ann', 'annReads', 'nobody'),
-      // A path that ends with a slash or dots is another path.
+      // A path that ends with a slash or dots is a different path.
       id: valueOf('id', weirdness).map((value) =>
         typeof value === 'string' && !/^\.{0,2}$/.test(value) ? value : 'own',
       ),

@@ -22,7 +22,7 @@ eachDatabase(({ kind, fresh }) => {
       }
     }
 
-    /** Waits until this many sessions wait for the locked row. */
+    /** Waits until this many sessions are waiting for the locked row. */
     const waitingSessions = (database: TestDatabase, count: number) =>
       until(async () => {
         const running = await sessions(database)
@@ -37,7 +37,7 @@ eachDatabase(({ kind, fresh }) => {
       await kalends.schedules.create({ id: 'held', task: 'noop', timer: 'yearly' })
       await kalends.start()
       const release = await holdRow(database)
-      // Two are in progress, 64 wait.
+      // Two requests are in progress, and 64 are waiting.
       const flood = Array.from({ length: 66 }, () =>
         call('PATCH /api/v1/schedules/held', { body: { summary: 'x' } }),
       )
@@ -114,7 +114,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   describe.runIf(kind === 'sqlite')('on the single connection of SQLite', () => {
-    it('a flood is rejected beyond its queue, and schedules are submitted and run before it', async () => {
+    it('a flood is rejected beyond its queue, and schedules are submitted and run ahead of it', async () => {
       const { kalends, call } = await apiScene({ fresh })
       kalends.handle(noop, () => {})
       await kalends.start()
@@ -165,7 +165,7 @@ eachDatabase(({ kind, fresh }) => {
     }
   })
 
-  it('a list of large jobs is small and names omitted values; a single job is complete [V5, L49]', async () => {
+  it('a list of large jobs stays small and names the omitted values; a single job is complete [V5, L49]', async () => {
     const { database, kalends, call } = await apiScene({ fresh }, {}, { redact: ['args.password'] })
     const large = JSON.stringify({ password: 'secret', text: 'x'.repeat(900_000) })
     for (let index = 0; index < 30; index += 1)
@@ -178,7 +178,7 @@ eachDatabase(({ kind, fresh }) => {
     const one = await call('GET /api/v1/jobs/j0')
     expect(one.body.args.text).toHaveLength(900_000)
     expect(one.body.args.password).toBe('[redacted]')
-    // A row from SQL runs, regardless of its size.
+    // A row inserted in SQL runs, regardless of its size.
     const task900 = task<{ text: string }>('mail')
     kalends.handle(task900, ({ args }) => args.text.length)
     const ran = signal(kalends, 'settled', ({ jobId }) => jobId === 'j0')
@@ -186,7 +186,7 @@ eachDatabase(({ kind, fresh }) => {
     expect(await ran).toMatchObject({ state: 'success', result: 900_000 })
   })
 
-  it('args beyond the limit are rejected by name and size at every entry point [V5]', async () => {
+  it('args beyond the limit are rejected at every entry point, with the field and the size [V5]', async () => {
     const { kalends, call } = await apiScene({ fresh }, {}, { argsLimit: 100 })
     const fits = { text: 'ä'.repeat(44) }
     expect(Buffer.byteLength(JSON.stringify(fits))).toBe(99)

@@ -1,4 +1,4 @@
-/** Forwarding headers count only from trusted proxies, and an open API rejects requests with them. */
+/** Forwarding headers only count if they come from trusted proxies, and an open API rejects requests with them. */
 import { once } from 'node:events'
 import { createServer, request as rawRequest } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
@@ -184,7 +184,7 @@ it.each([
   '',
   '10.0.0/8',
   '10.0.0.0/',
-])('trustedProxies rejects %j and says what is expected', (range) => {
+])('trustedProxies rejects %j and states what it expects', (range) => {
   expect(() => new TrustedProxies([range])).toThrow(/trustedProxies: .*'10\.0\.0\.0\/8'/)
 })
 

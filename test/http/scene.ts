@@ -31,7 +31,7 @@ export interface ApiScene {
   readonly send: (line: string, options?: CallOptions) => Promise<Response>
 }
 
-/** The known users; the token is the name. */
+/** The known users; each token is the user's name. */
 export const USERS: Readonly<Record<string, Access>> = {
   admin: { role: 'admin', submit: true, user: 'ada' },
   operator: { role: 'operate', user: 'olaf' },
@@ -102,7 +102,7 @@ export async function replyOf(response: Response): Promise<Reply> {
   }
 }
 
-/** The paths at which the API shows texts of a job of the schedule `s`. */
+/** The paths at which the API shows the texts of a job of the schedule `s`. */
 export function placesOf(job: string): string[] {
   return [
     `jobs/${job}`,

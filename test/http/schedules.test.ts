@@ -27,7 +27,7 @@ eachDatabase((under) => {
     expect((await call(`DELETE ${path}`)).status).toBe(404)
   })
 
-  it('a timer can get a zone, a schedule another task, and a job a delay', async () => {
+  it('a timer can have a zone, a schedule can get another task, and a job can have a delay', async () => {
     const { call, kalends } = await apiScene(under)
     const path = '/api/v1/schedules/s'
     const put = await call(`PUT ${path}`, { body: { ...mail, timer: '09:00', zone: 'Europe/Berlin' } })
@@ -81,7 +81,7 @@ eachDatabase((under) => {
     expect((await kalends.jobs.list()).total).toBe(1)
   })
 
-  it('pause and resume are rejected in an unsuitable state, and reset reactivates done schedules [R1]', async () => {
+  it('pause and resume are rejected in states that do not allow them, and reset reactivates done schedules [R1]', async () => {
     const { call, database } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const at = (action: string) => call(`POST /api/v1/schedules/s/${action}`)
@@ -95,7 +95,7 @@ eachDatabase((under) => {
     expect((await call('POST /api/v1/schedules/none/pause')).status).toBe(404)
   })
 
-  it('a pause has a reason and keeps or cancels waiting jobs', async () => {
+  it('a pause has a reason, and either keeps or cancels waiting jobs', async () => {
     const { call, kalends, lines } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const { body: run } = await call('POST /api/v1/schedules/s/run')
@@ -157,7 +157,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('PUT of the value from GET changes nothing, even with redacted args', async () => {
+  it('a PUT of the value from GET changes nothing, even with redacted args', async () => {
     const { call, kalends, lines } = await apiScene(under, {}, { redact: ['args.password'] })
     await kalends.schedules.create({
       id: 's',
@@ -244,7 +244,7 @@ eachDatabase((under) => {
   })
 
   describe('jobs', () => {
-    it('can be submitted, listed, counted, cancelled and retried, one by one or many at once', async () => {
+    it('can be submitted, listed, counted, cancelled and retried, individually or many at once', async () => {
       const { call, kalends, database } = await apiScene(under)
       const ids: string[] = []
       for (let index = 0; index < 5; index += 1) ids.push(await kalends.jobs.submit('mail', { index }))
@@ -294,7 +294,7 @@ eachDatabase((under) => {
       expect((await call('GET /api/v1/jobs/none/attempts')).status).toBe(404)
     })
 
-    it('show their log line by line while they run', async () => {
+    it('stream their log line by line while they run', async () => {
       const { call, kalends } = await apiScene(under)
       const { task } = await import('../../src/index.ts')
       kalends.handle(task('talk'), ({ log }) => {

@@ -1,4 +1,4 @@
-/** A secret at any path of `redact` appears in no output about its job. */
+/** A secret at any `redact` path appears in no output about its job. */
 import { inspect } from 'node:util'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { eachDatabase } from '../support/databases.ts'
 import { runs } from '../support/runs.ts'
 import { apiScene, placesOf } from './scene.ts'
 
-/** A path, and a value with a secret there, as a value or as a name. */
+/** A path, and a value that contains a secret at that path, as a value or as a name. */
 const PLACES: Readonly<Record<string, (secret: string) => unknown>> = {
   'args.secret': (secret) => ({ secret }),
   'args.users.key': (key) => ({ users: [{ key: 'another' }, { key }] }),
@@ -24,12 +24,12 @@ const PLACES: Readonly<Record<string, (secret: string) => unknown>> = {
   result: (secret) => secret,
 }
 
-/** Long enough, and unlike anything else in the output. */
+/** Long enough to be redacted, and unlike anything else in the output. */
 const secretText = fc
   .array(fc.constantFrom('"', '\\', ' ', '/', 'ä', '漢', '😀', '%', '&', 'k', 'Q', '7'), { maxLength: 12 })
   .map((characters) => `x-1${characters.join('')}S9-`)
 
-/** The secret in the forms in which texts quote it. */
+/** The forms in which a text may quote the secret. */
 const formsOf = (secret: string) => [
   secret,
   JSON.stringify(secret).slice(1, -1),
@@ -48,7 +48,7 @@ const besides = (value: unknown, secret: string) =>
     : value
 
 eachDatabase((under) => {
-  it('a secret at any path of redact appears in no error, log line, event, process log or response [V6]', async () => {
+  it('a secret at any redact path appears in no error, log line, event, process log or response [V6]', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...Object.keys(PLACES)),
@@ -77,12 +77,12 @@ eachDatabase((under) => {
               log.info(`early ${said}`)
               if (root === 'progress') {
                 progress(valueWith(earlier))
-                // The earlier secret at another place of later progress.
+                // The earlier secret at another place in later progress.
                 progress(besides(valueWith(secret), earlier))
                 progress(besides(valueWith(secret), secret))
               } else progress({ note: root === 'args' ? said : 'no secret yet' })
               log.info(said)
-              // The secrets of a result are known only when it exists.
+              // The secrets of a result are known only once it exists.
               if (attempt === 1)
                 throw new Error(root === 'result' ? 'again' : said, {
                   cause: new Error(root === 'result' ? 'later' : said),
@@ -126,7 +126,7 @@ eachDatabase((under) => {
           outputs['events'] = JSON.stringify(events)
           outputs['process log'] = inspect(lines, { depth: 10 })
           for (const [place, output] of Object.entries(outputs)) {
-            // JSON escapes JSON in its texts again.
+            // JSON escapes JSON inside its texts once more.
             const plain = output.replaceAll('\\\\', '\\').replaceAll('\\"', '"')
             for (const one of root === 'progress' ? [earlier, secret] : [secret])
               for (const form of formsOf(one))
@@ -137,7 +137,7 @@ eachDatabase((under) => {
         },
       ),
       {
-        // On a server, which needs a second for each, only the examples.
+        // On a server, which takes a second for each run, only the examples.
         numRuns: under.kind === 'sqlite' ? runs(150).numRuns : Object.keys(PLACES).length,
         examples: Object.keys(PLACES).map((path) => [path, ['x-1earlierS9-', 'x-1"se cret"S9-']]),
       },

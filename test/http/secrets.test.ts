@@ -9,7 +9,7 @@ import { apiScene, placesOf } from './scene.ts'
 const SECRET = 'hunter2 "quoted" p@ss'
 const args = { to: 'x', password: SECRET, accounts: [{ pin: 735_551 }, { pin: 735_552 }] }
 const redact = ['args.password', 'args.accounts.pin']
-/** In every form in which a text may contain it. */
+/** The secret in every form in which a text may contain it. */
 const LEAK = /hunter2|p@ss|p%40ss|73555/
 
 const login = task('login', { retries: 1, retryDelay: 1 })
@@ -70,7 +70,7 @@ eachDatabase((under) => {
     expect((await kalends.jobs.get(job))?.args).toEqual(args)
   })
 
-  it('a secret in a row written before redact was set is not shown', async () => {
+  it('a secret in a row that was written before redact was set is not shown', async () => {
     const { call, kalends, database } = await apiScene(under, {}, { redact })
     await kalends.schedules.create({ id: 's', task: 'login', timer: 'yearly', args })
     const job = await kalends.schedules.runNow('s')
@@ -127,7 +127,7 @@ eachDatabase((under) => {
     expect(text).not.toMatch(LEAK)
   })
 
-  it('an owner sees no stack, no path and no worker; callers without a scope do [V6]', async () => {
+  it('an owner sees no stack, no path and no worker; callers without a scope see them [V6]', async () => {
     const { call, kalends } = await apiScene(under, {}, { worker: 'the-worker' })
     kalends.handle(task('work', { retries: 0 }), ({ log }) => {
       log.warn('cannot open /srv/app/secrets/key.pem\nsee the manual')
@@ -181,7 +181,7 @@ eachDatabase((under) => {
     expect((await call('GET /api/v1/failures')).body.items).toMatchObject([{ error: '' }])
   })
 
-  it('an owner cannot search hidden values; others can', async () => {
+  it('an owner cannot search hidden values; callers without a scope can', async () => {
     const { call, kalends, database } = await apiScene(under)
     const id = await kalends.jobs.submit('work', {}, { submitter: 'ann' })
     await database.query(
@@ -238,7 +238,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a logged database error contains no statement and so no args [V6]', async () => {
+  it('a logged database error contains no statement and therefore no args [V6]', async () => {
     const { kalends, database, lines, call } = await apiScene(under)
     await database.query('DROP TABLE job_log')
     await database.query('DROP TABLE job')
@@ -256,7 +256,7 @@ eachDatabase((under) => {
     const nested = (levels: number): unknown => (levels === 0 ? 'x' : { a: nested(levels - 1) })
     const arrays = (levels: number): unknown => (levels === 0 ? 1 : [arrays(levels - 1)])
 
-    it('with 31 levels are stored, and deeper ones are rejected, in the library and the API', async () => {
+    it('with 31 levels are stored, and deeper args are rejected, in the library and the API', async () => {
       const { call, kalends } = await apiScene(under)
       for (const make of [nested, arrays]) {
         const most = make(31)
@@ -304,7 +304,7 @@ eachDatabase((under) => {
       expect(await database.query('SELECT id FROM job')).toEqual([])
     })
 
-    it('are stored if they contain complete surrogate pairs or texts that look like an escape', async () => {
+    it('are stored if they contain complete surrogate pairs or texts that look like escapes', async () => {
       const { kalends } = await apiScene(under)
       const fine = { '😀': String.raw`😀 \ud800 "\\udfff" ` }
       const id = await kalends.jobs.submit('t', fine)
@@ -312,7 +312,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('other texts with a lone surrogate are rejected, too, in the library and the API', async () => {
+  it('other texts with a lone surrogate are also rejected, in the library and the API', async () => {
     const { call, kalends } = await apiScene(under)
     const half = 'x\ud800'
     const schedule = { task: 't', timer: 'daily' }
@@ -354,7 +354,7 @@ eachDatabase((under) => {
 })
 
 describe.skipIf(!databases.some(({ kind }) => kind === 'sqlite'))('the audit log', () => {
-  it('contains no secret of the args, even in other fields', async () => {
+  it('contains no secrets from the args, even in other fields', async () => {
     const sqlite = databases.find(({ kind }) => kind === 'sqlite')
     if (sqlite === undefined) return
     const { call, lines } = await apiScene(sqlite, {}, { redact })

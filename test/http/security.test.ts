@@ -63,7 +63,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
         ])
       }
     }
-    // Every new operation needs a decision about its role.
+    // A new operation needs a decision about its role.
     expect(operations.filter(({ method, permission }) => method !== 'GET' && permission === 'read')).toEqual(
       [],
     )
@@ -75,7 +75,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       expect((await call(`GET ${path}`, { as: 'ann' })).body.code).toBe('SCOPED')
   })
 
-  it('an authorize that throws or returns an invalid value rejects the request without details', async () => {
+  it('if authorize throws or returns an invalid value, the request is rejected without details', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     for (const authorize of [
       () => {
@@ -143,7 +143,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(() => bearer({ short: { role: 'read' } })).toThrow('16 characters')
   })
 
-  it('open mode responds only to the host names of this machine, against DNS rebinding', async () => {
+  it('open mode responds only to the host names of this machine, as protection against DNS rebinding', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const handler = http(kalends, { open: 'admin' })
     const status = async (host: string, path = '/api/v1/schedules') =>
@@ -187,7 +187,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       { origin: 'https://app.example', 'sec-fetch-site': 'same-origin' },
     ] as Record<string, string>[])
       expect((await write(headers)).status).toBeLessThan(300)
-    // Another site cannot read responses, because none allows it.
+    // Another site cannot read responses, because no response allows it.
     const read = await call('GET /api/v1/schedules', { headers: { origin: 'http://evil.example' } })
     expect(read.headers.get('access-control-allow-origin')).toBeNull()
   })
@@ -271,7 +271,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       ).toBe(201)
     })
 
-    it('without an end are cut off, for any declared length', async () => {
+    it('without an end are cut off, whatever length they declare', async () => {
       const { handler } = await open()
       let sent = 0
       const endless = new ReadableStream<Uint8Array>({
@@ -365,7 +365,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, PUT, PATCH, DELETE'])
   })
 
-  it('a body with many errors gets a short response with the first 20 and the number of others', async () => {
+  it('a body with many errors gets a short response with the first 20 errors and the number of the others', async () => {
     const { call } = await open()
     const unknown = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`unknown-${index}`, 1]))
     const { status, body, text } = await call('POST /api/v1/schedules', {
@@ -378,7 +378,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       detail: expect.stringMatching(/^unknown-0: unknown field; .*; and 49980 more errors$/),
     })
     expect(text.length).toBeLessThan(5000)
-    // A few long names and values are not repeated in full either.
+    // Even a few long names and values are not repeated in full.
     const long = 'x'.repeat(100_000)
     for (const problem of [
       { [long]: 1 },
@@ -408,7 +408,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect((await call(`GET ${made.headers.get('location')}`)).body.id).toBe(id)
   })
 
-  it('names cannot inject log lines: one write is one line, in JSON and as text', async () => {
+  it('names cannot inject log lines: each write is one line, in JSON and as text', async () => {
     if (sqlite === undefined) return
     const out: string[] = []
     const logger = commandLog({ json: false, level: 'debug' }, (text) => void out.push(text))
@@ -424,7 +424,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(out[0]).toMatch(/^[^\u0000-\u001f\u007f-\u009f]+\n$/)
   })
 
-  it('each write is logged with user, operation, before and after, without secrets', async () => {
+  it('each write is logged with its user, operation, and the values before and after, without secrets', async () => {
     if (sqlite === undefined) return
     const { call, lines } = await apiScene(
       sqlite,
@@ -476,7 +476,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     ])
   })
 
-  it('hidden values are never shown, cannot be guessed by a search, and are kept when they are sent back', async () => {
+  it('hidden values are never shown, cannot be guessed by searching, and are kept when they are sent back', async () => {
     if (sqlite === undefined) return
     const { call, kalends, database } = await apiScene(
       sqlite,
@@ -505,7 +505,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     )
   })
 
-  it('a logger that throws does not fail writes', async () => {
+  it('a logger that throws does not make writes fail', async () => {
     if (sqlite === undefined) return
     const fail = () => {
       throw new Error('the disk of the log is full')
@@ -516,7 +516,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
 })
 
 eachDatabase((under) => {
-  it('a scope reaches only its own rows for any id, and writes no rows of others', async () => {
+  it('a scope reaches only its own rows, whatever the id, and writes no rows of other owners', async () => {
     const { call, kalends, database } = await apiScene(under)
     await kalends.schedules.create({
       id: 'theirs',
@@ -538,7 +538,7 @@ eachDatabase((under) => {
       for (const id of one.path.includes('/jobs/') ? [job, other] : ['theirs', 'nobodys']) {
         const body = one.method === 'PUT' ? mail : one.body === null ? undefined : {}
         const reply = await call(lineOf(one, id), { as: 'ann', ...(body !== undefined && { body }) })
-        // A PUT creates a schedule of the caller.
+        // A PUT creates a schedule that belongs to the caller.
         const refused = one.unscoped === true ? 403 : 404
         expect([one.id, reply.status]).toEqual([one.id, one.method === 'PUT' ? 201 : refused])
         expect(reply.text).not.toContain('secret')

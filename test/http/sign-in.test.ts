@@ -89,14 +89,14 @@ describe('failed sign-ins', () => {
       await vi.advanceTimersByTimeAsync(1)
       expect([ms, seen.status]).toEqual([ms, 401])
     }
-    // After a while without failures, the delays start again.
+    // After a while without failures, the delays start over.
     await vi.advanceTimersByTimeAsync(SIGN_IN_LIMITS.forgetMs)
     const seen = outcome(send('wrong', MALLORY))
     await vi.advanceTimersByTimeAsync(100)
     expect(seen.status).toBe(401)
   })
 
-  it('an address without remaining tries is checked once per second, and other addresses are not affected', async () => {
+  it('a token from an address without remaining tries is checked once per second, and other addresses are not affected', async () => {
     const { send, looked } = await scene()
     const guess = async () => {
       for (let guess = 0; guess < 100; guess += 1) {
@@ -110,7 +110,7 @@ describe('failed sign-ins', () => {
     const late = await send(TOKEN, MALLORY)
     expect([late.status, late.headers.get('retry-after')]).toEqual([429, '1'])
     await vi.advanceTimersByTimeAsync(SIGN_IN_LIMITS.tryMs)
-    // An accepted token restores the try.
+    // An accepted token gives the try back.
     for (let request = 0; request < 3; request += 1) expect((await send(TOKEN, MALLORY)).status).toBe(200)
     const before = looked()
     await guess()
@@ -143,7 +143,7 @@ it('a request without credentials gets 401 at once and does not count as a failu
   expect((await send(TOKEN, MALLORY)).status).toBe(200)
 })
 
-it('an operation without permission is logged with user and address [V4]', async () => {
+it('an operation without permission is logged with the user and the address [V4]', async () => {
   const { send, lines } = await scene()
   expect((await send(TOKEN, ANN, 'POST /api/v1/schedules/s/run')).status).toBe(403)
   expect(lines).toEqual([
@@ -176,7 +176,7 @@ it('an error during sign-in is not a failed sign-in', async () => {
   expect((await send('y', MALLORY)).status).toBe(200)
 })
 
-it('headers that sign in no user do not count as credentials', async () => {
+it('headers that do not sign in a user do not count as credentials', async () => {
   const { send, looked } = await scene()
   for (let request = 0; request < 60; request += 1) {
     const headers = { 'idempotency-key': `${request}`, 'x-xsrf-token': 'x' }
@@ -191,7 +191,7 @@ describe('bounds', () => {
   const accepted = () => Promise.resolve('rita')
   const tooMany = { code: 'TOO_MANY_SIGN_INS' }
 
-  it('the number of delayed responses is limited; further failures get their response at once and count', async () => {
+  it('the number of delayed responses is limited; further failures get their response at once but still count', async () => {
     const signIns = new FailedSignIns(limits)
     for (const address of ['10.0.0.1', '10.0.0.2']) {
       for (let failure = 0; failure < 3; failure += 1) void signIns.check(address, rejected, true)
@@ -205,7 +205,7 @@ describe('bounds', () => {
     signIns.close()
   })
 
-  it('concurrent attempts of an address with a failure share its tries', async () => {
+  it('concurrent attempts from an address with a failure share its tries', async () => {
     const signIns = new FailedSignIns(limits)
     await signIns.check('10.0.0.1', rejected, false)
     const ends: ((error: Error) => void)[] = []

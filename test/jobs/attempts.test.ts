@@ -108,7 +108,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('attempts of an unknown job throws an error', async () => {
+  it('attempts throws an error for an unknown job', async () => {
     const { open } = await scene(under)
     await expect((await open()).jobs.attempts('nobody')).rejects.toThrow(NotFoundError)
   })

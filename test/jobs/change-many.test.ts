@@ -47,7 +47,7 @@ eachDatabase((under) => {
     )
   })
 
-  it('a rejected job does not prevent changes to others; any other error ends the call', async () => {
+  it('a rejected job does not prevent changes to other jobs; any other error ends the call', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     for (const id of ['a', 'b']) await jobs.submit('mail', {}, { id })
@@ -75,7 +75,7 @@ eachDatabase((under) => {
     expect((await jobs.count()).counts).toEqual({ cancelled: 2 })
   })
 
-  it('all matching jobs are changed, in any search order', async () => {
+  it('all matching jobs are changed, whatever the search order', async () => {
     const { open, database } = await scene(under)
     const { jobs } = await open()
     // The jobs that ended last have the smallest ids.

@@ -1,6 +1,6 @@
 /**
  * Args are data: no value in a row becomes SQL, a program or a path. The test writes the rows in SQL, which bypasses
- * all checks of code and API.
+ * all checks in the library and the API.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 const SECRET = 'the secret of another table'
 const READ = `(SELECT value FROM secret LIMIT 1)`
 
-/** JSON as text, for values that JSON.stringify does not write. */
+/** JSON as text, for values that JSON.stringify never produces. */
 const PRUNE_ARGS = [
   '{}',
   'null',
@@ -59,7 +59,7 @@ const PRUNE_ARGS = [
   ].map((sql) => JSON.stringify({ ageMs: 3_600_000_000_000, perSchedule: sql })),
 ]
 
-/** Would create the file if it ran. */
+/** Args for a command that would create the file if it ran. */
 function commandArgs(file: string): string[] {
   const argv = ['touch', file]
   return [
@@ -130,7 +130,7 @@ function expectRefused(jobs: readonly Job[], all: readonly string[]): void {
 }
 
 eachDatabase((under) => {
-  it('no args make kalends.prune delete more or read anything [L45]', async () => {
+  it('no args make kalends.prune delete more rows or read anything [L45]', async () => {
     const { open, database } = await scene(under)
     // The built-in housekeeping would delete none of the rows.
     const kalends = await open({ retention: { age: '36500d' } })

@@ -62,7 +62,7 @@ eachDatabase((under) => {
     expect(next > id).toBe(true)
   })
 
-  it('a caller-chosen id is kept; a second submission is a conflict that names it and keeps the first job [R13]', async () => {
+  it('a caller-chosen id is kept; a second submission is a conflict that names the id and keeps the first job [R13]', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     expect(await jobs.submit(mail, { to: 'first' }, { id: 'order-7' })).toBe('order-7')
@@ -74,7 +74,7 @@ eachDatabase((under) => {
     expect((await jobs.list()).total).toBe(2)
   })
 
-  it('one of many concurrent submissions with the same id succeeds', async () => {
+  it('only one of many concurrent submissions with the same id succeeds', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     const outcomes = await Promise.allSettled(
@@ -90,7 +90,7 @@ eachDatabase((under) => {
 
   it('a future job runs at its time, neither early nor late', async () => {
     const { open } = await scene(under)
-    // Without polling: the worker knows its own jobs.
+    // Effectively without polling, because the worker knows its own jobs.
     const kalends = await open({ pollInterval: '60s' })
     kalends.handle(plain, () => {})
     await kalends.start()
@@ -99,7 +99,7 @@ eachDatabase((under) => {
     expect(job.state).toBe('success')
     const lateMs = (job.startedAt?.getTime() ?? 0) - runAt.getTime()
     expect(lateMs).toBeGreaterThanOrEqual(0)
-    // With polling, it would take 60 s.
+    // By polling alone, it would take 60 s.
     expect(lateMs).toBeLessThan(50_000)
   })
 
@@ -121,14 +121,14 @@ eachDatabase((under) => {
     expect(await jobs.get(await jobs.submit(plain, {}, { runAt }))).toMatchObject({ state: 'waiting', runAt })
   })
 
-  it('get of an unknown job returns null, and its log is empty', async () => {
+  it('get returns null for an unknown job, and its log is empty', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     expect(await jobs.get('nobody')).toBeNull()
     await expect(jobs.logs('nobody')).rejects.toThrow(NotFoundError)
   })
 
-  it('list returns the newest first, pages and filters', async () => {
+  it('list returns the newest jobs first, in pages, and filters them', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { jobs, schedules } = kalends

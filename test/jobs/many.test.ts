@@ -1,4 +1,4 @@
-/** Many jobs at once: all of them or none. */
+/** Many jobs are submitted at once: all of them or none. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { ConflictError, InvalidInputError, task } from '../../src/index.ts'
@@ -52,14 +52,14 @@ eachDatabase((under) => {
     const inputs = Array.from({ length: 10_000 }, (_, index) => ({ task: mail, args: { to: `${index}` } }))
     const ids = await jobs.submitMany(inputs)
     expect(new Set(ids).size).toBe(10_000)
-    // Ids and turns follow the given order.
+    // The ids and the order of execution follow the given order.
     expect(ids.toSorted()).toEqual(ids)
     expect((await jobs.count()).counts).toEqual({ waiting: 10_000 })
     for (const index of [0, 4999, 9999])
       expect(await jobs.get(ids[index] ?? '')).toMatchObject({ args: { to: `${index}` } })
   })
 
-  it('args that need several statements are stored all or none [L39]', async () => {
+  it('jobs whose args need several statements are all stored, or none [L39]', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const text = 'größer 😀'.repeat(20_000)
@@ -77,7 +77,7 @@ eachDatabase((under) => {
     expect((await jobs.list({ limit: 1 })).total).toBe(13)
   })
 
-  it('an invalid job among many is rejected by its field, and nothing is stored', async () => {
+  it('an invalid job among many is rejected with its field, and nothing is stored', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const wrong: object = { to: 7 }
@@ -118,7 +118,7 @@ eachDatabase((under) => {
     expect(await jobs.get(id)).toMatchObject({ args: { to: text }, subject: text, group: name, id: own })
   })
 
-  it('args may contain NUL; ids, groups and similar texts may not', async () => {
+  it('args may contain NUL, but ids, groups and similar texts may not', async () => {
     const { open } = await scene(under)
     const { jobs, schedules } = await open()
     const id = await jobs.submit(mail, { to: 'a\u0000b' })

@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const counting = task('counting', { result: z.object({ done: z.number() }), retries: 3 })
 
 eachDatabase((under) => {
-  it('wait returns a result of the declared type of the task [R10]', async () => {
+  it("wait returns a result of the task's declared type [R10]", async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(counting, () => ({ done: 3 }))
@@ -26,7 +26,7 @@ eachDatabase((under) => {
     expect(job.error).toContain("does not match the result of the task 'counting': done: ")
   })
 
-  it('a result with characters that no database can store is stored without them, because the work is done', async () => {
+  it('a result is stored without characters that no database can store, because the work is done', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(task('cutting'), ({ progress }) => {

@@ -22,16 +22,16 @@ async function fill(database: TestDatabase, schedules: number, each: number): Pr
 async function housekept(kalends: Kalends): Promise<void> {
   kalends.handle(work, () => {})
   await kalends.start()
-  // Unless the current minute is its run time.
+  // This fails while the current minute is its run time.
   const id = await until(() => kalends.schedules.runNow('kalends.prune').catch(() => null))
   expect(await ended(kalends, id)).toMatchObject({ state: 'success', task: 'kalends.prune' })
 }
 
 eachDatabase((under) => {
-  it('one run removes all excess jobs, for any number of schedules', async () => {
+  it('one run removes all excess jobs, regardless of the number of schedules', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ retention: { perSchedule: 2, age: '36500d' } })
-    // One excess job per schedule: less than a batch per query of a hundred schedules.
+    // One excess job per schedule: a query of a hundred schedules finds less than a batch.
     await fill(database, 350, 3)
     await housekept(kalends)
     expect(

@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const work = task('work', { retries: 1, retryDelay: 1 })
 
 eachDatabase((under) => {
-  it('a failed job runs again from its first attempt with all its retries', async () => {
+  it('a failed job starts over at its first attempt, with all its retries', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const attempts: number[] = []
@@ -34,7 +34,7 @@ eachDatabase((under) => {
     expect(attempts).toEqual([1, 2, 1, 2])
   })
 
-  it('a cancelled job runs again, even if it was asked to stop while running', async () => {
+  it('a cancelled job runs again, even if it was asked to stop while it was running', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const hold = gate()
@@ -59,7 +59,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 1, stopRequestedAt: null })
   })
 
-  it('retry rejects a job that has not failed, with its state, and an unknown job', async () => {
+  it('retry rejects a job that has not failed, naming its state, and an unknown job', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(work, () => {})
@@ -105,7 +105,7 @@ eachDatabase((under) => {
     expect((await web.jobs.list({ state: 'waiting' })).total).toBe(2)
   })
 
-  it('after a change of overlap from allow, a retried job never overlaps the other jobs [L43]', async () => {
+  it('after overlap is changed from allow, a retried job never overlaps the other jobs [L43]', async () => {
     const { open, database } = await scene(under)
     const { schedules, jobs } = await open()
     await schedules.create({ id: 's', task: work, timer: 'yearly', overlap: 'allow' })
@@ -129,7 +129,7 @@ eachDatabase((under) => {
     expect(await jobs.get(id)).toMatchObject({ state: 'waiting', scheduleId: 's', reason: 'run-now' })
   })
 
-  it('one of many concurrent retries of the same job succeeds', async () => {
+  it('only one of many concurrent retries of the same job succeeds', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     const id = await one.jobs.submit(work)

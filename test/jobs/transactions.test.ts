@@ -23,7 +23,7 @@ const mail = task('mail')
 /** Runs the work in a transaction of the application. It commits, or rolls back if the work throws. */
 type InTransaction = (work: (tx: Transaction) => Promise<void>) => Promise<void>
 
-/** The requirements for each kind of transaction. */
+/** Checks the requirements that apply to each kind of transaction. */
 async function proves(database: TestDatabase, kalends: Kalends, inTransaction: InTransaction): Promise<void> {
   const { jobs } = kalends
   await database.query('CREATE TABLE orders (id INT PRIMARY KEY)')
@@ -49,7 +49,7 @@ async function proves(database: TestDatabase, kalends: Kalends, inTransaction: I
   ).rejects.toThrow(thrown.message)
   expect(await jobs.get('never')).toBeNull()
 
-  // A duplicate is a conflict, and the transaction continues without the job, even if it needs several statements.
+  // A duplicate is a conflict, and the transaction continues without the job, even if the job needs several statements.
   const large = 'x'.repeat(250_000)
   await inTransaction(async (tx) => {
     const again = jobs.submit(mail, {}, { tx, id: 'mine' })
@@ -93,7 +93,7 @@ async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, u
     await schedules.runNow('a', { tx, args: { once: ugly } })
     seen.push(await schedules.update('a', { priority: 9, overlap: 'allow' }, { tx }))
   })
-  // Not affected by conversions of the driver: its zone for dates, its character set, JSON as objects.
+  // The values are not affected by the driver's conversions: its zone for dates, its character set, JSON as objects.
   const stored = await schedules.get('a')
   expect(seen).toEqual([stored])
   expect(stored).toMatchObject({ ...input, task: 'mail', priority: 9, catchUp: 3, status: 'active' })
@@ -115,7 +115,7 @@ async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, u
   expect(await schedules.get('a')).toEqual(stored)
   expect(await schedules.history('a')).toHaveLength(1)
 
-  // Concurrent calls: each is written completely or not at all.
+  // Each of several concurrent calls is written completely or not at all.
   await inTransaction(async (tx) => {
     const calls = await Promise.allSettled([
       schedules.create({ ...input, id: 'p1' }, { tx }),
@@ -139,7 +139,7 @@ async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, u
   for (const id of ['p1', 'p3']) expect(await schedules.delete(id)).toMatchObject({ id, summary: ugly })
   for (const id of ['p2', 'p4']) expect(await jobs.get(id)).toMatchObject({ id, state: 'waiting' })
 
-  // Limits and ids of an owner include the writes of the transaction.
+  // An owner's limits and ids include the writes of the transaction.
   const ann = kalends.scope({ submitter: 'ann', tasks: [mail], limits: { schedules: 2, openJobs: 1 } })
   await inTransaction(async (tx) => {
     expect(await ann.schedules.create({ ...input, id: 'a' }, { tx })).toMatchObject({
@@ -162,7 +162,7 @@ async function connected(url: string, options: mysql.ConnectionOptions = {}): Pr
   return connection
 }
 
-/** A second connection to the file, like that of an application. */
+/** A second connection to the file, like an application's own. */
 function opened(database: TestDatabase): Libsql.Database {
   const connection = new Libsql(database.url.replace('sqlite:', ''))
   onTestFinished(() => void connection.close())
@@ -182,7 +182,7 @@ function begun(connection: Libsql.Database, tx: Transaction): InTransaction {
   }
 }
 
-/** Like the connection in a drizzle database. */
+/** Like the connection inside a drizzle database. */
 function drizzleOn(connection: Libsql.Database): Transaction {
   const prepare = (sql: string) => connection.prepare(sql)
   const database = {
@@ -193,7 +193,7 @@ function drizzleOn(connection: Libsql.Database): Transaction {
   return database
 }
 
-/** Wraps errors like a query builder: the driver's error is the cause of the cause. */
+/** Wraps errors as a query builder does: the driver's error is the cause of the cause. */
 function wrapped(error: unknown): Error {
   return new Error('QueryFailed', { cause: new Error('DriverError', { cause: error }) })
 }
@@ -299,7 +299,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       expect((await jobs.list()).total).toBe(1)
     })
 
-    it('submits on a mysql2 connection with callbacks, also from a pool', async () => {
+    it('submits on a mysql2 connection with callbacks, even from a pool', async () => {
       const { open, database } = await scene(under)
       const pool = mysqlCallbacks.createPool(database.url)
       onTestFinished(() => pool.promise().end())
@@ -350,7 +350,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       })
     })
 
-    it('finds rows that others have committed since the snapshot of the transaction', async () => {
+    it('finds rows that other transactions have committed since its snapshot', async () => {
       const { open, database } = await scene(under)
       const kalends = await open()
       const ann = kalends.scope({ submitter: 'ann', tasks: [mail] }).schedules
@@ -411,7 +411,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
       await proves(database, await open(), begun(connection, connection))
     })
 
-    it('rejects a function that does not return rows, names it and the remedy, and writes nothing', async () => {
+    it('rejects a function that does not return rows, names the function and the remedy, and writes nothing', async () => {
       const { open, database } = await scene(under)
       const { jobs, schedules } = await open()
       const connection = opened(database)
@@ -427,7 +427,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
           const creating = schedules.create({ id: 'x', task: mail, timer: 'daily' }, { tx })
           await expect(creating).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field: 'tx' })
           await expect(creating).rejects.toThrow('the function must return')
-          // Calls that need no rows work.
+          // Calls that need no rows still work.
           await jobs.submit(mail, {}, { tx })
         }
       })
@@ -443,7 +443,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
       await schedules.create({ ...input, id: 'there' })
       for (const tx of [connection, drizzleOn(connection)]) {
         const calls: Promise<unknown>[] = []
-        // Like a transaction of a synchronous driver, which cannot wait for a call.
+        // Imitates a transaction of a synchronous driver, which cannot wait for a call.
         connection.exec('BEGIN')
         calls.push(schedules.create({ ...input, id: 'new' }, { tx }))
         calls.push(schedules.create({ ...input, id: 'there' }, { tx }))

@@ -57,7 +57,7 @@ eachDatabase((under) => {
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
-it('a database error causes no warning, and the next submission checks again', async () => {
+it('a database error causes no warning, and the next submission repeats the check', async () => {
   const tasks = new UnhandledTasks(new Map(), silent)
   const lists = { hasRun: () => Promise.resolve(false) }
   const broken = { list: () => Promise.reject(new Error('gone')) }
@@ -66,7 +66,7 @@ it('a database error causes no warning, and the next submission checks again', a
   expect(await tasks.find('mail', { workers, lists })).toEqual({ nearest: undefined })
 })
 
-it('looks up a handled task once, and an unhandled one at most once a minute', async () => {
+it('a handled task is looked up once, and an unhandled task at most once a minute', async () => {
   let lookups = 0
   const tasks = new UnhandledTasks(new Map([['own', null]]), silent)
   const worker = { id: 'w', name: 'w', host: 'h', pid: 1, tasks: ['mail'], sets: {} }

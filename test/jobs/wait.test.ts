@@ -32,7 +32,7 @@ eachDatabase((under) => {
     expect(await waiting).toMatchObject({ state: 'success', result: 'there' })
   })
 
-  it('wait also returns a failed, a cancelled and a manually edited job', async () => {
+  it('wait also returns failed, cancelled and manually edited jobs', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(work, () => {
@@ -54,7 +54,7 @@ eachDatabase((under) => {
     expect(await byHand).toMatchObject({ state: 'success' })
   })
 
-  it('wait rejects after its timeout, and the error has the state of the job', async () => {
+  it('wait rejects after its timeout, and the error includes the state of the job', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const hold = gate()
@@ -83,7 +83,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.get(id)).toMatchObject({ state: 'waiting' })
   })
 
-  it('wait reports a job that does not exist or is deleted or pruned meanwhile', async () => {
+  it('wait reports a job that does not exist, or that is deleted or pruned in the meantime', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await expect(kalends.jobs.wait('nobody')).rejects.toThrow(NotFoundError)

@@ -1,4 +1,4 @@
-/** Kalends takes the options of the application's pool, also within drizzle, but opens its own connections. */
+/** Kalends takes the options of the application's pool, even from a drizzle database, but opens its own connections. */
 import { connect } from 'node:net'
 import { drizzle } from 'drizzle-orm/mysql2'
 import mysqlCallbacks from 'mysql2'
@@ -12,7 +12,7 @@ import { ended, signal } from './scene.ts'
 
 const tick = task('tick')
 
-/** Runs a schedule and a job to completion. */
+/** Runs a schedule and a job until they complete. */
 async function work(kalends: Kalends): Promise<void> {
   kalends.handle(tick, ({ slot, log, progress }) => {
     log.info('größer 😀')
@@ -56,7 +56,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       return kalends
     }
 
-    /** A database user with the name of the database. */
+    /** Creates a database user with the same name as the database. */
     const user = async ({ url, query }: TestDatabase, rest: string): Promise<mysql.PoolOptions> => {
       const name = new URL(url).pathname.slice(1)
       const account = `'${name}'@'127.0.0.1'`
@@ -66,7 +66,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       return { user: name, password: 'first' }
     }
 
-    it('a promise pool, a callback pool and drizzle on each work, and stay open', async () => {
+    it('a promise pool, a callback pool, and drizzle on each of them work and stay open', async () => {
       const { url } = await database(bare)
       const promises = pool(url)
       const callbacks = mysqlCallbacks.createPool({ uri: url })
@@ -84,14 +84,14 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       ])
     })
 
-    it('a pool of the oldest version of the driver works', async () => {
+    it('a pool from the oldest supported version of the driver works', async () => {
       const { url } = await database()
       const oldest = createOldestPool({ uri: url })
       onTestFinished(() => oldest.end())
       await work(await open(oldest))
     })
 
-    it('options and sessions of the pool have no effect [L21, L56]', async () => {
+    it('options and session settings of the pool have no effect [L21, L56]', async () => {
       const { url } = await database()
       const odd = pool(url, {
         timezone: '+13:00',
@@ -173,7 +173,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       expect(Math.max(...seen)).toBeLessThanOrEqual(most)
     })
 
-    it('new connections use a password that is replaced in the pool', async () => {
+    it('new connections use the new password after it is replaced in the pool', async () => {
       const own = await database()
       const credentials = await user(own, '')
       const given = pool(own.url, credentials)
@@ -186,7 +186,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       await work(kalends)
     })
 
-    it('each connection calls a function that returns a stream', async () => {
+    it('if the pool has a function that returns a stream, each connection calls it', async () => {
       const { url } = await database()
       let streams = 0
       const given = pool(url, {
@@ -216,7 +216,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       expect(used).toBeGreaterThan(0)
     })
 
-    it('open reports a limit of the server and its remedy', async () => {
+    it('open reports a connection limit of the server and the remedy', async () => {
       const own = await database()
       const given = pool(own.url, await user(own, 'WITH MAX_USER_CONNECTIONS 1'))
       const opening = Kalends.open(given)

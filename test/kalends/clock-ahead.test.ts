@@ -1,4 +1,6 @@
-/** The database's clock was once in 2098 and is correct again: how this is reported, and how schedules continue. */
+/**
+ * The database's clock was in 2098 for a while and is correct again: how this is reported, and how schedules continue.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Jobs in an external queue: how their schedules behave meanwhile, and the effects of their reports. */
+/** Jobs in an external queue: how their schedules behave in the meantime, and the effects of their reports. */
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import {
@@ -105,7 +105,7 @@ test('maxRuns, onExhausted, after finish and runNow work [S11, X3]', async () =>
   expect(jobs.map((job) => job.id)).toContain(id)
 })
 
-test('directly submitted jobs go to the queue, too; built-in tasks do not', async () => {
+test('directly submitted jobs also go to the queue; built-in tasks do not', async () => {
   const { app, jobs } = await scene()
   const id = await app.kalends.jobs.submit(work, { of: 1 }, { delay: '1h' })
   await app.drain()
@@ -114,7 +114,7 @@ test('directly submitted jobs go to the queue, too; built-in tasks do not', asyn
   expect(jobs).toMatchObject([{ id, args: { of: 1 }, slot: null, scheduleId: null }])
 })
 
-test('with the option tasks, other tasks have handlers', async () => {
+test('with the option `tasks`, tasks that are not listed still have handlers', async () => {
   const ran: string[] = []
   const { app, jobs } = await scene({ tasks: [work] }, (kalends) =>
     kalends.handle(other, ({ job }) => void ran.push(job.task)),
@@ -254,7 +254,7 @@ test('a failed job cannot be retried, because its queue knows its id', async () 
   await expect(app.kalends.jobs.retry(id)).rejects.toThrow(/external queue 'external'.*submit another job/)
 })
 
-test('a report of a cancelled job has no effect', async () => {
+test('a report for a cancelled job has no effect', async () => {
   const { app } = await scene()
   const id = await app.kalends.jobs.submit(work)
   await app.drain()
@@ -298,7 +298,7 @@ function isConnection(tx: unknown): tx is { prepare: (sql: string) => { run: () 
   return typeof tx === 'object' && tx !== null && 'prepare' in tx
 }
 
-/** Ends the transaction with an SQLite error that rolls back and that `submit` ignores. */
+/** Ends the transaction with an SQLite error that rolls it back and that `submit` ignores. */
 function endTransaction(tx: unknown): void {
   const run = (sql: string) => {
     if (!isConnection(tx)) throw new TypeError('A connection to SQLite')
@@ -309,7 +309,7 @@ function endTransaction(tx: unknown): void {
   expect(() => run("INSERT OR ROLLBACK INTO other VALUES ('x')")).toThrow()
 }
 
-test('secrets of the args are hidden in the reported error', async () => {
+test('secrets in the args are hidden in the reported error', async () => {
   const app = await open(() => {}, { redact: ['args.password'], externalQueue: { submit: () => {} } })
   onTestFinished(() => app[Symbol.asyncDispose]())
   const id = await app.kalends.jobs.submit(work, { password: 'hunter22' })
@@ -318,7 +318,7 @@ test('secrets of the args are hidden in the reported error', async () => {
   expect(await app.kalends.jobs.get(id)).toMatchObject({ error: 'wrong password [redacted]' })
 })
 
-test('secrets of the args and the result are hidden in the event of the report', async () => {
+test('secrets in the args and the result are hidden in the event about the report', async () => {
   const redact = ['args.password', 'result.token']
   const app = await open(() => {}, { redact, externalQueue: { submit: () => {} } })
   onTestFinished(() => app[Symbol.asyncDispose]())
@@ -363,7 +363,7 @@ test.each([
   await expect(Kalends.open('sqlite::memory:', options)).rejects.toThrow(`${name}: `)
 })
 
-test('PeriodicScheduler hands over all tasks, and rejects options without effect [X4]', async () => {
+test('PeriodicScheduler hands over the jobs of all tasks, and rejects options that have no effect [X4]', async () => {
   const handed = gate<{ job: Job; context: HandOverContext }>()
   const scheduler = await PeriodicScheduler.open('sqlite::memory:', {
     pollInterval: 50,

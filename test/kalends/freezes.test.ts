@@ -23,7 +23,7 @@ async function life(setUp: (kalends: Kalends) => unknown = () => {}, fails = fal
   return { app, kalends: app.kalends, runs, [Symbol.asyncDispose]: () => app.close() }
 }
 
-test('during a freeze nothing starts; afterwards everything continues, and nothing is made up [X6]', async () => {
+test('during a freeze, nothing starts; afterwards, everything continues, and nothing is made up [X6]', async () => {
   await using on = await life((kalends) =>
     kalends.schedules.create({ id: 's', task: work, timer: '*:0/15', catchUp: 10 }),
   )
@@ -75,7 +75,7 @@ test('a one-off that becomes due during a freeze runs when the freeze ends or is
   expect(runs).toEqual(['11:00 10:30', '12:00 10:00'])
 })
 
-test('waiting jobs, retries and manual runs wait; a running job continues', async () => {
+test('waiting jobs, retries and manual runs are held; a running job continues', async () => {
   await using on = await life(
     (kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'yearly' }),
     true,
@@ -119,7 +119,7 @@ test('a manual run during a freeze does not replace a one-off', async () => {
   expect(runs.map((run) => run.slice(0, 5))).toEqual(['12:00'])
 })
 
-test('a job that is cancelled during a freeze is no longer held', async () => {
+test('a job cancelled during a freeze is no longer held', async () => {
   await using on = await life()
   const { app, kalends } = on
   await kalends.freeze({ all: true, until: at('12:15') })
@@ -130,7 +130,7 @@ test('a job that is cancelled during a freeze is no longer held', async () => {
   expect(await kalends.jobs.get(id)).toMatchObject({ state: 'cancelled', frozenUntil: null })
 })
 
-test('of several freezes, explain names the one that ends last', async () => {
+test('explain names the freeze that ends last', async () => {
   await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
   const { kalends } = on
   await kalends.freeze({ all: true, until: at('12:00'), reason: 'short' })
@@ -153,7 +153,7 @@ test('a schedule that is paused or edited during a freeze does not run because o
   expect(runs).toEqual(['13:00 13:00', '14:00 14:00'])
 })
 
-test('a freeze of another group has no effect', async () => {
+test('a freeze on another group has no effect', async () => {
   await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
   const { app, kalends } = on
   const { id } = await kalends.freeze({ group: 'none', until: at('18:00') })

@@ -11,14 +11,14 @@ const NOW = '2026-01-01T00:00:00Z'
 interface Existence {
   readonly test: TestKalends
   readonly kalends: Kalends
-  /** The start of each attempt, in seconds after the beginning. */
+  /** The start of each attempt, in seconds from the beginning. */
   readonly attempts: number[]
   readonly schedule: () => Promise<Schedule>
   /** Oldest first. */
   readonly history: () => Promise<Job[]>
 }
 
-/** @param handler  called with the number of the attempt, from 1 */
+/** @param handler  called with the number of the attempt, starting at 1 */
 async function live(
   settings: Omit<AnyScheduleInput, 'task'>,
   handler: (attempt: number) => unknown = () => {},
@@ -51,7 +51,7 @@ const fails = () => {
 }
 
 describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long time', () => {
-  it('a failing run of `every 60s` is retried after 60, 120, 240 … 600 s; the slots in between are one row [R3]', async () => {
+  it('a failing run of `every 60s` is retried after 60, 120, 240 … 600 s; the slots in between are recorded as one row [R3]', async () => {
     const { test, attempts, history, schedule } = await live({ timer: 'every 60s', retries: 6 }, fails)
     await test.advance('2160s')
     expect(attempts.slice(0, 7)).toEqual([60, 120, 240, 480, 960, 1560, 2160])
@@ -72,7 +72,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long tim
     expect(await schedule()).toMatchObject({ status: 'active', errorCount: 0, lastError: null })
   })
 
-  it('a failing run of any other timer is retried after a minute, then with doubled delays', async () => {
+  it('a failing run of any other timer is retried after a minute, and then the delay doubles each time', async () => {
     const { test, attempts } = await live({ timer: 'daily' }, fails)
     await test.advance('2d')
     expect(attempts.slice(0, 4).map((at) => at - 86_400)).toEqual([0, 60, 180, 420])
@@ -147,7 +147,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long tim
     ])
   })
 
-  it('with overlap allow, slots do not wait for retries of other runs', async () => {
+  it('with overlap allow, slots do not wait for the retries of other runs', async () => {
     const { test, history, schedule } = await live(
       { timer: 'every 1h', overlap: 'allow', retryDelay: '5h', retryBackoff: 'fixed' },
       (attempt) => {
@@ -162,7 +162,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long tim
     expect(await schedule()).toMatchObject({ runCount: 8, errorCount: 0 })
   })
 
-  it('with `every … after finish`, retries belong to the run, and the interval starts at its end', async () => {
+  it('with `every … after finish`, retries belong to the run, and the interval starts when the run ends', async () => {
     const { test, attempts } = await live(
       { timer: 'every 10min after finish', retryDelay: '1h' },
       (attempt) => {
@@ -199,7 +199,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long tim
     expect(await schedule()).toMatchObject({ status: 'done', nextRunAt: null })
   })
 
-  it('a pause of months is not downtime: nothing is made up or counted as missed', async () => {
+  it('a pause of several months is not downtime: nothing is made up or counted as missed', async () => {
     const { test, kalends, history, attempts } = await live({ timer: 'daily', catchUp: 1000 })
     await test.advance('10d')
     await kalends.schedules.pause('s')

@@ -13,22 +13,22 @@ export const BEAT_MS = LEASE_MS / 5
 export interface MovableTimers {
   /** Advances the time: all timers that become due fire, each at its time. */
   readonly pass: (ms: number) => Promise<void>
-  /** Each worker sends its next heartbeat and does other work that is due by then. */
+  /** Each worker sends its next heartbeat and does any other work that is due by then. */
   readonly beat: () => Promise<void>
   /** Sends heartbeats until the condition is met. */
   readonly beatUntil: <Value>(look: () => Promise<Value | null>) => Promise<Value>
 }
 
-/** Call it before the workers start. */
+/** Call this before the workers start. */
 export function movableTimers({ opened }: Pick<Scene, 'opened'>): MovableTimers {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'], shouldAdvanceTime: true })
   onTestFinished(() => void vi.useRealTimers())
   const isIdle = () =>
     opened.every((kalends) => kalends.health().loops.every(({ busyMs }) => busyMs === null))
   const beat = async () => {
-    // As if the process had slept: each due loop has one pass, however short its interval.
+    // As if the process had slept: each due loop runs one pass, however short its interval.
     vi.advanceTimersByTime(BEAT_MS)
-    // If the next heartbeat came before this one ends, the worker would appear stuck.
+    // If the next heartbeat started before this one ended, the worker would appear stuck.
     do await nextTurn()
     while (!isIdle())
   }

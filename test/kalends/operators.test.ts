@@ -5,7 +5,7 @@ import { eachDatabase } from '../support/databases.ts'
 import { gate, scene } from './scene.ts'
 
 eachDatabase((under) => {
-  test('workers lists all workers, whether they are alive, and their running jobs', async () => {
+  test('workers lists all workers, with their running jobs and whether they are alive', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ worker: 'busy' })
     const begun = gate()
@@ -43,7 +43,7 @@ eachDatabase((under) => {
     await expect(kalends.prune({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
   })
 
-  test('doctor checks an open database and one of any version', async () => {
+  test('doctor checks an open database, and a database with any schema version', async () => {
     const { open, database } = await scene({ fresh: under.bare })
     expect((await Kalends.doctor(database.url)).map(({ code }) => code)).toEqual(['schema'])
     const kalends = await open()

@@ -36,7 +36,7 @@ async function opened(
 
 for (const under of databases.filter(({ kind }) => kind !== 'sqlite'))
   describe(under.kind, () => {
-    it('schedules and jobs run, and the application database has no table', async () => {
+    it('schedules and jobs run, and the application database has no tables', async () => {
       const at = await place(under)
       const { database, schema } = at
       const kalends = await opened(at)
@@ -89,7 +89,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite'))
       expect(await kalends.doctor()).toEqual([])
     })
 
-    it('a user without rights on it gets an error that names them', async () => {
+    it('a user without the required rights gets an error that names them', async () => {
       const at = await place(under)
       const { database, schema } = at
       const app = new URL(database.url).pathname.slice(1)
@@ -106,7 +106,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite'))
       })
     })
 
-    it('without migrate, a missing schema is named and not created', async () => {
+    it('without migrate, a missing schema is reported by name and not created', async () => {
       const at = await place(under)
       const { database, schema } = at
       await expect(Kalends.open(database.url, { schema, migrate: false })).rejects.toMatchObject({

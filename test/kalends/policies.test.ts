@@ -31,7 +31,7 @@ async function twoWorkers({ open }: Scene, handler: TickHandler): Promise<Pair> 
   return { workers, any, submitted }
 }
 
-/** `SET nextrun` in SQL: a run now, by the schedule's own policies. */
+/** `SET nextrun` in SQL: runs the schedule now, under its own policies. */
 const fire = ({ database }: Scene) =>
   database.query("UPDATE periodic_task SET nextrun = '2020-01-01 00:00:00.000'")
 
@@ -53,7 +53,7 @@ eachDatabase((under) => {
       await aborted(stop).catch((reason: unknown) => {
         reasons.push(reason)
       })
-      // While it cleans up, nothing else runs.
+      // While the handler cleans up, nothing else runs.
       await release.promise
       order.push('1 ends')
       stop.throwIfAborted()
@@ -72,7 +72,7 @@ eachDatabase((under) => {
     expect(await any.schedules.get('s')).toMatchObject({ errorCount: 0, lastError: null })
   })
 
-  it('replace: a run counts as cancelled after a stop request, whatever it returns', async () => {
+  it('replace: a run counts as cancelled after a stop request, regardless of what it returns', async () => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, async ({ job, signal: stop }) => {
       if (job.run === 1) await aborted(stop).catch(() => undefined)
@@ -102,7 +102,7 @@ eachDatabase((under) => {
     await until(async () => (begun.length === 3 ? true : null))
     expect(await any.jobs.get(id)).toMatchObject({ state: 'running', args: { once: true }, run: 3 })
     expect(await any.schedules.get('s')).toMatchObject({ args: {} })
-    // After a change to skip, all concurrent runs count.
+    // After overlap is changed to skip, all concurrent runs count.
     await any.schedules.update('s', { overlap: 'skip' })
     await expect(any.schedules.runNow('s')).rejects.toThrow(/cannot run now/)
     await fire(on)
@@ -113,7 +113,7 @@ eachDatabase((under) => {
     await until(async () => ((await any.schedules.get('s'))?.runCount === 4 ? true : null))
   })
 
-  it('pause, resume and reset are rejected in an unsuitable state, and the error names the state [R1]', async () => {
+  it('pause, resume and reset are rejected in states that do not allow them, and the error names the state [R1]', async () => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, () => {})
     await any.schedules.create({ id: 's', task: tick, timer: 'yearly', maxRuns: 1 })
@@ -129,7 +129,7 @@ eachDatabase((under) => {
     await expect(any.schedules.pause('nobody')).rejects.toThrow(/nobody/)
   })
 
-  it('a past one-off is rejected unless it should run now; put of one that has run is accepted [T5]', async () => {
+  it('a past one-off is rejected unless it should run now; a put is accepted if it has already run [T5]', async () => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, () => {})
     const past = { task: tick, timer: '2020-01-01 09:00' } as const

@@ -1,4 +1,4 @@
-/** The database rejects writes of some rows: the others continue, and one error is reported per back-off. */
+/** The database rejects writes to some rows: other rows are not affected, and one error is reported per back-off. */
 import { expect, it } from 'vitest'
 import { task } from '../../src/index.ts'
 import { eachDatabase } from '../support/databases.ts'
@@ -8,7 +8,7 @@ import { aborted, collect, collectingLogger, ended, scene, signal, until } from 
 const quick = task('quick')
 
 eachDatabase((under) => {
-  it('a schedule that cannot be marked and a job that cannot be made claimable are reported once, and health warns', async () => {
+  it('a schedule that cannot be marked and a job that cannot be made claimable are reported once, and health shows a warning', async () => {
     standingClock()
     const { open, database } = await scene(under)
     const { logger, messages } = collectingLogger()

@@ -13,7 +13,7 @@ import type { DatabaseUnderTest, TestDatabase } from '../support/databases.ts'
 
 export interface Scene {
   readonly database: TestDatabase
-  /** Opens a Kalends on the test's database. It stops when the test ends. */
+  /** Opens a Kalends on the test's database. It is stopped when the test ends. */
   readonly open: (options?: KalendsOptions) => Promise<Kalends>
   /** All opened instances. */
   readonly opened: readonly Kalends[]
@@ -21,7 +21,7 @@ export interface Scene {
 
 export async function scene({ fresh }: Pick<DatabaseUnderTest, 'fresh'>): Promise<Scene> {
   const database = await fresh()
-  // Runs after the hooks that are added later, when the workers have stopped.
+  // Runs after the hooks that are added later, once the workers have stopped.
   onTestFinished(() => database.drop())
   const opened: Kalends[] = []
   return {
@@ -51,7 +51,7 @@ export function signal<Name extends keyof KalendsEvents>(
   })
 }
 
-/** Every event of a kind from now on, in order. */
+/** Every event of a kind after this call, in order. */
 export function collect<Name extends keyof KalendsEvents>(
   kalends: Kalends,
   event: Name,
@@ -63,7 +63,7 @@ export function collect<Name extends keyof KalendsEvents>(
 
 const FINAL: readonly string[] = ['success', 'failed', 'cancelled', 'skipped']
 
-/** Waits until the job is final. If another instance runs it, polls the row. */
+/** Waits until the job is final. Polls the row if another instance runs the job. */
 export function ended(kalends: Kalends, id: string): Promise<Job> {
   return until(async () => {
     const job = await kalends.jobs.get(id)
@@ -80,7 +80,7 @@ export async function until<Value>(look: () => Promise<Value | null>): Promise<V
   }
 }
 
-/** A promise with its resolvers. */
+/** A promise and the functions that settle it. */
 export interface Gate<Value = void> {
   readonly promise: Promise<Value>
   readonly open: (value: Value) => void
@@ -94,7 +94,7 @@ export function gate<Value = void>(): Gate<Value> {
   return { promise, open: (value) => handles.open?.(value) }
 }
 
-/** Waits for the signal, like a well-behaved handler, and rejects with its reason. */
+/** Waits for the signal, as a well-behaved handler does, and rejects with its reason. */
 export function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const give = () =>

@@ -1,4 +1,4 @@
-/** From timer to job: each occurrence once, in batches, by any worker. */
+/** From timer to job: any worker submits each occurrence once, in batches. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Health, type Kalends, task } from '../../src/index.ts'
@@ -10,8 +10,8 @@ const tick = task('tick')
 const DAY_MS = 86_400_000
 
 /**
- * A daily schedule that missed five slots. @returns the newest of them, at an hour far from now, so that no slot
- * becomes due during the test
+ * A daily schedule that missed five slots. @returns the newest slot, at an hour far from now, so that no slot becomes
+ * due during the test
  */
 async function absence(open: Scene['open'], database: TestDatabase, catchUp: number): Promise<number> {
   const hour = (new Date().getUTCHours() + 12) % 24
@@ -29,7 +29,7 @@ async function absence(open: Scene['open'], database: TestDatabase, catchUp: num
   return last
 }
 
-/** The health after every loop has done a pass. */
+/** The health after every loop has completed a pass. */
 async function passed(kalends: Kalends): Promise<Health | null> {
   const health = kalends.health()
   return health.loops.every(({ lastGoodPassAt }) => lastGoodPassAt !== null) ? health : null
@@ -60,7 +60,7 @@ eachDatabase((under) => {
     expect(attempts).toEqual([{ most: 1 }])
   })
 
-  it('slots missed during downtime are made up once, and the others are counted, recorded and logged [S5, L9]', async () => {
+  it('of the slots missed during downtime, one is made up, and the others are counted, recorded and logged [S5, L9]', async () => {
     const { open, database } = await scene(under)
     const last = await absence(open, database, 1)
     const { logger, lines } = collectingLogger()
@@ -99,7 +99,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.get(second)).toMatchObject({ state: 'cancelled', attempt: 0 })
   })
 
-  it('a schedule with an invalid timer is reported, and others run, but never early', async () => {
+  it('a schedule with an invalid timer is reported, and other schedules run, but never early', async () => {
     const { open, database } = await scene(under)
     await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('bad', 'tick', 'nonsense')")
     const { logger, messages } = collectingLogger()
@@ -118,7 +118,7 @@ eachDatabase((under) => {
     expect(messages()).toContain('error: Invalid timer; edit it to continue')
   })
 
-  it('a burst is submitted completely, in batches [S10]', async () => {
+  it('all slots of a burst are submitted, in batches [S10]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ pollInterval: '1s' })
     kalends.handle(tick, () => {})
@@ -139,7 +139,7 @@ eachDatabase((under) => {
     expect(Number(n)).toBe(1200)
   })
 
-  it('a scheduler alone submits, an executor alone runs [S11]', async () => {
+  it('a scheduler without an executor only submits, and an executor without a scheduler only runs [S11]', async () => {
     const { open } = await scene(under)
     const scheduler = await open({ worker: 'scheduler' })
     const executor = await open({ worker: 'executor' })

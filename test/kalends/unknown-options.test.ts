@@ -117,7 +117,7 @@ test.each(CALLS)('%s rejects an unknown option: %2$s', async (_, call, field, me
   expect((await kalends.jobs.list()).total).toBe(0)
 })
 
-test('unknown options of a declaration are reported with its other problems, once for each option', async () => {
+test('unknown options in a declaration are reported with its other problems, once for each option', async () => {
   const kalends = await opened()
   kalends.handle(mail, () => undefined)
   kalends.declare('set', [plain({ task: mail, timer: 'dayly', overlapp: 'skip', id: 'a', declaredBy: 'x' })])
@@ -148,7 +148,7 @@ test('contradictory options are errors', async () => {
   await expect(schedules.update('daily', { zone: 'Europe/Berlin' })).rejects.toThrow(/^zone: .*timer/)
 })
 
-test('put of the value from get changes nothing; with one change, it changes only that', async () => {
+test('a put of the value from get changes nothing, or only the field that was edited', async () => {
   const kalends = await Kalends.open('sqlite::memory:', { zone: 'Asia/Tokyo' })
   onTestFinished(() => kalends.stop({ grace: 0 }))
   const { schedules } = kalends
@@ -170,7 +170,7 @@ test('put of the value from get changes nothing; with one change, it changes onl
   await expect(schedules.put('b', { ...read })).rejects.toThrow(/^id: .*'b' cannot get another id/)
 })
 
-test('zone is added to a timer, and delay is relative to now', async () => {
+test('zone is added to the timer, and delay is relative to now', async () => {
   await using testing = await openTest(() => undefined, { zone: 'Asia/Tokyo' })
   const { schedules, jobs } = testing.kalends
   const created = await schedules.create({ id: 'a', task: mail, timer: '09:00', zone: 'Europe/Berlin' })

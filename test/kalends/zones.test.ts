@@ -1,4 +1,4 @@
-/** Instants are the same in any zone of the process. Uses dist/: run `npm run build` first. */
+/** Instants are the same regardless of the process's time zone. Uses dist/: run `npm run build` first. */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -9,7 +9,7 @@ import { eachDatabase } from '../support/databases.ts'
 const program = fileURLToPath(new URL('zone-process.mjs', import.meta.url))
 const run = promisify(execFile)
 
-/** Zones with half hours, on both sides of the date line, with and without daylight saving time. */
+/** Zones with half-hour offsets, on both sides of the date line, with and without daylight saving time. */
 const ZONES = ['UTC', 'Pacific/Kiritimati', 'America/St_Johns', 'Australia/Lord_Howe', 'Europe/Berlin']
 
 eachDatabase((under) => {
@@ -31,7 +31,7 @@ eachDatabase((under) => {
       })
       expect(told['farthestFromNowMs']).toBeLessThan(600_000)
     }
-    // The processes did run in these zones.
+    // The processes really ran in these zones.
     expect(new Set(offsets).size).toBe(ZONES.length)
 
     expect(await database.query("SELECT DISTINCT nextrun FROM periodic_task WHERE id LIKE '%-utc'")).toEqual([

@@ -20,7 +20,7 @@ const NOW = new Date('2026-11-22T12:34:00Z')
 describe('tasks', () => {
   const scope = { ...FULL_AUTHORITY, builtInTasks: false, tasks: checkedTasks(['mail', 'Mail 2']) }
 
-  it('with a list, only its tasks are allowed, compared exactly', () => {
+  it('with a list, only its tasks are allowed, and names must match exactly', () => {
     for (const task of ['mail', 'Mail 2']) requireTask(scope, task)
     for (const task of ['Mail', 'mail ', ' mail', 'mail 2', '', 'constructor', 'command', 'kalends.prune'])
       expect(() => requireTask(scope, task), task).toThrow('This scope may not use the task')
@@ -37,13 +37,13 @@ describe('tasks', () => {
 })
 
 describe('granted tasks', () => {
-  it('are tasks or their names; by default none, so that the scope can only read', () => {
+  it('are tasks or their names; by default there are none, so the scope can only read', () => {
     expect([...checkedTasks([{ name: 'mail' }, 'report', 'mail'])]).toEqual(['mail', 'report'])
     expect([...checkedTasks()]).toEqual([])
     expect(() => requireTask({ ...FULL_AUTHORITY, tasks: checkedTasks() }, 'mail')).toThrow('read-only')
   })
 
-  it('are listed by the error that rejects another one', () => {
+  it('are listed in the error that rejects another task', () => {
     const scope = { ...FULL_AUTHORITY, tasks: checkedTasks(['mail', 'report']) }
     expect(() => requireTask(scope, 'tidy')).toThrow(/'tidy'; it may use mail, report$/)
   })
@@ -76,7 +76,7 @@ describe('limits', () => {
     })
   })
 
-  it('are kept unchanged, down to the lowest', () => {
+  it('are kept unchanged, down to the lowest allowed values', () => {
     const lowest = { schedules: 0, openJobs: 0, argsBytes: 2, priority: [5, 5], retries: 0 } as const
     expect(checkedLimits({ ...lowest, shortestPeriod: 1, timeout: '1s' })).toEqual({
       ...lowest,
@@ -149,7 +149,7 @@ describe('the shortest period', () => {
     ['1h', '2099-01-01 00:00:00'],
     ['1h', '2001-01-01 00:00:00'],
     ['250ms', '*:*:0/0.25'],
-    // Days on which the clocks go forward are an hour shorter.
+    // Days when the clocks go forward are an hour shorter.
     ['12h', '00,12:00 Europe/Berlin'],
     ['1d', 'every 1d'],
   ])('%s: %s is allowed', (period, text) => {
@@ -159,18 +159,18 @@ describe('the shortest period', () => {
   it.each([
     ['1min', '*:*:*'],
     ['1min', '*:*:0,59'],
-    // On only one day of the year.
+    // Too often on only one day of the year.
     ['1min', '2099-12-31 23:00:00,30'],
     ['1h', '*-02-29 08:00,30:00'],
     ['1h', 'cron 0,30 * * * *'],
     ['2d', 'Mon,Wed,Fri,Sat 00:00'],
     ['1h', 'every 59min'],
-    // These intervals do not become shorter when clocks go forward.
+    // These intervals do not become shorter when the clocks go forward.
     ['1d', 'every 23h 30min'],
     ['11h', '00,10:30 Europe/Berlin'],
     ['1h', 'every 1s after finish'],
     ['1s', '*:*:0/0.25'],
-    // Only between the last one of a minute and the first one of the next.
+    // Too often only between the last run of a minute and the first run of the next.
     ['100ms', '*:*:0/0.11'],
   ])('%s: %s is too often', (period, text) => {
     timer(text)
@@ -190,12 +190,12 @@ describe('the shortest period', () => {
     next.mockRestore()
   })
 
-  it('the error has the allowed period and that of the timer', () => {
+  it("the error contains the allowed period and the timer's period", () => {
     for (const text of ['*:0/10', 'every 10min'])
       expect(() => within('1h', text)).toThrow(/at least 3600000 ms between two runs .*, got 600000 ms$/)
   })
 
-  it('repeated runs within an hour are found at any time of the check [V2]', () => {
+  it('repeated runs within an hour are found at whatever time the check runs [V2]', () => {
     fc.assert(
       fc.property(
         fc.date({ min: new Date('2000-01-01'), max: new Date('2090-01-01'), noInvalidDate: true }),
@@ -211,7 +211,7 @@ describe('the shortest period', () => {
   })
 })
 
-it('open jobs are allowed up to the limit and not one more', () => {
+it('open jobs are allowed up to the limit, but no more', () => {
   const limits = checkedLimits({ openJobs: 3 })
   checkOpenJobs(limits, 2, 1)
   expect(() => checkOpenJobs(limits, 2, 2)).toThrow(/at most 3 open jobs are allowed, and 2 are open already/)

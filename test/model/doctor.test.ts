@@ -343,7 +343,7 @@ describe('a problem is found:', () => {
     expect(found?.fix).toMatch(fix)
   })
 
-  test('no worker, if there is work', () => {
+  test('having no worker is a problem only if there is work', () => {
     expect(codes({ workers: [], schedules: [schedule({})] })).toEqual(['no-worker'])
     expect(codes({ workers: [], waiting: [{ task: 'a', count: 2, since: NOW }] })).toEqual([
       'no-worker',
@@ -352,7 +352,7 @@ describe('a problem is found:', () => {
     expect(codes({ workers: [], schedules: [schedule({ idle: 'dead' })] })).toEqual(['dead-schedule'])
   })
 
-  test('the first worker that starts takes over waiting work', () => {
+  test('while no worker is alive, the remedy for lost workers and their jobs is to start one', () => {
     const dead = { id: 'x/1', heartbeatAt: ago(LEASE_MS + 1), tasks: [], running: 0 }
     const nobody = findings({ workers: [dead], orphans: [{ id: 'j', worker: 'gone/1' }] })
     expect(nobody.map(({ code, fix }) => [code, fix.split(':', 1)[0]])).toEqual([
@@ -361,7 +361,7 @@ describe('a problem is found:', () => {
     ])
   })
 
-  test('the subjects are listed, the worst first', () => {
+  test('the subjects are listed, worst first', () => {
     const ahead = [5000, 90_000, 60_000].map((ms) => ({
       id: `w/${ms}`,
       heartbeatAt: ago(-ms),
@@ -397,7 +397,7 @@ describe('a problem is found:', () => {
     expect(findings(changes)).toMatchObject([{ subjects: [subject], count: 1 }])
   })
 
-  test('no running worker is one problem', () => {
+  test('having no running worker is a single problem', () => {
     expect(findings({ workers: [], schedules: [schedule({})] })).toMatchObject([
       {
         subjects: ['worker'],
@@ -418,7 +418,7 @@ describe('a problem is found:', () => {
     ).toMatchObject([{ subjects: ["the external queue 'q'"] }])
   })
 
-  test('a thousand of a kind are reported as ten with their number', () => {
+  test('a thousand problems of a kind are reported as ten, with the total number', () => {
     const orphans = Array.from({ length: 1000 }, (_, n) => ({ id: `j${n}`, worker: 'gone/1' }))
     expect(findings({ orphans })).toMatchObject([
       { count: 1000, subjects: orphans.slice(0, 10).map(({ id }) => id) },
@@ -426,7 +426,7 @@ describe('a problem is found:', () => {
   })
 })
 
-test('tables: unapplied migrations are reported before parts that are missing because of them', () => {
+test('tables: unapplied migrations are reported ahead of the parts that are missing because of them', () => {
   expect(schemaFindings({ pending: [], missing: [], engines: [], version: null })).toEqual([])
   expect(
     schemaFindings({ pending: ['0001_x'], missing: ['column a.b'], engines: [], version: null }),
@@ -448,7 +448,7 @@ test('tables: an engine without transactions is reported with the statement that
   ])
 })
 
-test('tables: a view in place of a table is reported as a view', () => {
+test('tables: a view that replaces a table is reported as a view', () => {
   const engines = [{ table: 'a_job', engine: 'VIEW' }]
   expect(schemaFindings({ pending: [], missing: [], engines, version: null })).toMatchObject([
     {
@@ -459,7 +459,7 @@ test('tables: a view in place of a table is reported as a view', () => {
   ])
 })
 
-test('tables: a required newer version is reported with the package to upgrade', () => {
+test('tables: if they require a newer version, the package to upgrade is reported', () => {
   expect(schemaFindings({ pending: [], missing: [], engines: [], version: 'too old' })).toEqual([
     {
       code: 'schema',

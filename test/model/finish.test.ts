@@ -4,7 +4,7 @@ import { schedule } from './plannable.ts'
 
 const NOW = new Date('2026-03-01T09:07Z')
 
-/** A schedule whose next run counts from the end of the current one, which is running. */
+/** A running schedule whose next run counts from the end of the current run. */
 const afterFinish: Finishing = {
   ...schedule({ timer: 'every 5min after finish', idle: 'awaiting-finish' }),
   onExhausted: 'continue',
@@ -15,15 +15,15 @@ const hourly: Finishing = {
   onExhausted: 'continue',
 }
 
-describe('after the end of a run', () => {
-  test('a timer that counts from the finish is planned from now on', () => {
+describe('after a run ends', () => {
+  test('a timer that counts from the finish is planned from now', () => {
     expect(finish(afterFinish, false, 0, NOW)).toEqual({
       nextRunAt: new Date('2026-03-01T09:12Z'),
       idle: null,
     })
   })
 
-  test('it counts from a failure as well as from a success', () => {
+  test('it counts from a failure as well as a success', () => {
     expect(finish(afterFinish, true, 0, NOW)).toEqual({
       nextRunAt: new Date('2026-03-01T09:12Z'),
       idle: null,
@@ -53,7 +53,7 @@ describe('on_exhausted stop', () => {
     expect(finish(stopping, false, 0, NOW)).toBeNull()
   })
 
-  test('does so while other jobs of the schedule are open', () => {
+  test('does so even while other jobs of the schedule are open', () => {
     expect(finish(stopping, true, 2, NOW)).toEqual({ nextRunAt: null, idle: 'dead' })
   })
 

@@ -37,7 +37,7 @@ test('every slot is decided once, and no slot of a freeze runs', () => {
       const planned = plan(row, { ...at(now), freezes: times })
       if (planned === null) return
       if (planned.frozenUntil !== null) {
-        // Held, so nothing is decided.
+        // The row is held, so nothing is decided.
         expect(planned).toMatchObject({
           runs: [],
           skips: [],

@@ -4,7 +4,7 @@ import { type Plannable, plan } from '../../src/model/plan.ts'
 import { applied, at, edited, schedule, shown } from './plannable.ts'
 
 const until = (text: string) => new Date(`2026-03-01T${text}Z`)
-/** In a freeze since 08:30. */
+/** The state during a freeze that started at 08:30. */
 const frozen = (now: string, end: string) => ({ ...at(`2026-03-01T${now}Z`), freezes: [time('08:30', end)] })
 const time = (from: string, end: string) => ({ from: until(from), until: until(end) })
 const hourly = schedule({
@@ -12,7 +12,7 @@ const hourly = schedule({
   nextRunAt: new Date('2026-03-01T09:00Z'),
   lastSlot: new Date('2026-03-01T08:00Z'),
 })
-/** The row after it was held from its next run on. */
+/** The row after a freeze that has held it since its next run. */
 function held(row: Plannable, end: string): Plannable {
   const now = row.nextRunAt ?? new Date()
   const planned = plan(row, { ...at(now), freezes: [time('00:00', end)] })
@@ -36,7 +36,7 @@ describe('during a freeze', () => {
     })
   })
 
-  test('a schedule that is not due is not changed, and an edit is planned as usual', () => {
+  test('a schedule that is not due does not change, and an edit is planned as usual', () => {
     expect(plan(hourly, frozen('08:59:59.999', '12:00'))).toBeNull()
     const changed = edited(hourly, 'daily')
     expect(plan(changed, frozen('09:30', '12:00'))).toMatchObject({
@@ -46,7 +46,7 @@ describe('during a freeze', () => {
     })
   })
 
-  test('a manual run waits, too', () => {
+  test('a manual run also waits', () => {
     const byHand = { ...hourly, nextRunAt: new Date('2000-01-01T00:00Z') }
     const planned = plan(byHand, frozen('08:30', '12:00'))
     expect(planned).toMatchObject({
@@ -89,7 +89,7 @@ describe('after a manual run during a freeze', () => {
 })
 
 describe('when a freeze has ended', () => {
-  test('its slots are skipped as frozen, and later ones are decided as usual', () => {
+  test('its slots are skipped as frozen, and later slots are decided as usual', () => {
     const row = held(hourly, '12:00')
     expect(shown(plan(row, at('2026-03-01T12:00Z')))).toEqual({
       runs: ['2026-03-01 12:00'],
@@ -115,7 +115,7 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('with overlap, later slots are skipped for their own reason', () => {
+  test('if a job is unfinished, later slots are skipped with their own reason', () => {
     const row = held(hourly, '10:30')
     expect(shown(plan(row, at('2026-03-01T11:00Z', { waiting: 1 })))).toMatchObject({
       runs: [],
@@ -132,7 +132,7 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('the last slot of a timer that has had others is skipped', () => {
+  test('the last slot of a timer that has had earlier slots is skipped', () => {
     const ending = { ...hourly, ends: new Date('2026-03-01T09:30Z') }
     expect(shown(plan(held(ending, '12:00'), at('2026-03-01T12:00Z')))).toEqual({
       runs: [],
@@ -141,7 +141,7 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('a manual run happens, and the timer continues from now on', () => {
+  test('a manual run happens, and the timer continues from now', () => {
     const byHand = { ...hourly, nextRunAt: new Date('2026-03-01T08:30Z') }
     expect(shown(plan(held(byHand, '12:15'), at('2026-03-01T12:15Z')))).toEqual({
       runs: ['2026-03-01 08:30'],
@@ -163,7 +163,7 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('another freeze continues to hold it, and the slots of both are one skip', () => {
+  test('another freeze continues to hold it, and the slots of both freezes are one skip', () => {
     const row = held(hourly, '10:30')
     const again = plan(row, frozen('10:30', '12:00'))
     expect(again).toMatchObject({ runs: [], skips: [], frozenUntil: until('12:00') })
@@ -211,7 +211,7 @@ describe('without a worker during the freeze', () => {
     })
   })
 
-  test('the newest slots before and after it count together', () => {
+  test('the newest slots before and after it count together for catch_up', () => {
     expect(shown(plan({ ...hourly, catchUp: 2 }, after('14:10', time('10:30', '13:30'))))).toEqual({
       runs: ['2026-03-01 10:00 after 1', '2026-03-01 14:00 blocked'],
       skips: ['1 missed to 2026-03-01 09:00', '3 frozen to 2026-03-01 13:00'],
@@ -224,7 +224,7 @@ describe('without a worker during the freeze', () => {
     })
   })
 
-  test('catch_up 0 makes up none', () => {
+  test('catch_up 0 makes up no slots', () => {
     const none = { ...hourly, catchUp: 0 }
     expect(shown(plan(none, after('13:40', time('10:30', '13:30'))))).toEqual({
       runs: [],

@@ -1,4 +1,4 @@
-/** Which future slots a timer explains. */
+/** Which future slots a timer can explain. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { plannedInFuture, slotInFuture } from '../../src/model/future-slots.ts'
@@ -76,7 +76,7 @@ describe('nothing is reported', () => {
       { timer: 'hourly', nextRunAt: new Date('2098-01-01'), isByHand: true },
     ],
     ['an invalid timer', { timer: 'sometimes', nextRunAt: new Date('2098-01-01') }],
-    // 02:30 occurs twice in this night; only the first one elapses.
+    // 02:30 occurs twice that night; only the first occurrence elapses.
     [
       'the repeated hour of a clock change',
       { timer: '02:30 Europe/Berlin', nextRunAt: new Date('2024-10-28T01:30Z') },
@@ -136,7 +136,7 @@ describe('for any timer', () => {
     )
   })
 
-  test('a row that was planned while the clock was a year ahead is reported until it is planned again [S14]', () => {
+  test('a row planned while the clock was a year ahead is reported until it is planned again [S14]', () => {
     fc.assert(
       fc.property(planned, ({ row, now }) => {
         fc.pre(row.nextRunAt !== null && row.timer !== 'yearly')

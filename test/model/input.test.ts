@@ -52,7 +52,7 @@ test.each([
   ['👍👍👍', true],
   ['a👍b', true],
   ['👍👍👍👍', false],
-  // A letter and its combining accent are two characters for a database.
+  // To a database, a letter and its combining accent are two characters.
   ['e\u0301e\u0301', false],
 ])('%j has at most three characters, as databases count them: %s', (text, expected) => {
   expect(isUpTo(text, 3)).toBe(expected)
@@ -127,7 +127,7 @@ describe('an option that is a time', () => {
     refused(() => spanOption('timeout', value, 7, limits), 'timeout', why)
   })
 
-  it('has the error of the time span as its cause', () => {
+  it('has the error from the time span as its cause', () => {
     expect(() => spanOption('timeout', '1 parsec', 7, limits)).toThrow(
       expect.objectContaining({ cause: expect.objectContaining({ name: 'InvalidTimeSpanError' }) }),
     )
@@ -189,7 +189,7 @@ describe('the conditions of a filter', () => {
 })
 
 describe('the limit of a list', () => {
-  it('is a hundred by default and at most a thousand', () => {
+  it('is a hundred by default and a thousand at most', () => {
     expect(checkedLimit(undefined)).toBe(100)
     expect(checkedLimit(undefined, 5)).toBe(5)
     for (const limit of [1, 1000]) expect(checkedLimit(limit)).toBe(limit)

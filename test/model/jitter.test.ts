@@ -8,7 +8,7 @@ test('the shift of a schedule is always the same, even in other processes', () =
   expect(jitterShiftMs('report', 60_000)).toBe(jitterShiftMs('report', 60_000))
 })
 
-test('it is at least 0 and less than the jitter', () => {
+test('the shift is at least 0 and less than the jitter', () => {
   expect(Math.min(...shifts)).toBeGreaterThanOrEqual(0)
   expect(Math.max(...shifts)).toBeLessThan(60_000)
   expect(jitterShiftMs('report', 1)).toBe(0)

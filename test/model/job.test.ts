@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FINAL_STATES, fenceOf, fenceText, isFinal, OPEN_STATES } from '../../src/model/job.ts'
 
-test('a job is final once it has ended, with any outcome', () => {
+test('a job is final once it has ended, whatever its outcome', () => {
   expect(OPEN_STATES.filter(isFinal)).toEqual([])
   expect(FINAL_STATES.filter(isFinal)).toEqual(['success', 'failed', 'cancelled', 'skipped'])
 })
@@ -12,7 +12,7 @@ test('a fence consists only of the id, the worker and the claim of a job', () =>
   expect(fenceOf(job)).toEqual(fence)
 })
 
-test('two fences have the same text only if they are equal', () => {
+test('two fences have the same text only if the fences are equal', () => {
   const fence = { id: 'j', worker: 'w/1', claim: 2 }
   expect(fenceText({ ...fence })).toBe(fenceText(fence))
   for (const other of [{ id: 'k' }, { worker: 'w/2' }, { claim: 3 }, { id: 'j/2', worker: '1', claim: 1 }])

@@ -13,7 +13,7 @@ export interface PaperJob {
 
 export interface Life {
   readonly row: Finishing
-  /** Not final, by their slots. */
+  /** The jobs that are not final, ordered by slot. */
   readonly jobs: readonly PaperJob[]
 }
 
@@ -26,7 +26,7 @@ export function countOf(open: OpenJobs): number {
   return open.waiting + open.blocked + open.running
 }
 
-/** Once a plan is written: what gives way is gone, what runs is asked to stop. */
+/** After a plan is written: the waiting job that yields is gone, and running jobs are asked to stop. */
 export function submitted({ row, jobs }: Life, plan: Plan): Life {
   const left = plan.replaces
     ? jobs.filter(({ state }) => state === 'running').map((job) => ({ ...job, stopRequested: true }))
@@ -35,7 +35,7 @@ export function submitted({ row, jobs }: Life, plan: Plan): Life {
   return { row: { ...row, ...applied(row, plan) }, jobs: [...left, ...added] }
 }
 
-/** A worker takes the first job that waits. */
+/** A worker takes the first waiting job. */
 export function claimed(life: Life): Life {
   const first = life.jobs.findIndex(({ state }) => state === 'waiting')
   return {
@@ -44,7 +44,7 @@ export function claimed(life: Life): Life {
   }
 }
 
-/** The first running job ends for good; the one behind it gets its turn. */
+/** The first running job reaches a final state, and the job behind it gets its turn. */
 export function ended({ row, jobs }: Life, outcome: 'success' | 'failed' | 'cancelled', now: Date): Life {
   const ending = jobs.findIndex(({ state }) => state === 'running')
   if (ending === -1) return { row, jobs }

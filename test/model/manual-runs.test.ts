@@ -20,18 +20,18 @@ describe('a manual run', () => {
     ...changes,
   })
 
-  it('has the current time as its slot, or the first instant after a later last slot', () => {
+  it('has the current time as its slot, or, if the last slot is later, the first instant after it', () => {
     expect(runNow(schedule(), NOW).slot).toEqual(NOW)
     const lastSlot = new Date(NOW.getTime() + 5000)
     expect(runNow(schedule({ lastSlot }), NOW).slot).toEqual(new Date(NOW.getTime() + 5001))
     expect(runNow(schedule({ lastSlot: NOW }), NOW).slot).toEqual(new Date(NOW.getTime() + 1))
   })
 
-  it('has the current time as its slot even if the last slot is of a clock that was ahead', () => {
+  it('has the current time as its slot even if the last slot is from a clock that was ahead', () => {
     expect(runNow(schedule({ lastSlot: new Date('2098-01-01') }), NOW).slot).toEqual(NOW)
   })
 
-  it('has a number after those of all ended, open and counted runs', () => {
+  it('has a higher number than all ended, open and counted runs', () => {
     expect(runNow(schedule(), NOW).run).toBe(4)
     expect(runNow(schedule({ overlap: 'allow', open: OPEN }), NOW).run).toBe(6)
     expect(runNow(schedule({ latestRun: 9 }), NOW).run).toBe(10)
@@ -102,6 +102,6 @@ it.each([
   },
 )
 
-it('by default, a new schedule waits for its timer at any time', () => {
+it('by default, a new schedule waits for its timer, whatever the time', () => {
   expect(dueAtOnce('next', { ...DEFAULT_SETTINGS, task: 'task', timer: 'minutely' })).toBeNull()
 })

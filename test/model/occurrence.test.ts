@@ -12,7 +12,7 @@ const millisOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0,
 const anySlot = fc.date({ min: new Date(0), max: new Date('2200-01-01'), noInvalidDate: true })
 
 describe('the id of an occurrence', () => {
-  test('is always the same, so that others can recompute it', () => {
+  test('is always the same, so that it can be recomputed elsewhere', () => {
     expect(occurrenceId('report', SLOT)).toBe('019d2e4e-a87b-8ff7-8909-74f1365d34a0')
     expect(occurrenceId('report', new Date(SLOT))).toBe(occurrenceId('report', SLOT))
   })
@@ -60,13 +60,13 @@ describe('the id of any other job', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('is random again in each millisecond, so that it reveals nothing about others', () => {
+  test('has a new random part in each millisecond, so that it reveals nothing about other ids', () => {
     const tails = Array.from({ length: 100 }, (_, n) => newJobId(new Date(SLOT.getTime() + n)).slice(14))
     const counted = tails.filter((tail, n) => tail.slice(0, 15) === tails[n + 1]?.slice(0, 15))
     expect(counted).toEqual([])
   })
 
-  test('sorts after all earlier ids of this process, also within a millisecond', () => {
+  test('sorts after all earlier ids of this process, even within a millisecond', () => {
     const ids = Array.from({ length: 5000 }, (_, index) => newJobId(new Date(SLOT.getTime() + index / 1000)))
     expect(ids.toSorted()).toEqual(ids)
   })
@@ -75,7 +75,7 @@ describe('the id of any other job', () => {
 describe('an id with the format of an occurrence', () => {
   const id = occurrenceId('report', SLOT)
 
-  test('is recognised in upper and lower case, because some databases ignore case', () => {
+  test('is recognised in uppercase and lowercase, because some databases ignore case', () => {
     expect(isOccurrenceId(id)).toBe(true)
     expect(isOccurrenceId(id.toUpperCase())).toBe(true)
     for (const last of ['8', '9', 'a', 'b'])
@@ -97,7 +97,7 @@ describe('an id with the format of an occurrence', () => {
       expect(isOccurrenceId(`019d2e4e-a87b-8ff7-${variant}909-74f1365d34a0`)).toBe(false)
   })
 
-  test('has no other character at any position', () => {
+  test('has no other characters at any position', () => {
     for (let at = 0; at < id.length; at += 1)
       for (const character of ['g', '-', ''])
         if (character !== id[at]) {
@@ -107,7 +107,7 @@ describe('an id with the format of an occurrence', () => {
   })
 })
 
-test('a slot before 1970 has its own id, too', () => {
+test('a slot before 1970 also has its own id', () => {
   const before = occurrenceId('report', new Date(-1))
   expect(before).toMatch(UUID_V8)
   expect(millisOf(before)).toBe(0)

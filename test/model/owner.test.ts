@@ -1,4 +1,4 @@
-/** The namespace of ids that owners choose. */
+/** The namespace of the ids that owners choose. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isName } from '../../src/model/input.ts'
@@ -50,7 +50,7 @@ describe('the ids of an owner', () => {
     )
   })
 
-  it('a prefix is ASCII and contains the names of the owner unless it is hashed', () => {
+  it("a prefix is ASCII and contains the owner's names, unless it is hashed", () => {
     fc.assert(
       fc.property(owner, (of) => {
         const prefix = prefixOf(of)
@@ -85,7 +85,7 @@ describe('the ids of an owner', () => {
     expect(() => newId(ANY_OWNER, 'a/b')).toThrow('must be an id without \'/\', got "a/b"')
   })
 
-  it('the prefix counts towards the length', () => {
+  it('the prefix counts towards the length of the id', () => {
     const ann = { group: null, submitter: 'ann' }
     expect(newId(ann, 'x'.repeat(250))).toHaveLength(NAME_LIMIT)
     expect(() => newId(ann, 'x'.repeat(251))).toThrow(
@@ -147,7 +147,7 @@ describe('an owner', () => {
     for (const given of [{}, { submitter: '' }, { group: 'other' }]) requireOwnFields(acme, given)
   })
 
-  it('that is any owner can write every field', () => {
+  it('that is unrestricted can write every field', () => {
     requireOwnFields(ANY_OWNER, { group: 'acme', submitter: 'ann' })
   })
 
@@ -156,7 +156,7 @@ describe('an owner', () => {
     expect(shownId(ann, 'bob/nightly')).toBe('bob/nightly')
   })
 
-  it('reaches a row under its own id before one with an id from code', () => {
+  it('reaches a row with its own prefixed id before a row with the id from code', () => {
     expect(storedIds(ann, 'nightly')).toEqual(['ann/nightly', 'nightly'])
     expect(storedIds(ANY_OWNER, 'nightly')).toEqual(['nightly'])
   })

@@ -10,7 +10,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Timers, and the approximate distance of their elapses. */
+/** Timers, and the approximate distance between their elapses. */
 const TIMERS: readonly (readonly [timer: string, period: number])[] = [
   ['minutely', MINUTE],
   ['minutely Europe/Berlin', MINUTE],
@@ -34,7 +34,7 @@ const start = fc
   )
   .map(([change, offset]) => new Date(Date.parse(change) + offset))
 
-/** The absence of a worker in periods of the timer: often none, sometimes many. */
+/** The absence of a worker, in periods of the timer: often none, sometimes many. */
 const absence = fc.oneof(
   fc.double({ min: 0, max: 2, noNaN: true }),
   fc.double({ min: 0, max: 60, noNaN: true }),
@@ -54,20 +54,21 @@ const life: fc.Arbitrary<Life> = fc
     catchUp: fc.constantFrom(0, 1, 2, 5, 1000),
     start,
     steps: fc.array(
-      // `exactly`: planned at the millisecond of a full minute, when occurrences of an hour may coincide.
+      // `exactly`: planned at the exact millisecond of a full minute, when the occurrences of a repeated hour may
+      // coincide.
       fc.record({ absence, active: fc.boolean(), exactly: fc.boolean() }),
       { minLength: 1, maxLength: 12 },
     ),
   })
   .map(({ timer: [timer, period], catchUp, start, steps }) => ({
-    // As an edit leaves it: earlier slots do not count.
+    // The row as an edit leaves it, so earlier slots do not count.
     row: inserted({ timer, catchUp, plannedDefinition: 'another' }),
     period,
     start,
     steps,
   }))
 
-/** The elapses between two instants, by the calendar's own iteration. */
+/** The elapses between two instants, found by the calendar's own iteration. */
 function elapses(timer: string, after: Date, until: Date): number[] {
   const found: number[] = []
   for (const elapse of calendar(timer).elapses({ after })) {
@@ -90,7 +91,7 @@ describe('during absences, overlaps and clock changes', () => {
       fc.property(life, ({ row: first, period, start, steps }) => {
         let now = start
         let row = applied(first, required(plan(first, at(now))))
-        // Undecided slots of an independent enumeration.
+        // Undecided slots, from an independent enumeration.
         let pending: number[] = []
         let enumerated = now
         for (const { absence, active, exactly } of steps) {
@@ -98,7 +99,7 @@ describe('during absences, overlaps and clock changes', () => {
           if (exactly) now = new Date(Math.ceil(now.getTime() / MINUTE) * MINUTE)
           const more = elapses(row.timer, enumerated, now)
           pending = [...pending, ...more]
-          // Chained on the last elapse, because in the repeated hour the local time alone is ambiguous.
+          // Chained to the last elapse, because in the repeated hour the local time alone is ambiguous.
           enumerated = new Date(more.at(-1) ?? enumerated)
 
           const planned = plan(row, at(now, active))
@@ -111,7 +112,7 @@ describe('during absences, overlaps and clock changes', () => {
           const missedSkip = skips.find(({ reason }) => reason === 'missed')
           const overlap = skips.find(({ reason }) => reason === 'overlap')
 
-          // Every past slot is a run or counted in a skip: the oldest are dropped and the newest kept.
+          // Every past slot is a run or is counted in a skip: the oldest are dropped and the newest are kept.
           const dropped = missedSkip?.count ?? 0
           const kept = active ? (overlap?.count ?? 0) : runs.length
           expect(dropped + kept).toBe(pending.length)
@@ -130,7 +131,7 @@ describe('during absences, overlaps and clock changes', () => {
             )
           }
 
-          // As many as catch_up at any time of the return; with 0, one that is on time.
+          // As many as catch_up, whenever the worker returns; with 0, one slot if it is on time.
           const newest = pending.at(-1) ?? Number.NaN
           const onTime = now.getTime() - newest <= MISSED_AFTER_MS ? 1 : 0
           expect(kept).toBe(Math.min(pending.length, row.catchUp === 0 ? onTime : row.catchUp))
@@ -188,14 +189,14 @@ describe('during absences, overlaps and clock changes', () => {
   })
 })
 
-/** Whether the row has a slot of a clock that was ahead and is planned again, because nextrun was set or is NULL. */
+/** Whether the row has a slot from a clock that was ahead and is planned again, because nextrun was set or is NULL. */
 function isRepaired({ lastSlot, nextRunAt, plannedRun }: Plannable, now: Date): boolean {
   const isPlannedAgain = nextRunAt === null || nextRunAt.getTime() !== plannedRun?.getTime()
   return isPlannedAgain && lastSlot !== null && lastSlot.getTime() - now.getTime() > MINUTE
 }
 
 /**
- * The last slot that limits the plan. A slot of a clock that was ahead is replaced if the row is planned again, and
+ * The last slot that limits the plan. A slot from a clock that was ahead is replaced if the row is planned again, and
  * does not count if a slot is due.
  */
 function heldBackBy(row: Plannable, now: Date): number {
@@ -230,7 +231,7 @@ describe('the origin of nextrun determines its meaning', () => {
   )
   const anyJitter = fc.constantFrom(0, 0, 1, 1000, 7 * MINUTE)
 
-  test('the next elapse after any instant is an elapse: a nextrun of the planner is never planned again [S14]', () => {
+  test('the next elapse after any instant is an elapse, so a nextrun from the planner is never planned again [S14]', () => {
     fc.assert(
       fc.property(
         anyTimer,
@@ -252,7 +253,7 @@ describe('the origin of nextrun determines its meaning', () => {
     )
   })
 
-  test('a nextrun of the planner that is not an elapse runs once for an elapse or waits for the next one', () => {
+  test('a nextrun from the planner that is not an elapse runs once for an elapse or waits for the next elapse', () => {
     fc.assert(
       fc.property(anyTimer, start, fc.integer({ min: 1, max: 2 * HOUR }), (timer, at1, ms) => {
         const lastSlot = new Date(at1.getTime() - ms)
@@ -272,10 +273,10 @@ describe('the origin of nextrun determines its meaning', () => {
 })
 
 describe('workers with different zone data', () => {
-  test('run a daily schedule once a day, whichever of them plans', () => {
+  test('run a daily schedule once a day, regardless of which worker plans it', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }), (isFirst) => {
-        // 09:00 for one of them is 08:00 for the other.
+        // 09:00 on one worker is 08:00 on the other.
         const as = (row: Plannable, first: boolean) => ({ ...row, timer: first ? '09:00' : '08:00' })
         const created = inserted({ timer: '09:00', definition: 'daily' })
         let row = applied(created, required(plan(created, at('2026-03-01T00:00Z'))))
@@ -310,7 +311,7 @@ describe('for any row, clock and previous run', () => {
         expect(slots).toEqual([...new Set(slots)].toSorted((a, b) => a - b))
         for (const slot of slots) {
           expect(slot).toBeGreaterThan(least)
-          // Only if a future slot is already decided, the next millisecond is used.
+          // The next millisecond is used only if a future slot is already decided.
           expect(slot).toBeLessThanOrEqual(Math.max(now.getTime(), least + 1))
         }
         const unchanged = isRepaired(row, now) ? least : (row.lastSlot?.getTime() ?? -Infinity)
@@ -323,7 +324,7 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
-  test('a slot of a clock that was ahead is replaced by the newest slot that is not after now [L68]', () => {
+  test('a slot from a clock that was ahead is replaced by the newest slot that is not after now [L68]', () => {
     fc.assert(
       fc.property(anyRow, start, (given, now) => {
         const row = { ...given, nextRunAt: null }
@@ -337,7 +338,7 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
-  test('an edit fires nothing and is planned from now on [S6, L14]', () => {
+  test('an edit fires nothing, and planning continues from now [S6, L14]', () => {
     fc.assert(
       fc.property(anyRow, start, fc.boolean(), fc.constantFrom(...TIMERS), (given, now, active, [timer]) => {
         const row = edited({ ...given, definition: 'before', plannedDefinition: 'before' }, timer)
@@ -415,7 +416,7 @@ describe('for any row, clock and previous run', () => {
 })
 
 describe('a long absence', () => {
-  test('counts up to 10,000 slots, keeps the newest, and continues from now on', () => {
+  test('counts up to 10,000 slots, keeps the newest, and continues from now', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(0, 1, 3),

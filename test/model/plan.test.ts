@@ -23,7 +23,7 @@ describe('a schedule that is due', () => {
     })
   })
 
-  test('a schedule is due at its exact millisecond and not one earlier [S1, L5]', () => {
+  test('a schedule is due at its exact millisecond, not a millisecond earlier [S1, L5]', () => {
     expect(shown(plan(hourly, at('2026-03-01T08:59:59.999Z')))).toBe('not due')
     expect(shown(plan(hourly, at('2026-03-01T09:00:00.000Z')))).toMatchObject({ runs: ['2026-03-01 09:00'] })
   })
@@ -75,7 +75,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('a slot counts as missed only when it is later than lease and poll interval together', () => {
+  test('a slot counts as missed only when it is later than the lease and the poll interval together', () => {
     const never = { ...hourly, catchUp: 0 }
     expect(shown(plan(never, at('2026-03-01T09:01:01.000Z')))).toMatchObject({ runs: ['2026-03-01 09:00'] })
     expect(shown(plan(never, at('2026-03-01T09:01:01.001Z')))).toMatchObject({
@@ -84,7 +84,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('by default, the newest missed slot is made up, and the others are counted and recorded [L10]', () => {
+  test('by default, the newest missed slot is made up, and the other slots are counted and recorded [L10]', () => {
     expect(shown(plan(hourly, at('2026-03-01T13:30Z')))).toEqual({
       runs: ['2026-03-01 13:00 after 4'],
       skips: ['4 missed to 2026-03-01 12:00'],
@@ -108,7 +108,7 @@ describe('missed slots', () => {
     expect(plan(everySecond, at('2026-03-01T09:02:02Z'))?.skips).toMatchObject([{ wasAway: true }])
   })
 
-  test('catch_up 0 makes up none [S5]', () => {
+  test('catch_up 0 makes up no slots [S5]', () => {
     expect(shown(plan({ ...hourly, catchUp: 0 }, at('2026-03-01T13:30Z')))).toEqual({
       runs: [],
       skips: ['5 missed to 2026-03-01 13:00'],
@@ -121,7 +121,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('catch_up n makes up the newest n, in order, one after another [S5]', () => {
+  test('catch_up n makes up the newest n slots, in order, one after another [S5]', () => {
     expect(shown(plan({ ...hourly, catchUp: 3 }, at('2026-03-01T13:30Z')))).toEqual({
       runs: ['2026-03-01 11:00 after 2', '2026-03-01 12:00 blocked', '2026-03-01 13:00 blocked'],
       skips: ['2 missed to 2026-03-01 10:00'],
@@ -129,14 +129,14 @@ describe('missed slots', () => {
     })
   })
 
-  test('a weekend is never made up all at once [L10]', () => {
+  test('the slots of a weekend are never made up all at once [L10]', () => {
     const minutely = schedule({ timer: 'minutely', nextRunAt: new Date('2026-02-27T18:00Z') })
     const planned = plan(minutely, at('2026-03-02T08:00Z'))
     expect(planned?.runs).toHaveLength(1)
     expect(planned?.skips[0]?.count).toBe(62 * 60)
   })
 
-  test('downtime of weeks loses no weekly run [L9]', () => {
+  test('downtime of several weeks loses no weekly run [L9]', () => {
     const weekly = schedule({ timer: 'Mon 9:00', nextRunAt: new Date('2026-03-02T09:00Z') })
     expect(shown(plan(weekly, at('2026-03-05T12:00Z')))).toMatchObject({
       runs: ['2026-03-02 09:00'],
@@ -144,7 +144,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('a one-off that passed before it was planned is made up, too, unless it is done or edited', () => {
+  test('a one-off whose time passed before it was planned is also made up, unless it is done or edited', () => {
     const once = inserted({ timer: '2026-03-01 09:00', createdAt: new Date('2026-03-01T08:59:55Z') })
     const now = at('2026-03-01T09:00:20Z')
     const first = plan(once, now)
@@ -203,7 +203,7 @@ describe('while a job is unfinished', () => {
     })
   })
 
-  test('missed slots are skipped, too, and each counts once by its reason', () => {
+  test('missed slots are also skipped, and each counts once, under its reason', () => {
     expect(shown(plan({ ...hourly, catchUp: 2 }, at('2026-03-01T13:00Z', true)))).toEqual({
       runs: [],
       skips: ['3 missed to 2026-03-01 11:00', '2 overlap to 2026-03-01 13:00'],
@@ -215,7 +215,7 @@ describe('while a job is unfinished', () => {
 describe('overlap queue-one', () => {
   const row = { ...hourly, overlap: 'queue-one' as const }
 
-  test('lets one job wait behind the running job', () => {
+  test('one job waits behind the running job', () => {
     expect(shown(plan(row, at('2026-03-01T09:00Z', { running: 1 })))).toEqual({
       runs: ['2026-03-01 09:00 blocked'],
       skips: [],
@@ -226,7 +226,7 @@ describe('overlap queue-one', () => {
     })
   })
 
-  test('never lets a second job wait, but skips and records it', () => {
+  test('a second job never waits: its slot is skipped and recorded', () => {
     expect(shown(plan(row, at('2026-03-01T09:00Z', { running: 1, blocked: 1 })))).toEqual({
       runs: [],
       skips: ['1 overlap to 2026-03-01 09:00'],
@@ -234,7 +234,7 @@ describe('overlap queue-one', () => {
     })
   })
 
-  test('of several slots, the newest waits', () => {
+  test('if there are several slots, the newest waits', () => {
     expect(shown(plan({ ...row, catchUp: 3 }, at('2026-03-01T13:00Z', { running: 1 })))).toEqual({
       runs: ['2026-03-01 13:00 after 2 blocked'],
       skips: ['2 missed to 2026-03-01 10:00', '2 overlap to 2026-03-01 12:00'],
@@ -246,7 +246,7 @@ describe('overlap queue-one', () => {
 describe('overlap replace', () => {
   const row = { ...hourly, overlap: 'replace' as const }
 
-  test('asks the running job to stop, and the new job waits for its end', () => {
+  test('asks the running job to stop, and the new job waits until it ends', () => {
     const planned = plan(row, at('2026-03-01T09:00Z', { running: 1 }))
     expect(shown(planned)).toMatchObject({ runs: ['2026-03-01 09:00 blocked'], skips: [] })
     expect(planned?.replaces).toBe(true)
@@ -259,7 +259,7 @@ describe('overlap replace', () => {
     }
   })
 
-  test('runs as usual without a job to replace', () => {
+  test('runs as usual if there is no job to replace', () => {
     const planned = plan(row, at('2026-03-01T09:00Z'))
     expect(shown(planned)).toMatchObject({ runs: ['2026-03-01 09:00'] })
     expect(planned?.replaces).toBe(false)
@@ -301,7 +301,7 @@ describe('yields', () => {
     expect(plan({ ...row, overlap }, circumstances)).toEqual(plan({ ...hourly, overlap }, circumstances))
   })
 
-  test('a job that is blocked behind a retry takes its place', () => {
+  test('a job that is blocked behind a retry replaces it', () => {
     const open = { ...retrying, blocked: 1 }
     const queued = plan({ ...row, overlap: 'queue-one' }, at('2026-03-01T09:00Z', open))
     expect(queued).toMatchObject({ runs: [{ state: 'blocked' }], skips: [], yields: true })
@@ -345,7 +345,7 @@ describe('overlap allow', () => {
     })
   })
 
-  test('replaces nothing, and neither does queue-one', () => {
+  test('replaces nothing, like queue-one', () => {
     for (const overlap of ['allow', 'queue-one'] as const) {
       const planned = plan({ ...row, overlap }, at('2026-03-01T09:00Z', { running: 1 }))
       expect(planned).toMatchObject({ runs: [{ missed: 0 }], replaces: false })
@@ -375,14 +375,14 @@ describe('max_runs', () => {
     })
   })
 
-  test('makes up at most as many missed slots as it allows', () => {
+  test('makes up no more missed slots than it allows', () => {
     expect(shown(plan({ ...row, successes: 1, catchUp: 5 }, at('2026-03-01T13:30Z')))).toMatchObject({
       runs: ['2026-03-01 09:00', '2026-03-01 10:00'],
       skips: ['3 max-runs to 2026-03-01 13:00'],
     })
   })
 
-  test('makes the schedule done when it is reached, even with a manual nextrun; when it is raised, the schedule continues from now on', () => {
+  test('makes the schedule done when it is reached, even with a manual nextrun; when it is raised, the schedule continues from now', () => {
     const done = { ...row, successes: 3, idle: 'done' as const, nextRunAt: null, plannedRun: null }
     expect(plan(done, at('2026-03-01T09:00Z'))).toBeNull()
     expect(
@@ -412,7 +412,7 @@ describe('every … after finish', () => {
     })
   })
 
-  test('makes up one slot after any downtime', () => {
+  test('makes up one slot after downtime of any length', () => {
     expect(shown(plan(row, at('2026-03-02T12:00Z')))).toEqual({
       runs: ['2026-03-01 09:00'],
       skips: [],
@@ -425,7 +425,7 @@ describe('every … after finish', () => {
     })
   })
 
-  test('a slot counts as missed only if it is later than lease and poll interval together', () => {
+  test('a slot counts as missed only if it is later than the lease and the poll interval together', () => {
     const never = { ...row, catchUp: 0 }
     for (const late of ['2026-03-01T09:00:00.001Z', '2026-03-01T09:01:01.000Z'])
       expect(shown(plan(never, at(late)))).toEqual({
@@ -439,7 +439,7 @@ describe('every … after finish', () => {
     })
   })
 
-  test('edited while a job runs, it still counts from its end', () => {
+  test('if it is edited while a job runs, it still counts from the end of the job', () => {
     const running = { ...row, idle: 'awaiting-finish' as const, nextRunAt: null, plannedRun: null }
     expect(shown(plan(edited(running, 'every 7min after finish'), at('2026-03-01T09:01Z', true)))).toEqual({
       runs: [],
@@ -459,18 +459,18 @@ describe('every … after finish', () => {
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: 'awaiting-finish' })
   })
 
-  test('without its own run, it waits for the running job', () => {
+  test('without a run from this plan, it waits for the running job', () => {
     const planned = plan(row, at('2026-03-01T09:00Z', { running: 1 }))
     expect(planned).toMatchObject({ runs: [], idle: 'awaiting-finish' })
     expect(planned && withRuns(planned, [])).toEqual(planned)
   })
 
-  test('with fewer runs than planned, but at least one, it waits for that one', () => {
+  test('with fewer runs than planned, but at least one, it waits for the end of that run', () => {
     const planned = plan({ ...row, catchUp: 3 }, at('2026-03-01T09:00Z'))
     expect(planned && withRuns(planned, planned.runs)).toEqual(planned)
   })
 
-  test('a job that cannot be written does not leave the schedule waiting for its end', () => {
+  test('if the job cannot be written, the schedule does not wait for it to end', () => {
     const planned = plan(row, at('2026-03-01T09:00Z'))
     if (planned === null) throw new Error('expected a plan')
     const unsubmittable = planUnsubmittable(planned, 'why')
@@ -505,7 +505,7 @@ describe('starts and ends', () => {
 })
 
 describe('edits', () => {
-  test('a new row is planned from now on and does not fire at once', () => {
+  test('a new row is planned from now and does not fire at once', () => {
     expect(shown(plan(inserted({ timer: 'hourly' }), at('2026-03-01T09:30Z')))).toEqual({
       runs: [],
       skips: [],
@@ -513,7 +513,7 @@ describe('edits', () => {
     })
   })
 
-  test('a changed timer is planned from now on, not from the last run [L14]', () => {
+  test('a changed timer is planned from now, not from the last run [L14]', () => {
     const daily = schedule({
       timer: '23:00',
       nextRunAt: new Date('2026-03-01T23:00Z'),
@@ -542,7 +542,7 @@ describe('edits', () => {
     })
   })
 
-  test('an edit never repeats a decided slot after the clock was set back', () => {
+  test('an edit never repeats a decided slot after the clock is set back', () => {
     const ahead = { ...edited(hourly, '*:0/30'), lastSlot: new Date('2026-03-01T12:00Z') }
     expect(shown(plan(ahead, at('2026-03-01T09:10Z')))).toMatchObject({ runs: [], next: '2026-03-01 12:30' })
   })
@@ -578,7 +578,7 @@ describe('after the clock was ahead', () => {
   })
   const now = '2026-03-01T09:30Z'
 
-  test('a schedule continues from now on when it is resumed or nextrun is NULL', () => {
+  test('a schedule continues from now when it is resumed or nextrun is NULL', () => {
     const continued = { runs: [], skips: [], next: '2026-03-01 10:00' }
     const planned = plan({ ...ahead, nextRunAt: null }, at(now))
     expect(shown(planned)).toEqual(continued)
@@ -623,14 +623,14 @@ describe('after the clock was ahead', () => {
       expect(shown(plan({ ...hourly, lastSlot, nextRunAt: null }, at(now)))).toMatchObject({ next })
   })
 
-  test('a due slot and later ones run, although a manual run has a slot of that clock', () => {
+  test('a due slot and later slots run, although a manual run has a slot from that clock', () => {
     const byHand = schedule({ ...hourly, lastSlot: new Date('2026-03-04T09:17Z') })
     const planned = plan(byHand, at('2026-03-01T09:00:00.300Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: '2026-03-01 10:00' })
     expect(planned?.lastSlot).toEqual(new Date('2026-03-01T09:00Z'))
   })
 
-  test('an every timer that was created then loses no slot when its creation time is reached', () => {
+  test('an `every` timer created at that time loses no slot when its creation time is reached', () => {
     for (const [span, between] of [
       ['10s', 10_000],
       ['1h', 3_600_000],
@@ -653,7 +653,7 @@ describe('after the clock was ahead', () => {
     }
   })
 
-  test('an every timer that was created then continues on its slots', () => {
+  test('an `every` timer created at that time continues on its own slots', () => {
     const created = new Date('2098-01-01T00:10Z')
     const every = schedule({
       timer: 'every 1h',
@@ -672,7 +672,7 @@ describe('after the clock was ahead', () => {
 })
 
 describe('after the zone data changed', () => {
-  /** Planned with zone data in which Berlin is an hour off, for 08:00 Z instead of 07:00 Z or vice versa. */
+  /** Planned with zone data in which Berlin is off by an hour, for 08:00 Z instead of 07:00 Z or vice versa. */
   const daily = (nextRunAt: string, lastSlot: string, timer = '09:00 Europe/Berlin') =>
     schedule({ timer, nextRunAt: new Date(nextRunAt), lastSlot: new Date(lastSlot) })
   const summer = '2026-07-02'
@@ -705,7 +705,7 @@ describe('after the zone data changed', () => {
     })
   })
 
-  test('after an absence, each slot is a run or counted, and none twice', () => {
+  test('after an absence, each slot is a run or is counted, and none twice', () => {
     for (const [nextRunAt, lastSlot] of [
       ['2026-07-02T06:00Z', '2026-07-01T06:00Z'],
       ['2026-07-02T08:00Z', '2026-07-01T08:00Z'],
@@ -731,7 +731,7 @@ describe('after the zone data changed', () => {
     })
   })
 
-  test('a one-off whose instant has moved runs late', () => {
+  test('a one-off whose instant has moved still runs, late', () => {
     const once = schedule({
       timer: '2026-07-02 09:00 Europe/Berlin',
       nextRunAt: new Date('2026-07-02T08:00Z'),
@@ -745,7 +745,7 @@ describe('after the zone data changed', () => {
     expect(shown(plan(decided, at('2026-07-02T08:00Z')))).toEqual({ runs: [], skips: [], next: 'done' })
   })
 
-  test('a nextrun that was set manually or counts from the end of a run is not an elapse, but runs', () => {
+  test('a nextrun that was set manually or counts from the end of a run is not an elapse, but still runs', () => {
     const nextRunAt = new Date('2026-07-02T06:17Z')
     for (const row of [
       schedule({ timer: '09:00 Europe/Berlin', nextRunAt, isByHand: true }),
@@ -758,14 +758,14 @@ describe('after the zone data changed', () => {
 const byHand = (nextRunAt: string) => ({ ...hourly, nextRunAt: new Date(nextRunAt) })
 
 describe('a nextrun set manually', () => {
-  test('in the past causes one run now, and no slot counts as missed because of it', () => {
+  test('in the past, causes one run now, and no slot counts as missed because of it', () => {
     const row = byHand('2026-02-01T00:00Z')
     const planned = plan(row, at('2026-03-01T08:20Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 08:20'], skips: [], next: '2026-03-01 09:00' })
     if (planned !== null) expect(plan(applied(row, planned), at('2026-03-01T08:20Z'))).toBeNull()
   })
 
-  test('in the future is used once, then the timer applies', () => {
+  test('in the future, is used once, and then the timer applies', () => {
     const row = byHand('2026-03-01T11:45Z')
     const planned = plan(row, at('2026-03-01T08:20Z'))
     expect(shown(planned)).toEqual({ runs: [], skips: [], next: '2026-03-01 11:45' })
@@ -778,7 +778,7 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('to the current time runs now and only once', () => {
+  test('to the current time, runs now and only once', () => {
     expect(shown(plan(byHand('2026-03-01T08:20Z'), at('2026-03-01T08:20Z')))).toEqual({
       runs: ['2026-03-01 08:20'],
       skips: [],
@@ -792,12 +792,12 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('at the exact millisecond of the last slot becomes the next millisecond', () => {
+  test('to the exact millisecond of the last slot, becomes the next millisecond', () => {
     const planned = plan(byHand('2026-03-01T07:00Z'), at('2026-03-01T08:00Z'))
     expect(planned?.runs[0]?.slot).toEqual(new Date('2026-03-01T08:00:00.001Z'))
   })
 
-  test('while a job is unfinished is recorded as an overlap', () => {
+  test('while a job is unfinished, is recorded as an overlap', () => {
     expect(shown(plan(byHand('2026-03-01T00:00Z'), at('2026-03-01T08:20Z', true)))).toEqual({
       runs: [],
       skips: ['1 overlap to 2026-03-01 08:20'],
@@ -805,7 +805,7 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('on a new row is used, too', () => {
+  test('is also used on a new row', () => {
     const row = inserted({ timer: 'hourly', nextRunAt: new Date('2026-03-01T07:00Z') })
     expect(shown(plan(row, at('2026-03-01T08:20Z')))).toMatchObject({ runs: ['2026-03-01 08:20'] })
   })
@@ -817,7 +817,7 @@ describe('a nextrun set manually', () => {
 })
 
 describe('a timer that cannot be planned', () => {
-  test('a schedule with an unreadable timer is invalid with the error and affects nothing else until it is edited [S8, L17]', () => {
+  test('a schedule with an unreadable timer is invalid, keeps the error and affects nothing else until it is edited [S8, L17]', () => {
     const row = edited(hourly, 'hurly')
     const planned = plan(row, at('2026-03-01T09:00Z'))
     expect(planned).toMatchObject({ runs: [], skips: [], nextRunAt: null, idle: 'invalid' })
@@ -832,7 +832,7 @@ describe('a timer that cannot be planned', () => {
     })
   })
 
-  test('replaces nothing, and neither does an edit', () => {
+  test('replaces nothing, nor does an edit', () => {
     for (const timer of ['hurly', 'daily'])
       expect(
         plan(edited({ ...hourly, overlap: 'replace' }, timer), at('2026-03-01T09:00Z', true)),
@@ -864,7 +864,7 @@ test('jobs that cannot be written for a permanent reason become one skip with th
 
 describe('when the clocks change', () => {
   test('a slot in a repeated hour runs once, without a second run at the same minute [L19]', () => {
-    // In Berlin, 02:00 to 02:59 occurs twice, the second time from 01:00 UTC on.
+    // In Berlin, 02:00 to 02:59 occurs twice, the second time starting at 01:00 UTC.
     const minutely = schedule({
       timer: 'minutely Europe/Berlin',
       nextRunAt: new Date('2024-10-27T00:30Z'),
@@ -884,7 +884,7 @@ describe('when the clocks change', () => {
     })
   })
 
-  test('a one-off that is planned during the second occurrence of its time counts as run in the first', () => {
+  test('a one-off planned during the second occurrence of its time counts as having run in the first', () => {
     const once = schedule({
       timer: '2024-10-27 02:30 Europe/Berlin',
       nextRunAt: new Date('2024-10-27T00:30Z'),

@@ -39,7 +39,7 @@ export function schedule(given: Partial<Plannable> & { readonly timer: string })
   }
 }
 
-/** A row after INSERT: never planned. */
+/** A row after INSERT, never planned. */
 export function inserted(given: Partial<Plannable> & { readonly timer: string }): Plannable {
   return schedule({ plannedDefinition: null, plannedRun: null, ...given })
 }
@@ -56,7 +56,7 @@ export function edited(row: Plannable, timer: string): Plannable {
   return { ...row, timer, definition: `${row.enabled ? 'enabled' : 'disabled'} ${timer}` }
 }
 
-/** @param active  whether a job is running, or the unfinished jobs */
+/** @param active  whether one job is running, or the counts of unfinished jobs */
 export function at(now: string | Date, active: boolean | Partial<OpenJobs> = false): Circumstances {
   const jobs = typeof active === 'boolean' ? { running: Number(active) } : active
   return { now: new Date(now), open: { ...NO_OPEN_JOBS, ...jobs }, missedAfterMs: MISSED_AFTER_MS }

@@ -1,6 +1,6 @@
 /**
  * All combinations of policies: downtime, overlap, catch_up, kinds of timers, clock changes, max_runs, jitter, starts
- * and ends, through lives in which jobs wait, run, succeed, fail and are cancelled.
+ * and ends, over lives in which jobs wait, run, succeed, fail and are cancelled.
  */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -18,7 +18,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const CREATED = Date.parse('2018-01-01T00:00:30.250Z')
 
-/** A timer, the approximate distance of its elapses, and a way to find them without the code under test. */
+/** A timer, the approximate distance between its elapses, and a way to find them without the code under test. */
 interface TimerUnderTest {
   readonly text: string
   readonly period: number
@@ -69,9 +69,9 @@ const start = fc
   .map(([change, offset]) => Date.parse(change) + offset)
 
 interface Step {
-  /** The time before it, in periods of the timer. */
+  /** The time before this step, in periods of the timer. */
   readonly absence: number
-  /** Planned at a full minute, when occurrences of an hour may coincide. */
+  /** Planned at a full minute, when the occurrences of a repeated hour may coincide. */
   readonly exactly: boolean
   readonly end: 'success' | 'failed' | 'cancelled' | null
   readonly claims: boolean
@@ -100,7 +100,7 @@ const policies = fc.record({
   id: fc.constantFrom('report', 'r2', 'r3'),
 })
 
-/** Bounds of a life, in periods of its timer from its start; null for none. */
+/** The bounds of a life, in periods of its timer from the start of the life; null for none. */
 const bounds = fc.record({
   /** The bounds are elapses. */
   exactly: fc.boolean(),
@@ -114,7 +114,7 @@ function birth(
   given: Omit<Partial<Finishing>, 'timer'>,
   within: { readonly exactly: boolean; readonly starts: number | null; readonly ends: number | null },
 ): Finishing {
-  // As an edit leaves it: earlier slots do not count.
+  // The row as an edit leaves it, so earlier slots do not count.
   const row = inserted({
     timer: timer.text,
     createdAt: new Date(CREATED),
@@ -145,7 +145,7 @@ const times = (slots: readonly { readonly slot: Date }[]) => slots.map(({ slot }
 const counted = ({ skips }: Plan, reason: string) =>
   skips.filter((skip) => skip.reason === reason).reduce((sum, { count }) => sum + count, 0)
 
-/** The elapses of a row by the timer's own iteration; each is returned once. */
+/** The elapses of a row, found by the timer's own iteration; each is returned once. */
 class Walk {
   readonly #timer: TimerUnderTest
   readonly #row: Finishing
@@ -212,7 +212,7 @@ function expectSound(life: Life, planned: Plan, now: number): void {
   expect(plan(after.row, at(new Date(now), left))).toBeNull()
 }
 
-/** How many due slots become runs, and what happens to the others. */
+/** Checks how many due slots become runs, and what happens to the others. */
 function expectAccounted(life: Life, planned: Plan, pending: readonly number[], now: number): void {
   const { row } = life
   const open = openOf(life)
@@ -227,7 +227,7 @@ function expectAccounted(life: Life, planned: Plan, pending: readonly number[], 
   expect(counted(planned, 'missed')).toBe(pending.length - kept)
   expect(counted(planned, 'overlap')).toBe(kept - chosen)
   expect(counted(planned, 'max-runs')).toBe(chosen - runs)
-  // A skip has the newest of its slots.
+  // A skip records the newest of its slots.
   const newest = (reason: string) =>
     planned.skips.find((skip) => skip.reason === reason)?.slot.getTime() ?? null
   expect(newest('missed')).toBe(kept < pending.length ? pending[pending.length - kept - 1] : null)
@@ -265,7 +265,7 @@ describe('with any policies', () => {
             if (end !== null) life = ended(life, end, new Date(now))
             const planned = plan(life.row, at(new Date(now), openOf(life)))
             if (life.row.idle !== null) {
-              // Done or dead: no further run, after any time.
+              // Done or dead: no further run, however much time passes.
               expect(planned).toBeNull()
               return
             }
@@ -274,7 +274,7 @@ describe('with any policies', () => {
             else {
               expectSound(life, planned, now)
               expectAccounted(life, planned, pending, now)
-              // Alone and on time, the slot is exactly the announced instant, even with jitter.
+              // A single slot that is on time is exactly the announced instant, even with jitter.
               if (pending.length === 1 && planned.runs.length === 1)
                 expect(planned.runs[0]?.slot).toEqual(life.row.nextRunAt)
               const isOver = planned.idle === 'done' && walk.peek() !== null
@@ -291,7 +291,7 @@ describe('with any policies', () => {
     )
   })
 
-  test('after finish never fires while a job runs, and then one span after its end, whatever happens in between', () => {
+  test('after finish never fires while a job runs, and fires one span after its end, whatever happens in between', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(['5min', 5 * MINUTE] as const, ['26h', 26 * HOUR] as const),
@@ -321,7 +321,7 @@ describe('with any policies', () => {
             const isDue = expected !== null && expected <= now
             expect(planned === null).toBe(!isDue)
             if (planned !== null) {
-              // Never queued: while one job runs, nothing is due.
+              // Jobs are never queued, because nothing is due while a job runs.
               expect(life.jobs).toEqual([])
               expectSound(life, planned, now)
               const isDropped = given.catchUp === 0 && now - (expected ?? 0) > MISSED_AFTER_MS
@@ -372,7 +372,7 @@ describe('with any policies', () => {
             nextRunAt: new Date(nextRunAt),
             plannedRun: new Date(nextRunAt),
           }
-          // As after max_runs was lowered: existing jobs stay, but none is added.
+          // As after max_runs is lowered: existing jobs stay, but none is added.
           const isTooMany = row.maxRuns !== null && successes + jobs.length > row.maxRuns
           const planned = required(plan(row, at(new Date(now), openOf({ jobs }))))
           if (!isTooMany) expectSound({ row, jobs }, planned, now)
@@ -428,7 +428,7 @@ describe('the end of a run', () => {
   const open = fc.nat(2)
   const now = start.map((time) => new Date(time))
 
-  test('does not change a schedule that was edited meanwhile, is paused, or is idle for another reason', () => {
+  test('does not change a schedule that was edited in the meantime, is paused, or is idle for another reason', () => {
     fc.assert(
       fc.property(finishing, fc.boolean(), open, now, start, (row, failed, left, end, hand) => {
         expect(

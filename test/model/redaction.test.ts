@@ -22,7 +22,7 @@ describe('the value at a path', () => {
     ['args', ['x'], '[redacted]'],
     ['args.a', { a: null }, { a: null }],
     ['args.a.b', { a: null }, { a: null }],
-    // Too short to be hidden elsewhere.
+    // Too short to be redacted elsewhere.
     ['args.users.*.key', { users: [{ key: 'k' }] }, { users: [{ key: '[redacted]' }] }],
     [
       'args.*.pin',
@@ -38,7 +38,7 @@ describe('the value at a path', () => {
     expect(new Redaction([path]).redacted('args', args)).toEqual(shown)
   })
 
-  test('is hidden everywhere else in the same value, too', () => {
+  test('is also hidden everywhere else in the same value', () => {
     const args = { password: 'hunter2', url: 'ftp://me:hunter2@host', list: ['hunter2'], pin: 98765 }
     expect(new Redaction(['args.password', 'args.pin']).redacted('args', { ...args, code: '98765' })).toEqual(
       {
@@ -84,7 +84,7 @@ describe('in texts of the job', () => {
     expect(hidden(redaction, { secret }, text)).toBe(shown)
   })
 
-  test('values that * hides are secrets', () => {
+  test('values that * matches are secrets', () => {
     expect(hidden(new Redaction(['args.*.key']), { a: { key: 'hunter2' }, b: null }, 'is hunter2')).toBe(
       'is [redacted]',
     )
@@ -93,14 +93,14 @@ describe('in texts of the job', () => {
     ).toBe('other [redacted]')
   })
 
-  test('secrets are those of the value at the time of the call, even if it changes later', () => {
+  test('the secrets are those in the value at the time of the call, even if it changes later', () => {
     const args = { secret: { token: 'hunter2' } }
     const secrets = redaction.secretsOf({ args })
     args.secret.token = 'other'
     expect(secrets.hiddenInText('hunter2 other')).toBe('[redacted] other')
   })
 
-  test('secrets of the result are hidden, too', () => {
+  test('secrets in the result are also hidden', () => {
     const secrets = redaction.secretsOf({ args: { secret: 'one-secret' }, result: { token: 'two-secret' } })
     expect(secrets.hiddenInText('one-secret two-secret')).toBe('[redacted] [redacted]')
     const at = new Date(0)
@@ -113,7 +113,7 @@ describe('in texts of the job', () => {
     })
   })
 
-  test('further values of the job add their secrets, before and after the first text', () => {
+  test('other values of the job add their secrets, before and after the first text', () => {
     const paths = new Redaction(['args.secret', 'progress.token', 'result'])
     const secrets = paths.secretsOf({ args: { secret: 'one-secret' } })
     paths.addSecrets(secrets, { progress: { token: 'two-secret' } })
@@ -125,7 +125,7 @@ describe('in texts of the job', () => {
     expect(secrets.hiddenInText(text)).toBe('[redacted] [redacted] [redacted] [redacted]')
   })
 
-  test('the same secret counts once, however often progress is stored', () => {
+  test('the same secret counts once, regardless of how often progress is stored', () => {
     const paths = new Redaction(['progress.token'])
     const secrets = paths.secretsOf({})
     for (let count = 0; count < 100_000; count += 1)
@@ -136,7 +136,7 @@ describe('in texts of the job', () => {
     expect(secrets.hiddenInText('harmless')).toBe('[redacted]')
   })
 
-  test('names can be secrets and hide secrets, and stay distinct', () => {
+  test('names can be secrets and can contain secrets, and stay distinct', () => {
     expect(hidden(redaction, { secret: { 'the-name': { deep: 1 } } }, 'the-name deep')).toBe(
       '[redacted] [redacted]',
     )
@@ -275,7 +275,7 @@ describe('a redacted value that is sent back', () => {
     )
   })
 
-  test('a text elsewhere that only looks like a marker is an ordinary text', () => {
+  test('text elsewhere that only looks like a marker is ordinary text', () => {
     expect(redaction.restored('args', { note: '[redacted]', none: null, n: 1 }, stored)).toEqual({
       note: '[redacted]',
       none: null,
@@ -283,12 +283,12 @@ describe('a redacted value that is sent back', () => {
     })
   })
 
-  test('a marker below another key is an ordinary text, too', () => {
+  test('a marker below another key is also ordinary text', () => {
     const input = { other: { password: '[redacted]' }, users: { a: { key: '[redacted]' } } }
     expect(redaction.restored('args', input, stored)).toEqual(input)
   })
 
-  test('an input with another structure than the stored value is used unchanged', () => {
+  test('an input whose structure differs from the stored value is used unchanged', () => {
     for (const input of [{ users: null }, { users: 'none' }, { password: 5 }, null])
       expect(redaction.restored('args', input, stored)).toEqual(input)
     expect(redaction.restored('args', stored, { password: null, users: null })).toEqual(stored)

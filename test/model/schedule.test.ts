@@ -81,7 +81,7 @@ describe('a schedule after a change', () => {
     })
   })
 
-  it('has the value of the new args, which are stored as text', () => {
+  it('has the new args as a value, although they are stored as text', () => {
     expect(withSettings(stored, { args: '{"to":[]}' }).args).toEqual({ to: [] })
   })
 })

@@ -25,7 +25,7 @@ describe('the groups of settings', () => {
     ])
   })
 
-  it('a task, a schedule and a job can each have a policy', () => {
+  it('tasks, schedules and jobs can each have a policy', () => {
     expect(POLICY_NAMES).toEqual(['timeout', 'retries', 'retryDelay', 'retryBackoff'])
     expect(SETTING_NAMES.filter(isPolicy)).toEqual(POLICY_NAMES)
   })
@@ -49,7 +49,7 @@ test('some settings have these defaults', () => {
   expect(defaultsOf(['catchUp', 'jitter', 'starts'])).toEqual({ catchUp: 1, jitter: 0, starts: null })
 })
 
-test('a setting whose default is null can have no value', () => {
+test('only a setting whose default is null can be without a value', () => {
   expect(isNullable(settingOf('starts'))).toBe(true)
   expect(isNullable(settingOf('jitter'))).toBe(false)
   expect(isNullable(settingOf('task'))).toBe(false)
@@ -75,7 +75,7 @@ describe('the documentation of a setting', () => {
     expect(explained(settingOf(name)).startsWith(settingOf(name).description)).toBe(true)
   })
 
-  it('has the default of a task for a policy, and none for other settings', () => {
+  it("shows the task's default for a policy, and none for other settings", () => {
     expect(POLICY_NAMES.map((name) => taskDefaultText(settingOf(name)))).toEqual([
       '10min',
       '3',
@@ -121,7 +121,7 @@ describe('the value of a setting', () => {
     )
   })
 
-  it('is checked if given; null clears optional settings', () => {
+  it('is checked if it is given; null clears optional settings', () => {
     const given = { timeout: null, starts: new Date(5), ends: undefined, jitter: '1s', summary: undefined }
     expect(checkedSettings(OPTION_NAMES, given)).toStrictEqual({
       timeout: null,

@@ -9,7 +9,7 @@ const lost: AttemptEnd = { kind: 'lost', error: 'the worker was lost' }
 const released: AttemptEnd = { kind: 'released' }
 
 describe('retries', () => {
-  test('retries wait twice as long each time, up to ten times the first delay [R3]', () => {
+  test('retries wait twice as long each time, up to a maximum of ten times the first delay [R3]', () => {
     const seconds = Array.from({ length: 7 }, (_, index) => retryDelayOf(index + 1, DEFAULT_POLICY) / 1000)
     expect(seconds).toEqual([60, 120, 240, 480, 600, 600, 600])
     expect(retryDelayOf(2000, DEFAULT_POLICY)).toBe(600_000)
@@ -70,7 +70,7 @@ describe('a job whose worker was lost', () => {
     })
   })
 
-  test('fails after the last attempt, so that it cannot kill workers forever', () => {
+  test('fails after the last attempt, so that it cannot keep killing workers', () => {
     expect(settle(lost, 4, DEFAULT_POLICY, false)).toMatchObject({ state: 'failed', reason: 'lost' })
   })
 })

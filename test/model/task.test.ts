@@ -21,7 +21,7 @@ function problem(act: () => unknown): Error {
 }
 
 describe('a task', () => {
-  test('has a name and defaults for its runs', () => {
+  test('has a name, and defaults for its runs', () => {
     expect(task('cleanup')).toEqual({
       name: 'cleanup',
       schema: null,
@@ -104,7 +104,7 @@ describe('args', () => {
     )
   })
 
-  test('are rejected if they have no JSON form', async () => {
+  test('are rejected if they cannot be written as JSON', async () => {
     const cycle: { self?: unknown } = {}
     cycle.self = cycle
     await expect(storedArgs(task('any'), cycle)).rejects.toThrow('args: cannot be written as JSON')
@@ -141,7 +141,7 @@ describe('JSON to store', () => {
   const nested = (levels: number): unknown =>
     levels === 0 ? 1 : levels % 2 === 0 ? [nested(levels - 1)] : { a: nested(levels - 1) }
 
-  test('can have as many bytes as the limit and not one more', () => {
+  test('can have as many bytes as the limit allows, but no more', () => {
     expect(jsonText('args', 'ä', { limit: 4 })).toBe('"ä"')
     expect(() => jsonText('args', 'ä', { limit: 3 })).toThrow(/^args: 4 bytes of JSON exceed the limit of 3/)
     expect(jsonText('args', 'x'.repeat(1_000_000))).toHaveLength(1_000_002)
@@ -167,7 +167,7 @@ describe('JSON to store', () => {
     expect(() => jsonText('args', value)).toThrow(/^args: .*lone surrogate \\ud(ea|83)d, which/)
   })
 
-  test('can have texts that only look like one, and complete pairs', () => {
+  test('can have complete pairs and texts that only look like a lone surrogate', () => {
     for (const value of [String.raw`\ud83d`, '🙂', 'a"b\\', '\ud83d\ude42'])
       expect(JSON.parse(jsonText('args', value))).toBe(value)
   })

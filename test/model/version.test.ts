@@ -24,7 +24,7 @@ test.each([
   expect(versionProblem(needed, own) === null).toBe(works)
 })
 
-test('the error has the required and the current version', () => {
+test('the error contains the required and the current version', () => {
   expect(versionProblem('1.2.3', '1.2.2')).toMatch(/need Kalends 1\.2\.3 or later, and this is 1\.2\.2/)
   expect(versionProblem('999.0.0')).toContain(VERSION)
 })
@@ -33,7 +33,7 @@ test('tables without a required version work with any version', () => {
   expect(versionProblem(null, '0.0.1')).toBeNull()
 })
 
-test('of several migrations, the newest version decides', () => {
+test('if there are several migrations, the newest version decides', () => {
   expect(newest([])).toBeNull()
   expect(newest(['1.2.0', '1.10.0', '1.9.0'])).toBe('1.10.0')
 })

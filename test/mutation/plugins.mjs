@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { commonTokens, declareClassPlugin, PluginKind, tokens } from '@stryker-mutator/api/plugin'
 
-/** From 0 to 1, the same for a mutant in each run with the same seed. */
+/** A number from 0 to 1 that is the same for a mutant in each run with the same seed. */
 function positionOf({ fileName, location, mutatorName, replacement }, seed) {
   const { start, end } = location
   const place = [start.line, start.column, end.line, end.column].join(':')
@@ -51,7 +51,7 @@ function interval(hits, all) {
 
 const percent = (share) => `${(share * 100).toFixed(1)} %`
 
-/** Writes the survivors, one per line, during the run, and finally the score with its confidence interval. */
+/** Writes the survivors during the run, one per line, and finally the score with its confidence interval. */
 class Survivors {
   static inject = tokens(commonTokens.options)
   killed = 0

@@ -1,6 +1,6 @@
 /**
- * Small changes of an SQL statement: a condition that always or never holds, a comparison with or without its bound,
- * the opposite order. Stryker only empties a statement as a whole.
+ * Small changes to an SQL statement: a condition that always or never holds, a comparison with or without its bound,
+ * the opposite order. Stryker can only empty a whole statement.
  */
 
 export interface Change {
@@ -8,7 +8,8 @@ export interface Change {
   readonly to: number
   readonly put: string
   /**
-   * The same for all statements with the same beginning and condition or comparison, because they share their source.
+   * Equal for all statements with the same beginning and the same condition or comparison, because they share their
+   * source.
    */
   readonly key: string
 }
@@ -55,10 +56,10 @@ export function changesOf(statement: string): Change[] {
     const end = endOfCondition(tokens, index + 1)
     const condition = statement.slice(to, end)
     const shape = shapeOf(condition)
-    // The text before optional conditions.
+    // This text precedes optional conditions.
     if (shape === '0 = 0') return []
     const place = { from: to, to: end ?? statement.length }
-    // The condition stays in the text, because the statement is called with its values.
+    // The condition stays in the text, because the statement still receives its values.
     const always = {
       ...place,
       put: ` (1 = 1 OR (${condition})) `,
@@ -75,7 +76,7 @@ export function changed(statement: string, { from, to, put }: Omit<Change, 'key'
 
 const UNION = ' UNION ALL '
 
-/** The parts of a union, which often differ only in their values. */
+/** The parts of a UNION, which often differ only in their values. */
 export function partsOf(statement: string): string[] {
   return statement.split(/\sUNION ALL\s/)
 }
@@ -84,7 +85,7 @@ export function together(parts: readonly string[]): string {
   return parts.join(UNION)
 }
 
-/** The same text for statements that differ only by numbers and by the length of lists. */
+/** A text that is equal for statements that differ only in numbers and in the length of lists. */
 export function shapeOf(statement: string): string {
   return statement
     .replaceAll(/\s+/g, ' ')
@@ -100,7 +101,7 @@ function isOfBetween(tokens: readonly Token[], at: number): boolean {
   return tokens[at]?.text === 'AND' && before.lastIndexOf('BETWEEN') > before.lastIndexOf('AND')
 }
 
-/** The end of the condition that begins with this token; undefined for the end of the statement. */
+/** The end of the condition that begins with this token; undefined if it is the end of the statement. */
 function endOfCondition(tokens: readonly Token[], first: number): number | undefined {
   let depth = 0
   for (let at = first; at < tokens.length; at += 1) {

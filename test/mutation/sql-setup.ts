@@ -11,7 +11,7 @@ declare module 'vitest' {
       readonly notes: string | null
       /** The key of the applied change, or null. */
       readonly made: string | null
-      /** The file for the id of this process, which is killed if a statement never ends. */
+      /** The file to which this process writes its id, so that it can be killed if a statement never ends. */
       readonly process: string
     }
   }
@@ -21,12 +21,12 @@ const { notes, made, process: pidFile } = inject('sqlMutation')
 writeFileSync(pidFile, String(process.pid))
 const noted = new Set<string>()
 
-/** Tests use their own connections, whose statements are not changed. */
+/** Tests also use their own connections, whose statements stay unchanged. */
 const isOfStore = () => new Error('the caller').stack?.includes('/src/store/') === true
 
 // oxlint-disable-next-line typescript/unbound-method -- called with its `this` below
 const { prepare } = Libsql.prototype
-// All files of a run share a process, and this is called for each of them.
+// All files of a run share a process, and this code runs for each of them.
 if (prepare.name !== 'prepareChanged')
   Reflect.set(Libsql.prototype, 'prepare', function prepareChanged(this: Libsql.Database, text: string) {
     if (!isOfStore()) return prepare.call(this, text)
@@ -50,7 +50,7 @@ if (prepare.name !== 'prepareChanged')
     return prepare.call(this, together(now))
   })
 
-/** Whether the database can read it. */
+/** Whether the database can parse the statement. */
 function isValid(database: Libsql.Database, parts: readonly string[]): boolean {
   try {
     prepare.call(database, together(parts))

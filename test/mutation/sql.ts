@@ -2,8 +2,8 @@
  * Mutation tests of the conditions of SQL statements, on SQLite: `npm run mutation:sql -- [share] [seed] [test file
  * …]`.
  *
- * A first run of the tests records the statements of the store. Then it tries a random share of their changes, each
- * with test files that send the statement, until a test fails. Writes the survivors to .stryker/.
+ * A first run of the tests records the statements of the store. Then it tries a random share of the possible changes,
+ * each with test files that send the statement, until a test fails. Writes the survivors to .stryker/.
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,7 +20,10 @@ interface Noted {
 /** The maximum number of files per change, because changes in most statements would take minutes. */
 const MAX_FILES = 20
 
-/** A change and the test files that send its statement: those of the store first, the fastest first. */
+/**
+ * A change and the test files that send its statement: the store's files first, then the others, each from fastest to
+ * slowest.
+ */
 interface Mutant {
   readonly key: string
   readonly statement: string
@@ -34,12 +37,12 @@ const PROCESS = `${FOLDER}/process`
 const MAX_MS = 60_000
 const [share = '1', seed = '1', ...filters] = process.argv.slice(2)
 
-/** From 0 to 1, the same in each run with the same seed. */
+/** A number from 0 to 1 that is the same in each run with the same seed. */
 function positionOf({ key }: Mutant): number {
   return createHash('sha256').update(`${seed}\n${key}`).digest().readUInt32BE() / 2 ** 32
 }
 
-/** @returns the failed modules, and the duration of each */
+/** @returns the failed modules, and the duration of each module */
 async function run(
   vitest: Vitest,
   files: readonly string[],
@@ -90,7 +93,7 @@ const noted: Noted[] = readFileSync(NOTES, 'utf8')
   .split('\n')
   .map((line) => JSON.parse(line))
 const all = mutantsOf(noted, new Map([...first].map(([file, { ms }]) => [file, ms])))
-// In random order, so that an interrupted run is a random sample, too.
+// In random order, so that an interrupted run is also a random sample.
 const chosen = all
   .filter((mutant) => positionOf(mutant) < Number(share))
   .toSorted((a, b) => positionOf(a) - positionOf(b))

@@ -12,7 +12,8 @@ export default {
   mutate: [mutate],
   checkers: share < 1 ? ['sample'] : [],
   sample: { share, seed: process.env.KALENDS_MUTATION_SEED ?? '1' },
-  // The copy has a link to node_modules and the files that the tests read, because some start worker processes.
+  // The copy contains a link to node_modules and the files that the tests read, because some tests start worker
+  // processes.
   ignorePatterns: [
     ...(area === 'model' ? ['/dist'] : []),
     '/docs',

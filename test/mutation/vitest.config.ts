@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 /** The fast tests that cover each area. */
 const tests: Readonly<Record<string, readonly string[]>> = {
-  // Without policies.property, which takes longer than all others together.
+  // Without policies.property, which takes longer than all other tests together.
   model: ['test/model/!(policies.property).test.ts', 'test/timer/span.test.ts'],
   executor: [
     'test/executor/*.test.ts',
@@ -29,7 +29,7 @@ const area = process.env['KALENDS_MUTATION'] ?? 'model'
 export default defineConfig({
   test: {
     include: [...(tests[area] ?? [])],
-    // All test files of a mutant run in one thread, which loads the source once.
+    // All test files of a mutant run in one thread, which loads the source only once.
     isolate: false,
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/mutation/fast-check.ts'],

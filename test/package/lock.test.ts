@@ -16,8 +16,8 @@ const { packages }: { packages: Record<string, Locked> } = JSON.parse(
   readFileSync(join(import.meta.dirname, '../../package-lock.json'), 'utf8'),
 )
 
-// npm omits packages of other platforms that a registry does not have; then `npm ci` fails everywhere.
-test('the lock file has the packages of every platform', () => {
+// npm omits packages for other platforms if the registry does not have them, and then `npm ci` fails everywhere.
+test('the lock file contains the packages for every platform', () => {
   const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(
       (name) =>
@@ -28,7 +28,7 @@ test('the lock file has the packages of every platform', () => {
   expect(missing).toEqual([])
 })
 
-/** A program for other platforms than Linux with glibc on x64 or arm64. */
+/** A program for a platform other than Linux with glibc on x64 or arm64. */
 function isForeign({ cpu = ['x64'], libc = ['glibc'], optional = false, os = ['linux'] }: Locked): boolean {
   const isOurs =
     os.includes('linux') && libc.includes('glibc') && (cpu.includes('x64') || cpu.includes('arm64'))
@@ -36,8 +36,8 @@ function isForeign({ cpu = ['x64'], libc = ['glibc'], optional = false, os = ['l
 }
 
 // Without a hash, npm does not verify a download. It can only record the hash that the registry returned when the lock
-// file was created, which was missing for some foreign programs.
-test('every package has an integrity hash, except optional programs of other platforms', () => {
+// file was created, and for some foreign programs there was none.
+test('every package has an integrity hash, except optional programs for other platforms', () => {
   const unchecked = Object.entries(packages).filter(
     ([path, entry]) => path !== '' && entry.integrity === undefined && !isForeign(entry),
   )

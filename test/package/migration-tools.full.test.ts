@@ -15,7 +15,7 @@ import { databases, eachDatabase, type Row, type TestDatabase } from '../support
 
 const GUIDE = join(root, 'docs/guides/beside-migration-tools.md')
 const PREFIX = 'kalends_'
-/** Allows for npm installs and a process per tool command. */
+/** Allows time for npm installs and a process for each tool command. */
 const LONGEST_MS = 300_000
 
 const servers = databases.filter(({ kind }) => kind !== 'sqlite')
@@ -23,7 +23,7 @@ const servers = databases.filter(({ kind }) => kind !== 'sqlite')
 const mail = task('mail')
 const runFile = promisify(execFile)
 
-/** The code block of the guide that contains all these texts. */
+/** The code block in the guide that contains all these texts. */
 function ofGuide(language: string, ...texts: readonly string[]): string {
   const [block, ...others] = blocksOf(GUIDE, [language]).filter(({ text }) =>
     texts.every((part) => text.includes(part)),
@@ -33,13 +33,16 @@ function ofGuide(language: string, ...texts: readonly string[]): string {
   return block.text
 }
 
-/** Defines hooks that install packages for a `describe`. @returns a function that creates an application with them */
+/**
+ * Defines hooks that install packages for a `describe`. @returns a function that creates an application with these
+ * packages
+ */
 function withPackages(...packages: readonly string[]) {
   let installed = ''
   beforeAll(async () => {
     installed = await mkdtemp(join(tmpdir(), 'kalends-tools-'))
     await writeFile(join(installed, 'package.json'), '{ "name": "app", "private": true, "type": "module" }')
-    // Without scripts, because those of Prisma would download unused files.
+    // Without scripts, because Prisma's scripts would download unused files.
     const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--silent']
     await runFile('npm', ['install', ...options, ...packages], { cwd: installed })
   }, LONGEST_MS)
@@ -62,7 +65,7 @@ function withPackages(...packages: readonly string[]) {
           .map((entry) => readFile(join(entry.parentPath, entry.name), 'utf8'))
         return (await Promise.all(texts)).join('\n')
       },
-      /** Runs a program of node_modules without a terminal, so that it cannot ask questions. */
+      /** Runs a program from node_modules without a terminal, so that it cannot ask questions. */
       run: (program: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
         new Promise<{ readonly code: number | null; readonly output: string }>((resolve) => {
           const env = { ...process.env, ...environment }
@@ -107,7 +110,7 @@ function asInTheGuide(database: TestDatabase): Place {
   return { database, options: { schema: ownSchema(database) } }
 }
 
-/** A name for `schema`; the database is dropped when the test ends. */
+/** Returns a name for `schema`; the database is dropped when the test ends. */
 function ownSchema(database: TestDatabase): string {
   const schema = `${nameOf(database)}_own`
   onTestFinished(async () => {
@@ -122,7 +125,7 @@ async function open({ database, options }: Place): Promise<Kalends> {
   return kalends
 }
 
-/** Creates the tables, a schedule and a job. No worker changes the rows. */
+/** Creates the tables, a schedule and a job. No worker is running that could change the rows. */
 async function seed(place: Place): Promise<void> {
   const kalends = await open(place)
   await kalends.schedules.create({ id: 'daily', task: mail, timer: 'daily', args: { to: 'x' } })
@@ -193,7 +196,7 @@ describe('drizzle-kit', () => {
       : `import { int, mysqlTable, text } from 'drizzle-orm/mysql-core'
          export const orders = mysqlTable('orders', { id: int().primaryKey(), ${more && 'more: text()'} })`
 
-  /** The configuration of the guide, for this database. */
+  /** The configuration from the guide, for this database. */
   const configOf = ({ kind, url }: TestDatabase) => {
     const dialect = kind === 'sqlite' ? 'sqlite' : 'mysql'
     return ofGuide('ts', '// drizzle.config.ts', `dialect: '${dialect}'`).replace(
@@ -202,7 +205,7 @@ describe('drizzle-kit', () => {
     )
   }
 
-  /** `filter` instead of the guide's `tablesFilter`. */
+  /** Uses `filter` instead of the guide's `tablesFilter`. */
   const withFilter = (config: string, filter: string) =>
     config
       .replace(/^ *tablesFilter: .*\n/m, '')
@@ -253,7 +256,7 @@ describe('drizzle-kit', () => {
     )
 
     it(
-      'without the set-up of the guide, push drops the tables, or fails on MariaDB',
+      'without the set-up from the guide, push drops the tables, or fails on MariaDB',
       async () => {
         const database = await emptyDatabase(under)
         const place = { database, options: { tablePrefix: PREFIX } }
@@ -360,7 +363,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
         ${more}
       }`
 
-    /** The application of the guide without the engine, with its first migration. */
+    /** The application from the guide without the engine, with its first migration. */
     async function prisma({ url }: TestDatabase) {
       const app = await application({
         // Prisma requires the files of its engines, but does not use them.
@@ -435,7 +438,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
     )
 
     it(
-      'without tables.external, migrate dev wants to reset the database, and db push to drop the tables',
+      'without tables.external, migrate dev wants to reset the database, and db push wants to drop the tables',
       async () => {
         const database = await emptyDatabase(under)
         const place = asInTheGuide(database)
@@ -454,7 +457,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
     )
 
     it(
-      'migrate deploy in a database that contains only tables of Kalends fails with P3005',
+      "migrate deploy in a database that contains only Kalends' tables fails with P3005",
       async () => {
         const database = await emptyDatabase(under)
         await seed(asInTheGuide(database))

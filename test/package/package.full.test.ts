@@ -14,7 +14,7 @@ let tarball = ''
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kalends-package-'))
-  // Without scripts, because it is already built and other tests are using the build.
+  // Without scripts, because the package is already built and other tests are using the build.
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root })
   tarball = (await readdir(folder)).find((file) => file.endsWith('.tgz')) ?? ''
   await writeFile(join(folder, 'package.json'), '{ "name": "empty", "private": true, "type": "module" }')
@@ -71,7 +71,7 @@ test('only the entry points can be imported', async () => {
   expect(stdout).toBe('function function *-*-* 00:00:00 5400000 ERR_PACKAGE_PATH_NOT_EXPORTED\n')
 })
 
-test('the package contains only required files: no test sources, and no drizzle at run time', async () => {
+test('the package contains only required files: no test sources and no run-time dependency on drizzle', async () => {
   const shipped = join(folder, 'node_modules/kalends')
   expect((await readdir(shipped)).toSorted()).toEqual([
     'CHANGELOG.md',
@@ -94,7 +94,7 @@ test('the package contains only required files: no test sources, and no drizzle 
   ])
 })
 
-/** Allows for the installation of hundreds of packages and for builds. */
+/** Allows time for builds and for installing hundreds of packages. */
 const longest = 600_000
 const recipes = join(root, 'scripts/recipes.mjs')
 
@@ -107,7 +107,7 @@ test.each(['bullmq', 'express', 'fastify', 'hono', 'nestjs-jest', 'nextjs', 'typ
   longest,
 )
 
-// `npm run check:package` tests this on the Node.js of the machine.
+// `npm run check:package` tests this on the machine's own Node.js version.
 test.each(['20.19.0', '24'])(
   'on Node.js %s, require and import return the same modules without a warning',
   async (version) => {

@@ -1,4 +1,4 @@
-/** Bursts: the number of concurrent batches, and the handling of a failed one. */
+/** Bursts: the number of concurrent batches, and the handling of a failed batch. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Mark, SchedulingStore, SubmitResult } from '../../src/store/scheduling-store.ts'
 import { Scheduler } from '../../src/scheduler/scheduler.ts'
@@ -65,7 +65,7 @@ function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}
     onUnsubmittable: nothing,
     onError: nothing,
   })
-  /** Ends submissions in progress, oldest first, until the pass has ended. @returns the ids of each batch */
+  /** Completes the submissions in progress, oldest first, until the pass has ended. @returns the ids of each batch */
   const letAll = async (pass: Promise<unknown>, endOf: (ids: readonly string[]) => SubmitResult | Error) => {
     const batches: (readonly string[])[] = []
     let over = false
@@ -104,14 +104,14 @@ it('a single batch is submitted on its own', async () => {
   expect(watched.most).toBe(1)
 })
 
-it('a database with one writer at a time gets one batch at a time', async () => {
+it('a database that allows only one writer at a time gets one batch at a time', async () => {
   const { scheduler, watched, letAll } = burst(3 * BATCH, { inParallel: false })
   const batches = await letAll(scheduler.pass(), () => written())
   expect(watched.most).toBe(1)
   expect(batches.flat()).toHaveLength(3 * BATCH)
 })
 
-it('a failed batch ends the pass when the other one has ended, and is submitted again in the next pass', async () => {
+it('a failed batch ends the pass once the other batch has ended, and is submitted again in the next pass', async () => {
   const { scheduler, letAll } = burst(2 * BATCH)
   const pass = scheduler.pass()
   const first = await letAll(pass, (ids) => (ids.includes('s0') ? new Error('away') : written()))
@@ -121,15 +121,15 @@ it('a failed batch ends the pass when the other one has ended, and is submitted 
   expect(again.flat()).toEqual(first.find((ids) => ids.includes('s0')))
 })
 
-it('marks continue after full batches, and start at the front once more before the pass ends', async () => {
+it('marking continues after full batches, and starts at the front once more before the pass ends', async () => {
   const { scheduler, watched, letAll } = burst(2 * BATCH + 3, { inParallel: false })
   const batches = await letAll(scheduler.pass(), () => written())
   expect(batches.map((ids) => ids.length)).toEqual([10, 10, 3])
-  // The batch after the second one is not full, but may have left out earlier due schedules.
+  // The batch after the second one is not full, but earlier due schedules may have been left out.
   expect(watched.behind).toEqual([[], batches[0], batches[1], []])
 })
 
-it('the rest of one transaction is submitted in the next, before anything else is marked', async () => {
+it('the rest of one transaction is submitted in the next transaction, before anything else is marked', async () => {
   const { scheduler, letAll } = burst(BATCH + 2, { inParallel: false })
   const batches = await letAll(scheduler.pass(), (ids) => ({
     ...written(),
@@ -143,7 +143,7 @@ it('the rest of one transaction is submitted in the next, before anything else i
   ])
 })
 
-it('a pass ends after a second although more is due, and the next one begins with the rest', async () => {
+it('a pass ends after a second even if more is due, and the next pass begins with the rest', async () => {
   const { scheduler, letAll } = burst(100 * BATCH, { inParallel: false })
   const pass = scheduler.pass()
   const batches = await letAll(pass, (ids) => {

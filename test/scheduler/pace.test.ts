@@ -33,7 +33,7 @@ it('a schedule that misses slots in five consecutive submissions cannot keep up'
   expect(pace.behind()).toEqual(['b', 'a'])
 })
 
-it('this ends after a submission without missed slots or a minute without submissions', () => {
+it('it keeps up again after a submission without missed slots, or a minute without submissions', () => {
   const pace = new Pace()
   submit(pace, 'a', MISSED, 7)
   submit(pace, 'b', MISSED, 7)
@@ -45,7 +45,7 @@ it('this ends after a submission without missed slots or a minute without submis
   expect(pace.behind()).toEqual([])
 })
 
-it('the last thousand schedules are remembered', () => {
+it('only the last thousand schedules are remembered', () => {
   const pace = new Pace()
   for (const id of ['x', 'y']) submit(pace, id, MISSED, 5)
   for (let index = 0; index < 999; index += 1) submit(pace, `${index}`, MISSED)

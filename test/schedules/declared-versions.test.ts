@@ -41,7 +41,9 @@ async function live(
   return { kalends, messages }
 }
 
-/** A scene with later passes over the declared sets, which happen once per lease. The test advances the time. */
+/**
+ * A scene that can run later passes over the declared sets, which happen once per lease. The test advances the time.
+ */
 async function deploys(under: Pick<DatabaseUnderTest, 'fresh'>) {
   const on = await scene(under)
   const { beat, beatUntil } = movableTimers(on)
@@ -70,7 +72,7 @@ const isPlanned = ({ kalends }: Deployed, id: string) =>
   until(async () => ((await kalends.schedules.get(id))?.nextRunAt == null ? null : true))
 
 eachDatabase((under) => {
-  describe('schedules that no live worker declares any more', () => {
+  describe('schedules that no live worker declares any longer', () => {
     const deployTwice = async (onRemoved?: OnRemoved) => {
       const on = await deploys(under)
       const old = await live(
@@ -103,9 +105,9 @@ eachDatabase((under) => {
       expect(now.messages().filter((message) => message.includes('is no longer declared'))).toHaveLength(1)
     })
 
-    it('a retired schedule is reactivated when it is declared again: planned from now on, with its former state', async () => {
+    it('a retired schedule is reactivated when it is declared again: it is planned from now, with its former state', async () => {
       const { on, now } = await deployTwice()
-      // A slot that would have been due long ago without the retirement.
+      // A slot that would have been due long ago if the schedule had not been retired.
       await on.database.query(
         "UPDATE periodic_task SET last_slot = '2020-01-01 00:00:00.000' WHERE id = 'goes'",
       )
@@ -175,7 +177,7 @@ eachDatabase((under) => {
   })
 
   describe('a rolling deploy', () => {
-    it('an older version never undoes a newer one; schedules of only the older one continue until its last worker is gone [D5, L15]', async () => {
+    it('an older version never undoes a newer one; schedules that only the older one declares continue until its last worker is gone [D5, L15]', async () => {
       const on = await deploys(under)
       const old = await live(on, 'old-1', [monthly('a'), monthly('b')])
       await isPlanned(old, 'b')
@@ -185,7 +187,7 @@ eachDatabase((under) => {
         'active',
         'active',
       ])
-      // Its later passes, and another worker of this version, only read.
+      // Later passes, and another worker with this version, only read.
       await on.laterPass(old)
       const another = await live(on, 'old-2', [monthly('a'), monthly('b')])
       expect(another.messages()).toContain(
@@ -198,7 +200,7 @@ eachDatabase((under) => {
         'active',
         'active',
       ])
-      // They have not written in between either: there was nothing to repair.
+      // They also wrote nothing in between, because there was nothing to repair.
       const changes = next.messages().filter((message) => message.includes('was changed'))
       expect(changes).toEqual(["info: Declared schedule 'a' was changed: timer"])
       await Promise.all([old.kalends.stop(), another.kalends.stop()])
@@ -206,7 +208,7 @@ eachDatabase((under) => {
       expect(await timerOf(next, 'a')).toBe('yearly')
     })
 
-    it('after a rollback, the older version takes over in a later pass once the last worker of the newer one is gone', async () => {
+    it('after a rollback, the older version takes over in a later pass once the last worker with the newer one is gone', async () => {
       const on = await deploys(under)
       const old = await live(on, 'old', [monthly('a'), monthly('b')])
       const next = await live(on, 'new', [yearly('a'), yearly('c')])
@@ -218,7 +220,7 @@ eachDatabase((under) => {
       const told = "info: Declared schedule 'a' was changed: timer"
       await until(() => Promise.resolve(old.messages().includes(told) || null))
       expect(await on.database.query('SELECT id FROM job')).toEqual([])
-      // The same version again: it counts as the newer one.
+      // The same version starts again and counts as the newer one.
       const again = await live(on, 'new', [yearly('a'), yearly('c')])
       expect([await timerOf(again, 'a'), await statusOf(again, 'c')]).toEqual(['yearly', 'active'])
     })
@@ -229,7 +231,7 @@ eachDatabase((under) => {
       const [sets] = await on.database.query('SELECT sets FROM worker')
       await next.kalends.stop()
       const old = await live(on, 'old', [monthly('a')])
-      // As if the older version had been seen first, and a worker of the newer one had crashed.
+      // As if the older version had been seen first, and a worker with the newer version had crashed.
       await on.database.query(
         'UPDATE declared_set SET first_seen = ? WHERE hash IN (SELECT hash FROM (SELECT hash FROM declared_set ORDER BY first_seen LIMIT 1) AS seen)',
         ['2199-01-01 00:00:00.000'],
@@ -260,7 +262,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('two services with separate sets never touch each other, whichever is running [D2, L15]', async () => {
+  it('two services with separate sets never affect each other, whichever of them is running [D2, L15]', async () => {
     const on = await deploys(under)
     const mail = await live(on, 'mail', [yearly('send')], { set: 'mail' })
     const shop = await live(on, 'shop', [yearly('bill')], { set: 'shop', onRemoved: 'delete' })
@@ -279,7 +281,7 @@ eachDatabase((under) => {
   })
 
   describe('a declared row that is deleted or edited while workers run', () => {
-    it('a deleted declared row is recreated in a later pass, without backlog and without a first run [D6]', async () => {
+    it('a deleted declared row is recreated in a later pass, without a backlog and without a first run [D6]', async () => {
       const on = await deploys(under)
       const up = await live(on, 'w', [{ ...monthly('a'), catchUp: 100, firstRun: 'now' as const }])
       await until(async () => ((await up.kalends.schedules.get('a'))?.runCount === 1 ? true : null))
@@ -287,7 +289,7 @@ eachDatabase((under) => {
       await on.becomes(up, 'a', 'active')
       await isPlanned(up, 'a')
       expect(await up.kalends.schedules.get('a')).toMatchObject({ runCount: 0, declaredBy: 'set' })
-      // Only the first start runs it.
+      // Only the first start runs the schedule.
       expect(await on.database.query('SELECT id FROM job')).toHaveLength(1)
     })
 
@@ -331,7 +333,7 @@ eachDatabase((under) => {
       const [hours = 0, minutes = 0] = String(clock?.['hm']).split(':').map(Number)
       const firstRun = 'if-due' as const
       const up = await live(on, 'w', [
-        // The minute may change before it starts.
+        // The minute may change before the worker starts.
         {
           ...monthly('due'),
           timer: `*:${Array.from({ length: 10 }, (_, index) => (minutes + index) % 60).join()}`,
@@ -361,7 +363,7 @@ eachDatabase((under) => {
       expect(() => kalends.declare('kalends', [])).toThrow()
     })
 
-    it('housekeeping prunes by age, and by count per schedule; unfinished jobs stay [D9]', async () => {
+    it('housekeeping prunes jobs by age and by count per schedule; unfinished jobs stay [D9]', async () => {
       const { open, database } = await scene(under)
       const kalends = await open({ retention: { age: '1d', perSchedule: 3 } })
       kalends.handle(report, () => {})

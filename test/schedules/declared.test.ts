@@ -18,7 +18,7 @@ const report = task('report')
 
 type Open = (options?: KalendsOptions) => Promise<Kalends>
 
-/** Starts and stops a process with this code. Returns its log. */
+/** Imitates a deploy: starts and stops a process with this code. Returns its log. */
 async function deploy(
   open: Open,
   code: (kalends: Kalends) => void,
@@ -115,7 +115,7 @@ eachDatabase((under) => {
     expect(await (await open()).schedules.get('report')).toMatchObject({ enabled: false, status: 'paused' })
   })
 
-  it('a schedule with an unchanged timer keeps its next run after a restart, and a due run happens [D3, L9, L12]', async () => {
+  it('a schedule with an unchanged timer keeps its next run after a restart, and a due run still happens [D3, L9, L12]', async () => {
     const { open, database } = await scene(under)
     const first = await open()
     first.handle(report, () => {})
@@ -138,7 +138,7 @@ eachDatabase((under) => {
     expect(job).toMatchObject({ state: 'success', slot: new Date('2026-01-01T00:00:00Z') })
   })
 
-  it('a changed timer is planned from now on and does not fire because of the deploy [S6, D3]', async () => {
+  it('a changed timer is planned from now and does not fire because of the deploy [S6, D3]', async () => {
     const { open } = await scene(under)
     const first = await open()
     first.handle(report, () => {})
@@ -156,7 +156,7 @@ eachDatabase((under) => {
     expect(plan.nextRunAt?.getTime()).toBeGreaterThan(Date.now())
   })
 
-  it('rows of users and SQL are never changed; if one has a declared id, the conflict is reported [D2]', async () => {
+  it('rows created by users or in SQL are never changed; if one has a declared id, the conflict is reported [D2]', async () => {
     const { open, database } = await scene(under)
     const web = await open({ worker: 'web' })
     await web.schedules.create({ id: 'report', task: 'report', timer: 'monthly', args: { by: 'a user' } })
@@ -218,7 +218,7 @@ eachDatabase((under) => {
     expect(messages).toContainEqual(expect.stringContaining("warn: Schedule 'goes' is no longer declared"))
   })
 
-  it('a deleted declared row is recreated at the next start, without backlog [D6]', async () => {
+  it('a deleted declared row is recreated at the next start, without a backlog [D6]', async () => {
     const { open, database } = await scene(under)
     const code = (kalends: Kalends) =>
       kalends.declare('set', [{ task: report, timer: 'monthly', catchUp: 100 }])
@@ -307,7 +307,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT COUNT(*) AS n FROM worker')).toEqual([{ n: 4 }])
   })
 
-  it('a restart does not affect a mark or a running job of another worker [L12]', async () => {
+  it('a restart does not affect marks or running jobs of another worker [L12]', async () => {
     const { open } = await scene(under)
     const release = gate()
     const code = (kalends: Kalends, handler: () => unknown) => {

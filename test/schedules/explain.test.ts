@@ -1,4 +1,4 @@
-/** Why did it not run? The sentences that explain returns. */
+/** The sentences with which explain answers the question why a schedule did not run. */
 import { expect, it } from 'vitest'
 import { type Kalends, NotFoundError, task } from '../../src/index.ts'
 import { ended, gate, scene, signal } from '../kalends/scene.ts'
@@ -301,7 +301,7 @@ eachDatabase((under) => {
       { reason: 'overlap', missed: 1 },
       /^It did not run for Thu 2026-01-01 10:00:00 \+00:00 \(UTC\): the previous run had not finished \(overlap = 'skip'\)\.$/,
     ],
-    // A row of skips has the newest of its slots.
+    // A row of skips stores its newest slot.
     [
       'skipped',
       '2026-01-01 12:00:00.000',
@@ -332,7 +332,7 @@ eachDatabase((under) => {
       { missed: 3 },
       /^It did not run for Thu 2026-01-01 10:00:00 .*: no scheduler was running then\. The job the-job for Thu 2026-01-01 13:00:00 \+00:00 \(UTC\) stands for all 3 missed slots\.$/,
     ],
-    // A skip with fewer slots than there are in between does not cover this one.
+    // A skip with fewer slots than lie in between does not cover this slot.
     [
       'skipped',
       '2026-01-01 12:00:00.000',
@@ -356,7 +356,7 @@ eachDatabase((under) => {
       ).toMatch(expected)
   })
 
-  it('explains a time without any job [S12]', async () => {
+  it('explains a time for which there is no job [S12]', async () => {
     const stage = await opened()
     await schedule(stage, 'hourly', {
       nextrun: '2026-01-01 10:00:00.000',
@@ -394,7 +394,7 @@ eachDatabase((under) => {
     expect((await stage.reasons('2026-01-01T10:00:21Z'))[0]).toContain('Nothing is recorded')
   })
 
-  it('explains a time far back in a long history', async () => {
+  it('explains a time that is far back in a long history', async () => {
     const stage = await opened()
     await schedule(stage, 'minutely', { nextrun: '2099-01-05 08:00:00.000' })
     const rows = Array.from({ length: 600 }, (_, index) => {

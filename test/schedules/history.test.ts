@@ -22,7 +22,7 @@ async function row(
 }
 
 eachDatabase((under) => {
-  it('history lists runs and skips, the newest slot first [S12]', async () => {
+  it('history lists runs and skips, newest slot first [S12]', async () => {
     const { open, database } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 's', task: work, timer: 'yearly' })
@@ -42,7 +42,7 @@ eachDatabase((under) => {
     expect(newest).toMatchObject({ slot: new Date('2026-01-01T12:00:00Z'), error: 'no', scheduleId: 's' })
   })
 
-  it('pages with `before` contain each row exactly once [S12]', async () => {
+  it('pages requested with `before` contain each row exactly once [S12]', async () => {
     const { open, database } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 's', task: work, timer: 'yearly' })
@@ -62,7 +62,7 @@ eachDatabase((under) => {
     expect(seen).toEqual(slots.toReversed())
   })
 
-  it('an invalid argument is rejected by its field', async () => {
+  it('an invalid argument is rejected, and the error names its field', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await expect(schedules.history('nobody')).rejects.toThrow(NotFoundError)

@@ -15,7 +15,7 @@ async function opened(): Promise<Schedules> {
 
 const nextOf = ({ nextRunAt, status }: Schedule) => [status, nextRunAt?.toISOString() ?? null]
 
-test('create, put, update, pause, resume and reset return the next run, like get', async () => {
+test('create, put, update, pause, resume and reset return the next run, as get does', async () => {
   const schedules = await opened()
   const same = async (returned: Schedule) => {
     expect(await schedules.get(returned.id)).toEqual(returned)
@@ -31,7 +31,7 @@ test('create, put, update, pause, resume and reset return the next run, like get
     'active',
     '2027-01-01T00:00:00.000Z',
   ])
-  // Due at once, for a scheduler to submit.
+  // It is due at once, so that a scheduler submits it.
   expect(await create('f', 'daily', { firstRun: 'now' })).toEqual(['active', NOW])
   const put = await schedules.put('a', { task: work, timer: 'daily' })
   expect([put.result, await same(put.schedule)]).toEqual(['changed', ['active', '2026-03-03T00:00:00.000Z']])
@@ -86,7 +86,7 @@ test('a due one-off stays due after an edit, and runs late', async () => {
   expect(await schedules.history('a')).toMatchObject([{ slot: new Date('2026-03-02T12:00:00Z') }])
 })
 
-test('a changed timer of a due row is planned from now on, and so is a resumed row', async () => {
+test('if a due row gets a new timer, it is planned from now, and so is a resumed row', async () => {
   const { schedules, at, step } = await withClock('2026-03-02T10:20:00Z')
   for (const id of ['a', 'b']) await schedules.create({ id, task: work, timer: 'hourly', catchUp: 100 })
   at('13:05')
@@ -105,7 +105,7 @@ test('a changed timer of a due row is planned from now on, and so is a resumed r
 })
 
 eachDatabase((under) => {
-  test('a worker that has marked a schedule submits nothing if its timer has changed meanwhile', async () => {
+  test('a worker that has marked a schedule submits nothing if its timer changes in the meantime', async () => {
     const database: TestDatabase = await under.fresh()
     const kalends = await Kalends.open(database.url)
     onTestFinished(() => kalends.stop())

@@ -44,7 +44,7 @@ const options = fc.record(Object.fromEntries(OPTION_NAMES.map((name) => [name, v
 const secret = fc.oneof(fc.string(), fc.constantFrom('hunter2', null, 7, { deep: ['s'] }))
 const args = fc.record(
   {
-    // The API rejects numbers that JavaScript may have rounded.
+    // The API rejects numbers that JavaScript may round.
     to: fc
       .json()
       .filter((text) => !/\d{16}/u.test(text))
@@ -71,7 +71,7 @@ async function opened(): Promise<Kalends> {
   return kalends
 }
 
-test('put returns unchanged for the value from get, and GET returns what PUT has received', async () => {
+test('put of the value from get returns unchanged, and GET returns the value that PUT received', async () => {
   const kalends = await opened()
   const { schedules } = kalends
   const handler = http(kalends, { authorize: () => ({ role: 'admin', builtInTasks: true }) })

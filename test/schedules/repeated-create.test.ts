@@ -40,7 +40,7 @@ test('create with an existing id is a conflict; ifExists: same returns an equal 
   expect(await schedules.get('a')).toEqual(created)
 })
 
-test('parallel calls with ifExists: same create it once, and all of them return it', async () => {
+test('parallel calls with ifExists: same create the schedule once, and all of them return it', async () => {
   const kalends = await opened()
   const { schedules } = kalends
   const calls = Array.from({ length: 5 }, () => schedules.create({ ...daily, ifExists: 'same' }))
@@ -51,7 +51,7 @@ test('parallel calls with ifExists: same create it once, and all of them return 
   expect(await same()).toEqual(await same())
 })
 
-test('a call with an elapsed timer can be repeated', async () => {
+test('a call whose timer has elapsed can be repeated', async () => {
   const { schedules } = await opened()
   const once = { ...daily, timer: '2020-01-01 09:00', firstRun: 'now', ifExists: 'same' } as const
   const created = await schedules.create(once)
@@ -103,7 +103,7 @@ test('a scope can change the task only to one of its tasks', async () => {
   expect(await schedules.get('a')).toMatchObject({ task: 'mail' })
 })
 
-test('operations on one row return the resulting row', async () => {
+test('operations on a single row return the resulting row', async () => {
   const { jobs, schedules } = await opened()
   await schedules.create(daily)
   for (const operation of ['pause', 'resume'] as const)

@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 
 const cleanup = task('cleanup', { args: z.object({ days: z.number().default(30) }) })
 
-/** The schedule once it has a next run. */
+/** Waits until the schedule has a next run, and returns it. */
 async function planned(kalends: Kalends, id: string) {
   return await until(async () => {
     const schedule = await kalends.schedules.get(id)
@@ -76,7 +76,7 @@ eachDatabase((under) => {
     expect(plain.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/)
   })
 
-  it('create with an id in use is a conflict that names it and changes nothing', async () => {
+  it('create with an id in use is a conflict that names the id and changes nothing', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const before = await kalends.schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
@@ -86,7 +86,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('a')).toEqual(before)
   })
 
-  it('ids differ by case and by accents', async () => {
+  it('ids that differ only in case or accents are different ids', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     for (const id of ['a', 'A', 'ä', 'Ä', '日', 'a?b c'])
@@ -96,7 +96,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get('A'))?.id).toBe('A')
   })
 
-  it('get of an unknown schedule returns null; all changes to it throw a NotFoundError', async () => {
+  it('get returns null for an unknown schedule; all changes to it throw a NotFoundError', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     expect(await schedules.get('nobody')).toBeNull()
@@ -114,7 +114,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('put creates or updates the differences, and is idempotent [U2]', async () => {
+  it('put creates the schedule or updates the differences, and is idempotent [U2]', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     const input = { task: cleanup, timer: 'daily', args: { days: 3 }, summary: 'once' }
@@ -207,7 +207,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
   })
 
-  it('list filters, and pages in the order of ids', async () => {
+  it('list filters schedules, and returns pages in the order of ids', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     for (const [id, group, submitter] of [
@@ -233,7 +233,7 @@ eachDatabase((under) => {
     expect(await ids({ declaredBy: 'nobody' })).toEqual(['', 0])
   })
 
-  it('pause and resume are rejected in an unsuitable state', async () => {
+  it('pause and resume are rejected in states that do not allow them', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
@@ -283,7 +283,7 @@ eachDatabase((under) => {
       await kalends.start()
       await kalends.schedules.create({ id: 'a', task: cleanup, timer: '2199-01-01' })
       await planned(kalends, 'a')
-      // It has not run for years, so looking back would find very many slots.
+      // It has not run for years, so looking back would find a very large number of slots.
       await database.query("UPDATE periodic_task SET last_slot = '2020-01-01 00:00:00.000', catch_up = 1000")
       const replanned = signal(kalends, 'submitted')
       if (how === 'update') await kalends.schedules.update('a', { timer: 'monthly' })
@@ -315,7 +315,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get('a'))?.nextRunAt).toEqual(new Date(`${later.replace(' ', 'T')}Z`))
   })
 
-  it('a next run that is set in SQL is used once; one in the past means now, and no slot counts as missed', async () => {
+  it('a next run that is set in SQL is used once; a time in the past means now, and no slot counts as missed', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, () => {})
@@ -329,7 +329,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, plan.runs[0]?.jobId ?? '')).toMatchObject({ state: 'success', missed: 0 })
   })
 
-  it('runNow submits an extra run, even of a paused schedule, and keeps the next run [S9]', async () => {
+  it('runNow submits an extra run, even for a paused schedule, and keeps the next run [S9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, ({ args }) => args.days)
@@ -380,7 +380,7 @@ eachDatabase((under) => {
     await kalends.schedules.runNow('a')
   })
 
-  it('one of many concurrent runNow calls succeeds [S9]', async () => {
+  it('only one of many concurrent runNow calls succeeds [S9]', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     await one.schedules.create({ id: 'a', task: cleanup, timer: 'yearly' })
@@ -393,7 +393,7 @@ eachDatabase((under) => {
     expect((await one.jobs.list()).total).toBe(1)
   })
 
-  it('elapses lists the run times after an instant, in the zone of the timer', async () => {
+  it("elapses lists the run times after an instant, in the timer's zone", async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 'a', task: cleanup, timer: '*-*-* 02:30 Europe/Berlin' })
@@ -408,7 +408,7 @@ eachDatabase((under) => {
     expect(await schedules.elapses('a')).toEqual([new Date('2030-01-01T00:00:00Z')])
   })
 
-  it('a schedule with an unreadable timer is invalid with its error, and recovers after an edit [S8]', async () => {
+  it('a schedule with an unreadable timer is invalid, shows the error, and recovers after an edit [S8]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await kalends.start()

@@ -1,4 +1,4 @@
-/** A scope reaches only its own rows, for any call and any id. */
+/** A scope reaches only its own rows, whatever the call and the id. */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type Kalends, KalendsError, type Scope, task } from '../../src/index.ts'
@@ -28,7 +28,7 @@ const timer = fc.constantFrom('yearly', '*-02-29', 'every 1w')
 
 type Call = (scope: Scope, owner: Owner) => Promise<unknown>
 
-/** Every method, with ids of any owner. */
+/** Every method, called with ids of any owner. */
 const call: fc.Arbitrary<Call> = fc.oneof(
   fc.record({ id: schedule, timer, foreign }).map(
     (given): Call =>

@@ -26,7 +26,7 @@ eachDatabase((under) => {
     },
   )
 
-  it('a misspelled field of a scope is rejected, because the scope would match more without it', async () => {
+  it('a misspelled field of a scope is rejected, because without it the scope would match more rows', async () => {
     const kalends = await (await scene(under)).open()
     const options = { group: 'shop', submiter: 'anna' }
     expect(() => kalends.scope(options)).toThrow('scope.submiter: unknown; did you mean scope.submitter?')
@@ -50,7 +50,7 @@ eachDatabase((under) => {
     expect(await anna.jobs.get(id)).toMatchObject({ state: 'cancelled' })
   })
 
-  it('the scope sets group and submitter, for any input [U1]', async () => {
+  it('the scope sets group and submitter, regardless of the input [U1]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules, jobs } = kalends.scope({ group: 'shop', submitter: 'anna', tasks })
@@ -99,10 +99,10 @@ eachDatabase((under) => {
       await expect(call()).rejects.toThrow(ForbiddenError)
     await shop.schedules.create({ id: 'a', task: work, timer: 'yearly' })
     await expect(shop.schedules.update('a', submitter)).rejects.toThrow(ForbiddenError)
-    // SQL decides about the owner.
+    // A change in SQL decides the owner.
     await database.query("UPDATE periodic_task SET submitter = 'ben'")
     const ben = kalends.scope({ submitter: 'ben' })
-    // Its id is in the namespace of the group.
+    // The id is in the namespace of the group.
     expect(await ben.schedules.get('a')).toBeNull()
     expect(await ben.schedules.get('shop:/a')).toMatchObject({ id: 'shop:/a', group: 'shop' })
     expect(await kalends.scope({ submitter: 'anna' }).schedules.get('a')).toBeNull()
@@ -140,7 +140,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.list()).items.map(({ id }) => id)).toEqual(['anna/s', 's'])
   })
 
-  it('rows of other owners appear not to exist [U1, V3, L18]', async () => {
+  it('rows of other owners seem not to exist [U1, V3, L18]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const anna = kalends.scope({ submitter: 'anna', tasks })
@@ -256,7 +256,7 @@ eachDatabase((under) => {
     await kalends.start()
     const { jobs } = kalends.scope({ submitter: 'anna', tasks })
     const id = await jobs.submit(work, {}, { id: 'mine' })
-    // Without the signal of the job's end, it would poll again after a minute.
+    // Without the signal that the job has ended, it would poll again after a minute.
     expect(await jobs.wait(id, { timeout: '50s' })).toMatchObject({ id: 'mine', state: 'success' })
   })
 
@@ -325,7 +325,7 @@ eachDatabase((under) => {
     await expect(jobs.submit(work)).rejects.toThrow(ForbiddenError)
   })
 
-  it('an owner never exceeds its limits of schedules and open jobs, even with concurrent calls [V2]', async () => {
+  it('an owner never exceeds its limits for schedules and open jobs, even with concurrent calls [V2]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const limits = { schedules: 2, openJobs: 3 }
@@ -354,13 +354,13 @@ eachDatabase((under) => {
     expect(await outcomes(5, () => kalends.jobs.submit(work))).toBe(5)
   })
 
-  it('put does not recreate a schedule beyond the limit if it is deleted meanwhile', async () => {
+  it('put does not recreate a schedule beyond the limit if it is deleted in the meantime', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules } = kalends.scope({ submitter: 'anna', tasks, limits: { schedules: 2 } })
     const input = { task: work, timer: 'yearly' }
     for (const id of ['a', 'b']) await schedules.put(id, input)
-    // Each put finds 'a'; then it is deleted, and another schedule takes its place.
+    // Each put finds 'a', which is then deleted and replaced by another schedule.
     const outcomes = await Promise.allSettled([
       schedules.put('a', { ...input, summary: 'x' }),
       schedules.delete('a'),
@@ -373,13 +373,13 @@ eachDatabase((under) => {
           (error) =>
             error instanceof LimitError ||
             error instanceof VersionError ||
-            // Deleted between the put and the read.
+            // The schedule is deleted between the put and the read.
             error instanceof NotFoundError,
         )
     expect((await schedules.list()).total).toBeLessThanOrEqual(2)
   })
 
-  it('a few writes of an owner wait for each other, and further ones are rejected', async () => {
+  it('a few writes by one owner wait for each other, and further writes are rejected', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const submits = Array.from({ length: 100 }, () =>
@@ -393,7 +393,7 @@ eachDatabase((under) => {
     await kalends.scope({ submitter: 'anna', tasks }).jobs.submit(work)
   })
 
-  it('a submission in a transaction of the application does not wait for other submissions', async () => {
+  it("a submission in the application's transaction does not wait for other submissions", async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const { jobs } = kalends.scope({ submitter: 'anna', tasks, limits: { openJobs: 1 } })
@@ -497,7 +497,7 @@ eachDatabase((under) => {
     'daily Europe/Berlin',
     '2099-01-01 00:00:00.25',
     'Mon..Fri 08..18:0/10',
-  ])('a timer that elapses at most once a minute is accepted: %s', async (timer) => {
+  ])('a timer that elapses no more than once a minute is accepted: %s', async (timer) => {
     const { open } = await scene(under)
     const { schedules } = (await open()).scope({ submitter: 'anna', tasks })
     expect(await schedules.create({ task: work, timer })).toMatchObject({ timer })
@@ -508,13 +508,13 @@ eachDatabase((under) => {
     [{ group: '' }, 'group'],
     [{ submitter: '' }, 'submitter'],
     [{ group: 'shop', submitter: '' }, 'submitter'],
-    // MySQL compares without the spaces at the end.
+    // MySQL ignores trailing spaces when it compares texts.
     [{ submitter: 'anna ' }, 'submitter'],
     [{ submitter: 7 }, 'submitter'],
     [{ group: 'g'.repeat(255) }, 'group'],
     [{ group: 'shop', tasks: ['work', 'kalends.prune'] }, 'tasks'],
     [{ group: 'shop', tasks: ['command'] }, 'tasks'],
-    // MySQL compares without the spaces at the end.
+    // MySQL ignores trailing spaces when it compares texts.
     [{ group: 'shop', tasks: ['command '] }, 'tasks'],
     [{ group: 'shop', tasks: 'work' }, 'tasks'],
     [{ group: 'shop', tasks: [7] }, 'tasks'],

@@ -1,4 +1,4 @@
-/** Which settings of a schedule are rejected, and which defaults are written. */
+/** The settings of a schedule that are rejected, and the defaults that are written. */
 /* oxlint-disable unicorn/consistent-function-scoping -- keep helpers inside their test */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -13,7 +13,7 @@ const plain = task('plain')
 const circular: Record<string, unknown> = {}
 circular['self'] = circular
 
-/** Invalid values by the field that the error must name. */
+/** Invalid values, by the field that the error must name. */
 const WRONG: readonly [field: string, value: unknown][] = [
   ['enabled', 'yes'],
   ['enabled', 0],
@@ -85,7 +85,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     await expect(kalends.schedules.put(id, input)).rejects.toMatchObject({ field: 'id' })
   })
 
-  it('an unreadable timer is rejected, and the error has a column and a hint', async () => {
+  it('an unreadable timer is rejected, and the error contains a column and a hint', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const error: unknown = await kalends.schedules
       .create({ task: plain, timer: 'Mon..Fry 09:00' })
@@ -101,9 +101,9 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     )
   })
 
-  it('args that do not match the schema of the task are rejected, and the error has their path', async () => {
+  it('args that do not match the schema of the task are rejected, and the error contains their path', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
-    // A handler makes the task known by name, too.
+    // With a handler, the task is also known by name.
     kalends.handle(cleanup, () => {})
     const wrong: object = { args: { days: 'many' } }
     await kalends.schedules.create({ id: 'there', task: cleanup, timer: 'daily', args: { days: 1 } })
@@ -148,7 +148,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     await expect(kalends.jobs.list(query)).rejects.toMatchObject({ field })
   })
 
-  it('elapses after an invalid instant, or too many of them, are rejected', async () => {
+  it('elapses rejects an invalid instant, and a limit that is too high', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     await kalends.schedules.create({ id: 'a', task: plain, timer: '*:*:*' })
     await expect(kalends.schedules.elapses('a', { limit: Infinity })).rejects.toMatchObject({
@@ -187,14 +187,14 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the option zone
     expect((await kalends.schedules.put('a', input)).result).toBe('unchanged')
   })
 
-  it('is UTC by default, in any zone of the process', async () => {
+  it("is UTC by default, regardless of the process's time zone", async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     await kalends.schedules.create({ id: 'a', task: plain, timer: '09:00' })
     const [at] = await kalends.schedules.elapses('a', { after: new Date('2026-07-01T00:00:00Z'), limit: 1 })
     expect(at?.toISOString()).toBe('2026-07-01T09:00:00.000Z')
   })
 
-  it.each(['Europe/Atlantis', '', 'local time'])('%j is rejected by open', async (zone) => {
+  it.each(['Europe/Atlantis', '', 'local time'])('open rejects %j', async (zone) => {
     await expect(Kalends.open('sqlite::memory:', { zone })).rejects.toMatchObject({ field: 'zone' })
   })
 })
@@ -219,7 +219,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an option of op
   })
 
   it.each([-1, 1.5, Number.NaN, 10_001])(
-    'concurrency %d is rejected by start, which can be repeated',
+    'start rejects the concurrency %d, and can be repeated',
     async (concurrency) => {
       await using kalends = await Kalends.open('sqlite::memory:')
       await expect(kalends.start({ concurrency })).rejects.toMatchObject({

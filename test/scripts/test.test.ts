@@ -1,4 +1,7 @@
-/** scripts/test.mjs: which failed files run again, which failures make a run red, and what the last line counts. */
+/**
+ * scripts/test.mjs: which failed files run again, which failures make a run red, and which results the last line
+ * counts.
+ */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -29,7 +29,7 @@ const drizzled = <Client>($client: Client) =>
 test('the file of a connection, a client or a drizzle database is used', async () => {
   const file = join(folder(), 'app.db')
   const connection = connected(file)
-  // Like the values of @libsql/client.
+  // Has the fields of a client from @libsql/client.
   const client = {
     protocol: 'file',
     execute: async (statement: string) => ({ rows: connection.prepare(statement).all() }),
@@ -84,7 +84,7 @@ test('a database that has no file or needs a key is rejected with the reason', a
   })
 })
 
-test('a call during a write transaction of the application waits outside the driver, and its error names the remedy', async () => {
+test('a call during a write transaction of the application waits without blocking in the driver, and its error names the remedy', async () => {
   const file = join(folder(), 'app.db')
   const connection = connected(file)
   const kalends = await Kalends.open(connection)
@@ -96,7 +96,7 @@ test('a call during a write transaction of the application waits outside the dri
   let turns = 0
   const ticking = setInterval(() => {
     turns += 1
-    // The wait ends after the event loop was free several times.
+    // The wait ends after the event loop has been free several times.
     if (turns === 3) clock.mockReturnValue(started + 31_000)
   }, 1)
   onTestFinished(() => clearInterval(ticking))

@@ -79,7 +79,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('a lost attempt names the lost worker, not the one that took over [R14]', async () => {
+    it('a lost attempt names the lost worker, not the worker that took over [R14]', async () => {
       await job(under, 'j')
       await claim('gone/1')
       await settle(...(await under.store.executing.orphans(10)))
@@ -95,14 +95,14 @@ onEachStore((under) => {
       ])
     })
 
-    it('a fenced-off attempt is not stored', async () => {
+    it('an attempt whose fence no longer matches is not stored', async () => {
       await running('j', { claim: 2 })
       await settle(ended('j', failure))
       expect(await stored()).toEqual([])
     })
   })
 
-  it('all attempts of a job are listed in order, including released ones and those before a manual retry', async () => {
+  it('all attempts of a job are listed in order, including released attempts and those before a manual retry', async () => {
     await job(under, 'j')
     for (const [number, end] of ([{ kind: 'released' }, failure, failure] as const).entries()) {
       await claim()
@@ -121,7 +121,7 @@ onEachStore((under) => {
     expect((await attempts('j', 2)).map(({ outcome }) => outcome)).toEqual(['failed', 'success'])
   })
 
-  it('a job that has not started has no attempt, and cancelling it while it waits adds none', async () => {
+  it('a job that has not started has no attempt, and cancelling it while it waits does not add one', async () => {
     await under.store.jobs.submit([newJob('j')])
     expect(await attempts('j')).toEqual([])
     await write(under.store).cancel('j')
@@ -146,7 +146,7 @@ onEachStore((under) => {
       under.afterwards(() => admin.end())
       await running('failing')
       await running('succeeding')
-      // Like an ordinary SQL client: under REPEATABLE READ, this locks every gap of the table.
+      // As in an ordinary SQL client: under REPEATABLE READ, this locks every gap of the table.
       await admin.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
       await admin.query('START TRANSACTION')
       await admin.query("DELETE FROM attempt WHERE ended < '2100-01-01'")
@@ -164,7 +164,7 @@ onEachStore((under) => {
     },
   )
 
-  it('a text with many bytes is not shortened if it has few enough characters', async () => {
+  it('a text with many bytes is not shortened if its number of characters is within the limit', async () => {
     await running('wide')
     const error = 'ä'.repeat(9000)
     await settle(ended('wide', { kind: 'error', error, permanent: true }))
@@ -173,7 +173,7 @@ onEachStore((under) => {
     expect(wide).not.toHaveProperty('truncated')
   })
 
-  it('an error is stored unchanged, and lists shorten it to whole lines', async () => {
+  it('an error is stored unchanged, and lists truncate it at the end of a line', async () => {
     await running('odd')
     await running('long')
     const odd = 'naïve 😀 \' " \\ ? %s ` $1 \n\r\t \u2028 \u0001'
@@ -206,7 +206,7 @@ onEachStore((under) => {
       expect(await attempts('j')).toMatchObject([{ attempt: 1, worker: WORKER, outcome: 'failed' }])
     })
 
-    it('an attempt with the largest claim number can end', async () => {
+    it('an attempt with the largest possible claim number can end', async () => {
       const largest = 2_147_483_647
       await job(under, 'j', { claim: largest })
       for (const end of [failure, { kind: 'released' }] as const) {

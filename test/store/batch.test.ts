@@ -1,4 +1,4 @@
-/** A batch states values that are equal in all rows only once. The database sees the same table either way. */
+/** A batch contains values that are equal in all rows only once. The database sees the same table either way. */
 import { expect, it } from 'vitest'
 import type { SqlValue } from '../../src/store/database.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'

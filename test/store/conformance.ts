@@ -28,7 +28,7 @@ export interface StoreUnderTest {
   readonly fresh: () => Promise<TestDatabase>
   /** A database without tables. */
   readonly bare: () => Promise<TestDatabase>
-  /** The view of another process: a store with its own connections, closed after the test. */
+  /** The view from another process: a store with its own connections, closed after the test. */
   readonly another: (options?: StoreOptions) => Promise<Store>
   /** Runs after the test, in reverse order. */
   readonly afterwards: (work: () => Promise<unknown>) => void
@@ -106,7 +106,7 @@ export const settings = (changes: Partial<ScheduleSettings> = {}): ScheduleSetti
   ...changes,
 })
 
-/** A schedule as planning leaves it: due for the next pass at `nextrun`. */
+/** A schedule as planning leaves it: due at `nextrun`, for the next pass. */
 export async function planned(
   under: Pick<StoreUnderTest, 'query'>,
   id: string,
@@ -162,7 +162,7 @@ export async function insertAll(
   )
 }
 
-/** The only row of a query. */
+/** The only row that a query returns. */
 export async function one(
   under: Pick<StoreUnderTest, 'query'>,
   sql: string,
@@ -235,7 +235,7 @@ export const policies = (
     ),
   )
 
-/** The changes of a declared set that a test gives; the others are empty. */
+/** The given changes to a declared set; all other changes are empty. */
 export const setChanges = (changes: {
   readonly create?: readonly { readonly id: string; readonly settings: ScheduleSettings }[]
   readonly change?: SetChanges['change']

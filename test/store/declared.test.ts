@@ -1,4 +1,4 @@
-/** Declared sets in the database: versions, the newest one, and changes while a scheduler is working. */
+/** Declared sets in the database: versions, the newest version, and changes while a scheduler is working. */
 /* oxlint-disable unicorn/consistent-function-scoping -- keep helpers inside their test */
 import { describe, expect, it } from 'vitest'
 import { plan } from '../../src/model/plan.ts'
@@ -51,7 +51,7 @@ onEachStore((under) => {
     planned(under, id, after(await clock(under), MINUTE), { declared_by: name })
 
   describe('the newest version of a set', () => {
-    it('is the last seen version of those that live workers have', async () => {
+    it('is the most recently seen version among those of live workers', async () => {
       const name = freshSet()
       const [one, two, three] = [['a'], ['a', 'b'], ['a', 'b', 'c']].map((ids) => setVersion(name, ids))
       if (one === undefined || two === undefined || three === undefined) return
@@ -78,7 +78,7 @@ onEachStore((under) => {
       })
     })
 
-    it('is determined again under lock, so that a newer version in between counts', async () => {
+    it('is determined again under a lock, so that a newer version in between counts', async () => {
       const name = freshSet()
       const [old, next] = [setVersion(name, ['a']), setVersion(name, ['b'])]
       const another = await under.another()
@@ -91,7 +91,7 @@ onEachStore((under) => {
       await under.store.declared.sync(old, ({ isNewest }) => {
         seen.push(isNewest)
         if (seen.length === 1)
-          // Nothing is locked yet: the other one succeeds while this one continues to its transaction.
+          // Nothing is locked yet, so the other call succeeds while this one continues to its transaction.
           coming = comes()
         return isNewest
           ? setChanges({ create: [{ id: `${name} a`, settings: settings({ declaredBy: name }) }] })
@@ -104,7 +104,7 @@ onEachStore((under) => {
   })
 
   describe('the rows of a set', () => {
-    it('are its own rows and rows with one of its ids', async () => {
+    it('are its own rows and all rows with one of its ids', async () => {
       const name = freshSet()
       await ofSet(name, 'mine, gone')
       await ofSet(freshSet(), "another's")
@@ -123,7 +123,7 @@ onEachStore((under) => {
   })
 
   describe('a retired schedule', () => {
-    it('never wakes a worker, whether it is due, edited, paused or unplanned', async () => {
+    it('never wakes a worker, whether the schedule is due, edited, paused or unplanned', async () => {
       const name = freshSet()
       const past = after(await clock(under), -MINUTE)
       await planned(under, 'due', past, { declared_by: name })
@@ -137,7 +137,7 @@ onEachStore((under) => {
       expect(await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)).toEqual([])
     })
 
-    it('loses the mark of a scheduler and is not submitted', async () => {
+    it("loses a scheduler's mark and is not submitted", async () => {
       const name = freshSet()
       await planned(under, 's', after(await clock(under), -1000), { declared_by: name })
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
@@ -148,7 +148,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT id FROM job')).toEqual([])
     })
 
-    it('is planned from now on, once, when it is reactivated', async () => {
+    it('is planned once, from now, when it is reactivated', async () => {
       const name = freshSet()
       await planned(under, 's', after(await clock(under), -1000), { declared_by: name })
       await change(setVersion(name, []), { retire: ['s'] })
@@ -163,7 +163,7 @@ onEachStore((under) => {
   it('a change keeps the mark and the next run of a row that a scheduler is about to submit', async () => {
     const name = freshSet()
     const slot = after(await clock(under), -1000)
-    // No further slot can become due meanwhile.
+    // No further slot can become due in the meantime.
     await planned(under, 's', slot, {
       declared_by: name,
       timer: 'yearly',
@@ -194,7 +194,7 @@ onEachStore((under) => {
     expect(await under.query('SELECT id FROM periodic_task')).toEqual([{ id: 'a' }])
   })
 
-  it('many concurrent syncs of the same set agree', async () => {
+  it('many concurrent syncs of the same set produce the same result', async () => {
     const name = freshSet()
     const ids = Array.from({ length: 20 }, (_, index) => `s${index}`)
     const stores = await Promise.all([1, 2, 3, 4].map(() => under.another()))

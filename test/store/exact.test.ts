@@ -32,7 +32,7 @@ onEachStore((under) => {
     expect(sorted(first.map(({ group }) => group))).toEqual(sorted(ALL('team')))
   })
 
-  it('ids that look alike belong to different rows [L50]', async () => {
+  it('ids that look the same belong to different rows [L50]', async () => {
     for (const id of ALL('one')) {
       await write(under.store).create(id, settings({ summary: id }))
       if (isJobId(id)) await job(under, id, { subject: id })
@@ -219,7 +219,7 @@ onEachStore((under) => {
     }
   })
 
-  it('a row with any accepted number stays usable [L51]', async () => {
+  it('a row stays usable with any number that the table accepts [L51]', async () => {
     const worst: readonly [table: string, column: string, least: number, most: number][] = [
       ['periodic_task', 'enabled', 0, 1],
       ['periodic_task', 'priority', -2_147_483_647, 2_147_483_647],
@@ -275,7 +275,7 @@ onEachStore((under) => {
   })
 
   if (under.kind !== 'sqlite')
-    it('every text in the tables is compared exactly, with any defaults of server and database', async () => {
+    it('every text in the tables is compared exactly, whatever the defaults of the server and the database', async () => {
       const exact = under.kind === 'mariadb' ? 'utf8mb4_nopad_bin' : 'utf8mb4_0900_bin'
       expect(
         await under.query(
@@ -295,7 +295,7 @@ onEachStore((under) => {
     })
 
   if (under.kind === 'sqlite')
-    it('SQLite rejects a text that contains NUL, is too long or is a BLOB', async () => {
+    it('SQLite rejects text that contains NUL, is too long or is a BLOB', async () => {
       const columns: (readonly [table: string, column: string])[] = [
         ...['id', 'task', 'group_', 'submitter', 'timer', 'declared_by', 'worker'].map(
           (column) => ['periodic_task', column] as const,

@@ -25,7 +25,7 @@ onEachStore((under) => {
   const claimed = async (...given: Parameters<typeof claim>) => (await claim(...given)).map(({ id }) => id)
 
   describe('due jobs', () => {
-    it('become claimable, the earliest first, up to the limit', async () => {
+    it('become claimable, earliest first, up to the limit', async () => {
       const now = await clock(under)
       await job(under, 'future', { run_at: toText(after(now, MINUTE)) })
       await job(under, 'second', { run_at: toText(after(now, -1000)) })
@@ -107,7 +107,7 @@ onEachStore((under) => {
       expect(await claimed(3)).toEqual(['1 low'])
     })
 
-    it('with one place, takes the task of a group whose first job has the higher priority', async () => {
+    it('with capacity for one, takes the task of a group whose first job has the higher priority', async () => {
       await under.store.jobs.submit([
         newJob('1', { task: 'another', priority: -5 }),
         newJob('2', { task: 'task', priority: 5 }),
@@ -118,7 +118,7 @@ onEachStore((under) => {
       expect(await claimed(1, tasks)).toEqual(['1'])
     })
 
-    it('gives groups and tasks the same share, however long their queues are', async () => {
+    it('gives groups and tasks the same share, regardless of the length of their queues', async () => {
       await under.store.jobs.submit([
         ...Array.from({ length: 100 }, (_, index) =>
           newJob(`huge ${index}`, { group: 'huge', priority: 100 }),
@@ -132,7 +132,7 @@ onEachStore((under) => {
       expect(taken.length).toBeLessThanOrEqual(8)
     })
 
-    it('with capacity for one, continues with the group after that of the last turn', async () => {
+    it('with capacity for one, continues with the group after the one that had the last turn', async () => {
       await under.store.jobs.submit(
         ['a', 'b', 'c', 'a2', 'b2', 'c2'].map((id) => newJob(id, { group: id.slice(0, 1) })),
       )
@@ -170,7 +170,7 @@ onEachStore((under) => {
     const jobsOf = (groups: readonly string[], numbers: readonly number[]) =>
       groups.flatMap((group) => numbers.map((number) => newJob(`${group}${number}`, { group })))
 
-    it('continues after the previous claim if that found all jobs and every turn had some', async () => {
+    it('continues after the previous claim if that claim found all jobs and every turn had some', async () => {
       const { executing, jobs } = under.store
       await jobs.submit(jobsOf(['a', 'b'], [1, 2, 3, 4, 5]))
       await jobs.submit([newJob('c1', { group: 'a', priority: -1 })])
@@ -193,7 +193,7 @@ onEachStore((under) => {
       expect(await of(4)).toEqual(['a3', 'a4', 'b3', 'b4'])
       expect(cursor.turns).toHaveLength(2)
       expect(await of(10)).toEqual(['a5', 'b5', 'b6'])
-      // It found fewer jobs than requested.
+      // The previous claim found fewer jobs than requested.
       expect(cursor.turns).toEqual([])
       expect(await of(10)).toEqual(['a9', 'a0', 'c1', 'd1'])
       expect(cursor.turns).toEqual([])
@@ -207,7 +207,7 @@ onEachStore((under) => {
         const claimed = await executing.claim(WORKER, tasks, limit, '', { cursor })
         return [claimed.map(({ id }) => id), cursor.turns.length]
       }
-      // Two of each fit, and the third group gets none.
+      // Two jobs of each group fit, and the third group gets none.
       expect(await of(4)).toEqual([['a1', 'a2', 'b1', 'b2'], 0])
       expect(await of(3)).toEqual([['a3', 'b3', 'c1'], 0])
       expect(await of(6)).toEqual([['a4', 'a5', 'b4', 'b5', 'c2', 'c3'], 3])
@@ -224,7 +224,7 @@ onEachStore((under) => {
       expect(all.size).toBe(600)
     })
 
-    it('during a submission, takes other jobs than a concurrent claim', async () => {
+    it('during a submission, takes different jobs than a concurrent claim', async () => {
       await under.store.jobs.submit(Array.from({ length: 40 }, (_, index) => newJob(`j${index}`)))
       const other = await under.another()
       const [mine, theirs] = await Promise.all([
@@ -255,7 +255,7 @@ onEachStore((under) => {
       })
     })
 
-    it('does not fail for args that JavaScript cannot parse', async () => {
+    it('does not fail because of args that JavaScript cannot parse', async () => {
       const bad = '{"a":"line\nbreak"}'
       const accepted = await job(under, 'bad', { args: bad }).then(
         () => true,
@@ -329,7 +329,7 @@ onEachStore((under) => {
       expect(await under.store.lists.logs('nobody', 0, 10)).toBeNull()
     })
 
-    it('messages of a job are replaced wherever its log has them, and in no other log', async () => {
+    it('messages of a job are replaced wherever they occur in its log, and in no other log', async () => {
       await job(under, 'replaced')
       await job(under, 'other')
       const at = new Date('2026-01-02T03:04:05.678Z')

@@ -1,4 +1,4 @@
-/** Freezes in the database: what they hold, what continues, and what releases it. */
+/** Freezes in the database: what they hold, what continues, and how held rows are released. */
 import { describe, expect, it } from 'vitest'
 import type { NewFreeze } from '../../src/model/freeze.ts'
 import { fromText, toText } from '../../src/model/instant.ts'
@@ -146,7 +146,7 @@ onEachStore((under) => {
       expect(fromText(String((await schedule(under, 's'))['frozen_until']))).toEqual(sooner)
     })
 
-    it('that becomes done while it is held is no longer held', async () => {
+    it('that becomes done while held is no longer held', async () => {
       await due('s', { max_runs: 1, overlap: 'allow' })
       const { definition, nextrun } = await schedule(under, 's')
       await under.query('UPDATE periodic_task SET planned_from = ?', [
@@ -163,7 +163,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ status: 'done', frozen_until: null })
     })
 
-    it('that is edited or paused while it is held is planned again, without a run', async () => {
+    it('that is edited or paused while held is planned again, without a run', async () => {
       await due('s')
       await due('t')
       await freeze({})
@@ -175,7 +175,7 @@ onEachStore((under) => {
       expect(await schedule(under, 't')).toMatchObject({ status: 'paused', frozen_until: null })
     })
 
-    it('with a manually set run runs when the freeze has ended', async () => {
+    it('with a manually set run runs once the freeze has ended', async () => {
       await planned(under, 's', await until(), { timer: 'yearly' })
       await freeze({})
       await under.query("UPDATE periodic_task SET nextrun = '2000-01-01 00:00:00.000'")
@@ -208,7 +208,7 @@ onEachStore((under) => {
   })
 
   describe('a job', () => {
-    it('is not claimed during a freeze of its schedule, task or group, but others are [X6]', async () => {
+    it('is not claimed during a freeze of its schedule, task or group, but other jobs are [X6]', async () => {
       await job(under, 'of schedule', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await job(under, 'of task', { task: 'other' })
       await job(under, 'of group', { group_: 'a' })
@@ -225,7 +225,7 @@ onEachStore((under) => {
       expect(await under.store.jobs.get('of group')).toMatchObject({ frozenUntil: end, runAt: null })
     })
 
-    it('starts when the freeze has ended, but not before its own time', async () => {
+    it('starts once the freeze has ended, but not before its own time', async () => {
       await job(under, 'now')
       await job(under, 'later', { run_at: toText(await until()) })
       await freeze({})
@@ -264,7 +264,7 @@ onEachStore((under) => {
       await freeze({})
       await pass()
       expect(await claimed()).toEqual([])
-      // As after a claim that read the freezes before the deletion, or if the rows were locked then.
+      // As after a claim that read the freezes before the deletion, or if the rows were locked at that time.
       await under.query('DELETE FROM schedule_freeze')
       await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')
       expect(await claimed()).toEqual(['held'])
@@ -281,7 +281,7 @@ onEachStore((under) => {
       expect((await under.store.executing.orphans(10)).map(({ fence }) => fence.id)).toEqual(['running'])
     })
 
-    it('in a long frozen queue does not prevent claims of others', async () => {
+    it('in a long frozen queue does not prevent claims of other jobs', async () => {
       const queue = Array.from({ length: 1200 }, (_, index) => ({
         id: `held ${index}`,
         task: 'task',
@@ -299,7 +299,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT id FROM job WHERE frozen_until IS NULL')).toEqual([{ id: 'free' }])
     })
 
-    it('has its share of a claim even while a freeze of others is in force', async () => {
+    it('gets its share of a claim even while a freeze of other jobs is in force', async () => {
       const queue = Array.from({ length: 30 }, (_, index) => ({
         id: `a ${index}`,
         task: 'task',

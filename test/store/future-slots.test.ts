@@ -122,7 +122,7 @@ onEachStore((under) => {
       expect(await dueWith('success', LEASE_MS * 10)).toEqual([{ id: 'early', state: 'success' }])
     })
 
-    it('gets its run if it counted as missed then', async () => {
+    it('gets its run if it was counted as missed at that time', async () => {
       expect(await dueWith('skipped', LEASE_MS * 10)).toMatchObject([{ state: 'waiting' }])
     })
 
@@ -133,7 +133,7 @@ onEachStore((under) => {
 
   describe('a nextrun that is an hour off because the zone data changed [S14]', () => {
     const HOUR = 60 * MINUTE
-    /** Due now, with a timer that elapses each day an hour earlier or later. */
+    /** Due now, with a timer that elapses daily, an hour earlier or later. */
     const off = async (ms: number, more: Record<string, string | number | null> = {}) => {
       const due = after(await clock(under), -1000)
       const slot = after(due, ms)
@@ -150,13 +150,13 @@ onEachStore((under) => {
       }
     }
 
-    it('waits for the upcoming slot if the planner wrote it', async () => {
+    it('makes the schedule wait for the upcoming slot if the planner wrote it', async () => {
       const { due, slot, jobs } = await off(HOUR)
       expect(jobs).toEqual([])
       expect(await times('s')).toEqual({ nextRunAt: slot, lastSlot: after(due, -24 * HOUR) })
     })
 
-    it('runs for the past slot if the planner wrote it', async () => {
+    it('makes the schedule run for the past slot if the planner wrote it', async () => {
       const { slot, jobs } = await off(-HOUR)
       expect(jobs).toEqual([{ slot: toText(slot), state: 'waiting' }])
       expect(await times('s')).toEqual({ nextRunAt: after(slot, 24 * HOUR), lastSlot: slot })
@@ -182,7 +182,7 @@ onEachStore((under) => {
       return seen
     }
 
-    it('is stored until the schedule is planned again, and wakes nothing before', async () => {
+    it('is stored until the schedule is planned again, and wakes nothing before that', async () => {
       const soon = after(await clock(under), 10 * MINUTE)
       await planned(under, 's', null)
       await under.query('UPDATE periodic_task SET nextrun = ?', [toText(soon)])
@@ -209,7 +209,7 @@ onEachStore((under) => {
     })
   })
 
-  it('the furthest schedules are those with a last slot in the future and those with the latest next run', async () => {
+  it('the schedules furthest ahead are those with a last slot in the future and those with the latest next run', async () => {
     const now = await clock(under)
     await planned(under, 'year', after(now, 366 * 24 * 60 * MINUTE))
     await planned(under, 'day', after(now, 24 * 60 * MINUTE))

@@ -25,7 +25,7 @@ const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const TIMES = 40
 const LEASE_MS = 4000
-/** The requirements for a store on one or several servers. For locks on one server, see locks.test.ts. */
+/** The test files that check a store on one or several servers. For locks on one server, see locks.test.ts. */
 const CONFORMANCE = ['declared', 'executing', 'jobs', 'migrate', 'policies', 'retention', 'scheduling']
   .concat('schedules', 'settling', 'workers')
   .map((name) => `test/store/${name}.test.ts`)
@@ -113,10 +113,10 @@ describe.skipIf(programs === null)('Galera', () => {
       for (const table of ['periodic_task', 'job', 'worker']) await query(`DELETE FROM ${table}`)
     })
 
-    it('one reads what was committed on the other, even while its node is behind', async () => {
+    it('one store reads what the other has committed, even while its node is behind', async () => {
       const url = `${node(1).url}/${name}`
       const admin = await createConnection({ uri: url })
-      // This node applies nothing from the others until it is unlocked.
+      // This node applies no changes from the others until it is unlocked.
       await admin.query('FLUSH TABLES WITH READ LOCK')
       try {
         await one.workers.register({ id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: [] })
@@ -124,7 +124,7 @@ describe.skipIf(programs === null)('Galera', () => {
         const reading = other.workers.list().finally(() => {
           answered = true
         })
-        // The read waits; otherwise it would have returned without the row.
+        // The read must wait, because otherwise it would have returned without the row.
         await until('the read waits or has returned', async () => {
           if (answered) return true
           const [rows] = await admin.query<RowDataPacket[]>(
@@ -139,7 +139,7 @@ describe.skipIf(programs === null)('Galera', () => {
       }
     })
 
-    it('submits each occurrence once, even if both marked it at the same time', async () => {
+    it('submits each occurrence once, even if both stores marked it at the same time', async () => {
       const ids = Array.from({ length: TIMES }, (_, index) => `s${index}`)
       for (const id of ids) await due(id, 'skip')
       const submit = async (store: Store, worker: string) => {
@@ -147,7 +147,7 @@ describe.skipIf(programs === null)('Galera', () => {
         return (await store.scheduling.submit(worker, marks, queueOne)).submissions
       }
       const submitted = await Promise.all([submit(one, 'a/1'), submit(other, 'b/1')])
-      // One of them may have marked everything; together they have all schedules, and none twice.
+      // One of them may have marked everything, but together they have all schedules, and none twice.
       expect(submitted.flatMap((some) => some.map(({ id }) => id)).toSorted()).toEqual(ids.toSorted())
       expect(await count('SELECT COUNT(*) AS n FROM job')).toBe(TIMES)
     })
@@ -205,7 +205,7 @@ describe.skipIf(programs === null)('Galera', () => {
     })
   })
 
-  it('workers on different nodes decide each slot once while one node dies and returns and another is cut off', {
+  it('workers on different nodes decide each slot once while one node dies and returns, and another is cut off', {
     timeout: 300_000,
   }, async () => {
     const [a, b, c] = [node(0), node(1), node(2)]
@@ -274,7 +274,7 @@ describe.skipIf(programs === null)('Galera', () => {
   }
 })
 
-/** A job blocked by one that is not final. */
+/** A job blocked by another job that is not final. */
 const queueOne: Decide = (schedule, now, open) => {
   const slot = schedule.nextRunAt ?? now
   const active = open.waiting + open.blocked + open.running > 0
@@ -315,7 +315,7 @@ function rethrowLasting(error: unknown): null {
   return null
 }
 
-/** The inner run does not count as one of this run's workers. */
+/** Keeps the inner run from counting as one of this run's workers. */
 function withoutVitest(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(environment).filter(([key]) => !/^(VITEST|NODE_OPTIONS)/.test(key)),

@@ -63,7 +63,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     expect(await database.rows(SERVER)).toEqual([{ server: await serverOf(next) }])
   })
 
-  it('a COMMIT that a member rejects after it has lost its group is in doubt and is not repeated [L54]', async () => {
+  it('a COMMIT rejected by a member that has lost its group is in doubt and is not repeated [L54]', async () => {
     const primary = await primaryOf(group)
     const database = opened([primary])
     let times = 0
@@ -92,7 +92,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     )
   })
 
-  it('for a user who cannot read the state of the members, the error names the missing privilege', async () => {
+  it('if the user cannot read the state of the members, the error names the missing privilege', async () => {
     const database = new MysqlDatabase(urlOf(group.members, null, 'app:x'), 2)
     open.push(database)
     await expect(database.rows(SERVER)).rejects.toThrow(

@@ -1,4 +1,4 @@
-/** Jobs of an external queue: which ones go there, the hand-over in one transaction, reports, and missing reports. */
+/** Jobs of an external queue: how they are assigned, the hand-over in one transaction, reports, and missing reports. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ConflictError } from '../../src/errors.ts'
 import { END_RULES } from '../../src/model/end-rules.ts'
@@ -86,7 +86,7 @@ onEachStore((under) => {
     await planned(under, id, slot, { timer: 'every 1h', created, ...more })
     return slot
   }
-  /** Makes the time limit of all jobs expire. */
+  /** Moves the start of all jobs back, so that their time limits have expired. */
   const overdue = () => under.query("UPDATE job SET started = '2020-01-01 00:00:00.000'")
 
   describe('the queue of a job', () => {
@@ -116,7 +116,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('is that of the newest routing; tasks that are no longer listed go back', async () => {
+    it('is that of the newest routing; tasks that are no longer listed leave the queue', async () => {
       const routes = () => under.query('SELECT task, queue FROM task_queue ORDER BY task')
       await route('q', ['a', 'b'])
       await route('q', ['b', 'c'])
@@ -149,7 +149,7 @@ onEachStore((under) => {
       expect(await route('other', ['a'])).toEqual([])
     })
 
-    it('is assigned to waiting jobs without one: earlier jobs and those inserted in SQL', async () => {
+    it('is assigned to waiting jobs that have none: earlier jobs and jobs inserted in SQL', async () => {
       for (const [id, more] of Object.entries({
         waiting: {},
         retried: { attempt: 1, run_at: '2099-01-01 00:00:00' },
@@ -244,7 +244,7 @@ onEachStore((under) => {
       expect((await handOver()).map(({ id }) => id)).toEqual(['c'])
     })
 
-    it('that was rejected stores the reason and waits longer each time; a new one starts from the beginning', async () => {
+    it('that was rejected stores the reason and waits longer each time; a new hand-over starts from the beginning', async () => {
       await waiting('a')
       const waits = async () => {
         await under.store.executing.postpone([{ id: 'a', error: 'the printer is offline' }])
@@ -330,7 +330,7 @@ onEachStore((under) => {
       const throwing = handOver(async (jobs, connection) => {
         await insertOwn(jobs, connection)
         await writeOn(connection)('/* hidden */ COMMIT')
-        // Like a lock timeout, which a transaction survives.
+        // Imitates a lock timeout, which a transaction survives.
         throw Object.assign(new Error('Lock wait timeout exceeded'), { errno: 1205 })
       })
       await expect(throwing).rejects.toBeInstanceOf(TransactionEndedError)
@@ -358,7 +358,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting', claim: 0 })
     })
 
-    it('whose callback runs DDL has a known outcome', async () => {
+    it('whose callback runs DDL still has a known outcome', async () => {
       await waiting('a')
       const handing = handOver(async (jobs, connection) => {
         await insertOwn(jobs, connection)
@@ -383,13 +383,13 @@ onEachStore((under) => {
         })
         await expect(handing).rejects.toBeInstanceOf(TransactionEndedError)
         expect(await claimsOf()).toEqual([])
-        // Outside any transaction: the application's key detects the duplicate later.
+        // It was written outside any transaction, and the application's key detects the duplicate later.
         expect(await own()).toEqual(['a'])
         expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting' })
       },
     )
 
-    it('passes a connection that cannot end the transaction by methods or statements', async () => {
+    it('passes a connection that cannot end the transaction, either by methods or by statements', async () => {
       await waiting('a')
       for (const statement of [
         'COMMIT',
@@ -457,7 +457,7 @@ onEachStore((under) => {
       )
     }
 
-    it('has an open, exclusive job: the next slot is skipped, and no other job can be inserted [X3]', async () => {
+    it('has an open, exclusive job, so the next slot is skipped, and no other job can be inserted [X3]', async () => {
       const id = await handedOver()
       expect(await schedule(under, 's')).toMatchObject({ last_job: id })
       await dueAgain()
@@ -471,7 +471,7 @@ onEachStore((under) => {
       ).rejects.toThrow()
     })
 
-    it('counts its outcome once and promotes the next job [X3]', async () => {
+    it('counts the outcome of the job once and promotes the next job [X3]', async () => {
       const id = await handedOver({ overlap: 'queue-one' })
       await dueAgain()
       const { submissions } = await submitDue()
@@ -586,7 +586,7 @@ onEachStore((under) => {
       await job(under, 'by hand', { queue: 'q', state: 'external' })
       await handOver()
       expect((await under.store.executing.orphans(10)).filter(({ fence }) => fence.id === 'a')).toEqual([])
-      // Manually edited rows without a limit or a start have a limit, too.
+      // Manually edited rows without a limit or a start also have a limit.
       await under.query("UPDATE job SET timeout = NULL WHERE id = 'a'")
       expect(
         (await under.store.executing.orphans(10)).filter(({ fence }) => fence.id !== 'own limit'),
@@ -610,12 +610,12 @@ onEachStore((under) => {
       expect(await finish('a', null)).toMatchObject({ job: { state: 'failed' }, settled: null })
     })
 
-    it('succeeds if the hand-over is its end', async () => {
+    it('succeeds if the hand-over ends the job', async () => {
       await waiting('a')
       const [handed] = await handOver(insertOwn, { queue: { ...QUEUE, reports: false } })
       expect(handed).toMatchObject({ id: 'a' })
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'external', reason: 'handed-over' })
-      // As after a crash of the worker that handed it over.
+      // As after a crash of the worker that handed the job over.
       expect(await settleOrphans()).toMatchObject([{ id: 'a', outcome: { state: 'success' } }])
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'success', reason: 'handed-over', error: null })
     })

@@ -1,6 +1,6 @@
 /**
- * Values that the types exclude can still arrive, from JSON, query strings or untyped code. Wherever a number or a name
- * enters SQL text, they are rejected, and no part of them becomes SQL.
+ * Values that the types exclude can still arrive from JSON, query strings or untyped code. Wherever a number or a name
+ * enters SQL text, such values are rejected, and no part of them becomes SQL.
  */
 import { expect, it } from 'vitest'
 import { Kalends, type KalendsOptions } from '../../src/index.ts'
@@ -33,7 +33,7 @@ const WRONG: readonly unknown[] = [
   { valueOf: () => 1, toString: () => SQL[0] },
 ]
 
-/** A value with a wrong type, which is possible at run time. */
+/** A value with the wrong type, as can occur at run time. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- these tests need wrong types
 const number = (value: unknown): number => value as number
 
@@ -74,7 +74,7 @@ eachDatabase((under) => {
         expect(told, place).not.toMatch(/UNION|DROP|extractvalue|OR '?1/)
       }
     }
-    // Used in arithmetic first, which turns number-like values into numbers.
+    // The value is used in arithmetic first, which turns number-like values into numbers.
     for (const value of [...SQL, -1, 1e300, Number.NaN, Number.POSITIVE_INFINITY]) {
       const told = await refusal(`lease: ${String(value)}`, () =>
         store.scheduling.clearStaleMarks('w/1', number(value)),
@@ -86,7 +86,7 @@ eachDatabase((under) => {
     await database.drop()
   })
 
-  it('an object in place of an id is rejected and ends no job', async () => {
+  it('an object in place of an id is rejected and cancels no job', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const id: unknown = { id: 's', task: 't', timer: 'daily' }

@@ -37,7 +37,7 @@ describe('the hosts of a URL', () => {
     )
   })
 
-  it('use the connect timeout of the URL', () => {
+  it('use the connect timeout from the URL', () => {
     expect(connectTimeoutOf('mysql://h1,h2/app?ssl={}&connectTimeout=5000')).toBe(5000)
     expect(connectTimeoutOf('mysql://h1,h2/app')).toBeNull()
     for (const wrong of ['', '0', '-1', '5s'])

@@ -21,7 +21,7 @@ onEachStore((under) => {
     })
   })
 
-  it('removed parts and unapplied migrations are named', async () => {
+  it('removed parts and unapplied migrations are reported by name', async () => {
     const database = await under.bare()
     const empty = await openToInspect(database.url, {})
     under.afterwards(() => empty.close())

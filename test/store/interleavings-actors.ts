@@ -1,6 +1,6 @@
 /**
- * Actors whose statements each wait for permission. They replace the `Database` of the real store, so that a test
- * decides in which order the statements of several workers reach the database, and where a worker crashes.
+ * Actors that need permission for each statement. They replace the `Database` of the real store, so that a test decides
+ * in which order the statements of several workers reach the database, and where a worker crashes.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { StoreUnavailableError } from '../../src/errors.ts'
@@ -13,7 +13,7 @@ import type { Store } from '../../src/store/store.ts'
 import type { TestDatabase } from '../support/databases.ts'
 
 /**
- * The effect of a step on others. `read` sees only committed rows; `lock` locks or writes rows in a transaction;
+ * The effect of a step on other actors. `read` sees only committed rows; `lock` locks or writes rows in a transaction;
  * `commit` publishes and unlocks them; `write` does all of this at once; `time` advances the clock.
  */
 export type StepKind = 'read' | 'lock' | 'commit' | 'write' | 'time'
@@ -30,7 +30,7 @@ export function areDependent(a: StepKind, b: StepKind): boolean {
   return !(a === 'commit' && b === 'commit')
 }
 
-/** A placeholder for the clock until a statement is sent, because the statement may have waited for long. */
+/** A placeholder for the time until a statement is sent, because the statement may have waited for a long time. */
 const NOW = ':the time:'
 
 /** The process has crashed: its statements no longer reach the database. */
@@ -40,7 +40,7 @@ export class Crash extends StoreUnavailableError {
   }
 }
 
-/** The clock for all statements of all actors. */
+/** The clock that applies to all statements of all actors. */
 export interface Clock {
   now: Date
 }
@@ -58,7 +58,7 @@ export class Actor {
   #standing: Standing = 'ended'
   #wants: { readonly step: Step; readonly go: () => void; readonly crash: () => void } | null = null
   #changed: () => void = () => undefined
-  /** Crashes at the commit of the transaction that begins now: for a database with one writer. */
+  /** Crashes at the commit of the transaction that begins now; used for a database with a single writer. */
   #crashAtCommit = false
   #transaction = false
   #free = false
@@ -108,7 +108,7 @@ export class Actor {
     return this.#program
   }
 
-  /** From now on, its statements need no permission. */
+  /** After this call, its statements need no permission. */
   release(): void {
     this.#stand('between statements')
     this.#free = true
@@ -123,7 +123,7 @@ export class Actor {
     return this.#standing === 'ended' || this.#standing === 'crashed'
   }
 
-  /** Whether a crash here has another result than a crash one step earlier. */
+  /** Whether a crash here has a different result from a crash one step earlier. */
   get mayCrash(): boolean {
     return this.wants !== null && this.wants.kind !== 'time' && this.#lastStep !== 'read'
   }
@@ -160,7 +160,9 @@ export class Actor {
     wants?.crash()
   }
 
-  /** Waits until the actor has a next step, has ended, or waits for a lock of another one according to the database. */
+  /**
+   * Waits until the actor has a next step, has ended, or, according to the database, waits for another actor's lock.
+   */
   async atRest(): Promise<'at rest' | 'waits for a lock'> {
     for (;;) {
       if (this.#standing !== 'between statements') return 'at rest'
@@ -225,7 +227,7 @@ export class Actor {
       return text.replaceAll(NOW, isServer ? `CAST(${now} AS DATETIME(3))` : now)
     }
     const isRead = (text: string) => text.startsWith('SELECT') && !text.includes('FOR UPDATE')
-    /** Within a transaction. In SQLite, it has exclusive access from its beginning. */
+    /** Within a transaction. In SQLite, the transaction has exclusive access from its beginning. */
     const within = (sql: Sql): Sql => ({
       rows: async <Row>(text: string, params?: readonly SqlValue[]) => {
         if (isServer) await this.step(isRead(text) ? 'read' : 'lock', text)
@@ -263,8 +265,8 @@ export class Actor {
         await this.step('read', text)
         return inner.rows<Row>(timed(text), params)
       },
-      // The commit is a separate step; otherwise a statement that waited for a lock would commit as soon as it is
-      // released.
+      // The commit is a separate step; otherwise, a statement that waited for a lock would commit as soon as the lock
+      // is released.
       run: (text, params) => transaction((sql) => sql.run(text, params)),
       transaction,
       exclusively: (name, work) => inner.exclusively(name, work),

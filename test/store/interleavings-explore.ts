@@ -1,8 +1,8 @@
 /**
- * Orders of steps: all distinguishable ones, or some from a seed.
+ * Orders of steps: all distinguishable orders, or a few from a seed.
  *
- * For all orders, a depth-first search runs the programs again for each order, because a database cannot be restored.
- * It uses sleep sets: of orders that differ only in independent steps, it runs one.
+ * To try all orders, a depth-first search runs the programs again for each order, because a database cannot be restored
+ * to an earlier state. It uses sleep sets: of the orders that differ only in independent steps, it runs one.
  */
 import { type Actor, areDependent, type StepKind } from './interleavings-actors.ts'
 
@@ -13,7 +13,7 @@ export interface Choice {
   readonly kind: StepKind
 }
 
-/** Chooses the next step; null if this order need not be completed. */
+/** Chooses the next step; returns null if this order need not be completed. */
 export type Choose = (choices: readonly Choice[]) => Choice | null
 
 const nameOf = ({ actor, crash }: Choice) => `${actor}${crash ? '!' : ''}`
@@ -37,7 +37,7 @@ export async function interleave(
     for (const actor of actors) await actor.atRest()
     const able = actors.filter((actor) => actor.wants !== null)
     if (able.length === 0) {
-      // An actor that still waits for a lock waits for one that its holder has released.
+      // If an actor still waits for a lock, its holder has already released the lock.
       if (actors.every((actor) => actor.hasEnded)) {
         for (const actor of actors) await actor.over()
         return order
@@ -82,7 +82,7 @@ interface Node {
 /** Visits all distinguishable orders. */
 export class AllOrders {
   readonly #path: Node[] = []
-  /** How often a program behaved differently in the same order. */
+  /** How often a program has behaved differently in the same order. */
   diverged = 0
   #depth = 0
 
@@ -110,7 +110,7 @@ export class AllOrders {
       const wanted = known.todo[0]
       const found = choices.find((choice) => wanted !== undefined && nameOf(choice) === nameOf(wanted))
       if (found !== undefined) return found
-      // As after a deadlock, for which the server chooses the victim.
+      // This happens after a deadlock, for which the server chooses the victim.
       this.diverged += 1
       this.#path.length = depth
     }
@@ -133,7 +133,7 @@ export class AllOrders {
   }
 }
 
-/** One order: the numbers of steps of each actor, in turn. */
+/** A single order, given as the number of steps that each actor takes in turn. */
 export function inTurns(turns: readonly (readonly [actor: string, steps: number])[]): Choose {
   const left = turns.map(([actor, steps]) => ({ actor, steps }))
   return (choices) => {
@@ -151,8 +151,8 @@ export function inTurns(turns: readonly (readonly [actor: string, steps: number]
 }
 
 /**
- * All orders in which one actor runs up to some step, then the others as far as possible, then the first one again.
- * This reveals most concurrency errors.
+ * All orders in which one actor runs up to some step, then the others run as far as possible, and then the first one
+ * continues. This reveals most concurrency errors.
  */
 export class OnePause {
   readonly #actors: readonly string[]
@@ -170,7 +170,7 @@ export class OnePause {
     if (this.#hasPaused) this.#steps += 1
     else {
       this.#first += 1
-      // No steps before the others: the others run completely first.
+      // Not zero steps, because then the others would run completely first.
       this.#steps = 1
     }
     this.#taken = 0
@@ -191,7 +191,7 @@ export class OnePause {
   }
 }
 
-/** Random orders: a worker mostly continues for some steps before another one has its turn. */
+/** Random orders: a worker usually continues for a few steps before another one gets its turn. */
 export function randomOrder(random: () => number): Choose {
   let last: string | null = null
   const eagerness = 0.2 + 0.7 * random()

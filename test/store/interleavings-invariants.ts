@@ -1,5 +1,6 @@
 /**
- * The invariants of the design: the allowed differences of two snapshots of the tables, and the required final state.
+ * The invariants of the design: the allowed differences between two snapshots of the tables, and the required final
+ * state.
  */
 import { inspect } from 'node:util'
 import type { TestDatabase } from '../support/databases.ts'
@@ -36,7 +37,7 @@ export async function look(database: TestDatabase): Promise<Picture> {
   }
 }
 
-/** Slots only increase, by a millisecond if the test clock does not advance. */
+/** Slots only increase; they increase by a millisecond if the test clock does not advance. */
 const GROWTH_MS = 10
 const FINAL = ['success', 'failed', 'cancelled', 'skipped']
 /** Columns that only people write. */
@@ -66,7 +67,7 @@ function text(row: Row | undefined, column: string): string {
 const differ = (before: Row, after: Row, columns: readonly string[]) =>
   columns.filter((column) => before[column] !== after[column])
 
-/** Violations that are wrong in every state. */
+/** Violations of rules that hold in every state. */
 export function wrongNow({ schedules, jobs, attempts }: Picture, clock: Clock): string[] {
   const wrong: string[] = []
   const slots = new Map<string, number>()
@@ -90,7 +91,7 @@ export function wrongNow({ schedules, jobs, attempts }: Picture, clock: Clock): 
   return wrong
 }
 
-/** Each claim of a job is running, succeeded, stored as an attempt, or was released before it started. */
+/** Each claim of a job is running, has succeeded, is stored as an attempt, or was released before it started. */
 function wrongAttempts(job: Row, stored: ReadonlySet<number>): string[] {
   const claims = Number(job['claim'])
   const isInJob = job['state'] === 'running' || job['state'] === 'success'
@@ -140,7 +141,7 @@ export function wrongChange(by: Program, before: Picture, after: Picture, clock:
   return wrong
 }
 
-/** Only due schedules are marked. A mark is cleared by its worker, or when that worker is dead. */
+/** Only due schedules are marked. A mark is cleared only by its worker, or when that worker is dead. */
 function wrongMark(by: Program, worker: string, old: Row, row: Row, before: Picture, now: string): string[] {
   const id = text(row, 'id')
   const owner = old['worker']
@@ -160,7 +161,7 @@ function wrongMark(by: Program, worker: string, old: Row, row: Row, before: Pict
   return [`${by.name} has decided ${decided.join()} of ${id}, which ${String(owner)} had marked`]
 }
 
-/** A run is ended by its worker, or when that worker is dead; final jobs do not change. */
+/** A run is ended only by its worker, or when that worker is dead; final jobs do not change. */
 function wrongEnd(by: Program, worker: string, old: Row, row: Row, before: Picture): string[] {
   const id = text(row, 'id')
   const claims = Number(row['claim']) - Number(old['claim'])
@@ -247,7 +248,7 @@ export function wrongAtEnd(
   return wrong
 }
 
-/** Every minute since the first is decided, as a run or in the count of a skip. */
+/** Every minute since the first is decided: as a run, or in the count of a skip. */
 function wrongSlots(id: string, row: Row, end: Picture, clock: Clock): string[] {
   const lastSlot = fromText(text(row, 'last_slot'))?.getTime() ?? 0
   const wanted = Math.floor((clock.now.getTime() - FIRST_SLOT.getTime()) / 60_000) + 1

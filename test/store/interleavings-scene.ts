@@ -53,7 +53,7 @@ const SCHEDULES: readonly ScheduleColumns[] = [
   { id: 'later', overlap: 'skip', timer: '*-*-* 18:00', nextrun: '2026-11-21 18:00:00.000' },
 ]
 
-/** The worker of the jobs that are running at the beginning. */
+/** The worker that runs the jobs that are running at the beginning. */
 export const EARLY = 'early/1'
 
 const JOBS: readonly (readonly [schedule: string, slot: string, state: string, attempt: number])[] = [
@@ -142,18 +142,18 @@ async function insertRows(
   await database.query(`INSERT INTO ${into} VALUES ${values}`, rows.flat())
 }
 
-/** Claims that may be released before they start, which have no attempt; by their fences. */
+/** Claims that may be released before they start and then have no attempt, identified by their fences. */
 export const MAYBE_UNSTARTED = new Set<string>()
 
 /** An action of a worker or a person. */
 export interface Program {
   readonly name: string
-  /** The worker; null for a person, in SQL or through the API. */
+  /** The worker; null for a person, who works in SQL or through the API. */
   readonly worker: string | null
   readonly run: (actor: Actor, clock: Clock) => Promise<void>
   /** Schedules whose definition, policies or jobs it changes, so that their number of slots cannot be predicted. */
   readonly changes?: readonly string[]
-  /** Violations at the end, if the action was carried out. */
+  /** Violations at the end, provided the action was carried out. */
   readonly wrongAtEnd?: (schedules: ReadonlyMap<string, Record<string, unknown>>) => string[]
 }
 
@@ -234,7 +234,7 @@ const register = (actor: Actor, worker: string) =>
     tasks: ['task'],
   })
 
-/** Like the lease; all other registered workers count as dead. */
+/** Takes over as after a lease: all other registered workers count as dead. */
 async function takeOver(actor: Actor, worker: string): Promise<void> {
   for (const other of (await actor.store.workers.list()).workers)
     if (other.id !== worker) await actor.store.workers.evict(other.id, other.heartbeatAt)
@@ -350,7 +350,7 @@ export const WORKERS: readonly Program[] = [
   },
 ]
 
-/** Nothing if the schedule was deleted. */
+/** Reports nothing if the schedule was deleted. */
 const isOf =
   (id: string, column: string, wanted: unknown) =>
   (schedules: ReadonlyMap<string, Record<string, unknown>>) => {

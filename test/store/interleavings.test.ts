@@ -2,9 +2,9 @@
  * Runs the real store, statement by statement, in different orders of concurrent workers and people, with a crash at
  * any step. The invariants of the design hold in every intermediate state, and nothing is lost at the end.
  *
- * For every pair: three orders with a crash from a printed seed. For two workers: all orders in which one of them
- * pauses once.
- * KALENDS_INTERLEAVINGS=all adds every distinguishable order; a number adds that many from the seed KALENDS_SEED.
+ * For every pair, it runs three orders with a crash from a printed seed. For two workers, it also runs all orders in
+ * which one of them pauses once. KALENDS_INTERLEAVINGS=all adds every distinguishable order; a number adds that many
+ * from the seed KALENDS_SEED.
  */
 import { inspect } from 'node:util'
 import { beforeAll, it } from 'vitest'
@@ -38,12 +38,12 @@ const ORDERS_OF_THREE = ORDERS_OF_A_PAIR * 30
 const SEED = Number(process.env['KALENDS_SEED'] ?? 20261121)
 
 const everyone = [...WORKERS, ...PEOPLE]
-/** At least one of each pair is a worker; `a/1 submits` also covers `b/1 submits` with the others. */
+/** At least one actor of each pair is a worker; `a/1 submits` also covers `b/1 submits` with the others. */
 const pairs = WORKERS.flatMap((one, index) =>
   everyone.slice(index + 1).map((other): [Program, Program] => [one, other]),
 ).filter(([one]) => one.name !== 'b/1 submits')
 
-/** Runs of two workers in which one may pause at each step. */
+/** Whether to run the orders in which one actor pauses: only for two workers. */
 const isPaused = (programs: readonly Program[]) => programs.every(({ worker }) => worker !== null)
 
 eachDatabase(({ kind, fresh }) => {
@@ -157,7 +157,7 @@ eachDatabase(({ kind, fresh }) => {
     const programs = PEOPLE.filter(({ name }) =>
       ['a failed job is put back', 'a run is asked for'].includes(name),
     ).toSorted((a) => (a.name === 'a run is asked for' ? 1 : -1))
-    // It is put back, but the commit waits until the other actor waits for its key.
+    // The job is put back, but the commit waits until the other actor waits for the job's key.
     const choose: Choose = (choices) =>
       choices.find(({ actor, kind: step }) => actor === 'one' && step !== 'commit') ??
       choices.find(({ actor }) => actor === 'two') ??

@@ -1,4 +1,4 @@
-/** Rows that cannot be written among others that can: rejected rows and rows with lock timeouts. */
+/** Rows that cannot be written among rows that can: rejected rows and rows with lock timeouts. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { AllRefusedError } from '../../src/store/refusal.ts'
@@ -58,7 +58,7 @@ async function outcome(
 }
 
 describe('rejected rows', () => {
-  it.each([0, 200, 511])('one of 512, at index %s, costs 2·log2(n) further tries [L51]', async (bad) => {
+  it.each([0, 200, 511])('one row of 512, at index %s, costs 2·log2(n) further tries [L51]', async (bad) => {
     const { refused, tries, write } = table()
     refused.add(String(bad))
     const rows = many(512)
@@ -70,7 +70,7 @@ describe('rejected rows', () => {
     expect(tries).toHaveLength(1 + 2 * 9)
   })
 
-  it('several cost the other rows only further tries', async () => {
+  it('several rejected rows cost the other rows only further tries', async () => {
     const { refused, write } = table()
     for (const id of ['3', '4', '300']) refused.add(id)
     const end = await outcome(isolation(), many(512), write)
@@ -137,11 +137,11 @@ describe('rejected rows', () => {
         cause: expect.objectContaining({ message: 'CHECK' }),
       })
       expect(of.leftOut()).toEqual([])
-      // Successful writes of other rows meanwhile do not clear the blame.
+      // Successful writes of other rows in the meantime do not clear the blame.
       await outcome(of, items('good'), write)
     }
     expect((await outcome(of, rows, write)).refused).toEqual(ids(rows))
-    // The same applies to the next batch of bad rows, for a minute.
+    // The same applies to the next batch of bad rows, within a minute.
     const batch = (name: string) => {
       const some = items(...ids(rows).map((id) => `${name} ${id}`))
       for (const { id } of some) refused.add(id)
@@ -174,7 +174,7 @@ describe('rejected rows', () => {
     expect(end.refused).toEqual(ids(rows))
   })
 
-  it('are blamed if they are few and without others', async () => {
+  it('are blamed if they are few and there are no other rows', async () => {
     const { refused, write } = table()
     for (const id of ['0', '1', '2']) refused.add(id)
     expect((await outcome(isolation(), many(3), write)).refused).toEqual(['0', '1', '2'])
@@ -186,7 +186,7 @@ describe('rejected rows', () => {
     expect(end.refused).toEqual(ids(rows))
   })
 
-  it('are not blamed if the others had nothing to write', async () => {
+  it('are not blamed if the other rows had nothing to write', async () => {
     const { refused, write } = table()
     const rows = many(512)
     for (const { id } of rows.slice(1)) refused.add(id)
@@ -201,7 +201,7 @@ describe('rejected rows', () => {
     const of = isolation()
     refused.add('0')
     lost.add('1')
-    // The whole batch and its first half are rejected, too.
+    // The whole batch and its first half are also rejected.
     const first = (some: readonly Item[]) =>
       some.length > 1 ? Promise.reject(new Error('CHECK')) : write(some)
     await expect(outcome(of, many(4), first)).rejects.toThrow('lost')
@@ -216,7 +216,7 @@ describe('rejected rows', () => {
   })
 })
 
-it('an unusable row is left out for a second, then longer each time, although it can be written', async () => {
+it('an unusable row is left out for a second, then longer each time, even though it can be written', async () => {
   const { write } = table()
   const of = isolation()
   for (const ms of [1000, 2000, 4000]) {
@@ -229,12 +229,12 @@ it('an unusable row is left out for a second, then longer each time, although it
   }
 })
 
-it('without rows, there is no try', async () => {
+it('without rows, nothing is tried', async () => {
   const end = await outcome(isolation(), [], () => expect.fail('there is nothing to do'))
   expect(end).toEqual({ written: [], left: [], refused: [] })
 })
 
-it('an error that concerns no row ends the work', async () => {
+it('an error that is not about a row ends the work', async () => {
   const { lost, tries, write } = table()
   lost.add('0')
   await expect(outcome(isolation(), many(8), write)).rejects.toThrow('lost')
@@ -242,7 +242,7 @@ it('an error that concerns no row ends the work', async () => {
 })
 
 describe('rows with lock timeouts', () => {
-  it('do not delay rows that are written with a new one', async () => {
+  it('do not delay rows that are written together with a new row', async () => {
     const { locked, written, write } = table()
     const of = isolation()
     const old = ['a', 'b', 'c', 'd', 'e', 'f']
@@ -253,7 +253,7 @@ describe('rows with lock timeouts', () => {
     expect(written).toEqual(['good'])
   })
 
-  it('are left out for twice as long each time, and for a second again after a success', async () => {
+  it('are left out twice as long each time, and for a second again after a success', async () => {
     const { locked, write } = table()
     const of = isolation()
     const isLeft = async () => (await outcome(of, items('a'), write)).left.length > 0
@@ -274,7 +274,7 @@ describe('rows with lock timeouts', () => {
     expect(of.leftOut()).toEqual([])
   })
 
-  it('are not tried before that, and then one by one', async () => {
+  it('are not tried before that time, and then one by one', async () => {
     const { locked, tries, write } = table()
     const of = isolation()
     locked.add('a')
@@ -286,7 +286,7 @@ describe('rows with lock timeouts', () => {
     expect(tries).toEqual([['c'], ['d'], ['a']])
   })
 
-  it('cost a call three waits, and untried rows come first the next time', async () => {
+  it('cost each call at most three waits, and untried rows come first the next time', async () => {
     const { locked, written, waits, write } = table()
     const of = isolation()
     for (const id of ['b', 'c', 'd']) locked.add(id)
@@ -309,7 +309,7 @@ describe('rows with lock timeouts', () => {
 })
 
 describe('rows that the operation selects itself', () => {
-  /** Like a claim, finds rows that are neither written nor left out. */
+  /** An operation that, like a claim, finds rows that are neither written nor left out. */
   function finding() {
     const of = table()
     const found = isolation()
@@ -342,7 +342,7 @@ describe('rows that the operation selects itself', () => {
     expect(of.leftOut()).toEqual([])
   })
 
-  it('that time out again after their back-off delay the others once and are not confused with them', async () => {
+  it('that time out again after their back-off delay the other rows once and are not confused with them', async () => {
     const { locked, waits, pass } = finding()
     locked.add('a')
     expect(ids(await pass(items('a', 'b')))).toEqual(['b'])
@@ -355,7 +355,7 @@ describe('rows that the operation selects itself', () => {
     expect(waits()).toBe(5)
   })
 
-  it('that are rejected again after their back-off cast no doubt on the server and delay no other', async () => {
+  it('that are rejected again after their back-off cast no doubt on the server and delay no other rows', async () => {
     const { refused, written, tries, pass } = finding()
     const bad = many(20)
     for (const { id } of bad) refused.add(id)
@@ -364,12 +364,12 @@ describe('rows that the operation selects itself', () => {
     tries.length = 0
     expect(ids(await pass([...bad, ...items('good')]))).toEqual(['good'])
     expect(written).toEqual(['good'])
-    // All of them, those that were not rejected before, and each of the others.
+    // All rows, then the rows that were not rejected before, and then each of the others.
     expect(tries.slice(0, 2)).toEqual([[...ids(bad), 'good'], ['good']])
     expect(tries).toHaveLength(2 + bad.length)
   })
 
-  it('have a second chance if there is only one, because the error may be temporary', async () => {
+  it('get a second chance if there is only one, because the error may be temporary', async () => {
     const { refused, reported, write, pass } = finding()
     const once = vi.fn(write)
     once.mockRejectedValueOnce(new Error('CHECK'))

@@ -64,7 +64,7 @@ onEachStore((under) => {
       })
     })
 
-    it('many at once is all or nothing; an id in use is a conflict that names it', async () => {
+    it('many jobs at once is all or nothing; an id in use is a conflict that names it', async () => {
       await under.store.jobs.submit([])
       await under.store.jobs.submit([newJob('b')])
       await expect(under.store.jobs.submit([newJob('b')])).rejects.toThrow(ConflictError)
@@ -76,7 +76,7 @@ onEachStore((under) => {
       expect(await under.store.jobs.countOpen(2000)).toBe(1001)
     })
 
-    it('inserts very many by statements of at most 500 rows, in one transaction', async () => {
+    it('very many jobs uses statements of at most 500 rows, in one transaction', async () => {
       const begun: string[] = []
       const { store, statements } = await recording(
         under.url,
@@ -86,12 +86,12 @@ onEachStore((under) => {
       statements.length = 0
       await store.jobs.submit(Array.from({ length: 1001 }, (_, index) => newJob(`j${index}`)))
       expect(begun.filter((statement) => statement === START)).toHaveLength(1)
-      // Includes a statement that reads the queues of their tasks.
+      // These include a statement that reads the queues of the jobs' tasks.
       expect(statements).toHaveLength(4)
       expect(await under.query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 1001 }])
     })
 
-    it('after close throws an error with this reason', async () => {
+    it('after close throws an error that states the reason', async () => {
       const stopped = await under.another()
       await stopped.close()
       await expect(stopped.jobs.submit([newJob('late')])).rejects.toThrow(ConflictError)
@@ -106,7 +106,7 @@ onEachStore((under) => {
   })
 
   describe('cancelling', () => {
-    it('a waiting job, even with a start time, ends it', async () => {
+    it('a waiting job, even one with a start time, ends it', async () => {
       await job(under, 'j')
       await job(under, 'later', { run_at: '2099-01-01 00:00:00.000', attempt: 1 })
       for (const id of ['j', 'later']) {
@@ -166,7 +166,7 @@ onEachStore((under) => {
       expect(await under.store.jobs.get('none')).toBeNull()
     })
 
-    it('a job whose schedule was deleted ends it, too', async () => {
+    it('a job whose schedule was deleted also ends it', async () => {
       await job(under, 'j', { periodic_task_id: 'gone', slot: '2026-01-01 00:00:00.000' })
       expect(await write(under.store).cancel('j')).toMatchObject({ state: 'cancelled' })
     })

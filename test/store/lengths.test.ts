@@ -19,9 +19,9 @@ import {
 import { recording } from './recording.ts'
 import { write } from './writes.ts'
 
-/** One character with two code units in JavaScript and four bytes in UTF-8. */
+/** One character that has two code units in JavaScript and four bytes in UTF-8. */
 const WIDE = '👍'
-/** Long names that differ only at the end. */
+/** Returns long names that differ only at the end. */
 const name = (end = WIDE, limit = NAME_LIMIT) => `${WIDE.repeat(limit - 1)}${end}`
 const jobId = (end = '~', limit = NAME_LIMIT) => `${'~'.repeat(limit - 1)}${end}`
 
@@ -53,20 +53,17 @@ const ROWS: Readonly<Record<string, Record<string, string | number>>> = {
 }
 
 onEachStore((under) => {
-  it.each([...NAMES, ...JOB_IDS])(
-    '%s.%s accepts 254 characters and not one more [V9]',
-    async (table, column) => {
-      const isJobId = JOB_IDS.some(([of, one]) => of === table && one === column)
-      const text = isJobId ? jobId : name
-      await insert(under, table, { ...ROWS[table], [column]: text() })
-      expect(await under.query(`SELECT ${column} AS value FROM ${table}`)).toEqual([{ value: text() }])
-      await under.query(`DELETE FROM ${table}`)
-      await expect(
-        insert(under, table, { ...ROWS[table], [column]: text(undefined, NAME_LIMIT + 1) }),
-      ).rejects.toThrow()
-      expect(await under.query(`SELECT 1 FROM ${table}`)).toEqual([])
-    },
-  )
+  it.each([...NAMES, ...JOB_IDS])('%s.%s accepts 254 characters but no more [V9]', async (table, column) => {
+    const isJobId = JOB_IDS.some(([of, one]) => of === table && one === column)
+    const text = isJobId ? jobId : name
+    await insert(under, table, { ...ROWS[table], [column]: text() })
+    expect(await under.query(`SELECT ${column} AS value FROM ${table}`)).toEqual([{ value: text() }])
+    await under.query(`DELETE FROM ${table}`)
+    await expect(
+      insert(under, table, { ...ROWS[table], [column]: text(undefined, NAME_LIMIT + 1) }),
+    ).rejects.toThrow()
+    expect(await under.query(`SELECT 1 FROM ${table}`)).toEqual([])
+  })
 
   it('schedules with the longest ids and names are marked, submitted, claimed, settled and listed by page [V9]', async () => {
     const { scheduling, executing, lists, schedules, jobs } = under.store
@@ -200,7 +197,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('no statement compares a job id in another character set, which would scan the table', async () => {
+    it('no statement compares a job id in a different character set, because that would scan the table', async () => {
       const { store, statements } = await recording(under.url)
       under.afterwards(() => store.close())
       const owner = { group: null, submitter: 'ann' }

@@ -45,7 +45,7 @@ eachDatabase(({ kind, bare }) => {
     return { ms: performance.now() - began, statements: [...recorded.statements], result }
   }
 
-  /** The steps that read our tables, and whether any of them sorts more than a page. */
+  /** The steps of the query plan of a statement. */
   const plan = async (statement: string): Promise<{ key: string; rows: number; text: string }[]> => {
     if (side === undefined) {
       const rows = await database.query(`EXPLAIN QUERY PLAN ${statement}`)
@@ -64,8 +64,8 @@ eachDatabase(({ kind, bare }) => {
   }
 
   const readsBy = async (statements: readonly string[], index: RegExp) => {
-    // A search runs in slices of up to 5,000 rows, which are short on a server. Without a filter, it reads the keys
-    // for the total and those of the page, each with and without an instant, and the rows of the page.
+    // A search runs in slices of up to 5,000 rows, which are short on a server. Without a filter, it reads the keys for
+    // the total and the keys of the page, each with and without an instant, and the rows of the page.
     const isSearch = statements.some((statement) => statement.includes('CASE WHEN 1 = 1'))
     expect(statements.length).toBeLessThanOrEqual(isSearch ? 2 * 100 : 5)
     for (const statement of isSearch ? statements.slice(0, 4) : statements) {
@@ -79,7 +79,7 @@ eachDatabase(({ kind, bare }) => {
       ).toBe(true)
       // Only the page or the result of a bounded search is sorted, never a table.
       const inner = steps.filter(({ text }) => /"table":"(?:job|periodic_task)"/.test(text))
-      // On MariaDB, also the jobs of a schedule without a slot, which only SQL can insert.
+      // On MariaDB, a schedule's jobs without a slot are also sorted; only SQL can insert them.
       if (!statement.includes('slot IS NULL')) for (const { text } of inner) expect(text).not.toMatch(SORTS)
       for (const { text } of steps)
         if (kind === 'sqlite') expect(text).not.toMatch(/SCAN (?:job|periodic_task)$/)
@@ -157,7 +157,7 @@ eachDatabase(({ kind, bare }) => {
     await work()
     const { ms, statements } = await measured(work)
     process.stderr.write(`${kind} ${name}: ${ms.toFixed(0)} ms\n`)
-    // The duration is only printed: a limit would fail on a busy machine, and the plan determines it anyway.
+    // The duration is only printed, because a limit would fail on a busy machine, and the plan determines it anyway.
     await readsBy(statements, index)
   })
 
@@ -187,13 +187,13 @@ eachDatabase(({ kind, bare }) => {
     expect(statements.length).toBeLessThanOrEqual(mostStatements)
   })
 
-  it('totals stop at a thousand', async () => {
+  it('totals stop counting at a thousand', async () => {
     expect(await schedules()).toMatchObject({ total: 1000 })
     expect(await jobs()).toMatchObject({ total: 1000 })
   })
 })
 
-/** Doubles the rows repeatedly, which takes a few statements. */
+/** Doubles the rows repeatedly, which takes only a few statements. */
 async function fill(database: TestDatabase): Promise<void> {
   const isSqlite = database.kind === 'sqlite'
   const text = (...parts: string[]) => (isSqlite ? parts.join(' || ') : `CONCAT(${parts.join(', ')})`)

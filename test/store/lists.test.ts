@@ -204,7 +204,7 @@ onEachStore((under) => {
 
   describe('pages', () => {
     const START_OF_RUNS = '2026-05-01 00:00:00.000'
-    /** Few distinct times, so that most rows share theirs with others. */
+    /** Few distinct times, so that most rows share their times with others. */
     const time = (index: number) => toText(after(new Date('2026-05-01T00:00:00Z'), (index % 3) * MINUTE))
     const planned = (id: string, nextrun: string) => ({
       id,
@@ -312,7 +312,7 @@ onEachStore((under) => {
       },
     )
 
-    it('by next run continue at their end, even after the last schedule has run [V8]', async () => {
+    it('by next run continue where the previous page ended, even after its last schedule has run [V8]', async () => {
       await insertAll(
         under,
         'periodic_task',
@@ -485,14 +485,14 @@ onEachStore((under) => {
     for (const statement of ranges) {
       const explain = under.kind === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN'
       const plan = JSON.stringify(await under.query(`${explain} ${statement}`))
-      // MySQL has already looked there.
+      // MySQL has already found that no rows match.
       if (plan.includes('Zero rows')) continue
       expect(plan, statement).toMatch(index)
       expect(plan, statement).not.toMatch(/job_held|job_occurrence|job_state|task_wake_at/)
     }
   })
 
-  it('a list omits large values and reports their size; a single row has all of them', async () => {
+  it('a list omits large values and reports their size; a single row contains all of them', async () => {
     const large = { json: JSON.stringify('x'.repeat(900_000)), error: `Error: first\n${'y'.repeat(3000)}` }
     await insert(under, 'periodic_task', {
       id: 'large',
@@ -559,7 +559,7 @@ onEachStore((under) => {
     expect(scoped.get('s00 x')).toEqual([])
   })
 
-  it('failures have the beginning of their error, tasks appear once, and equal timers are grouped', async () => {
+  it('failures contain the beginning of their error, tasks appear once, and equal timers are grouped', async () => {
     const { lists } = under.store
     const { items: failures, complete } = await lists.failures({ task: 'mail' }, 1000)
     expect(complete).toBe(true)
@@ -613,7 +613,7 @@ onEachStore((under) => {
     await under.query("DELETE FROM periodic_task WHERE group_ = 'retrying'")
   })
 
-  it('the timers of active schedules are read in pieces, however many others are between them', async () => {
+  it('the timers of active schedules are read in pieces, regardless of how many others are between them', async () => {
     const all = await everySchedule()
     const timers = async (of: Owner, conditions: ScheduleConditions) => {
       const found: TimerRow[] = []
@@ -644,7 +644,7 @@ onEachStore((under) => {
       expect(all.find(({ id }) => id === row.id)).toMatchObject({ ...row })
   })
 
-  it('without a condition, timers are read in order of the next run, with marked ones first and frozen ones last', async () => {
+  it('without a condition, timers are read in order of the next run, with marked schedules first and frozen ones last', async () => {
     const far = '2041-01-01 00:00:00.000'
     const planned = (id: string, nextrun: string, more = {}) =>
       insert(under, 'periodic_task', {
@@ -703,26 +703,29 @@ onEachStore((under) => {
     )
   })
 
-  it.each([0, 15, 30, 45])('ended jobs are counted by state and by hours from minute %i', async (minute) => {
-    const finishedFrom = new Date(START)
-    finishedFrom.setUTCMinutes(minute - 60)
-    const range = { finishedFrom, finishedTo: after(START, 3 * 60 * MINUTE) }
-    const { hours, complete } = await under.store.lists.finishedPerHour(range, bounds)
-    const ended = (await everyJob()).filter(({ finishedAt: finished }) => finished !== null)
-    expect(complete).toBe(true)
-    expect(new Set(hours.map(({ hour }) => hour.getUTCMinutes()))).toEqual(new Set([minute]))
-    expect(hours.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(ended.length)
-    for (const { hour, state, jobs } of hours)
-      expect(
-        ended.filter(
-          (one) =>
-            one.state === state &&
-            one.finishedAt !== null &&
-            one.finishedAt >= hour &&
-            one.finishedAt < after(hour, 60 * MINUTE),
-        ),
-      ).toHaveLength(jobs)
-  })
+  it.each([0, 15, 30, 45])(
+    'ended jobs are counted by state and by hours that start at minute %i',
+    async (minute) => {
+      const finishedFrom = new Date(START)
+      finishedFrom.setUTCMinutes(minute - 60)
+      const range = { finishedFrom, finishedTo: after(START, 3 * 60 * MINUTE) }
+      const { hours, complete } = await under.store.lists.finishedPerHour(range, bounds)
+      const ended = (await everyJob()).filter(({ finishedAt: finished }) => finished !== null)
+      expect(complete).toBe(true)
+      expect(new Set(hours.map(({ hour }) => hour.getUTCMinutes()))).toEqual(new Set([minute]))
+      expect(hours.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(ended.length)
+      for (const { hour, state, jobs } of hours)
+        expect(
+          ended.filter(
+            (one) =>
+              one.state === state &&
+              one.finishedAt !== null &&
+              one.finishedAt >= hour &&
+              one.finishedAt < after(hour, 60 * MINUTE),
+          ),
+        ).toHaveLength(jobs)
+    },
+  )
 
   it('ended jobs are counted by hour, from the start of the range and excluding its end', async () => {
     const ended = (await everyJob()).flatMap(({ task, finishedAt }) =>
@@ -742,7 +745,7 @@ onEachStore((under) => {
 
   describe('change tokens', () => {
     const look = () => under.store.lists.changeTokens()
-    /** Times of changes are in whole seconds. */
+    /** The times of changes are in whole seconds. */
     const nextSecond = () => new Promise((resolve) => setTimeout(resolve, under.kind === 'sqlite' ? 0 : 1100))
 
     it('change with every write in SQL', async () => {
@@ -768,14 +771,14 @@ onEachStore((under) => {
       }
     })
 
-    it('stay the same while nothing changes', async () => {
+    it('stay the same if nothing changes', async () => {
       await nextSecond()
       const before = await look()
       await nextSecond()
       expect(await look()).toEqual(before)
     })
 
-    it('change with every write of Kalends', async () => {
+    it('change with every write by Kalends', async () => {
       const before = await look()
       await nextSecond()
       const other = await under.another()

@@ -6,7 +6,7 @@ import { STORED_VALUE } from '../../src/store/literals.ts'
 const literal = (text: string) => withLiterals(STORED_VALUE, [text], 'utf8mb4_nopad_bin')
 
 describe('a value that is only stored', () => {
-  it('has its character set but no collation', () => {
+  it('has a character set but no collation', () => {
     expect(literal('plain {"text": "?"}')).toBe(`_utf8mb4'plain {"text": "?"}'`)
     expect(literal('')).toBe("_utf8mb4''")
   })

@@ -43,7 +43,7 @@ const tolerate = (error: unknown) => {
   if (!(error instanceof ConflictError)) throw error
 }
 
-/** The operation whose statements run. */
+/** The operation whose statements are running. */
 const operating = new AsyncLocalStorage<object>()
 
 onEachStore((under) => {
@@ -63,7 +63,7 @@ onEachStore((under) => {
     return database
   }
 
-  /** The store of the loops. */
+  /** A store that loops use. */
   const loops = (): Store => {
     const database = new MysqlDatabase(under.url, 20, { lockWaits: IMPATIENT })
     under.afterwards(() => database.close())
@@ -76,7 +76,7 @@ onEachStore((under) => {
     under.afterwards(async () => void vi.useRealTimers())
   }
 
-  /** Counts lock timeouts of statements, of the whole process or of one operation. */
+  /** Counts the lock timeouts of statements, for the whole process or for one operation. */
   const lockWaits = (): ((operation?: object) => number) => {
     // oxlint-disable-next-line typescript/unbound-method -- called with Reflect.apply
     const { take } = Connections.prototype
@@ -180,7 +180,7 @@ onEachStore((under) => {
       const admin = await administrator()
       await admin.query('START TRANSACTION')
       for (const id of ['b', 'lost']) await admin.query('UPDATE job SET priority = 7 WHERE id = ?', [id])
-      // Waiting for the lock would fail.
+      // A wait for the lock would fail.
       const store = storeOn(impatient(1), '')
       const { left } = await store.executing.saveProgress([
         of('a'),
@@ -202,7 +202,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'lost')).toMatchObject({ progress: null })
     })
 
-    it('on a row of `worker` prevents its eviction, and nothing waits for it [S16, L76]', async () => {
+    it('on a row of `worker` prevents the eviction of that worker, and nothing waits for it [S16, L76]', async () => {
       const worker = (name: string) => ({ id: `${name}/1`, name, host: 'h', pid: 1, tasks: [] })
       for (const name of ['locked', 'dead']) await under.store.workers.register(worker(name))
       const seen = new Map(
@@ -237,7 +237,7 @@ onEachStore((under) => {
         )
       const admin = await administrator()
       await admin.query('START TRANSACTION')
-      // One by one, because otherwise the server may scan the small table and lock all rows.
+      // The rows are locked one by one, because otherwise the server may scan the small table and lock all of them.
       for (const id of ['waits', 'unblocks'])
         await admin.query('SELECT id FROM periodic_task WHERE id = ? FOR UPDATE', [id])
       expect(await sweep()).toEqual(['free'])
@@ -323,7 +323,7 @@ onEachStore((under) => {
         expect(ids(settled)).toEqual(['a'])
         expect(await jobRow(under, 'b')).toMatchObject({ progress: '0.5' })
         await admin.query('COMMIT')
-        // Its job does not need to be running.
+        // The job of a log line does not need to be running.
         await store.executing.appendLogs(lines)
         expect(await under.query('SELECT job_id, message FROM job_log ORDER BY id')).toEqual(
           lines.map(({ jobId, message }) => ({ job_id: jobId, message })),
@@ -331,7 +331,7 @@ onEachStore((under) => {
       },
     )
 
-    it('that deletes old log lines, attempts and jobs as documented does not delay new ones [L78]', async () => {
+    it('that deletes old log lines, attempts and jobs as documented does not delay new rows [L78]', async () => {
       const finished = { state: 'success', finished: '2025-01-01 00:00:00.000' }
       const slot = after(await clock(under), -1000)
       for (const id of ['s', 't']) await planned(under, id, slot)
@@ -353,7 +353,7 @@ onEachStore((under) => {
       const [isolation = '', ...deletions] = documented?.text.trim().split('\n') ?? []
       expect(deletions).toHaveLength(3)
       await admin.query(isolation)
-      // Even if autocommit is off, contrary to the documentation.
+      // It works even if autocommit is off, contrary to the documentation.
       await admin.query('START TRANSACTION')
       for (const deletion of deletions) await admin.query(deletion)
       const store = storeOn(impatient(1), '')
@@ -403,7 +403,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'b before')).toMatchObject({ state: 'cancelled' })
     })
 
-    it('on the row of a skip delays nothing, because the next skip has its own row', async () => {
+    it('on the row of a skip delays nothing, because the next skip gets its own row', async () => {
       const names = ['a', 'b']
       for (const id of names) {
         await planned(under, id, after(await clock(under), -2000))
@@ -432,7 +432,7 @@ onEachStore((under) => {
     })
 
     it.each(['worker', 'periodic_task', 'job', 'job_log', 'attempt'])(
-      'that locks the table %s makes no operation of a loop wait for its end [S16]',
+      'that locks the table %s makes no operation of a loop wait until it ends [S16]',
       async (table) => {
         const past = after(await clock(under), -1000)
         for (const id of ['a', 'b']) await planned(under, id, past)
@@ -483,7 +483,8 @@ onEachStore((under) => {
           expect(result.reason).toMatchObject({ cause: { errno: 1205 } })
           await operations[index]?.()
         }
-        // One for the batch and two for single rows, however many there are. Some wait for others of these operations.
+        // One wait for the batch and two for single rows, regardless of their number. Some operations also wait for
+        // each other.
         for (const operation of operations) expect(waits(operation), String(operation)).toBeLessThanOrEqual(3)
         // An outcome is written without its attempt rather than not at all.
         expect(results.some(({ status }) => status === 'rejected')).toBe(table !== 'attempt')
@@ -504,7 +505,7 @@ onEachStore((under) => {
         await ended('c', success),
         await ended('d', { kind: 'released' }),
       ]
-      // The end of the range.
+      // This job is the end of the range.
       await job(under, '0')
       const admin = await administrator()
       await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
@@ -518,10 +519,10 @@ onEachStore((under) => {
         ids(settled),
         locked.map(({ fence }) => fence.id),
       ]
-      // The batch waits, then two of its rows; the others are left for the next call and come first there.
+      // First the batch waits, then two of its rows; the other rows are left for the next call and come first there.
       const first = await executing.settle(ends)
       expect(outcome(first)).toEqual([[], ['c', 'd', 'a', 'b']])
-      // Rows that have waited do not wait again at once.
+      // Rows that have waited do not wait again immediately.
       const second = await executing.settle(first.locked)
       expect(outcome(second)).toEqual([['d'], ['a', 'b', 'c']])
       expect(outcome(await executing.settle(second.locked))).toEqual([[], ['a', 'b', 'c']])
@@ -532,7 +533,7 @@ onEachStore((under) => {
       expect(outcome(last)).toEqual([['a', 'b', 'c'], []])
     })
 
-    it('delays loops for a second at a time, and calls of the application for longer', async () => {
+    it("delays loops for a second at a time, and the application's calls for longer", async () => {
       const { loops: own, calls, close } = await openMysql(under.url, { longestUseMs: 1000 })
       under.afterwards(close)
       const seconds = (database: Databases['loops']) =>
@@ -544,7 +545,7 @@ onEachStore((under) => {
       await admin.query('START TRANSACTION')
       await admin.query("SELECT id FROM periodic_task WHERE id = 'a' FOR UPDATE")
       const waits = lockWaits()
-      // Also with a lease as short as this wait.
+      // This holds even with a lease as short as this wait.
       const waiting = own.run("UPDATE periodic_task SET summary = 'x' WHERE id = 'a'")
       await expect(waiting).rejects.toThrow('Another transaction was in the way')
       expect(waits()).toBe(1)
@@ -585,7 +586,7 @@ onEachStore((under) => {
       const { executing } = loops()
       const past = toText(after(await clock(under), -1000))
       for (const task of ['x', 'z']) await job(under, task, { task, run_at: past })
-      // The end of the range.
+      // This job is the end of the range.
       await job(under, 'y', { task: 'y' })
       const admin = await administrator()
       await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
@@ -639,10 +640,10 @@ onEachStore((under) => {
       expect(started.length).toBeLessThanOrEqual(1)
     })
 
-    it('on some schedules does not delay others', async () => {
+    it('on some schedules does not delay other schedules', async () => {
       const { scheduling } = loops()
       const past = after(await clock(under), -1000)
-      // Not the names of other tests, whose deleted rows the server may still check.
+      // The names differ from those in other tests, whose deleted rows the server may still check.
       for (const id of ['k1', 'k2', 'k3', 'k4']) await planned(under, id, past)
       const marks = await scheduling.markDue(WORKER, 10, LEASE_MS)
       const inserting = async (schedule: string) => {
@@ -660,7 +661,7 @@ onEachStore((under) => {
       stoppedClock()
       const waits = lockWaits()
       const first = await scheduling.submit(WORKER, marks, submitDue)
-      // The batch waited, then two of them.
+      // First the batch waited, then two of its rows.
       expect([ids(first.submissions), ids(first.locked), waits()]).toEqual([[], ['k3', 'k4', 'k1', 'k2'], 3])
       await third.query('ROLLBACK')
       const second = await scheduling.submit(WORKER, first.locked, submitDue)
@@ -686,7 +687,7 @@ onEachStore((under) => {
   })
 
   describe.skipIf(!server)('a transaction that is rolled back', () => {
-    it('a transaction that is rolled back by a deadlock is repeated, and nothing of its first attempt remains [L24]', async () => {
+    it('a transaction that is rolled back by a deadlock is repeated, and nothing from its first attempt remains [L24]', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       await planned(under, 'b', null, { idle: 'done' })
       const database = impatient(50)
@@ -715,7 +716,7 @@ onEachStore((under) => {
       expect(await one(under, 'SELECT COUNT(*) AS n FROM job_log')).toEqual({ n: 21 })
     })
 
-    it('a transaction that is rolled back by a lock timeout is repeated, and nothing of its first attempt remains [L37]', async () => {
+    it('a transaction that is rolled back by a lock timeout is repeated, and nothing from its first attempt remains [L37]', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       const admin = await administrator()
       await admin.query('START TRANSACTION')
@@ -724,7 +725,7 @@ onEachStore((under) => {
       await impatient(1).transaction(async (sql) => {
         tries += 1
         await sql.run("INSERT INTO job_log (job_id, message) VALUES ('a', 'x')")
-        // At the second try, the row is free.
+        // At the second try, the row is unlocked.
         if (tries === 2) await admin.query('COMMIT')
         await sql.run("UPDATE periodic_task SET run_count = run_count + 1 WHERE id = 'a'")
       })
@@ -747,7 +748,7 @@ onEachStore((under) => {
       expect(await one(under, 'SELECT COUNT(*) AS n FROM job_log')).toEqual({ n: 0 })
     })
 
-    it('a single statement that is rolled back is repeated, too', async () => {
+    it('a single statement that is rolled back is also repeated', async () => {
       await write(under.store).create('a', settings())
       const admin = await administrator()
       await admin.query('START TRANSACTION')
@@ -762,7 +763,7 @@ onEachStore((under) => {
         const connection = await Reflect.apply(take, this, [])
         tries += 1
         if (tries === 1) return connection
-        // The second try waits until the row is free.
+        // The second try waits until the row is unlocked.
         await connection.query('SET innodb_lock_wait_timeout = 50')
         void admin.query('COMMIT')
         return connection
@@ -790,7 +791,7 @@ onEachStore((under) => {
       expect(await database.run("UPDATE periodic_task SET run_count = 1 WHERE id = 'a'")).toBe(1)
     })
 
-    it('in an idle pool, later calls work', async () => {
+    it('in an idle pool, later calls still work', async () => {
       const store = await under.another()
       await store.workers.register({ id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: [] })
       for (const { id } of await sessions(under)) await under.query(`KILL ${id}`).catch(() => {})

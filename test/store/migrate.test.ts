@@ -42,7 +42,7 @@ onEachStore((under) => {
     expect(await migrateDatabase(under.url)).toEqual([])
   })
 
-  it('the printed statements create the same tables if another client runs them', async () => {
+  it('the printed statements create the same tables when another client runs them', async () => {
     const database = await under.bare()
     const options = { tablePrefix: 'own_' }
     const statements = await Kalends.migrationStatements(database.url, options)
@@ -78,7 +78,7 @@ onEachStore((under) => {
     },
   )
 
-  it('with the longest prefix, all names of tables, indexes and constraints fit', async () => {
+  it('with the longest prefix, all names of tables, indexes and constraints fit within the limits', async () => {
     const database = await under.bare()
     const tablePrefix = 'p'.repeat(32)
     const store = await openStore(database.url, { tablePrefix })
@@ -115,7 +115,7 @@ onEachStore((under) => {
   it('an interrupted migration is continued', async () => {
     const database = await under.bare()
     await migrateDatabase(database.url)
-    // Its last steps: the table of workers, and later indexes on the servers.
+    // The last steps: the table of workers, and later indexes on the servers.
     await database.query('DROP TABLE worker')
     const index =
       under.kind === 'sqlite' ? 'periodic_task_declared_by' : 'periodic_task_declared_by ON periodic_task'
@@ -146,14 +146,14 @@ onEachStore((under) => {
   })
 })
 
-/** The migration of a future version, unknown to older ones. */
+/** The migration of a future version, unknown to older versions. */
 const NEXT = {
   tag: '0001_next',
   statements: ['ALTER TABLE `{prefix}job` ADD `next` int'],
   lowestVersion: '99.2.0',
 }
 
-/** Simulates an upgrade: the migrations of this version and the next one. */
+/** Simulates an upgrade: the migrations of this version and of the next one. */
 async function upgrade({ kind, url }: Pick<TestDatabase, 'kind' | 'url'>): Promise<string[]> {
   const database =
     kind === 'sqlite' ? await SqliteDatabase.open(url.slice('sqlite:'.length)) : new MysqlDatabase(url, 1)
@@ -171,7 +171,7 @@ eachDatabase(({ kind, fresh, bare }) => {
     return database
   }
 
-  /** For tests that do not change the tables, so that other tests can reuse them. */
+  /** A migrated database for tests that do not change the tables, so that other tests can reuse it. */
   const migrated = async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
@@ -200,11 +200,11 @@ eachDatabase(({ kind, fresh, bare }) => {
     it('tables that need a later version are detected before the first statement that changes them', async () => {
       const database = await own()
       await migrateDatabase(database.url)
-      // The statement fails, as if the process ended before it.
+      // The statement fails, as if the process had ended before it.
       await database.query('ALTER TABLE job RENAME TO hidden')
       await expect(upgrade(database)).rejects.toThrow()
       await database.query('ALTER TABLE hidden RENAME TO job')
-      // On SQLite, nothing is done, because it is one transaction.
+      // On SQLite, nothing is done, because the migration is a single transaction.
       if (kind === 'sqlite') await (await openStore(database.url)).close()
       else await expect(openStore(database.url)).rejects.toThrow('99.2.0')
     })
@@ -232,7 +232,7 @@ eachDatabase(({ kind, fresh, bare }) => {
       expect(kalends.health()).toMatchObject({ ok: false, worker: null, running: 1 })
       await database.query("INSERT INTO job (id, task) VALUES ('after', 'tick')")
       await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('s', 'tick', '*:*:*')")
-      // Others see it alive for longer than its lease, so its run is not taken over.
+      // Other workers see it alive for longer than its lease, so its run is not taken over.
       const seen = new Set<unknown>()
       while (seen.size <= 6) {
         await beat()
@@ -244,7 +244,7 @@ eachDatabase(({ kind, fresh, bare }) => {
       expect(await database.query("SELECT state FROM job WHERE task = 'tick'")).toEqual([
         { state: 'waiting' },
       ])
-      // When the tables are downgraded, it continues.
+      // Once the tables are downgraded, it continues.
       await database.query("DELETE FROM kalends_migration WHERE name LIKE '0001_next%'")
       await beatUntil(async () => kalends.health().worker)
       expect(await ended(kalends, 'after')).toMatchObject({ state: 'success' })

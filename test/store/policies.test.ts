@@ -52,14 +52,14 @@ onEachStore((under) => {
     )
     return slot
   }
-  /** Its timer adds no slots to those of the test. */
+  /** The timer adds no slots to those of the test. */
   const withPolicy = (overlap: string, more: Record<string, string | number | null> = {}) =>
     planned(under, 's', new Date('2199-01-01T00:00Z'), { overlap, timer: '2199-01-01', ...more })
 
   const claim = (limit = 100) => under.store.executing.claim(WORKER, policies('task'), limit, '')
   const ends = (id: string, end: AttemptEnd = success, policy: RunPolicy = DEFAULT_POLICY) =>
     write(under.store).settle([{ fence: { id, worker: WORKER, claim: 1 }, end, policy }])
-  /** state, reason, number of slots, run number; by slot. */
+  /** The state, reason, number of slots and run number of each job, ordered by slot. */
   const jobs = async () =>
     (await under.query('SELECT state, reason, missed, run FROM job ORDER BY slot, id')).map((row) =>
       [row['state'], row['reason'], row['missed'], row['run']].join(' ').replaceAll(/ {2,}/g, ' ').trim(),
@@ -84,7 +84,7 @@ onEachStore((under) => {
       expect((await claim()).map(({ id }) => id)).toEqual([two])
     })
 
-    it('a schedule with an invalid row does not make the slots of others unsubmittable', async () => {
+    it('a schedule with an invalid row does not make the slots of other schedules unsubmittable', async () => {
       await withPolicy('queue-one')
       await planned(under, 'bad', await clock(under))
       await come('s', 30)
@@ -98,7 +98,7 @@ onEachStore((under) => {
       await under.query(
         "UPDATE periodic_task SET worker = NULL, marked = NULL, mark_ends = NULL WHERE id = 'bad'",
       )
-      // Its occurrence already has a row with another key, so the whole batch fails and is repeated row by row.
+      // The occurrence already has a row with another key, so the whole batch fails and is repeated row by row.
       const slot = instant((await schedule(under, 'bad'))['nextrun'])
       if (slot === null) throw new Error('bad is due')
       await job(under, occurrenceId('bad', slot), { state: 'success' })
@@ -136,7 +136,7 @@ onEachStore((under) => {
         expect(given['finished']).not.toBeNull()
         const row = await schedule(under, 's')
         expect(row).toMatchObject({
-          // It has not used up its retries, so the schedule continues.
+          // The job has not used up its retries, so the schedule continues.
           status: 'active',
           run_count: 1,
           error_count: 1,
@@ -228,7 +228,7 @@ onEachStore((under) => {
       expect((await claim()).map(({ id }) => id)).toEqual([two])
     })
 
-    it('replace sends a running job one stop request; the newest job waits for its end, and those in between are cancelled [S4]', async () => {
+    it('replace sends a running job one stop request; the newest job waits until it ends, and the jobs in between are cancelled [S4]', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -242,7 +242,7 @@ onEachStore((under) => {
       expect(await jobs()).toEqual(['running 0 1', 'cancelled replaced 0 2', 'blocked 0 3'])
       expect((await jobRow(under, one))['stop_requested']).toBe(asked)
       expect(await claim()).toEqual([])
-      // Its handler stops: the job is cancelled and does not count as a failure of the schedule.
+      // The handler stops, so the job is cancelled and does not count as a failure of the schedule.
       await ends(one, failure)
       expect(await jobs()).toEqual(['cancelled 0 1', 'cancelled replaced 0 2', 'waiting 0 3'])
       expect(await schedule(under, 's')).toMatchObject({ run_count: 0, error_count: 0 })
@@ -276,7 +276,7 @@ onEachStore((under) => {
     })
 
     it.each(['skip', 'queue-one', 'replace'])(
-      'after a change to %s, concurrent jobs count as running [L43]',
+      'after overlap is changed to %s, concurrent jobs count as running [L43]',
       async (overlap) => {
         await withPolicy('allow')
         for (const seconds of [30, 20]) {
@@ -290,7 +290,7 @@ onEachStore((under) => {
         const last = overlap === 'skip' ? 'skipped overlap 1' : 'blocked 0 3'
         expect(await jobs()).toEqual(['running 0 1', 'running 0 2', last])
         await expect(write(under.store).runNow('s')).rejects.toThrow(/cannot run now/)
-        // It starts only when both have ended.
+        // The job starts only when both have ended.
         await ends(claimed[0]?.id ?? '')
         expect((await jobs()).at(-1)).toBe(last)
         await ends(claimed[1]?.id ?? '')
@@ -300,7 +300,7 @@ onEachStore((under) => {
   })
 
   describe('consecutive skips', () => {
-    it('with the same reason are one row with their count and the newest slot', async () => {
+    it('with the same reason share one row with their count and the newest slot', async () => {
       await withPolicy('skip')
       await come('s', 30)
       await pass()
@@ -351,7 +351,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('stay separate if a run that is submitted with the second one is between them', async () => {
+    it('stay separate if a run that is submitted with the second skip is between them', async () => {
       const timer = '*:*:0/10'
       const nextrun = '2199-01-01 00:00:00.000'
       const ofTwo = {
@@ -383,7 +383,7 @@ onEachStore((under) => {
   })
 
   describe('max_runs', () => {
-    it('the success that reaches max_runs makes the schedule done; after an increase in SQL, it is planned from now on [T9, R2]', async () => {
+    it('the success that reaches max_runs makes the schedule done; after an increase in SQL, it is planned from now [T9, R2]', async () => {
       await write(under.store).create('s', settings({ timer: 'hourly', maxRuns: 1 }))
       await pass()
       await come('s', 10)
@@ -440,7 +440,7 @@ onEachStore((under) => {
       },
     )
 
-    it('reset reactivates a dead schedule from now on, with cleared counters [R1]', async () => {
+    it('reset reactivates a dead schedule from now, with cleared counters [R1]', async () => {
       await dead('hourly')
       const reset = await under.store.schedules.reset('s')
       expect(reset).toEqual(await under.store.schedules.get('s'))
@@ -466,7 +466,7 @@ onEachStore((under) => {
       await pass()
     }
 
-    it('an `after finish` timer has no next run until the end of the current run, from which it counts [T4]', async () => {
+    it('an `after finish` timer has no next run until the current run ends, and counts from that time [T4]', async () => {
       await inserted()
       const row = await schedule(under, 's')
       expect(instant(row['nextrun'])?.getTime()).toBeGreaterThan((await clock(under)).getTime() + 80 * MINUTE)
@@ -499,7 +499,7 @@ onEachStore((under) => {
       )
     })
 
-    it('is planned from now on by the sweep if its job was deleted manually', async () => {
+    it('is planned from now by the sweep if its job was deleted manually', async () => {
       await inserted()
       await come('s', 5)
       await pass()

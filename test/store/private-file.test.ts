@@ -22,7 +22,7 @@ async function modes(path: string): Promise<Record<string, string>> {
 }
 
 it.each(['sqlite:', 'sqlite:file:', 'sqlite://file://'])(
-  'a new file and its -wal and -shm have mode 0600: %s',
+  'a new file and its -wal and -shm files have mode 0600: %s',
   async (scheme) => {
     const path = await folder()
     await using kalends = await Kalends.open(`${scheme}${join(path, 'app.db')}`)
@@ -50,7 +50,7 @@ it('an existing file keeps its mode and content', async () => {
   }
 })
 
-it('a database in memory creates no file', async () => {
+it('an in-memory database creates no file', async () => {
   const path = await folder()
   const before = process.cwd()
   process.chdir(path)

@@ -11,10 +11,10 @@ export interface Recording {
   readonly statements: string[]
 }
 
-/** Reported before a transaction, because nothing else can write to an SQLite file during it. */
+/** Reported before a transaction starts, because nothing else can write to an SQLite file during the transaction. */
 export const START = 'START TRANSACTION'
 
-/** @param before  runs before each statement that reads and, with START, before each transaction */
+/** @param before  called before each statement that reads and, with START, before each transaction */
 export async function recording(
   url: string,
   before: (statement: string) => Promise<unknown> = async () => undefined,
@@ -22,7 +22,7 @@ export async function recording(
   const database = url.startsWith('sqlite:')
     ? await SqliteDatabase.open(url.slice('sqlite:'.length))
     : new MysqlDatabase(url, 4)
-  // Literals depend on the server.
+  // The literals depend on the server, so connect to it first.
   await database.rows('SELECT 1')
   const statements: string[] = []
   return { store: storeOn(recorded(database, statements, before), ''), statements }
@@ -59,7 +59,7 @@ function recorded(
   }
 }
 
-/** On one line, with values. */
+/** On a single line, with values. */
 function complete(database: Database, statement: string, params: readonly SqlValue[]): string {
   const text = statement.replaceAll(/\s+/g, ' ')
   if (database.dialect.name === 'mysql') return database.dialect.withLiterals(text, params)

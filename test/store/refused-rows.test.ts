@@ -1,4 +1,4 @@
-/** A row that the database rejects costs its batch a few statements once, and delays no other row. */
+/** A row that the database rejects costs its batch a few extra statements once, and delays no other row. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'
 import { clock, instant, job, onEachStore, planned, policies, submitDue } from './conformance.ts'
@@ -9,13 +9,13 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => void vi.useRealTimers())
 
 const ROWS = 32
-/** The whole batch, both halves at each level, and the row alone in its own way. */
+/** For the whole batch, both halves at each level, and the row alone in its own way. */
 const A_FEW = 2 * Math.log2(ROWS) + 4
 const names = Array.from({ length: ROWS - 1 }, (_, index) => `good${String(index).padStart(2, '0')}`)
 const sorted = (ids: readonly string[]) => ids.toSorted()
 
 onEachStore((under) => {
-  /** Like a trigger or a constraint of the application. */
+  /** Imitates a trigger or a constraint that the application has added. */
   async function refuse(when: 'INSERT' | 'UPDATE', table: string, condition: string): Promise<void> {
     const head = `CREATE TRIGGER refuse BEFORE ${when} ON ${table}`
     await under.query(
@@ -42,7 +42,7 @@ onEachStore((under) => {
     return { refused, onRefused: (id: string) => void refused.push(id) }
   }
 
-  it('a schedule whose job is rejected gets an unsubmittable slot, and the next pass is one batch again [L51]', async () => {
+  it('a schedule whose job is rejected gets an unsubmittable slot, and the next pass is a single batch again [L51]', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of ['bad', ...names]) await planned(under, id, due)
@@ -70,7 +70,7 @@ onEachStore((under) => {
     await again()
     const second = await pass()
     expect(second.refused.map(({ item }) => item.id)).toEqual(['bad'])
-    // The others together, then the row alone, carefully, and its skip.
+    // The other rows together, then the row alone, carefully, and its skip.
     expect(count('INSERT INTO `job`')).toBe(4)
     await under.query('DROP TRIGGER refuse')
     for (const inserts of [2, 1]) {
@@ -82,7 +82,7 @@ onEachStore((under) => {
     }
   })
 
-  it('a schedule that cannot be marked does not affect others', async () => {
+  it('a schedule that cannot be marked does not affect other schedules', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of ['bad', ...names]) await planned(under, id, due)
@@ -100,7 +100,7 @@ onEachStore((under) => {
     expect(refused).toEqual(['bad'])
   })
 
-  it('a schedule that cannot be marked is reported if nothing else is due', async () => {
+  it('a schedule that cannot be marked is reported even if nothing else is due', async () => {
     await planned(under, 'bad', new Date((await clock(under)).getTime() - 1000))
     await refuse('UPDATE', 'periodic_task', "NEW.id = 'bad'")
     const { store } = await recorded()
@@ -109,7 +109,7 @@ onEachStore((under) => {
     expect(refused).toEqual(['bad'])
   })
 
-  it('a job that cannot be claimed does not affect others [L51]', async () => {
+  it('a job that cannot be claimed does not affect other jobs [L51]', async () => {
     const { store, count, clear } = await recorded()
     for (const id of ['bad', ...names]) await job(under, id)
     await refuse('UPDATE', 'job', "NEW.id = 'bad'")
@@ -125,7 +125,7 @@ onEachStore((under) => {
     expect(await under.query("SELECT state FROM job WHERE id = 'bad'")).toEqual([{ state: 'waiting' }])
   })
 
-  it('a claim that is split in halves takes no more jobs without retries than may start now', async () => {
+  it('a claim that is split in half takes no more jobs without retries than may start now', async () => {
     const { store } = await recorded()
     for (const id of ['bad', ...names]) await job(under, id, { max_retries: 0 })
     await refuse('UPDATE', 'job', "NEW.id = 'bad'")
@@ -146,7 +146,7 @@ onEachStore((under) => {
     expect(await store.executing.claim('w/1', policies(...tasks), 8, '')).toHaveLength(7)
   })
 
-  it('a job that is left out does not delay the groups after its own', async () => {
+  it('a job that is left out does not delay the groups that follow its own', async () => {
     const { store } = await recorded()
     const groups = Array.from({ length: 300 }, (_, index) => `g${String(index).padStart(3, '0')}`)
     await Promise.all(groups.map((group) => job(under, `bad ${group}`, { group_: group })))
@@ -161,7 +161,7 @@ onEachStore((under) => {
     expect(claimed.map(({ id }) => id)).toEqual(['good'])
   })
 
-  it('a job that cannot be made claimable does not affect others', async () => {
+  it('a job that cannot be made claimable does not affect other jobs', async () => {
     const { store, count, clear } = await recorded()
     for (const id of ['bad', ...names]) await job(under, id, { run_at: '2020-01-01 00:00:00.000' })
     await refuse('UPDATE', 'job', "NEW.id = 'bad'")
@@ -210,7 +210,7 @@ onEachStore((under) => {
     expect([submissions.length, none.length]).toEqual([names.length, 0])
   })
 
-  it('a valid row behind many rejected ones is processed after a few passes', async () => {
+  it('a valid row behind many rejected rows is processed after a few passes', async () => {
     const { store } = await recorded()
     const due = new Date((await clock(under)).getTime() - 2000)
     for (const id of names) await planned(under, id, due)
@@ -221,7 +221,7 @@ onEachStore((under) => {
     let passes = 0
     while (marked.length === 0 && passes < 10) {
       passes += 1
-      // The last one does not fit into its batch.
+      // The last row does not fit into its batch.
       const marks = await store.scheduling.markDue('w/1', names.length, 60_000, [], onRefused).catch(() => [])
       marked = marks.map(({ id }) => id)
     }
@@ -230,7 +230,7 @@ onEachStore((under) => {
     expect(passes).toBeLessThanOrEqual(6)
   })
 
-  it('a thousand rejected jobs at the head of the queue delay no others', async () => {
+  it('a thousand rejected jobs at the head of the queue delay no other jobs', async () => {
     const { store, count, clear } = await recorded()
     await refuse('UPDATE', 'job', 'NEW.priority = 1')
     const ids = Array.from({ length: 1000 }, (_, index) => `bad${String(index).padStart(4, '0')}`)
@@ -246,7 +246,7 @@ onEachStore((under) => {
     }
     expect(claimed).toEqual(['good'])
     expect(sorted(refused)).toEqual(ids)
-    // If all rows of a batch are rejected, the server may be at fault: the first four batches blame no row.
+    // If all rows of a batch are rejected, the server may be at fault, so the first four batches blame no row.
     expect(passes).toBeLessThanOrEqual(4 + 1000 / 200 + 1)
     for (const id of ['second', 'third']) {
       clear()
@@ -272,7 +272,7 @@ onEachStore((under) => {
       return { store, count, clear, ends }
     }
 
-    it('whose result is rejected fails the attempt and does not affect others', async () => {
+    it('whose result is rejected fails the attempt and does not affect other outcomes', async () => {
       const { store, count, ends } = await ended((id) => id === 'bad')
       await refuse('UPDATE', 'job', 'NEW.result = \'"bad"\'')
       const { settled, refused } = await store.executing.settle(ends)
@@ -283,7 +283,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('that is rejected even without its texts is returned, tried last, and not an orphan for now', async () => {
+    it('that is rejected even without its texts is returned, tried last, and not treated as an orphan for now', async () => {
       const { store, count, clear, ends } = await ended(() => false)
       await refuse('UPDATE', 'job', "NEW.id = 'bad'")
       const first = await store.executing.settle(ends)
@@ -302,7 +302,7 @@ onEachStore((under) => {
       const second = await store.executing.settle([...first.refused.map(({ item }) => item), more])
       expect(second.settled.map(({ id }) => id)).toEqual(['later'])
       expect(second.refused.map(({ item }) => item.fence.id)).toEqual(['bad'])
-      // The other one alone, and this one with and without its texts.
+      // The other outcome alone, and this one with and without its texts.
       expect(count('UPDATE')).toBeLessThanOrEqual(3)
       await under.query('DROP TRIGGER refuse')
       const third = await store.executing.settle(second.refused.map(({ item }) => item))
@@ -310,7 +310,7 @@ onEachStore((under) => {
     })
   })
 
-  it('a rejected line and rejected progress do not affect others', async () => {
+  it('a rejected line and rejected progress do not affect other jobs', async () => {
     const { store } = await recorded()
     for (const id of ['bad', 'good']) await job(under, id)
     const jobs = await store.executing.claim('w/1', policies('task'), 2, '')

@@ -17,7 +17,7 @@ import { recording, START } from './recording.ts'
 
 const DAY = 86_400_000
 
-/** Final jobs of a schedule, the first of them the oldest. */
+/** Inserts final jobs of a schedule, oldest first. */
 async function finals(
   under: StoreUnderTest,
   schedule: string | null,
@@ -88,7 +88,7 @@ onEachStore((under) => {
     expect(await prune(under, {})).toBe(0)
   })
 
-  it('the newest jobs of each schedule stay: a busy schedule displaces no others, and jobs without a schedule stay [R12]', async () => {
+  it('the newest jobs of each schedule stay: a busy schedule displaces no jobs of others, and jobs without a schedule stay [R12]', async () => {
     await finals(under, 'busy', 20)
     await finals(under, 'rare', 2)
     await finals(under, null, 20)
@@ -121,7 +121,7 @@ onEachStore((under) => {
     expect(await left(under)).toEqual(['open-0', 'open-1', 'open-2', 'open-3', 's-1', 's-2'])
   })
 
-  it('a batch removes at most its limit, and the next one continues', async () => {
+  it('a batch removes no more rows than its limit, and the next batch continues', async () => {
     await finals(under, 'a', 10)
     await finals(under, 'b', 10)
     expect(await prune(under, { perSchedule: 1 }, 7)).toBe(7)
@@ -165,7 +165,7 @@ onEachStore((under) => {
     ])
   })
 
-  it('a schedule that is edited between selection and deletion stays', async () => {
+  it('a schedule edited between selection and deletion stays', async () => {
     const now = await clock(under)
     const old = toText(after(now, -31 * DAY))
     const done = { idle: 'done', after_done: 'delete', created: old, last_finished: old }
@@ -180,7 +180,7 @@ onEachStore((under) => {
     expect(await under.query('SELECT id FROM periodic_task')).toEqual([{ id: 'revived' }])
   })
 
-  it('a job that is retried meanwhile stays with its log and attempts', async () => {
+  it('a job that is retried in the meantime stays, with its log and attempts', async () => {
     await finals(under, 's', 2, { state: 'failed' })
     await under.query(`UPDATE job SET state = 'waiting', finished = NULL WHERE id = 's-0'`)
     expect(await prune(under, { ageMs: 1000, perSchedule: 1 })).toBe(1)
@@ -188,7 +188,7 @@ onEachStore((under) => {
       expect(await under.query(`SELECT job_id FROM ${table}`)).toEqual([{ job_id: 's-0' }])
   })
 
-  it('a job that is retried between selection and removal stays with its log and attempts', async () => {
+  it('a job retried between selection and removal stays, with its log and attempts', async () => {
     await finals(under, 's', 2, { state: 'failed' })
     const { store } = await recording(under.url, async (statement) => {
       if (statement === START)

@@ -135,14 +135,14 @@ onEachStore((under) => {
       expect(await get('s')).toMatchObject({ enabled: false })
     })
 
-    it('treats equal args in another notation as equal', async () => {
+    it('treats args that are equal but written differently as equal', async () => {
       await write(under.store).put('s', settings({ args: '{"a":1,"b":2}' }))
       expect(await write(under.store).put('s', settings({ args: '{ "a": 1, "b": 2 }' }))).toMatchObject({
         result: 'unchanged',
       })
     })
 
-    it('creates only one schedule in several concurrent calls', async () => {
+    it('creates only one schedule, even in several concurrent calls', async () => {
       const stores = await Promise.all([under.another(), under.another(), under.another(), under.another()])
       const results = await Promise.all(stores.map((store) => write(store).put('s', settings())))
       expect(results.filter(({ result }) => result === 'created')).toHaveLength(1)
@@ -150,7 +150,7 @@ onEachStore((under) => {
     })
   })
 
-  it('the stored id, which determines the jitter, decides whether a new schedule of an owner is due at once', async () => {
+  it("whether an owner's new schedule is due at once is decided with the stored id, which determines the jitter", async () => {
     const decided: string[] = []
     const isDue = (id: string) => decided.push(id) === 0
     await under.store.schedules.ownedBy({ group: null, submitter: 'alice' }).put(
@@ -209,7 +209,7 @@ onEachStore((under) => {
     expect(await under.query('SELECT DISTINCT state FROM job')).toEqual([{ state: 'cancelled' }])
   })
 
-  it('resume plans from now on, even if a run was due at the pause', async () => {
+  it('resume plans from now, even if a run was due when the schedule was paused', async () => {
     const now = await clock(under)
     const rows = {
       due: { nextRunAt: after(now, -MINUTE), last_slot: null },
@@ -283,17 +283,20 @@ onEachStore((under) => {
       expect(id).toBe(occurrenceId('s', (await get('s')).lastSlot ?? new Date(0)))
     })
 
-    it.each(['waiting', 'blocked', 'running'])('is rejected while a job is %s, by its id', async (state) => {
-      await planned(under, 's', null)
-      await job(under, 'the-job', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state })
-      const before = await schedule(under, 's')
-      const running = write(under.store).runNow('s')
-      await expect(running).rejects.toThrow(ConflictError)
-      await expect(running).rejects.toThrow('the-job')
-      expect(await schedule(under, 's')).toEqual(before)
-    })
+    it.each(['waiting', 'blocked', 'running'])(
+      'is rejected while a job is %s, and the error names the job',
+      async (state) => {
+        await planned(under, 's', null)
+        await job(under, 'the-job', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state })
+        const before = await schedule(under, 's')
+        const running = write(under.store).runNow('s')
+        await expect(running).rejects.toThrow(ConflictError)
+        await expect(running).rejects.toThrow('the-job')
+        expect(await schedule(under, 's')).toEqual(before)
+      },
+    )
 
-    it('is allowed when all jobs are final; its slot is later than all earlier ones', async () => {
+    it('is allowed when all jobs are final; its slot is later than all earlier slots', async () => {
       const last = after(await clock(under), MINUTE)
       await planned(under, 's', after(last, MINUTE), { last_slot: toText(last) })
       await job(under, 'j', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state: 'failed' })
@@ -301,7 +304,7 @@ onEachStore((under) => {
       expect(await jobRow(under, String(id))).toMatchObject({ slot: toText(after(last, 1)) })
     })
 
-    it('submits one job in two concurrent calls [L3]', async () => {
+    it('submits only one job in two concurrent calls [L3]', async () => {
       await planned(under, 's', null)
       const other = await under.another()
       const results = await Promise.allSettled([write(under.store).runNow('s'), write(other).runNow('s')])
@@ -326,7 +329,7 @@ onEachStore((under) => {
   })
 
   describe('a declared set', () => {
-    it('is read under lock, with the rows of its ids and those of the set, and changed as decided', async () => {
+    it('is read under a lock, with the rows of its ids and those of the set, and changed as decided', async () => {
       await write(under.store).create('of set', settings({ declaredBy: 'set' }))
       await write(under.store).create('by id', settings())
       await write(under.store).create('other', settings({ declaredBy: 'other' }))
@@ -368,7 +371,7 @@ onEachStore((under) => {
       expect(await under.store.schedules.get('a')).toBeNull()
     })
 
-    it('is created only once by several concurrent syncs', async () => {
+    it('is created only once, even by several concurrent syncs', async () => {
       const stores = await Promise.all([under.another(), under.another(), under.another()])
       const names = ['c', 'a', 'b']
       await Promise.all(

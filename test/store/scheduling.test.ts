@@ -103,7 +103,7 @@ onEachStore((under) => {
       }
     }
 
-    it('are submitted in transactions of about 500 jobs, and each slot once [L67]', async () => {
+    it('are submitted in transactions of about 500 jobs, each slot once [L67]', async () => {
       for (const id of ['a', 'b', 'c', 'd', 'e']) await planned(under, id, await ago(SLOTS * 1000))
       const marks = await mark()
       const transactions: string[][] = []
@@ -118,7 +118,7 @@ onEachStore((under) => {
       expect(await count(under, 'job')).toBe(5 * SLOTS)
     })
 
-    it('that missed very many are planned in transactions of about 10,000 slots', async () => {
+    it('that missed very many slots are planned in transactions of about 10,000 slots', async () => {
       for (const id of ['a', 'b', 'c', 'd']) await planned(under, id, await ago(MINUTE))
       const missed: Decide = (schedule, now, open) => ({
         ...submitDue(schedule, now, open),
@@ -130,9 +130,9 @@ onEachStore((under) => {
     })
   })
 
-  it('an invalid instant in a row does not hide later due rows from a poll', async () => {
+  it('an invalid instant in one row does not hide other due rows from a poll', async () => {
     await planned(under, 'due', new Date('2020-01-01'))
-    // A session in strict mode cannot write it.
+    // A session in strict mode could not write this value.
     if (under.kind !== 'sqlite') await under.query("SET SESSION sql_mode = ''")
     await under.query(
       "INSERT INTO periodic_task (id, task, timer, worker, mark_ends) VALUES ('bad', 'task', 'daily', 'w/0', '0000-00-00 00:00:00')",
@@ -144,7 +144,7 @@ onEachStore((under) => {
     )
   })
 
-  /** Like a connection that ignores constraints. */
+  /** Imitates a connection that ignores constraints. */
   async function withoutChecks(): Promise<void> {
     if (under.kind !== 'sqlite') return
     await under.query('PRAGMA ignore_check_constraints = 1')
@@ -161,7 +161,7 @@ onEachStore((under) => {
     )
     await under.query("INSERT INTO job (id, task, priority) VALUES (x'626164', 'task', 100)")
     const claim = async () => (await executing.claim(WORKER, policies('task'), 1, '')).map(({ id }) => id)
-    // MySQL and MariaDB convert it to text.
+    // MySQL and MariaDB convert the value to text.
     const bad = under.kind === 'sqlite' ? [] : ['bad']
     expect(ids(await mark(10))).toEqual([...bad, 'good'])
     expect(ids(await mark(10))).toEqual([])
@@ -223,7 +223,7 @@ onEachStore((under) => {
       expect(ids(await mark())).toEqual(['s'])
     })
 
-    it('continues after marks of the same time, or from their time on', async () => {
+    it('continues after marks of the same time, or from the time of the marks', async () => {
       const past = await ago(60_000)
       const times = { a: 0, b: 0, c: 0, d: 10, e: 20, f: 30 }
       for (const [id, ms] of Object.entries(times)) await planned(under, id, after(past, ms))
@@ -231,7 +231,7 @@ onEachStore((under) => {
         await under.store.scheduling.markDue(WORKER, limit, LEASE_MS, marks)
       const first = await behind(2, [])
       expect(ids(first)).toEqual(['a', 'b'])
-      // Due now, and before those.
+      // These are due now, and before the first ones.
       await planned(under, 'z', after(past, -10))
       await planned(under, 'aa', past)
       const second = await behind(10, first)
@@ -356,7 +356,7 @@ onEachStore((under) => {
       expect(await count(under, "job WHERE state = 'skipped'")).toBe(rows)
     })
 
-    it('a submission inserts consecutive runs, and skips with their reason [S4, L3]', async () => {
+    it('a submission inserts consecutive runs, and skips with their reasons [S4, L3]', async () => {
       const slot = await ago(3000)
       await planned(under, 's', slot, { args: '{"large":1}', run_count: 3 })
       const decided: Plan = {
@@ -472,7 +472,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toEqual(before)
     })
 
-    it('ignores a deleted row and submits the others', async () => {
+    it('ignores a deleted row and submits the rest', async () => {
       const past = await ago(1000)
       await planned(under, 'a', past)
       await planned(under, 'b', past)
@@ -519,7 +519,7 @@ onEachStore((under) => {
           max_retries: 9,
         })
         expect(instant((await jobRow(under, started[0]?.id ?? ''))['started'])).toEqual(started[0]?.startedAt)
-        // The slot is decided as usual, and the end of the run finds the row as after a claim.
+        // The slot is decided as usual, and when the run ends, the row is as it would be after a claim.
         expect(await schedule(under, 's')).toMatchObject({ worker: null, last_slot: toText(slot) })
         const { settled } = await write(under.store).settle(
           started.map(({ id, claim }) => ({
@@ -539,7 +539,7 @@ onEachStore((under) => {
         expect(await states()).toEqual(['waiting', 'waiting', 'waiting'])
       })
 
-      it('with more jobs of a task than its limit, none starts', async () => {
+      it('with more jobs of a task than its limit allows, none starts', async () => {
         const slot = await ago(1000)
         for (const id of ['a', 'b']) await planned(under, id, slot)
         await planned(under, 'c', slot, { task: 'other' })
@@ -547,7 +547,7 @@ onEachStore((under) => {
         expect(await states()).toEqual(['waiting', 'waiting', 'waiting'])
       })
 
-      it('jobs of tasks that it does not handle wait, and the others start', async () => {
+      it('jobs of tasks that it does not handle wait, and the other jobs start', async () => {
         const slot = await ago(1000)
         await planned(under, 'a', slot)
         await planned(under, 'b', slot, { task: 'of somebody else' })
@@ -555,7 +555,7 @@ onEachStore((under) => {
         expect(await states()).toEqual(['running', 'waiting'])
       })
 
-      it('a blocked job stays blocked, and a skip starts nothing', async () => {
+      it('blocked jobs stay blocked, and a skip starts nothing', async () => {
         const slot = await ago(1000)
         await planned(under, 'blocked', slot)
         await planned(under, 'skips', slot)
@@ -572,10 +572,10 @@ onEachStore((under) => {
         ])
       })
 
-      it('a row that cannot be written is retried alone, and the others wait for a claim', async () => {
+      it('a row that cannot be written is retried alone, and the other rows wait for a claim', async () => {
         const slot = await ago(1000)
         for (const id of ['a', 'b']) await planned(under, id, slot)
-        // Another row already has the id of one of them.
+        // Another row already has the id of one of these jobs.
         await job(under, occurrenceId('a', slot))
         const { started, submissions } = await begin(9)
         expect(started).toEqual([])
@@ -645,8 +645,8 @@ onEachStore((under) => {
     })
   })
 
-  describe('an invalid schedule does not affect others [S8, L17]', () => {
-    it('a slot that already has a job is not submitted again, and the schedule advances', async () => {
+  describe('an invalid schedule does not affect other schedules [S8, L17]', () => {
+    it('a slot that already has a job is not submitted again, but the schedule advances', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       await job(under, 'mine', { periodic_task_id: 'b', slot: toText(slot), state: 'success' })
@@ -662,7 +662,7 @@ onEachStore((under) => {
       })
     })
 
-    it('an unrelated job with the id of the occurrence is not changed, and the occurrence gets another id [V3, L65]', async () => {
+    it('an unrelated job that has the id of the occurrence does not change, and the occurrence gets another id [V3, L65]', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       await job(under, occurrenceId('b', slot), { task: 'foreign' })
@@ -693,7 +693,7 @@ onEachStore((under) => {
     it('a job that cannot be inserted for a permanent reason is skipped as unsubmittable [L38]', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
-      // The application has its own rules on the table.
+      // The application has added its own rules to the table.
       await under.query(
         under.kind === 'sqlite'
           ? "CREATE TRIGGER refuse BEFORE INSERT ON job WHEN NEW.periodic_task_id = 'b' AND NEW.state = 'waiting' BEGIN SELECT RAISE(ABORT, 'not on my watch'); END"
@@ -747,7 +747,7 @@ onEachStore((under) => {
   })
 
   describe('marks that no worker will clear', () => {
-    it('stale marks of an earlier process with the same name and of lost workers are cleared, those of live workers stay [S2]', async () => {
+    it('stale marks of an earlier process with the same name and of lost workers are cleared; those of live workers stay [S2]', async () => {
       await register('w/2')
       await register('other/1')
       await register('web/eu/1')
@@ -809,7 +809,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'b')).toMatchObject({ state: 'blocked' })
     })
 
-    it('clears marks that would end too late', async () => {
+    it('clears marks with an end that is too far in the future', async () => {
       const far = toText(after(await clock(under), 100 * LEASE_MS))
       await planned(under, 's', await ago(0), { worker: WORKER, marked: far, mark_ends: far })
       await planned(under, 'unmarked', after(await clock(under), 100 * LEASE_MS))

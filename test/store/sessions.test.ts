@@ -1,4 +1,4 @@
-/** Settings of the server, the URL or the process never change what Kalends writes or reads. */
+/** Settings of the server, the URL or the process never change the values that Kalends writes or reads. */
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { expect, it } from 'vitest'
 import { OWN_SESSION } from '../../src/store/mysql/session-variables.ts'
@@ -25,7 +25,7 @@ import { write } from './writes.ts'
 
 const ODD = 'naïve 😀 Ελλάς \' " \\ \\\\ ? % `'
 
-/** Each required session variable, with a possible default of a server and our value. */
+/** Each required session variable, with a default that a server may have, and our value. */
 const VARIABLES: readonly [name: string, theirs: string, ours: string | number, on?: 'mysql' | 'mariadb'][] =
   [
     ['autocommit', '0', 1],
@@ -52,7 +52,7 @@ const OPTIONS =
 onEachStore((under) => {
   const server = under.kind !== 'sqlite'
 
-  /** The life cycle of a schedule and a job in one store, as seen by another one. */
+  /** The life cycle of a schedule and a job in one store, as seen by another store. */
   const roundTrip = async (store: Store) => {
     const now = await clock(under)
     expect(Math.abs((await clock({ store })).getTime() - now.getTime())).toBeLessThan(600_000)
@@ -112,21 +112,24 @@ onEachStore((under) => {
     expect(await store.schedules.delete(ODD)).toMatchObject({ id: ODD })
   }
 
-  it.skipIf(!server)('Kalends configures its sessions, whatever the server sets [L56]', async () => {
-    const connection = await createConnection({
-      uri: under.url,
-      supportBigNumbers: true,
-      bigNumberStrings: false,
-    })
-    under.afterwards(() => connection.end())
-    const variables = VARIABLES.filter(([, , , on]) => on === undefined || on === under.kind)
-    for (const [name, theirs] of variables) await connection.query(`SET SESSION ${name} = ${theirs}`)
-    await connection.query(OWN_SESSION)
-    const [[values]] = await connection.query<RowDataPacket[]>(
-      `SELECT ${variables.map(([name]) => `@@SESSION.${name} AS ${name}`).join(', ')}`,
-    )
-    expect(values).toEqual(Object.fromEntries(variables.map(([name, , ours]) => [name, ours])))
-  })
+  it.skipIf(!server)(
+    "Kalends configures its sessions, regardless of the server's settings [L56]",
+    async () => {
+      const connection = await createConnection({
+        uri: under.url,
+        supportBigNumbers: true,
+        bigNumberStrings: false,
+      })
+      under.afterwards(() => connection.end())
+      const variables = VARIABLES.filter(([, , , on]) => on === undefined || on === under.kind)
+      for (const [name, theirs] of variables) await connection.query(`SET SESSION ${name} = ${theirs}`)
+      await connection.query(OWN_SESSION)
+      const [[values]] = await connection.query<RowDataPacket[]>(
+        `SELECT ${variables.map(([name]) => `@@SESSION.${name} AS ${name}`).join(', ')}`,
+      )
+      expect(values).toEqual(Object.fromEntries(variables.map(([name, , ours]) => [name, ours])))
+    },
+  )
 
   it.skipIf(!server)('options of the driver in the URL have no effect', async () => {
     const store = await openStore(under.url + OPTIONS)
@@ -155,7 +158,7 @@ onEachStore((under) => {
       })
       process.env['TZ'] = zone
       expect(new Date().getTimezoneOffset()).not.toBe(0)
-      // In Berlin, this is in the repeated hour; the later instant is in the skipped hour.
+      // In Berlin, this instant is in the repeated hour; the later instant is in the skipped hour.
       const slot = new Date('2026-10-25T00:30:00.123Z')
       const next = new Date('2027-03-28T01:30:00.456Z')
       await planned(under, 's', slot)

@@ -146,7 +146,7 @@ onEachStore((under) => {
   })
 
   describe('an attempt that', () => {
-    it('succeeds is final, with its result', async () => {
+    it('succeeds makes the job final and stores its result', async () => {
       await running('j', { error: 'of an earlier attempt' })
       const result = await settle(attempt('j', { kind: 'success', result: '{"a":1}' }))
       expect(result).toMatchObject({
@@ -178,7 +178,7 @@ onEachStore((under) => {
       )
     })
 
-    it('fails is retried after its delay', async () => {
+    it('fails is retried after the delay', async () => {
       await running('j')
       await settle(attempt('j', passing))
       const row = await jobRow(under, 'j')
@@ -209,7 +209,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'j')).toMatchObject({ state: 'failed', reason: 'permanent', error: 'boom' })
     })
 
-    it('is lost with its worker is retried by another one at once', async () => {
+    it('is lost with its worker is retried by another worker at once', async () => {
       await running('j')
       await settle(attempt('j', { kind: 'lost', error: 'gone' }))
       expect(await jobRow(under, 'j')).toMatchObject({
@@ -221,7 +221,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 2 }])
     })
 
-    it('has not started restores the job to its state before the claim', async () => {
+    it('has not started returns the job to its state before the claim', async () => {
       await job(under, 'j', { attempt: 1, releases: 3, error: 'before', progress: '1' })
       const [claimed] = await claim()
       expect(claimed).toMatchObject({ id: 'j', attempt: 2, claim: 1 })
@@ -317,13 +317,13 @@ onEachStore((under) => {
       expect(await jobRow(under, 'j')).toEqual(before)
     })
 
-    it('an outcome, release or progress of an earlier claim by the same worker changes nothing [L35]', async () => {
+    it('an outcome, a release or progress from an earlier claim by the same worker changes nothing [L35]', async () => {
       await job(under, 'j')
       const [first] = await claim()
       if (first === undefined) throw new Error('nothing was claimed')
       const fence = fenceOf(first)
       await settle({ fence, end: { kind: 'released' }, policy })
-      // The same worker and the same attempt number, because the first attempt did not count.
+      // The worker and the attempt number are the same, because the first attempt did not count.
       expect(await claim()).toMatchObject([{ id: 'j', worker: first.worker, attempt: first.attempt }])
       const before = await jobRow(under, 'j')
       for (const end of [{ kind: 'released' }, success, failure, { kind: 'lost', error: 'gone' }] as const)
@@ -393,7 +393,7 @@ onEachStore((under) => {
       )
     })
 
-    it('has the error of a failed attempt at once, until a run succeeds', async () => {
+    it('has the error of a failed attempt immediately, until a run succeeds', async () => {
       await ofSchedule('s')
       await settle(attempt('s job', passing))
       const retried = await schedule(under, 's')
@@ -480,7 +480,7 @@ onEachStore((under) => {
       })
     })
 
-    it('that is paused, dead, invalid or retired is not shown as retrying; a done one is', async () => {
+    it('that is paused, dead, invalid or retired is not shown as retrying; a done schedule is', async () => {
       await ofSchedule('s')
       await settle(attempt('s job', passing))
       for (const idle of ['dead', 'invalid', 'retired']) {
@@ -506,7 +506,7 @@ onEachStore((under) => {
       expect(await schedule(under, 'u')).toMatchObject({ status: 'retrying', retry: 1 })
     })
 
-    it('counts each of several runs that end together', async () => {
+    it('counts each of several runs that are settled together', async () => {
       await ofSchedule('s')
       await running('second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', exclusive: 0 })
       await ofSchedule('t')
@@ -526,7 +526,7 @@ onEachStore((under) => {
       expect(await schedule(under, 't')).toMatchObject({ run_count: 6 })
     })
 
-    it('with a delay beyond the largest year retries its run at the end of that year', async () => {
+    it('whose retry would be after the largest year retries its run at the end of that year', async () => {
       await ofSchedule('s')
       await under.query("UPDATE periodic_task SET timer = 'every 3500000d' WHERE id = 's'")
       const { fence, end } = attempt('s job', passing)
@@ -537,7 +537,7 @@ onEachStore((under) => {
       })
     })
 
-    it('is ignored if it was deleted', async () => {
+    it('that was deleted is ignored', async () => {
       await ofSchedule('s')
       await under.query('DELETE FROM periodic_task')
       expect((await settle(attempt('s job'))).settled).toHaveLength(1)
@@ -580,7 +580,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'second')).toMatchObject({ state: 'blocked' })
     })
 
-    it('is unblocked regardless of the history of the schedule, which does not change', async () => {
+    it("is unblocked regardless of the schedule's history, which does not change", async () => {
       await blockedBehind()
       const slot = '2025-12-31 00:00:00.000'
       await job(under, 'a failure', { periodic_task_id: 's', slot, state: 'failed', error: 'old' })
@@ -665,7 +665,7 @@ onEachStore((under) => {
     )
   })
 
-  it('a batch of 200 jobs of 200 schedules is settled at once', async () => {
+  it('a batch of 200 jobs from 200 schedules is settled at once', async () => {
     const count = 200
     await under.query('BEGIN')
     for (let index = 0; index < count; index += 1) {

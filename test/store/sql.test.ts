@@ -1,4 +1,4 @@
-/** SQL is an interface: rows that people and other languages write take effect as documented. */
+/** SQL is an interface: rows written by people and in other languages take effect as documented. */
 import { describe, expect, it } from 'vitest'
 import { fromText, toText } from '../../src/model/instant.ts'
 import {
@@ -147,7 +147,7 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
 
-    it('a new disabled row is due for planning, too, so that it counts as seen', async () => {
+    it('a new disabled row is also due for planning, so that it counts as seen', async () => {
       await under.query("INSERT INTO periodic_task (id, task, timer, enabled) VALUES ('s', 't', 'daily', 0)")
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
@@ -224,7 +224,7 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
 
-    it('a submitted row does not count as edited, for any characters in the timer', async () => {
+    it('a submitted row does not count as edited, whatever characters its timer contains', async () => {
       const timers = ['minutely', '*-*-* *:*:00 UTC', 'Mon|Tue 00:00', "it's \\ ?|", ' minutely ', '😀|']
       for (const [index, timer] of timers.entries()) {
         await under.query('INSERT INTO periodic_task (id, task, timer) VALUES (?, ?, ?)', [
@@ -246,7 +246,7 @@ onEachStore((under) => {
       for (const [index] of timers.entries()) expect(await wakeAt(under, `s${index}`)).toEqual(FUTURE)
     })
 
-    it('every millisecond is preserved [L21]', async () => {
+    it('every millisecond of a time is preserved [L21]', async () => {
       await planned(under, 's', FUTURE)
       for (let ms = 0; ms < 1000; ms += under.kind === 'sqlite' ? 1 : 37) {
         const next = new Date(FUTURE.getTime() + ms)
@@ -274,7 +274,7 @@ onEachStore((under) => {
   })
 
   describe('values written manually', () => {
-    it('text that only this database accepts as JSON stays text and hides no other row', async () => {
+    it('text that only this database accepts as JSON stays text and hides no other rows', async () => {
       await under.query(`INSERT INTO job (id, task, result, progress) VALUES ('j', 't', 'not json', '{')`)
       await job(under, 'k')
       const { items } = await under.store.lists.jobs({ limit: 10 })

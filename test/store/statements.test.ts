@@ -26,7 +26,9 @@ import { write } from './writes.ts'
 /** Longer than any test. */
 const LATER = 24 * 60 * MINUTE
 
-/** Schedules that are due, marked by others, or due later; jobs of one huge and some small groups in every state. */
+/**
+ * Schedules that are due, marked by others, or due later; jobs of one huge group and some small groups, in every state.
+ */
 async function fill(database: TestDatabase): Promise<void> {
   const now = Date.now()
   const at = (ms: number) => toText(new Date(now + ms))
@@ -134,7 +136,7 @@ eachDatabase(({ kind, bare }) => {
     return Number(rows[0]?.['n'])
   }
 
-  /** Index entries and rows. innodb_trx has them, too, but is up to a tenth of a second old. */
+  /** Index entries and rows. innodb_trx also has them, but can be a tenth of a second out of date. */
   const locksOnMariadb = async (): Promise<number> => {
     const [rows] = await connection().query<RowDataPacket[]>('SHOW ENGINE INNODB STATUS')
     const [ids] = await connection().query<RowDataPacket[]>('SELECT CONNECTION_ID() AS id')
@@ -217,10 +219,10 @@ eachDatabase(({ kind, bare }) => {
   const SORTS = /filesort|TEMP B-TREE FOR ORDER BY|temporary/i
   const primary = kind === 'sqlite' ? /^sqlite_autoindex_\w+_1$/ : /^PRIMARY$/
 
-  /** Checks that it reads only by this index, in index order. */
+  /** Checks that the statement reads only by this index, in index order. */
   const readsBy = async (statement: string | undefined, key: RegExp) => {
     const steps = await explain(statement)
-    // The table of freezes is tiny, and mostly empty.
+    // The table of freezes is tiny, and usually empty.
     const reading = steps.filter((step) =>
       kind === 'sqlite' ? /(SEARCH|SCAN) (job|periodic_task)/.test(step.extra) : step.table !== 'f',
     )
@@ -276,7 +278,7 @@ eachDatabase(({ kind, bare }) => {
         found(statements, /AS schedule, state, attempt, NULL AS number, NULL AS freezes FROM/),
       )
       expect(jobs.map((step) => step.key)).toContain('job_open')
-      // The table of freezes is tiny, and mostly empty.
+      // The table of freezes is tiny, and usually empty.
       const tables = jobs.filter((step) => step.table !== 'f')
       expect(tables.some((step) => /^(ALL|index)$/.test(step.access))).toBe(false)
       const advance = await explain(found(statements, /^UPDATE/))
@@ -298,7 +300,7 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('messages in a log are replaced in few statements, by key', async () => {
+    it('messages in a log are replaced in a few statements, by key', async () => {
       const lines = Array.from({ length: 1200 }, (_, index) => `line ${index}`)
       await insertAll(
         database,
@@ -429,7 +431,7 @@ eachDatabase(({ kind, bare }) => {
       expect(held.map((text) => confirms.test(text))).toEqual([true, false])
     })
 
-    it('a change of a schedule reads its row once, under lock, and writes by key', async () => {
+    it('a change to a schedule reads its row once, under a lock, and writes by key', async () => {
       const [first] = (await recorded.store.lists.schedules({ limit: 1 })).items
       const id = first?.id ?? ''
       const statements = await statementsOf(() => recorded.store.schedules.update(id, { summary: 'new' }))
@@ -469,7 +471,7 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('a full sweep finds blocked and running jobs by state, even with statistics', async () => {
+    it('a full sweep finds blocked and running jobs by state, even if the database has statistics', async () => {
       const [sweep] = await statementsOf(() =>
         recorded.store.scheduling.sweep(WORKER, LEASE_MS, 'everything'),
       )
@@ -495,9 +497,9 @@ eachDatabase(({ kind, bare }) => {
   })
 
   describe.skipIf(kind === 'sqlite')('locks', () => {
-    it('an owner finds ids by the index of its own rows: ids of others cost nothing and reveal nothing [V3]', async () => {
+    it('an owner finds ids by the index of its own rows, so ids of other owners cost nothing and reveal nothing [V3]', async () => {
       const cost = new Map<string, number[]>()
-      // An id of code, one of another owner, and an unused one.
+      // An id chosen by code, an id of another owner, and an unused id.
       for (const [owner, index] of [
         [{ submitter: 'ann', group: null }, 'submitter'],
         [{ submitter: null, group: 'acme' }, 'group'],
@@ -530,7 +532,7 @@ eachDatabase(({ kind, bare }) => {
     it('marking locks only the rows that it marks', async () => {
       const statements = await statementsOf(() => recorded.store.scheduling.markDue(WORKER, 0, LEASE_MS))
       const selection = found(statements, /^SELECT.*wake_at <=/s)?.replace('LIMIT 0', 'LIMIT 50')
-      // MariaDB counts the entries of the index and the rows.
+      // MariaDB counts both the index entries and the rows.
       expect(await rowsLocked([String(selection)])).toBeLessThanOrEqual(kind === 'mysql' ? 51 : 102)
     })
 
@@ -589,7 +591,7 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('5,000 schedules that other workers have marked add no cost to a pass [S2, L2, L33]', async () => {
+    it('5,000 schedules marked by other workers add no cost to a pass [S2, L2, L33]', async () => {
       const statements = await statementsOf(() => recorded.store.scheduling.markDue(WORKER, 0, LEASE_MS))
       const mark = String(found(statements, /wake_at <=/)).replace('LIMIT 0', 'LIMIT 20')
       const looks = await statementsOf(() => recorded.store.scheduling.look(['task']))
@@ -631,7 +633,7 @@ eachDatabase(({ kind, bare }) => {
       const { openStore } = await import('../../src/store/open.ts')
       await (await openStore(calm.url)).close()
       const far = toText(new Date(Date.now() + 1_000_000_000))
-      // A mark of more than two leases would be repaired.
+      // A mark that lasts more than two leases would be repaired.
       const soon = toText(new Date(Date.now() + 1.9 * LEASE_MS))
       await insertAll(
         calm,
@@ -671,7 +673,7 @@ eachDatabase(({ kind, bare }) => {
       return [...seen.statements]
     }
 
-    /** The plan of the statement on these tables. */
+    /** The query plan of the statement on these tables. */
     const plan = async (statement: string | undefined): Promise<Step[]> => {
       const [own, server] = [database, side]
       database = calm
@@ -686,7 +688,7 @@ eachDatabase(({ kind, bare }) => {
       }
     }
 
-    it('a sweep is one statement, and so is the search for stale marks', async () => {
+    it('a sweep is a single statement, and so is the search for stale marks', async () => {
       const { scheduling } = seen.store
       for (const extent of ['left by workers', 'everything'] as const)
         expect(await sent(() => scheduling.sweep(WORKER, LEASE_MS, extent))).toHaveLength(1)

@@ -176,7 +176,7 @@ onEachStore((under) => {
 
     if (under.kind !== 'sqlite')
       it.each(['', 'ALLOW_INVALID_DATES', 'STRICT_TRANS_TABLES,ALLOW_INVALID_DATES', 'STRICT_ALL_TABLES'])(
-        'rejects zero and non-existent dates, with sql_mode %j [L69]',
+        'rejects zero dates and dates that do not exist, with sql_mode %j [L69]',
         async (mode) => {
           await rows()
           const { mode: before } = await one(under, 'SELECT @@SESSION.sql_mode AS mode')
@@ -187,7 +187,7 @@ onEachStore((under) => {
       )
   })
 
-  it('each millisecond is accepted, and so is the clock of the database', async () => {
+  it("every millisecond is accepted, and so is the database's clock", async () => {
     await rows()
     const values =
       under.kind === 'sqlite'
@@ -207,7 +207,7 @@ onEachStore((under) => {
     }
   })
 
-  it('a job that was ended in SQL is listed by its end, with any precision', async () => {
+  it('a job that was ended in SQL is listed by its end, whatever the precision', async () => {
     await job(under, 'early', { state: 'cancelled', finished: '2026-11-24 08:59:59.999' })
     await job(under, 'whole', { state: 'cancelled', finished: '2026-11-24 09:00:00.5' })
     await job(under, 'late', { state: 'cancelled', finished: '2026-11-24 10:00:00' })
@@ -301,7 +301,7 @@ onEachStore((under) => {
   }
 })
 
-/** Runs all statements in order, even after an error. @returns the lines that the client prints */
+/** Runs all statements in order, even after an error. @returns the lines printed by the client */
 async function sqlite3(
   url: string,
   statements: readonly string[],

@@ -12,7 +12,7 @@ const settled = async (promises: readonly Promise<unknown>[]) => {
   await Promise.all(promises)
 }
 
-it('loops come before calls, and both before the API, each in order', async () => {
+it('loops come before calls, and both come before the API, each in order', async () => {
   const turns = new Turns()
   const held = gate()
   const order: string[] = []
@@ -24,7 +24,7 @@ it('loops come before calls, and both before the API, each in order', async () =
   expect(order).toEqual(['loop', 'call 1', 'call 2', 'api'])
 })
 
-it('a busy loop does not block the others', async () => {
+it('a busy loop does not block the other loops', async () => {
   const turns = new Turns()
   const held = gate()
   const order: string[] = []
@@ -113,7 +113,7 @@ it('continues even if a test has replaced the timers', async () => {
   await database.close()
 })
 
-it('an error in a turn frees the connection, and a wait is reported while it lasts', async () => {
+it('an error in a turn frees the connection, and waits are reported while they last', async () => {
   const turns = new Turns()
   const held = gate()
   expect(turns.longestWaitMs('loops')).toBe(0)

@@ -21,7 +21,7 @@ onEachStore((under) => {
     }
   })
 
-  it('a worker with an invalid row does not hide others', async () => {
+  it('a worker with an invalid row does not hide other workers', async () => {
     await under.store.workers.register(worker('w/1'))
     for (const [index, json] of ['a|b|c|', '', 'null', '5', '{"a":5}', '[1,"b"]'].entries())
       await under.query(
@@ -38,7 +38,7 @@ onEachStore((under) => {
     await expect(under.store.workers.register(worker('w/1'))).rejects.toThrow()
   })
 
-  it('a heartbeat always increases the time, even several times per millisecond', async () => {
+  it('a heartbeat always increases its time, even several times per millisecond', async () => {
     await under.store.workers.register(worker('w/1'))
     await under.query("UPDATE worker SET heartbeat = '2020-01-01 00:00:00.000'")
     for (let beat = 0; beat < 20; beat += 1)
@@ -47,7 +47,7 @@ onEachStore((under) => {
     expect(String(heartbeat) > '2026').toBe(true)
   })
 
-  it('a heartbeat of an evicted worker reports the eviction', async () => {
+  it('a heartbeat from an evicted worker reports the eviction', async () => {
     await under.store.workers.register(worker('w/1'))
     const [seen] = (await under.store.workers.list()).workers
     if (seen === undefined) throw new Error('not registered')

@@ -5,7 +5,7 @@ import { changedSettings, type ScheduleSettings } from '../../src/model/schedule
 import type { EndedAttempt } from '../../src/store/executing-store.ts'
 import type { Store } from '../../src/store/store.ts'
 
-/** Writes of a store that call back for decisions, with the rules of model/. */
+/** The writes of a store that call back for decisions, made with the rules in model/. */
 export const write = (store: Pick<Store, 'schedules' | 'jobs' | 'executing'>) => ({
   settle: (ends: readonly EndedAttempt[]) => store.executing.settle(ends),
   cancel: (id: string) => store.jobs.cancel(id, cancel, END_RULES.ofSchedule),

@@ -1,4 +1,4 @@
-/** A reused database contains nothing of earlier tests. */
+/** A reused database contains nothing from earlier tests. */
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
@@ -49,7 +49,7 @@ async function write(connection: Connection | null): Promise<boolean> {
   }
 }
 
-/** Everything that a test could change except rows of Kalends, as reported by the server. */
+/** Everything except Kalends' rows that a test could change, as reported by the server. */
 async function schemaOf({ query }: Written): Promise<unknown> {
   const of = (table: string, columns: string, owner = 'table_schema') =>
     query(
@@ -67,7 +67,7 @@ async function schemaOf({ query }: Written): Promise<unknown> {
 }
 
 eachDatabase(({ fresh }) => {
-  it('has the tables of Kalends, as created by the migrations, without rows', async () => {
+  it("has Kalends' tables, as created by the migrations, without rows", async () => {
     const database = await fresh()
     expect(await migrateDatabase(database.url)).toEqual([])
     expect(await isEmpty(database)).toBe(true)
@@ -77,7 +77,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('is empty, whatever the previous test has written', async () => {
+  it('is empty, regardless of what the previous test has written', async () => {
     const before = await fresh()
     await fill(before)
     await before.drop()
@@ -180,7 +180,7 @@ for (const { kind, url: serverUrl } of run.servers) {
     it('is not affected by processes that a test has left running', async () => {
       const before = await take()
       const left = { connecting: 0, writing: 0, isOver: false }
-      // Like a worker that outlives its test and reconnects whenever it is disconnected.
+      // Imitates a worker that outlives its test and reconnects whenever it is disconnected.
       const worker = async () => {
         while (!left.isOver) {
           left.connecting += 1

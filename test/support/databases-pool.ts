@@ -1,6 +1,6 @@
 /**
- * Migrated databases of the run's servers, which tests reuse one after another: creating the tables takes a server
- * 150 to 200 fsyncs, and passing them on 15 to 35.
+ * Migrated databases of the run's servers, which tests reuse one after another: creating the tables takes a server 150
+ * to 200 fsyncs, and passing them on takes 15 to 35.
  *
  * A returned database gets a new name, and the old name is dropped. Leftovers of a test, such as a running worker that
  * reconnects, then find no database, as if it had been dropped. The tables move only if they are unchanged since the
@@ -24,7 +24,9 @@ const FILLED = [
   'worker',
 ] as const
 const TABLES = [...FILLED, 'kalends_migration'] as const
-/** Up to this many rows are deleted; with more, the table is truncated, because statistics and history would remain. */
+/**
+ * Up to this many rows are deleted; a table with more rows is truncated, because statistics and history would remain.
+ */
 const FEW = 500
 
 export interface Migrated {
@@ -33,7 +35,7 @@ export interface Migrated {
   readonly fingerprint: string
 }
 
-/** Returns a database that any process of this run has returned, or a new one. */
+/** Takes a database that any process of this run has returned, or a new one. */
 export async function takeMigrated(run: TestRun, kind: ServerKind, serverUrl: string): Promise<Migrated> {
   for (const entry of await readdir(await freeFolder(run, kind))) {
     const [name = '', fingerprint = ''] = entry.split('.')
@@ -65,13 +67,13 @@ export async function giveBack(
     }
     await connection.query(`DROP DATABASE IF EXISTS \`${name}\``)
     if (!isAsItWas) return
-    // Only now, because writes were possible until it had its new name.
+    // The database is emptied only now, because writes were possible until it had its new name.
     await empty(connection, next)
     await writeFile(join(await freeFolder(run, kind), `${next}.${fingerprint}`), '')
   })
 }
 
-/** In one transaction, which costs the server one fsync; TRUNCATE of all tables costs a hundred. */
+/** Uses a single transaction, which costs the server one fsync; TRUNCATE on all tables costs a hundred. */
 async function empty(connection: Connection, name: string): Promise<void> {
   await connection.query('START TRANSACTION')
   const large: string[] = []
@@ -107,7 +109,7 @@ async function freeFolder(run: TestRun, kind: ServerKind): Promise<string> {
   return folder
 }
 
-/** If several processes remove a file at once, one of them succeeds. */
+/** If several processes remove a file at once, only one of them succeeds. */
 async function isRemoved(file: string): Promise<boolean> {
   try {
     await unlink(file)

@@ -20,7 +20,7 @@ export interface MissingServer {
 }
 
 export interface TestRun {
-  /** Contains the SQLite files and the marks; removed at the end. */
+  /** Contains the SQLite files and the marks; it is removed at the end. */
   folder: string
   /** The prefix of the run's database names. */
   prefix: string
@@ -46,7 +46,7 @@ export function newDatabaseName(run: TestRun): string {
   return run.prefix + randomBytes(6).toString('hex')
 }
 
-/** The URL with another database, or with none. */
+/** The URL with another database, or without one. */
 export function withDatabase(url: string, name: string): string {
   const changed = new URL(url)
   changed.pathname = `/${name}`
@@ -64,13 +64,13 @@ export async function dropDatabase(url: string, name: string): Promise<void> {
   }
 }
 
-/** Ends all sessions in a database. Statements of this connection then wait at most 20 s for their locks. */
+/** Ends all sessions in a database. Statements on this connection then wait at most 20 s for their locks. */
 export async function endSessions(connection: Connection, name: string): Promise<void> {
   // Not information_schema.processlist, which fails on MySQL if a statement of any session is not in its declared
   // character set.
   const [sessions] = await connection.query<RowDataPacket[]>('SHOW PROCESSLIST')
   for (const { Id: id, db } of sessions) {
-    // A session that has ended meanwhile needs no kill.
+    // A session that has ended in the meantime needs no kill.
     if (db === name) await connection.query(`KILL ${Number(id)}`).catch(() => {})
   }
   await connection.query('SET SESSION lock_wait_timeout = 20')

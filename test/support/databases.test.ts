@@ -17,7 +17,7 @@ eachDatabase(({ kind, bare }) => {
     await database.drop()
   })
 
-  it('shares nothing with another database', async () => {
+  it('shares nothing with other databases', async () => {
     const [one, other] = await Promise.all([bare(), bare()])
     await one.query('CREATE TABLE t (a INT)')
     await one.query('INSERT INTO t VALUES (?)', [1])
@@ -66,7 +66,7 @@ for (const { kind, bare } of databases.filter(({ kind }) => kind !== 'sqlite')) 
       await database.drop()
     })
 
-    it('flushes commits like a production server', async () => {
+    it('flushes commits as a production server does', async () => {
       const database = await bare()
       expect(await database.query('SELECT @@innodb_flush_log_at_trx_commit AS flush')).toEqual([{ flush: 1 }])
       await database.drop()

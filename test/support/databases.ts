@@ -1,5 +1,5 @@
 /**
- * The databases of the suites. Each test uses its own database:
+ * The databases that the suites use. Each test uses its own database:
  *
  *     eachDatabase(({ fresh }) => {
  *       it('keeps a row', async () => {
@@ -43,7 +43,7 @@ export interface TestDatabase {
 
 export interface DatabaseUnderTest {
   readonly kind: DatabaseKind
-  /** A database with the empty tables of Kalends. */
+  /** A database with Kalends' tables, which are empty. */
   readonly fresh: () => Promise<TestDatabase>
   /** A new database without tables. */
   readonly bare: () => Promise<TestDatabase>
@@ -70,7 +70,7 @@ export const databases: readonly DatabaseUnderTest[] = [
   })),
 ]
 
-/** A session of a server, other than the querying one. */
+/** A session on a server, other than the querying session. */
 export interface Session {
   readonly id: number
   /** Its current statement, or null. */
@@ -102,14 +102,16 @@ export function eachDatabase(suite: (database: DatabaseUnderTest) => void): void
   }
 }
 
-/** The file of a migrated database. The first test of a run creates it; of several at once, the last one. */
+/**
+ * The file of a migrated database. The first test of a run creates it; if several create it at once, the last one wins.
+ */
 async function template(): Promise<string> {
   const file = join(run.folder, 'migrated.db')
   if (existsSync(file)) return file
   const made = await sqliteFile()
   const { migrateDatabase } = await import('../../src/store/open.ts')
   await migrateDatabase(made.url)
-  // A single file, without its write-ahead log.
+  // The copy is a single file, without a write-ahead log.
   const copy = `${made.url.slice('sqlite:'.length)}.copy`
   await made.query('VACUUM INTO ?', [copy])
   await rename(copy, file)
@@ -129,8 +131,8 @@ async function sqliteFile(from?: string): Promise<TestDatabase> {
     kind: 'sqlite',
     url: `sqlite:${file}`,
     query: async (sql, params = []) => {
-      // Prepare once: after SQLITE_BUSY, the write is pending until the same statement runs again, and until then the
-      // connection commits no other write.
+      // Prepare the statement only once: after SQLITE_BUSY, the write is pending until the same statement runs again,
+      // and until then the connection commits no other write.
       const statement = database.prepare(sql)
       return await whenNotBusy(() => {
         if (statement.reader) return statement.all(...params).filter(isRow)

@@ -1,6 +1,6 @@
 /**
- * `npm test` on a machine without database servers: it passes and reports what it did not test, for an ordinary user
- * and for root where apt-get fails. Only CI=true makes a missing server a failure.
+ * `npm test` on a machine without database servers: it passes and reports what it did not test, both for an ordinary
+ * user and for root if apt-get fails. Only CI=true makes a missing server a failure.
  */
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
@@ -12,7 +12,7 @@ import { findProgram, isRoot } from './servers-programs.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Suites that need something that is missing there, and that are fast without it. */
+/** Suites that need something that is missing on such a machine, and that are fast without it. */
 const suites = [
   'test/support/databases.test.ts',
   'test/support/mariadb-client.test.ts',

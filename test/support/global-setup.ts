@@ -59,7 +59,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   return async () => {
     const report = tellTested(run, servers)
-    // Removes leftovers of an interrupted test from the user's own server.
+    // Removes leftovers of interrupted tests from the user's own server.
     await Promise.all(servers.map(({ url }) => dropDatabasesOf(run, url)))
     await stop()
     process.stderr.write(`\n${report}\n`)

@@ -24,7 +24,7 @@ export async function findHaproxy(): Promise<HaproxyPrograms | string> {
 
 export interface Haproxy {
   readonly server: RestartableServer
-  /** Resolves when it has exited and its folder is removed. */
+  /** Resolves once it has exited and its folder is removed. */
   stop(): Promise<void>
 }
 
@@ -45,7 +45,7 @@ export async function startHaproxy(
       `PORT=${port}`,
       'sh',
       '-c',
-      // In the foreground, it writes no pid file.
+      // In the foreground, HAProxy writes no pid file.
       `echo $$ > "${join(folder.path, 'pid')}"; exec "${haproxy}" -db -q -f "${file}"`,
     ]
     const server = await RestartableServer.start(

@@ -1,4 +1,4 @@
-/** Texts that a database, an editor or a reader may mistake for another one. */
+/** Texts that a database, an editor or a reader may mistake for another text. */
 
 /** Joiners, direction marks, fillers, selectors and tags. */
 export const INVISIBLE = [
@@ -15,7 +15,7 @@ export const INVISIBLE = [
   '\u{e0041}',
 ]
 
-/** Different from the text and from each other. Every database can store them. */
+/** Texts that differ from the given text and from each other, and that every database can store. */
 export function lookalikes(text: string): string[] {
   const [first = '', ...rest] = text
   const tail = rest.join('')
@@ -33,7 +33,7 @@ export function lookalikes(text: string): string[] {
     `${first}\u200b${tail}`,
     `${first}\u00ad${tail}`,
     ...INVISIBLE.map((character) => `${first}${character}${tail}`),
-    // Wide, Cyrillic, emoji, and emoji that differ by a variation selector or a colour.
+    // Wide characters, Cyrillic letters, emoji, and emoji that differ in a variation selector or a colour.
     `${text}\u0430`,
     `${text}👍`,
     `${text}👍🏽`,

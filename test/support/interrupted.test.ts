@@ -1,4 +1,4 @@
-/** An interrupted test run leaves no process behind: no fork, worker or server. */
+/** An interrupted test run leaves no processes behind: no fork, worker or server. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { until } from './worker-process.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** The environment outside this test run. */
+/** The environment as it is outside this test run. */
 const outside = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(CI$|VITEST|KALENDS_)/.test(name)),
 )
@@ -37,7 +37,7 @@ describe.each<[string, (leader: number) => void]>([
     onTestFinished(() => {
       for (const pid of processesOf(leader)) process.kill(Number(pid), 'SIGKILL')
     })
-    // The runner, a fork for the test file, and a worker that it has started.
+    // The runner, a fork for the test file, and a worker that the test has started.
     await until('a test has started a worker', async () => processesOf(leader).length >= 3)
     interrupt(leader)
     await exit

@@ -20,7 +20,7 @@ const MARK = 'not-tested-'
 export function notTested(run: Pick<TestRun, 'folder'>, what: string, why: string): void {
   const line = `${what} is NOT TESTED: ${why}`
   if (isCi(process.env)) throw new Error(`CI tests everything. ${line}`)
-  // Test files run in separate processes. The same line from several of them is one file.
+  // Test files run in separate processes. The same line from several of them is stored as one file.
   const name = createHash('sha256').update(line).digest('hex')
   writeFileSync(join(run.folder, `${MARK}${name}`), line)
 }

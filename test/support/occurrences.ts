@@ -1,9 +1,9 @@
 /**
- * Checks "once, not lost, never early" from the rows that a run has left, and nothing else.
+ * Checks "once, not lost, never early", using only the rows that a run has left.
  *
- * The records: a run is a job row with its slot; a skip is one row whose `missed` is the number of its slots, of which
- * its own is the newest; slots that were dropped before a run are one skip row with the reason 'missed', and `missed`
- * of the run is the same number.
+ * The records: a run is a job row with its slot; a skip is one row whose `missed` is the number of its slots and whose
+ * own slot is the newest of them; slots that were dropped before a run are one skip row with the reason 'missed', and
+ * the run's `missed` is the same number.
  */
 import type { TestDatabase } from './databases.ts'
 
@@ -30,7 +30,7 @@ export interface ScheduleEnd {
 export interface Expected {
   /** The first slot of every schedule. */
   readonly from: number
-  /** Every schedule must have progressed at least to this time. */
+  /** Every schedule must have progressed at least as far as this time. */
   readonly until: number
   readonly stepMs: number
 }
@@ -101,10 +101,10 @@ export interface Tally {
   readonly skipped: Readonly<Record<string, number>>
   /** Attempts after the first: runs taken over from dead workers. */
   readonly retried: number
-  /** submitted − slot of the runs, in milliseconds. */
+  /** The submission times of the runs minus their slots, in milliseconds. */
   readonly latenessP50: number
   readonly latenessP99: number
-  /** started − slot, in milliseconds. */
+  /** The start times of the runs minus their slots, in milliseconds. */
   readonly startP50: number
   readonly startP99: number
 }

@@ -31,9 +31,9 @@ const nodeNames = ['n1', 'n2', 'n3'] as const
 const providers = ['/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so']
 /** The time for a full copy of the state on a busy machine. */
 const joinWithinMs = 180_000
-/** After this time, a joining node counts as hanging. */
+/** After this time, a joining node is considered stuck. */
 const hangsAfterMs = 40_000
-/** A second apart: after them, survivors without a majority are told to form the cluster. */
+/** The number of checks, a second apart, after which survivors without a majority are told to form the cluster. */
 const looksWithoutPrimary = 4
 
 export interface GaleraPrograms extends MariadbPrograms {
@@ -46,12 +46,12 @@ export interface GaleraNode {
   readonly url: string
   /** null while it is down. */
   readonly pid: number | null
-  /** Sends SIGKILL and waits for its end. */
+  /** Sends SIGKILL and waits until it ends. */
   kill(): Promise<void>
   /** Shuts it down cleanly. */
   stop(): Promise<void>
   /**
-   * Starts it, and returns when it is in sync with the others. If none is running, the most advanced node starts first
+   * Starts it, and returns once it is in sync with the others. If none is running, the most advanced node starts first
    * and bootstraps the cluster, because it may have commits that this one lacks.
    */
   start(): Promise<void>
@@ -189,7 +189,7 @@ class Cluster {
       join(first.data, 'grastate.dat'),
       `# GALERA saved state\nversion: 2.1\nuuid:    ${nowhere}\nseqno:   -1\nsafe_to_bootstrap: 1\n`,
     )
-    // A node knows its position only from the tables that a cluster, even of one node, has written.
+    // A node finds its position only in tables that a cluster has written, even a cluster of one node.
     await first.launch({ begins: true })
     await first.stop()
     for (const node of others) await cp(first.data, node.data, { recursive: true })
@@ -208,7 +208,7 @@ class Cluster {
   }
 
   async stopAll(): Promise<void> {
-    // The last node to stop may bootstrap again; here, none will.
+    // The last node to stop could bootstrap the cluster again, but here, none will.
     await Promise.all(this.nodes.map((node) => node.close()))
   }
 
@@ -230,7 +230,10 @@ class Cluster {
     if (most.node !== node) await node.join()
   }
 
-  /** Joins a cluster that may have lost its majority. Unless it recovers by itself, the survivors continue alone. */
+  /**
+   * Joins a cluster that may have lost its majority. If the cluster does not recover by itself, the survivors continue
+   * alone.
+   */
   async #withPrimary(join: () => Promise<void>): Promise<void> {
     const joined = new AbortController()
     const joining = join().finally(() => joined.abort())
@@ -244,8 +247,8 @@ class Cluster {
       if (withoutPrimary === looksWithoutPrimary) {
         const most = Math.max(...seen.map(({ state }) => state?.committed ?? -1))
         const knowing = seen.filter(({ state }) => state?.committed === most)
-        // A node that has found the others rejects this, and it has no effect on one that is still searching, so each
-        // of the most advanced nodes is told in turn.
+        // A node that has found the others rejects this, and it has no effect on a node that is still searching, so
+        // each of the most advanced nodes is told in turn.
         const next = knowing[told % knowing.length]?.node
         await next?.query("SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'").catch(() => {})
         told += 1
@@ -324,7 +327,7 @@ class Node implements GaleraNode {
     await running.exit
   }
 
-  /** Permanently: a start in progress fails. */
+  /** Stops it permanently, so that a start in progress fails. */
   async close(): Promise<void> {
     this.#over = true
     await this.stop()
@@ -374,14 +377,14 @@ class Node implements GaleraNode {
     }
   }
 
-  /** Its position when it went down, as written at shutdown or else as known to InnoDB. */
+  /** Its position when it went down, as written at shutdown or, failing that, as known to InnoDB. */
   async position(): Promise<number> {
     return Number((await this.#startPosition()).split(':')[1])
   }
 
   /**
-   * Tries again if it hangs or gives up, like an operator: a node that returns while the others forget it can wait
-   * forever, and one that finds no primary component for 30 s ends.
+   * Tries again if it hangs or gives up, as an operator would: a node that returns while the others forget it can wait
+   * forever, and a node that finds no primary component for 30 s exits.
    */
   async join(): Promise<void> {
     try {
@@ -410,14 +413,14 @@ class Node implements GaleraNode {
     return join(this.folder, 'my.cnf')
   }
 
-  /** A file, because the script that transfers the state reads it, too. */
+  /** The settings are in a file because the script that transfers the state also reads them. */
   #settings(): string {
     const { ports, programs, address } = this.#plan
     const provider = [
       `base_port=${ports.group}`,
       `gmcast.listen_addr=tcp://127.0.0.1:${ports.group}`,
       `ist.recv_addr=127.0.0.1:${ports.increments}`,
-      // Space for the writes that a node misses in some minutes, but not more.
+      // Space for the writes that a node misses in a few minutes, but not more.
       'gcache.size=64M',
     ]
     return [
@@ -432,8 +435,8 @@ class Node implements GaleraNode {
       'binlog-format=ROW',
       'default-storage-engine=InnoDB',
       'innodb-autoinc-lock-mode=2',
-      // Space for all writes of a chaos run. After its clock has gone back, a node that has to free space waits for
-      // writes that none of its threads accepts until the clock catches up.
+      // Space for all writes of a chaos run. If a node's clock has gone back and the node has to free space, it waits
+      // for writes that none of its threads accepts until the clock catches up.
       'innodb-log-file-size=1G',
       'innodb-buffer-pool-size=512M',
       'wsrep-on=ON',

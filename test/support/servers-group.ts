@@ -11,9 +11,12 @@ import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 const memberNames = ['m1', 'm2', 'm3'] as const
 /** The time for an expelled member to catch up on a busy machine. */
 const healWithinMs = 90_000
-/** Half a second apart: after them, a group without a majority is restarted from the most advanced member. */
+/**
+ * The number of checks, half a second apart, after which a group without a majority is restarted from the most advanced
+ * member.
+ */
 const looksWithoutMajority = 30
-/** After them, an expelled member is told to join. */
+/** The number of checks after which an expelled member is told to join. */
 const looksInError = 8
 
 export interface View {
@@ -22,7 +25,7 @@ export interface View {
   readonly isPrimary: boolean
   /** The members in its view, by server_uuid. */
   readonly ids: readonly string[]
-  /** The number of members that it reaches, including itself. */
+  /** The number of members that it can reach, including itself. */
   readonly reached: number
 }
 
@@ -125,7 +128,7 @@ function settings(
 
 class Group {
   readonly #members: readonly GroupMember[]
-  /** One at a time, because the restart of the group depends on its members. */
+  /** Repairs run one at a time, because the restart of the group depends on its members. */
   #healing: Promise<void> = Promise.resolve()
 
   constructor(members: readonly GroupMember[]) {
@@ -174,7 +177,7 @@ class Group {
       const nothingLeft = outside.length === this.#members.length
       if (inside.length > 0) {
         for (const { member, view } of outside) {
-          // The attempt would show the others that the member, which they still list, is alive.
+          // An attempt would show the others that the member, which they still list, is alive.
           if (inside.some((other) => other.view?.ids.includes(member.id) === true)) continue
           // A member in the state ERROR first retries by itself.
           const looks = (alone.get(member) ?? 0) + 1
@@ -199,7 +202,7 @@ class Group {
     return false
   }
 
-  /** Received but unapplied transactions count, too. */
+  /** Received but unapplied transactions also count. */
   async #mostAdvanced(): Promise<GroupMember> {
     let [most] = this.#members
     if (most === undefined) throw new Error('the group has no members')

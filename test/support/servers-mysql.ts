@@ -14,11 +14,11 @@ import {
 } from './servers-private.ts'
 import type { RestartableServer } from './servers-restartable.ts'
 
-/** The time limit on a busy machine. A frozen server does not respond. */
+/** The time limit for a response on a busy machine, because a frozen server does not respond. */
 const ANSWER_MS = 5000
 
 export interface MysqlProgram {
-  /** The chroot folder, for a server that lives in one. */
+  /** The chroot folder, if the server is in one. */
   root: string | null
   server: string
   origin: string
@@ -73,7 +73,7 @@ export async function mysqlPlan(program: MysqlProgram): Promise<PrivateServerPla
       '--bind-address=127.0.0.1',
       '--mysqlx=0',
       '--secure-file-priv=NULL',
-      // Tests read locked rows from performance_schema.data_locks.
+      // Tests read the locked rows from performance_schema.data_locks.
       '--performance-schema=ON',
       '--max-connections=400',
       ...asUser(),
@@ -82,7 +82,7 @@ export async function mysqlPlan(program: MysqlProgram): Promise<PrivateServerPla
   }
 }
 
-/** Plans of several servers with copies of the same data, because creating it takes longer than a start. */
+/** Plans for several servers with copies of the same data, because creating the data takes longer than a start. */
 export async function mysqlPlans(program: MysqlProgram, count: number): Promise<PrivateServerPlan[]> {
   const plans: PrivateServerPlan[] = []
   for (let index = 0; index < count; index += 1) plans.push(await mysqlPlan(program))
@@ -90,7 +90,7 @@ export async function mysqlPlans(program: MysqlProgram, count: number): Promise<
   if (first === undefined) return []
   await makeDataFolder(first)
   const data = join(first.folder, 'data')
-  // It contains the id of the server, which must be unique.
+  // This file contains the id of the server, which must be unique.
   await rm(join(data, 'auto.cnf'), { force: true })
   for (const { folder } of others)
     await cp(data, join(folder, 'data'), { recursive: true, preserveTimestamps: true })
@@ -129,7 +129,7 @@ export class MysqlServer {
     return this.server.pid
   }
 
-  /** Sends SIGKILL and waits for its end. */
+  /** Sends SIGKILL and waits until it ends. */
   kill(): Promise<void> {
     return this.server.kill()
   }

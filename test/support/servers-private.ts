@@ -30,7 +30,7 @@ export interface PrivateServerPlan {
   folder: string
   /** The same folder as seen by the server, which may run in a chroot. */
   seen: string
-  /** The path of the socket as seen by the server. */
+  /** The socket path as seen by the server. */
   socket: string
   /** Creates the data folder, once. */
   initialize: readonly string[]
@@ -45,7 +45,7 @@ export interface ServerExtras {
   readonly options?: readonly string[]
 }
 
-/** A prefix of the server's command. */
+/** A prefix for the server's command. */
 export function withEnvironment(extras: ServerExtras | undefined): readonly string[] {
   const variables = Object.entries(extras?.environment ?? {})
   return variables.length === 0 ? [] : ['env', ...variables.map(([name, value]) => `${name}=${value}`)]
@@ -116,7 +116,7 @@ function supervise(plan: PrivateServerPlan, port: number): Supervised {
     const output = readFileSync(written, 'utf8').slice(-2000)
     throw new Error(`${plan.name} exited (${String(signal ?? code)}). The end of its log:\n${output}`)
   })
-  // Callers that wait for the start handle it; later, only stop() reads it.
+  // Callers that wait for the start handle the rejection; later, only stop() reads it.
   exited.catch(() => closeSync(written))
   return {
     exited,
@@ -159,8 +159,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * A port that stays free while its server is down: below the ports for outgoing connections, which could take it
- * before the server is up again.
+ * A port that stays free while its server is down: it is below the ports for outgoing connections, so none of these can
+ * take it before the server is up again.
  */
 export async function steadyPort(): Promise<number> {
   for (;;) {

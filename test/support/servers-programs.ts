@@ -1,4 +1,4 @@
-/** Finds and installs programs that the tests use. */
+/** Finds and installs the programs that tests use. */
 import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
@@ -37,7 +37,7 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0
 }
 
-/** Both servers refuse to run as root unless told otherwise. */
+/** Both servers refuse to run as root unless they are told to. */
 export function asUser(): string[] {
   return isRoot() ? ['--user=root'] : []
 }

@@ -9,11 +9,11 @@ import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
 /** The time for a replica to receive and apply missed transactions, possibly all of them, on a busy machine. */
 const CATCH_UP_S = 110
-/** The time until commits in progress have ended. */
+/** The time for commits in progress to end. */
 const LONG_MS = 120_000
 
 export interface PairOptions {
-  /** Whether a COMMIT waits for the replica without a time limit. */
+  /** Whether each COMMIT waits for the replica, without a time limit. */
   readonly semiSynchronous: boolean
   /** Environment variables of the servers in addition to ours, for example for libfaketime. */
   readonly environment?: Readonly<Record<string, string>>
@@ -96,14 +96,14 @@ export class ReplicationPair {
     await source.query('SET GLOBAL super_read_only = ON', LONG_MS)
     await this.#caughtUp()
     this.#changeRoles()
-    // The administrator must not read from the replica. The workers notice by themselves.
+    // The administrator must not read from the replica. The workers must notice by themselves.
     await source.endSessionsOfRoot()
     await this.heal()
   }
 
   /**
-   * Like an operator after the loss of the source: applies all received transactions before the replica accepts
-   * writes.
+   * Does what an operator does after the loss of the source: applies all received transactions before the replica
+   * accepts writes.
    */
   async promote(): Promise<void> {
     const { replica } = this
@@ -115,13 +115,13 @@ export class ReplicationPair {
     await replica.query('STOP REPLICA', LONG_MS)
     await replica.query('RESET REPLICA ALL')
     this.#changeRoles()
-    // Alone, it waits for no replica.
+    // As the only server, it waits for no replica.
     await replica.takeWrites()
   }
 
   /**
    * Restores the killed source as the replica of the promoted one. Its data is recreated if it has transactions that
-   * the other one lacks, which were never acknowledged.
+   * the other server lacks; these were never acknowledged.
    *
    * @returns a description for messages
    */

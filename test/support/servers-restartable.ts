@@ -28,13 +28,15 @@ export interface RestartablePlan extends Pick<PrivateServerPlan, 'name' | 'folde
   readonly answers: (port: number) => Promise<boolean>
 }
 
-/** After a kill -9, it first recovers its data. */
+/** After a kill -9, the server first recovers its data. */
 const startWithinMs = 90_000
 
 /** Keeps a folder while this process lives. */
 export class KeptFolder {
   readonly path: string
-  /** Processes in the folder hold this lock shared, so that it is not removed while they use it. */
+  /**
+   * Processes that use the folder hold a shared lock on this file, so that the folder is not removed while they use it.
+   */
   readonly lock: string
   readonly #keeper: ChildProcess
   readonly #kept: Promise<unknown>
@@ -103,10 +105,10 @@ export class RestartableServer {
     return this.#running?.pid ?? null
   }
 
-  /** Called when it ended unexpectedly, with the end of its log. */
+  /** Called with the end of its log when it has ended unexpectedly. */
   onOwnEnd: (log: string) => void = () => {}
 
-  /** Starts it, and returns when it responds. Has no effect while it is running. */
+  /** Starts it, and returns once it responds. Has no effect while it is running. */
   async start(): Promise<void> {
     this.#isWanted = true
     this.#starting ??= this.#up().finally(() => {
@@ -127,7 +129,7 @@ export class RestartableServer {
     }
   }
 
-  /** Sends SIGKILL and waits for its end. */
+  /** Sends SIGKILL and waits until it ends. */
   async kill(): Promise<void> {
     this.#isWanted = false
     const running = this.#running
@@ -147,7 +149,7 @@ export class RestartableServer {
     await running.exit
   }
 
-  /** Ends it and recreates its data folder, as on another machine. */
+  /** Stops it and recreates its data folder, as if it were on another machine. */
   async renew(): Promise<void> {
     await this.kill()
     await rm(join(this.#plan.folder, 'data'), { recursive: true })

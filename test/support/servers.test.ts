@@ -5,7 +5,7 @@ import { isCi, provideServer, wantedDatabases } from './servers.ts'
 const run = inject('testRun')
 
 describe('the requested databases', () => {
-  it('are all of them by default', () => {
+  it('are all databases by default', () => {
     expect(wantedDatabases({})).toEqual(['sqlite', 'mariadb', 'mysql'])
     expect(wantedDatabases({ CI: 'true' })).toEqual(['sqlite', 'mariadb', 'mysql'])
   })
@@ -27,7 +27,7 @@ describe('the requested databases', () => {
   })
 })
 
-it('CI=false and an unset CI mean a developer', () => {
+it('with CI=false or an unset CI, the tests are run by a developer', () => {
   expect([undefined, '', 'false', '0', 'true', '1'].map((CI) => isCi({ CI }))).toEqual([
     false,
     false,
@@ -60,7 +60,7 @@ describe('a server from a URL in the environment', () => {
     })
   }
 
-  it('is not replaced by a private one if it does not respond', async () => {
+  it('is not replaced by a private server if it does not respond', async () => {
     await expect(
       provideServer('mysql', { KALENDS_TEST_MYSQL_URL: 'mysql://root@127.0.0.1:1' }),
     ).rejects.toThrow(/no MySQL responds at the URL of KALENDS_TEST_MYSQL_URL/)

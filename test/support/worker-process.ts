@@ -23,7 +23,7 @@ export interface WorkerSettings {
    * fires; `deaf` waits until it is released and ignores its signal.
    */
   readonly tasks: Readonly<Record<string, 'return' | 'hold' | 'deaf'>>
-  /** Sends no reports of single jobs: for load tests. */
+  /** Sends no reports on single jobs; used by load tests. */
   readonly quiet?: boolean
 }
 
@@ -65,7 +65,7 @@ export type WorkerOrder =
 
 type ReportOf<Event extends WorkerReport['event']> = Extract<WorkerReport, { event: Event }>
 
-/** Only detects hangs. Shorter than the time limit of a test, so that the error names what did not happen. */
+/** Only detects hangs. Shorter than the time limit of a test, so that the error names the event that did not happen. */
 const PATIENCE_MS = 100_000
 
 const alive = new Set<WorkerProcess>()
@@ -76,7 +76,7 @@ export async function killWorkers(): Promise<void> {
 }
 
 export class WorkerProcess {
-  /** All its reports in order, with the time of arrival by performance.now(). */
+  /** All its reports in order, with their times of arrival from performance.now(). */
   readonly reports: (WorkerReport & { readonly at: number })[] = []
   readonly #child: ChildProcess
   readonly #exit: Promise<unknown[]>
@@ -85,7 +85,7 @@ export class WorkerProcess {
 
   private constructor(settings: WorkerSettings) {
     this.#child = fork(program, [JSON.stringify(settings)], {
-      // Not the options of the test runner.
+      // These are not the options of the test runner.
       execArgv: process.env['KALENDS_TEST_WORKER_OPTIONS']?.split(' ') ?? [],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
@@ -115,7 +115,7 @@ export class WorkerProcess {
     return worker
   }
 
-  /** Its id at the start. */
+  /** The id with which it started. */
   get id(): string {
     const ready = this.#find('ready', () => true, 0)
     if (ready === undefined) throw new Error('the worker is not ready')
@@ -129,7 +129,7 @@ export class WorkerProcess {
   /**
    * Waits for a report.
    *
-   * @param from  the index in `reports` to begin at; by default 0, so that earlier reports count
+   * @param from  the index in `reports` at which to begin; default: 0, so that earlier reports count
    */
   async report<Event extends WorkerReport['event']>(
     event: Event,
@@ -189,7 +189,7 @@ export class WorkerProcess {
     await this.#exit
   }
 
-  /** Stops it cleanly and waits for its end. */
+  /** Stops it cleanly and waits until it ends. */
   async stop(graceMs = 10_000): Promise<void> {
     this.order({ do: 'stop', graceMs })
     await this.ended()

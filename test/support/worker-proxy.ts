@@ -1,4 +1,4 @@
-/** A proxy to the database server that a test can cut or delay while the server continues for others. */
+/** A proxy to the database server that a test can cut off or delay while the server continues to serve others. */
 import { once } from 'node:events'
 import { createServer, connect, type Server, type Socket } from 'node:net'
 
@@ -6,7 +6,7 @@ import { createServer, connect, type Server, type Socket } from 'node:net'
 const COM_QUERY = 3
 
 export interface ProxyOptions {
-  /** Whether to record the texts of statements; true by default. Not for millions of them. */
+  /** Whether to record the texts of statements; true by default. Turn it off for millions of statements. */
   readonly keepsStatements?: boolean
 }
 
@@ -53,7 +53,7 @@ export class Proxy {
     for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy()
   }
 
-  /** Silently holds all packets in both directions. */
+  /** Silently holds back all packets in both directions. */
   stall(): void {
     this.#state = 'stalled'
     for (const pair of this.#pairs) for (const socket of pair) socket.pause()
@@ -137,7 +137,7 @@ export class Proxy {
     if (this.#state === 'stalled') this.stall()
   }
 
-  /** One direction of a connection: forwards data in order, with the current delay. */
+  /** One direction of a connection, which forwards data in order with the current delay. */
   #lane(): (pass: () => void) => void {
     let clearAt = 0
     return (pass) => {

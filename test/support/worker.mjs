@@ -1,6 +1,6 @@
 /**
  * A worker in a separate process, for tests that kill, stop and cut off real workers. It is plain JavaScript and uses
- * dist/, because a child process of Node.js 20 cannot run TypeScript.
+ * dist/, because a child process cannot run TypeScript with Node.js 20.
  *
  * Its settings are JSON in argv[2]: see WorkerSettings in worker-process.ts. It reports events to its parent
  * (WorkerReport), and ends when its parent does.

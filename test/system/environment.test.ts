@@ -18,7 +18,7 @@ async function own(fresh: DatabaseUnderTest['fresh']): Promise<TestDatabase> {
   return database
 }
 
-/** The health as soon as a loop has failed with this text. */
+/** Waits until a loop has failed with this text, and returns the health. */
 const failing = (kalends: Kalends, text: string): Promise<Health> =>
   until(async () => {
     const health = kalends.health()
@@ -42,7 +42,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     for (const part of ['', '-wal', '-shm']) await rename(`${path}.moved${part}`, path + part)
   }
 
-  it('is not used after it was moved, until it is back', async () => {
+  it('is not used after it is moved, until it is back', async () => {
     const { url, path } = await file()
     const store = await openStore(url)
     onTestFinished(() => store.close())
@@ -55,7 +55,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect(await store.workers.heartbeat('w/1')).toBe('gone')
   })
 
-  it('is not used after it was replaced by another file', async () => {
+  it('is not used after it is replaced by another file', async () => {
     const { url, path } = await file()
     const store = await openStore(url)
     onTestFinished(() => store.close())
@@ -64,21 +64,24 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     await expect(store.scheduling.look([])).rejects.toThrow(`'${path}' was replaced by another file`)
   })
 
-  it.each(['deleted', 'replaced'])('is not used after its -wal was %s, until it is back', async (how) => {
-    const { url, path } = await file()
-    const store = await openStore(url)
-    onTestFinished(() => store.close())
-    await store.scheduling.look([])
-    await rename(`${path}-wal`, `${path}-kept`)
-    if (how === 'replaced') await writeFile(`${path}-wal`, '')
-    const beating = store.workers.heartbeat('w/1')
-    await expect(beating).rejects.toThrow(StoreUnavailableError)
-    await expect(beating).rejects.toThrow(`'${path}-wal' was deleted or replaced`)
-    await rename(`${path}-kept`, `${path}-wal`)
-    expect(await store.workers.heartbeat('w/1')).toBe('gone')
-  })
+  it.each(['deleted', 'replaced'])(
+    'is not used after its -wal file is %s, until that file is back',
+    async (how) => {
+      const { url, path } = await file()
+      const store = await openStore(url)
+      onTestFinished(() => store.close())
+      await store.scheduling.look([])
+      await rename(`${path}-wal`, `${path}-kept`)
+      if (how === 'replaced') await writeFile(`${path}-wal`, '')
+      const beating = store.workers.heartbeat('w/1')
+      await expect(beating).rejects.toThrow(StoreUnavailableError)
+      await expect(beating).rejects.toThrow(`'${path}-wal' was deleted or replaced`)
+      await rename(`${path}-kept`, `${path}-wal`)
+      expect(await store.workers.heartbeat('w/1')).toBe('gone')
+    },
+  )
 
-  it('keeps nothing of a transaction during which it was moved', async () => {
+  it('keeps nothing from a transaction during which it was moved', async () => {
     const { url, path, query } = await file()
     const store = await openStore(url)
     await store.close()
@@ -93,7 +96,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect(await query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 0 }])
   })
 
-  it('opened by a relative path stays the same after a change of the working directory', async () => {
+  it('opened by a relative path stays the same after the working directory changes', async () => {
     const { path } = await file()
     const before = process.cwd()
     onTestFinished(() => process.chdir(before))
@@ -124,7 +127,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
 })
 
 describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a full disk, on SQLite', () => {
-  it('is not an error of the written row', async () => {
+  it('is not treated as an error of the written row', async () => {
     const database = await SqliteDatabase.open(':memory:')
     onTestFinished(() => database.close())
     await database.run('CREATE TABLE filler (content TEXT)')
@@ -139,7 +142,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a full disk, on
   })
 })
 
-/** Makes statements or new connections fail like on the server. */
+/** Makes statements or new connections fail as they do on a server. */
 function faultyServer(): {
   readonly fail: (error: object | null, statements?: RegExp) => void
   readonly refuse: (error: object | null) => void
@@ -206,7 +209,7 @@ eachDatabase(({ kind, fresh }) => {
       await kalends.start()
       const id = await kalends.jobs.submit(tick, {})
       await running.promise
-      // The heartbeat needs no space: only writes of jobs fail.
+      // The heartbeat needs no space, so only writes to jobs fail.
       fail({ errno, message }, /\bjob\b.*\bSET\b/s)
       release.open()
       const health = await failing(kalends, message)

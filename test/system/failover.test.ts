@@ -1,4 +1,4 @@
-/** Several hosts in one URL: which of them is used, and when another one is. */
+/** Several hosts in one URL: which of them is used, and when Kalends switches to another. */
 import { createConnection } from 'mysql2/promise'
 import { afterEach, expect, it } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
@@ -51,7 +51,7 @@ eachDatabase(({ kind, fresh }) => {
       const { first, second, database } = await twoHosts()
       await works(database)
       first.cut()
-      // Work in progress on it may fail once, but nothing after that.
+      // Work in progress on this host may fail once, but nothing fails after that.
       await database.rows('SELECT 1 AS one').catch((error: unknown) => {
         expect(error).toBeInstanceOf(StoreUnavailableError)
       })
@@ -90,7 +90,7 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  // Not on the user's own server, which others may be writing to.
+  // This is not tested on the user's own server, because others may be writing to it.
   const own = process.env['KALENDS_TEST_MARIADB_URL'] || process.env['KALENDS_TEST_MYSQL_URL']
   it.skipIf(kind === 'sqlite' || own)('a read-only server is not used, although it responds', async () => {
     const { server, hosts, database } = await twoHosts()

@@ -1,4 +1,4 @@
-/** Health during failures and afterwards: each failure is distinguishable. */
+/** Health during and after failures: each failure is distinguishable. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
@@ -42,7 +42,7 @@ eachDatabase(({ kind, fresh }) => {
   }
 
   describe('health', () => {
-    it('of an idle worker stays ok for longer than the lease and has the time of its next poll', async () => {
+    it('of an idle worker stays ok for longer than the lease and shows the time of its next poll', async () => {
       const { url } = await database()
       const worker = await WorkerProcess.start(settings(url))
       const first = await healthThat(worker, 'every loop has begun', ({ loops }) =>
@@ -61,15 +61,15 @@ eachDatabase(({ kind, fresh }) => {
       expect(Math.abs(health.clockAheadMs ?? Infinity)).toBeLessThan(2000)
     })
 
-    it('reports that the process stalled and was evicted meanwhile', async () => {
+    it('reports that the process stalled and was evicted in the meantime', async () => {
       const made = await database()
       const sleeper = await WorkerProcess.start(settings(made.url))
       const other = await WorkerProcess.start({ ...settings(made.url), worker: 'other' })
       await sleeper.standStill(made)
-      // Less than a second is not reported as a stall. On a busy machine, there may have been an earlier one.
+      // Less than a second is not reported as a stall. On a busy machine, there may have been an earlier stall.
       await Promise.all([pause(1500), other.report('workerLost', ({ worker }) => worker === sleeper.id)])
       sleeper.signal('SIGCONT')
-      // Each is reported for a lease, and they do not begin at the same time.
+      // Each warning is reported for the length of a lease, and they do not begin at the same time.
       const told = new Set<string>()
       await healthThat(sleeper, 'both are told', ({ warnings }) => {
         for (const code of codes(warnings)) told.add(code)
@@ -99,7 +99,7 @@ eachDatabase(({ kind, fresh }) => {
     })
   })
 
-  // A connection to an SQLite file cannot be cut.
+  // A connection to an SQLite file cannot be cut off.
   describe.skipIf(kind === 'sqlite')('health while the connection to the database is broken', () => {
     async function behindProxy(): Promise<{ worker: WorkerProcess; proxy: Proxy; database: TestDatabase }> {
       const made = await database()
@@ -108,7 +108,7 @@ eachDatabase(({ kind, fresh }) => {
       return { worker: await WorkerProcess.start(settings(proxy.url)), proxy, database: made }
     }
 
-    it('reports failing loops, the lease, and outcomes that wait to be written', async () => {
+    it('reports failing loops, the lost lease, and outcomes that wait to be written', async () => {
       const { worker, proxy, database: made } = await behindProxy()
       await made.query("INSERT INTO job (task) VALUES ('hold')")
       await worker.report('handling')
@@ -163,7 +163,7 @@ function loop(health: Health, name: string): Health['loops'][number] {
   return found
 }
 
-/** As received over the channel. */
+/** The date as received over the channel. */
 function instant(date: Date): number {
   return new Date(date).getTime()
 }

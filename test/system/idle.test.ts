@@ -21,7 +21,7 @@ eachDatabase(({ kind, fresh }) => {
         leaseMs: 60_000,
         tasks: { tick: 'return', tock: 'return' },
       })
-      // With future runs, and with jobs for other workers.
+      // The database contains future runs, and jobs for other workers.
       await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('later', 'tick', 'yearly')")
       await database.query(
         "INSERT INTO job (task, run_at) VALUES ('tick', '2100-01-01'), ('of another service', NULL)",

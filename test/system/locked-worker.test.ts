@@ -55,7 +55,7 @@ eachDatabase(({ kind, fresh }) => {
   )
 })
 
-/** The slots of the next runs of the worker. */
+/** The slots of the worker's next runs. */
 async function slotsOf(worker: WorkerProcess, from: number, count: number): Promise<number[]> {
   const slots = new Set<number>()
   while (slots.size < count) {

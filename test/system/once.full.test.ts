@@ -1,6 +1,6 @@
 /**
  * Once, not lost, never early, under load and with dying workers: four processes use one database, one of them is
- * killed every few seconds, and a checker finally checks the rows.
+ * killed every few seconds, and in the end a checker checks the rows.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
@@ -17,7 +17,8 @@ import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
 
 const SECONDS = Number(process.env['KALENDS_TEST_SECONDS'] ?? 30)
 /**
- * Well below the capacity of two cores that also run other tests, because the test only checks that nothing is lost.
+ * The load is well below the capacity of two cores that also run other tests, because the test only checks that nothing
+ * is lost.
  */
 const SCHEDULES = Number(process.env['KALENDS_TEST_SCHEDULES'] ?? 200)
 const WORKERS = 4
@@ -57,7 +58,7 @@ eachDatabase(({ kind, fresh }) => {
       if (victim === undefined) continue
       await victim.kill()
       kills += 1
-      // Every second worker restarts under the name of the dead one.
+      // Every second worker restarts under the name of the dead worker.
       const replacement = await start(kills % 2 === 0 ? nameOf(victim) : undefined)
       workers[index] = replacement
       all.push(replacement)
@@ -94,13 +95,13 @@ eachDatabase(({ kind, fresh }) => {
     const left = rows.filter(({ schedule, state }) => runsEverySlot(schedule) && state !== 'success')
     expect(left.slice(0, 20)).toEqual([])
     expect(await ids(database, 'worker')).toEqual([])
-    // Each kill hits a busy worker, so that the test detects a broken take-over.
+    // The kills hit busy workers, so the test would detect a broken take-over.
     if (kills > 3) expect(lost + numbers.retried).toBeGreaterThan(0)
     await database.drop()
   })
 })
 
-/** In turn: a worker that has just claimed, one that has just marked, and any one. */
+/** Chooses in turn: a worker that has just claimed, a worker that has just marked, and any worker. */
 async function chooseVictim(
   database: TestDatabase,
   workers: readonly WorkerProcess[],
@@ -127,8 +128,8 @@ function nameOf(worker: WorkerProcess): string {
 }
 
 /**
- * Every second schedule makes up all slots that a killed worker held, in addition to due ones: each of its slots must
- * become a run. The others have the defaults, and their omitted slots must be recorded.
+ * Every second schedule makes up all slots that a killed worker held, in addition to due slots, so each of its slots
+ * must become a run. The other schedules have the defaults, and their omitted slots must be recorded.
  */
 function runsEverySlot(schedule: string): boolean {
   return Number(schedule.slice(1)) % 2 === 0

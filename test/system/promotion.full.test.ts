@@ -25,7 +25,7 @@ const program = wantedDatabases(process.env).includes('mysql')
 afterEach(killWorkers)
 
 describe.skipIf(program === null)('after the promotion of an asynchronous replica', () => {
-  it('writes that it had not received are decided again, once, and nothing else is repeated', {
+  it('slots whose writes it had not received are decided again, once, and nothing else is repeated', {
     timeout: 240_000,
   }, async ({ onTestFinished }) => {
     if (program === null) return
@@ -45,7 +45,7 @@ describe.skipIf(program === null)('after the promotion of an asynchronous replic
     expectNoFault(await run.end())
     const repeated = run.repeated()
     expect(repeated.length).toBeGreaterThan(0)
-    // An earlier attempt is in the replica unless it was in transit.
+    // The replica has an earlier attempt unless it was in transit.
     expectNoFault(repeated.filter(({ at }) => at < behindSince - LEASE_MS))
   })
 })
@@ -62,7 +62,7 @@ class Run {
     this.#from = from
   }
 
-  /** @param asked  where the rows are finally read */
+  /** @param asked  the server from which the rows are read at the end */
   static async start(url: string, asked: string): Promise<Run> {
     await Kalends.migrate(url)
     const settings = { url, leaseMs: LEASE_MS, concurrency: 50, tasks: { tick: 'return' } } as const
@@ -79,7 +79,7 @@ class Run {
     return run
   }
 
-  /** Waits until slots after now have run. */
+  /** Waits until slots later than now have run. */
   async moves(): Promise<void> {
     const now = Date.now()
     await this.#handled((slot) => slot > now, 3 * SCHEDULES)
@@ -115,7 +115,7 @@ class Run {
     }).slice(0, 20)
   }
 
-  /** Slots with a repeated attempt or two jobs, with the time of the first. */
+  /** Slots with a repeated attempt or two jobs, with the time of the first attempt or job. */
   repeated(): { readonly what: string; readonly at: number }[] {
     const first = new Map<string, { readonly what: string; readonly at: number }>()
     const twice = new Map<string, { readonly what: string; readonly at: number }>()

@@ -18,7 +18,7 @@ const run = promisify(execFile)
 const tick = task('tick')
 const OPTIONS: KalendsOptions = { pollInterval: 50, retention: false }
 
-/** Null if it cannot be tested here, which the last lines of the run report. */
+/** null if the server cannot be tested here, which the last lines of the run report. */
 async function planOf(kind: 'mariadb' | 'mysql'): Promise<PrivateServerPlan | null> {
   if (!wantedDatabases(process.env).includes(kind)) return null
   const testRun = inject('testRun')
@@ -90,7 +90,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       await connection.end()
     }
 
-    /** Sets a variable for the test and restores it afterwards. */
+    /** Sets a variable during the test and restores it afterwards. */
     async function globally(variable: string, value: string, before: string): Promise<void> {
       await sql(`SET GLOBAL ${variable} = ${value}`)
       onTestFinished(() => sql(`SET GLOBAL ${variable} = ${before}`))
@@ -112,7 +112,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       expect(kalends.health()).toMatchObject({ ok: true })
     }
 
-    it('lower_case_table_names = 1: tables with an upper-case prefix are migrated once and found', async () => {
+    it('lower_case_table_names = 1: tables with an uppercase prefix are migrated once and found', async () => {
       for (let time = 0; time < 2; time += 1) {
         const kalends = await Kalends.open(`${server.url}/app`, { ...OPTIONS, tablePrefix: 'App_' })
         onTestFinished(() => kalends.stop({ grace: 0 }))
@@ -148,7 +148,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       await expect(opening).rejects.toThrow(/binlog_format = ROW or MIXED/)
     })
 
-    it('max_connections is reached: StoreUnavailableError, and work continues afterwards', async () => {
+    it('when max_connections is reached, calls throw a StoreUnavailableError, and work continues afterwards', async () => {
       await globally('max_connections', '12', '400')
       const others = await Promise.all(
         Array.from({ length: 13 }, () => createConnection(server.url).catch(() => null)),
@@ -163,7 +163,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       await expectRun(kalends)
     })
 
-    it('TLS with a private authority works in the URL and in a pool; without it, the connection is rejected', async () => {
+    it('TLS with a private certificate authority works in the URL and in a pool; without the authority, the connection is rejected', async () => {
       await sql("CREATE USER secure@'%' IDENTIFIED BY 'secret' REQUIRE SSL")
       await sql("GRANT ALL ON app.* TO secure@'%'")
       const url = `${server.url.replace('root@', 'secure:secret@')}/app`

@@ -1,6 +1,6 @@
 /**
- * SQL is an interface: statements of an administrator take effect while a worker of another process runs, and affect
- * nothing else. On MariaDB and MySQL, they run in MariaDB's command-line client.
+ * SQL is an interface: an administrator's statements take effect while a worker in another process is running, and
+ * affect nothing else. On MariaDB and MySQL, the statements run in MariaDB's command-line client.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import Libsql from 'libsql'
@@ -31,7 +31,8 @@ eachDatabase(({ kind, fresh }) => {
     let typed: Promise<unknown> = Promise.resolve()
     const admin = async (sql: string): Promise<void> => {
       if (kind === 'sqlite') {
-        // One at a time, because no other statement of its connection may run while one waits for the file.
+        // The statements run one at a time, because no other statement may run on their connection while one waits for
+        // the file.
         typed = typed.then(() => database.query(sql))
         await typed
       } else await mariadbClient(database, sql)
@@ -45,8 +46,8 @@ eachDatabase(({ kind, fresh }) => {
     const runAfter = async (id: string, after: number) =>
       await worker.report('handling', (report) => report.schedule === id && (report.slot ?? 0) > after)
     /**
-     * Waits until the control has run for a slot at least a second after now, so that earlier due slots were seen,
-     * too.
+     * Waits until the control schedule has run for a slot at least a second after now, so that slots due earlier have
+     * also been seen.
      */
     const aSecondHasPassed = async () => void (await runAfter('control', (await clock()) + 1000))
     const isPlanned = async (id: string) => {
@@ -62,7 +63,7 @@ eachDatabase(({ kind, fresh }) => {
         leaseMs: LEASE_MS,
         tasks: { tick: 'return', hold: 'hold' },
       })
-      // Late enough to be planned in time on a busy machine.
+      // Late enough that the schedule is planned in time on a busy machine.
       controlFrom = Math.ceil((await clock()) / 1000 + 5) * 1000
       await admin(
         `INSERT INTO periodic_task (id, task, timer, nextrun, catch_up) VALUES ('control', 'tick', '*:*:*', '${sqlInstant(controlFrom)}', 100)`,
@@ -81,7 +82,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(run).toMatchObject({ task: 'tick', args: {}, attempt: 1 })
     })
 
-    it.concurrent('enabled = 0 stops the runs, and 1 restarts them from now on, without backlog [S7]', async () => {
+    it.concurrent('enabled = 0 stops the runs, and 1 restarts them from now, without a backlog [S7]', async () => {
       await admin(
         "INSERT INTO periodic_task (id, task, timer, catch_up) VALUES ('paused', 'tick', '*:*:*', 100)",
       )
@@ -105,7 +106,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(first['missed']).toBe(0)
     })
 
-    it.concurrent('a new timer is planned from now on [S6, L13]', async () => {
+    it.concurrent('a new timer is planned from now [S6, L13]', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('retimed', 'tick', '2000-01-01')")
       await until('it is done before it began', async () => (await schedule('retimed'))['status'] === 'done')
       const edited = await clock()
@@ -119,7 +120,7 @@ eachDatabase(({ kind, fresh }) => {
       })
     })
 
-    it.concurrent('a nextrun in the past means one run now [S9]', async () => {
+    it.concurrent('a nextrun in the past causes one run now [S9]', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('past', 'tick', 'yearly')")
       await until('it is planned', () => isPlanned('past'))
       const { nextrun } = await schedule('past')
@@ -130,7 +131,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(instant(job?.['slot'])).toBeGreaterThanOrEqual(edited)
       expect(job?.['missed']).toBe(0)
       expect((await schedule('past'))['nextrun']).toBe(nextrun)
-      // The same value again is a second request, not a duplicate.
+      // Setting the same value again is a second request, not a duplicate.
       await admin("UPDATE periodic_task SET nextrun = '2020-02-03 04:05:06' WHERE id = 'past'")
       await until('it has run again', async () => (await jobs('past')).length === 2)
       await aSecondHasPassed()
@@ -160,7 +161,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('nulled')).toEqual([])
     })
 
-    it.concurrent('a row with an unreadable timer has its error until it is edited [S8]', async () => {
+    it.concurrent('a row with an unreadable timer shows the error until it is edited [S8]', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('bad', 'tick', 'Mo..Fry 25:00')")
       await until('it is invalid', async () => (await schedule('bad'))['status'] === 'invalid')
       expect(await schedule('bad')).toMatchObject({ enabled: 1, nextrun: null, wake_at: null })
@@ -206,7 +207,7 @@ eachDatabase(({ kind, fresh }) => {
       await until('it runs', async () => (await jobs('freed')).length > 0)
     })
 
-    it.concurrent('a mark without an end or with a far future end does not block its schedule', async () => {
+    it.concurrent('a mark without an end, or with an end in the far future, does not block its schedule', async () => {
       await admin(
         "INSERT INTO periodic_task (id, task, timer) VALUES ('endless', 'tick', '*:*:*'), ('far', 'tick', '*:*:*')",
       )
@@ -251,10 +252,10 @@ eachDatabase(({ kind, fresh }) => {
       )
       const since = await clock()
       if (kind === 'sqlite') {
-        // There is one lock for the whole file: all schedules wait and make up for it.
+        // There is a single lock for the whole file, so all schedules wait and then make up their slots.
         await pause(2000)
       } else {
-        // The lock is held until these have run.
+        // The lock is held until these slots have run.
         await runAfter('beside', since + 3000)
         const slots = (await jobs('locked')).map((job) => instant(job['slot']) ?? 0)
         expect(Math.max(...slots)).toBeLessThanOrEqual(since + 1000)
@@ -281,7 +282,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await database.query(`SELECT id FROM job WHERE id = '${job}'`)).toEqual([])
     })
 
-    it('no edit affects another schedule: each second has its run, on time [L17]', async () => {
+    it('no edit affects another schedule, which has a run every second, on time [L17]', async () => {
       const stopped = await clock()
       await admin("UPDATE periodic_task SET enabled = 0 WHERE id = 'control'")
       await until('it has no next run', async () => (await schedule('control'))['wake_at'] === null)

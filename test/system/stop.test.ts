@@ -22,7 +22,7 @@ function settings(database: TestDatabase, worker: string): WorkerSettings {
 
 eachDatabase(({ fresh }) => {
   describe('SIGTERM', () => {
-    it('ends an idle worker at once and leaves no row of it', async () => {
+    it('ends an idle worker at once and leaves no row in the worker table', async () => {
       const database = await fresh()
       const worker = await WorkerProcess.start(settings(database, 'idle'))
       const asked = performance.now()
@@ -42,7 +42,7 @@ eachDatabase(({ fresh }) => {
       const other = await WorkerProcess.start(settings(database, 'staying'))
       worker.signal('SIGTERM')
 
-      // It claims no more jobs.
+      // The worker claims no more jobs.
       await database.query("INSERT INTO job (task) VALUES ('tick'), ('tick'), ('tick')")
       await until('the other worker has run them', async () => other.told('settled').length === 3)
       await pause(LEASE_MS * 2)
@@ -80,7 +80,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('a second, later signal ends the process without waiting for the grace period', async () => {
+  it('a later second signal ends the process without waiting for the grace period', async () => {
     const database = await fresh()
     const worker = await WorkerProcess.start(settings(database, 'leaving'))
     await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -115,7 +115,7 @@ eachDatabase(({ fresh }) => {
     })
   }
 
-  it('a rolling restart loses, duplicates and leaves nothing [R11]', async () => {
+  it('a rolling restart loses nothing, duplicates nothing and leaves nothing behind [R11]', async () => {
     const database = await fresh()
     const start = async (name: string) =>
       await WorkerProcess.start({
@@ -127,7 +127,7 @@ eachDatabase(({ fresh }) => {
       })
     let worker = await start('r0')
     const from = Math.ceil(Date.now() / 1000 + 3) * 1000
-    // A busy machine may take longer than a second for a run; the next one runs concurrently.
+    // A busy machine may take longer than a second for a run, and then the next run is concurrent.
     const values = Array.from(
       { length: 50 },
       (_, index) => `('s${index}', 'tick', '*:*:*', '${sqlInstant(from)}', 'allow')`,
@@ -138,7 +138,7 @@ eachDatabase(({ fresh }) => {
     await pause(from - Date.now())
     for (const name of ['r1', 'r2', 'r3', 'r4']) {
       const next = await start(name)
-      // While it is fully occupied.
+      // The worker is stopped while it is fully occupied.
       await pause(1000 - (Date.now() % 1000) + Math.random() * 40)
       worker.signal('SIGTERM')
       expect(await worker.ended()).toBe('SIGTERM')

@@ -9,7 +9,7 @@ import { Proxy } from '../support/worker-proxy.ts'
 const LONGEST_USE_MS = 700
 
 eachDatabase(({ kind, fresh }) => {
-  // An SQLite file has no connection that could die.
+  // An SQLite file has no connection that can die.
   it.skipIf(kind === 'sqlite')(
     'a connection that dies silently never blocks a caller forever [L25]',
     async () => {
@@ -18,7 +18,7 @@ eachDatabase(({ kind, fresh }) => {
       const database = new MysqlDatabase(proxy.url, 1, { longestUseMs: LONGEST_USE_MS })
       await database.rows('SELECT 1')
 
-      // In a transaction, whose ROLLBACK would wait, too, and for a single statement.
+      // This holds in a transaction, where the ROLLBACK would also wait, and for a single statement.
       await expect(
         database.transaction(async (sql) => {
           proxy.strand()
@@ -62,7 +62,7 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  // As after the promotion of a replica that had not received the outcome.
+  // The state is as after the promotion of a replica that had not received the outcome.
   it.skipIf(kind === 'sqlite')(
     'a run whose outcome a new server lacks runs again, although its worker is alive',
     { timeout: 30_000 },

@@ -11,8 +11,8 @@ import { Proxy } from '../support/worker-proxy.ts'
 
 const LEASE_MS = 2000
 /**
- * The time that the machine may need in addition to the lease; a lost wake-up would take longer. The lease guarantee is
- * in seconds, so it is tested in seconds.
+ * The time that the machine may need in addition to the lease; a lost wake-up would take longer. The guarantee of the
+ * lease is in seconds, so it is tested in seconds.
  */
 const SLACK_MS = 1000
 
@@ -56,7 +56,7 @@ eachDatabase(({ kind, fresh }) => {
       const database = await fresh()
       const doomed = await WorkerProcess.start({ ...settings(database, 'doomed'), scheduler: false })
       const heir = await WorkerProcess.start(settings(database, 'heir'))
-      // Between mark and submit: the row as the scheduler leaves it when its process is killed there.
+      // The row as the scheduler leaves it if its process is killed between mark and submit.
       const now = await clock(database)
       await database.query(
         `INSERT INTO periodic_task (id, task, timer, worker, marked, mark_ends) VALUES ('held', 'tick', '*:*:*', '${doomed.id}', '${sqlInstant(now)}', '${sqlInstant(now + LEASE_MS)}')`,
@@ -100,7 +100,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(again.at - stopped).toBeLessThan(LEASE_MS + SLACK_MS)
       const [written] = await database.query(`SELECT * FROM job WHERE id = '${job}'`)
 
-      // Its handler ends normally at once.
+      // Its handler ends normally as soon as it resumes.
       sleeper.order({ do: 'release' })
       sleeper.signal('SIGCONT')
       await sleeper.report('leaseLost', (report) => report.worker === sleeper.id)
@@ -143,12 +143,12 @@ eachDatabase(({ kind, fresh }) => {
       const sleeper = await WorkerProcess.start(settings(database, 'sleeper'))
       const other = await WorkerProcess.start(settings(database, 'other'))
       await allHaveLooked(database)
-      // Like on a closed laptop, all of them sleep.
+      // As on a closed laptop, all workers sleep.
       const from = sleeper.reports.length
       await sleeper.standStill(database)
       await other.standStill(database)
       await pause(LEASE_MS + SLACK_MS)
-      // The first worker to resume sees only its own heartbeat for a while.
+      // For a while, the first worker to resume sees only its own heartbeat.
       sleeper.signal('SIGCONT')
       await hasBeaten(database, sleeper.id)
       other.signal('SIGCONT')
@@ -171,7 +171,7 @@ eachDatabase(({ kind, fresh }) => {
         await database.query("INSERT INTO job (task) VALUES ('tick')")
         await lost
         const run = await worker.report('handling')
-        // The attempt that did not start does not count.
+        // The attempt that never started does not count.
         expect(run.attempt).toBe(1)
         await worker.report('settled', (report) => report.job === run.job && report.state === 'success')
         await worker.stop()
@@ -248,7 +248,7 @@ eachDatabase(({ kind, fresh }) => {
 
           const from = workers.map((worker) => worker.reports.length)
           outage(proxy)
-          // It cannot know that the others are cut off, too.
+          // It cannot know that the others are also cut off.
           expect(await holder.worker.report('aborted')).toMatchObject({
             job: holder.job,
             reason: 'LeaseLostError',
@@ -276,7 +276,8 @@ eachDatabase(({ kind, fresh }) => {
             expect(worker.exitCode).toBeNull()
           }
           expect((await idsOf(database)).toSorted()).toEqual(workers.map((worker) => worker.id).toSorted())
-          // No other worker has taken its job meanwhile: it went back to the queue, and its attempt does not count.
+          // No other worker has taken its job in the meantime: the job went back to the queue, and its attempt does not
+          // count.
           const again = await Promise.any(
             workers.map(async (worker, index) => {
               await worker.report('handling', (report) => report.job === holder.job, from[index])

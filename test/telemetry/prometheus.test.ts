@@ -65,7 +65,7 @@ eachDatabase((under) => {
     expect(await registry.metrics()).toBe('\n')
     // Again, under another name.
     const endAgain = prometheus(kalends, { registry, prefix: 'app_' })
-    // Counted when the worker gets the response, which is after others can read the outcome.
+    // The run is counted when the worker gets the response; others can read the outcome before that.
     const settled = signal(kalends, 'settled')
     await kalends.jobs.submit(good)
     await settled

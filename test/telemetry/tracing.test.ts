@@ -78,7 +78,7 @@ it.each([
 })
 
 eachDatabase((under) => {
-  it('each attempt has one span with its error if it failed, and with the spans of the handler inside', async () => {
+  it("each attempt has one span, with its error if it failed, that contains the handler's spans", async () => {
     const { open } = await scene(under)
     const { provider, spans } = recorded()
     const kalends = await open({ middleware: tracing({ provider }) })
@@ -122,7 +122,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('a run of a schedule has its id and slot; a cancelled run has the cancellation as its error', async () => {
+  it("a span of a run has the schedule's id and the slot; the span of a cancelled run has the cancellation as its error", async () => {
     const { open } = await scene(under)
     const { provider, spans } = recorded()
     const kalends = await open({ middleware: tracing({ provider }) })
@@ -171,7 +171,7 @@ eachDatabase((under) => {
     expect(job.error).toMatch(text)
   })
 
-  it('the result of `middleware` is the result; the handler runs once and is awaited, however it is called', async () => {
+  it("the result of `middleware` is the job's result; the handler runs once and is awaited, however it is called", async () => {
     const { open } = await scene(under)
     let ran = 0
     let over = false
@@ -193,7 +193,7 @@ eachDatabase((under) => {
     expect([ran, over]).toEqual([1, true])
   })
 
-  it('the first of several is the outermost, and each can change the result', async () => {
+  it('the first of several middleware functions is the outermost, and each can change the result', async () => {
     const { open } = await scene(under)
     const order: string[] = []
     const named = (name: string) => async (_: unknown, run: () => Promise<unknown>) => {

@@ -1,4 +1,4 @@
-/** A slow chain of ten thousand jobs. */
+/** A chain of ten thousand jobs, which is slow. */
 import { expect, test } from 'vitest'
 import { task } from '../../src/index.ts'
 import { open } from '../../src/testing/index.ts'

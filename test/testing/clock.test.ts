@@ -20,7 +20,7 @@ const noted = (slots: string[], timer: string) => (kalends: Kalends) => {
   kalends.declare('set', [{ task: report, timer }])
 }
 
-test('nothing runs by itself; advance runs everything that becomes due, at its time [S1]', async () => {
+test('nothing runs by itself; `advance` runs everything that becomes due, at its time [S1]', async () => {
   const slots: string[] = []
   await using app = await open(noted(slots, 'hourly'), { now: '2026-03-01T08:30:00Z' })
   expect(app.now()).toEqual(new Date('2026-03-01T08:30:00Z'))
@@ -71,7 +71,7 @@ test('all instants come from the virtual clock', async () => {
   expect(await schedules.get('s')).toMatchObject({ lastRunAt: hour, lastFinishedAt: hour })
 })
 
-test('all log lines of a run are stored when it has ended, even behind many lines of another run', async () => {
+test('all log lines of a run are stored once it has ended, even behind many lines of another run', async () => {
   const logged = gate()
   await using app = await open((kalends) => {
     kalends.handle(report, async ({ args, log }) => {
@@ -80,7 +80,7 @@ test('all log lines of a run are stored when it has ended, even behind many line
         logged.open()
         return
       }
-      // By then, the lines of the other run are being written.
+      // By the time this continues, the lines of the other run are being written.
       await logged.promise
       for (let turn = 0; turn < 100; turn += 1) await Promise.resolve()
       log.info('here')
@@ -95,7 +95,7 @@ test('all log lines of a run are stored when it has ended, even behind many line
   expect(await jobs.logs(id)).toHaveLength(1)
 })
 
-test('a year of a daily schedule passes at once, with one run per day', async () => {
+test('a year of a daily schedule passes instantly, with one run per day', async () => {
   const slots: string[] = []
   await using app = await open(noted(slots, '03:00 Europe/Berlin'))
   await app.advance('365d')
@@ -139,7 +139,7 @@ test('retries wait for the virtual clock and take no real time', async () => {
   expect(app.now()).toEqual(new Date('2026-01-01T00:07:00Z'))
 })
 
-test('handlers can submit jobs, including later ones, and wait for them', async () => {
+test('handlers can submit jobs, including future jobs, and wait for them', async () => {
   const order: string[] = []
   await using app = await open((kalends) => {
     kalends.handle(report, async ({ args }) => {
@@ -197,7 +197,7 @@ test('the clock rejects an earlier or invalid time', async () => {
   await app.advance(0)
 })
 
-test('waitFor returns the job in the given state, or reports its state', async () => {
+test('waitFor returns the job once it is in the given state, or reports its actual state', async () => {
   await using app = await open((kalends) => {
     kalends.handle(report, () => {})
     kalends.handle(step, () => {
@@ -236,7 +236,7 @@ function wrong(kalends: Kalends): void {
   ])
 }
 
-test('open rejects with problems of declarations or an error of the setup', async () => {
+test('open rejects with the problems of declarations or an error from the setup', async () => {
   const error: unknown = await open(wrong).catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(DeclarationError)
   expect(error instanceof DeclarationError && error.problems.length).toBeGreaterThanOrEqual(2)

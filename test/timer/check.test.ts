@@ -23,7 +23,7 @@ describe('the result for a valid timer', () => {
       text: 'Mon..Fri *-*-* 09:00:00 Europe/Berlin',
       zone: 'Europe/Berlin',
       description: 'at 09:00, Monday to Friday (Europe/Berlin)',
-      // The clocks go forward between the two.
+      // The clocks go forward between the two elapses.
       elapses: [
         { at: new Date('2026-03-27T08:00:00Z'), local: 'Fri 2026-03-27 09:00:00 +01:00' },
         { at: new Date('2026-03-30T07:00:00Z'), local: 'Mon 2026-03-30 09:00:00 +02:00' },
@@ -42,13 +42,13 @@ describe('the result for a valid timer', () => {
     expect(valid('2026-03-27 9:00', { zone }).elapses.map((elapse) => elapse.local)).toEqual([local])
   })
 
-  test('it has five run times or any other requested number', () => {
+  test('it has five run times, or any other number that is requested', () => {
     expect(valid('daily').elapses).toHaveLength(5)
     expect(valid('daily', { limit: 12 }).elapses).toHaveLength(12)
     expect(valid('daily', { limit: 0 })).toMatchObject({ elapses: [], warnings: [] })
   })
 
-  test('it has the slots of an every timer from its anchor', () => {
+  test('for an `every` timer, it has slots that count from the anchor', () => {
     const anchor = new Date('2026-02-28T23:57:00Z')
     expect(valid('every 5min', { anchor, limit: 1 }).elapses[0]?.at).toEqual(new Date('2026-03-01T00:02Z'))
     expect(valid('every 5min', { limit: 1 }).elapses[0]?.at).toEqual(new Date('2026-03-01T00:05Z'))
@@ -59,7 +59,7 @@ describe('the result for a valid timer', () => {
       expect(valid(text, { limit: 0 }).warnings).toEqual(['It never elapses again.'])
   })
 
-  test('it has the zone option if the timer names none', () => {
+  test('it has the zone from the option if the timer names none', () => {
     expect(valid('daily', { zone: 'Asia/Tokyo' }).text).toBe('*-*-* 00:00:00 Asia/Tokyo')
     expect(valid('daily UTC', { zone: 'Asia/Tokyo' }).zone).toBe('UTC')
     expect(valid('cron 0 9 * * *', { zone: 'Asia/Tokyo' }).text).toBe('cron 0 9 * * * Asia/Tokyo')
@@ -76,7 +76,7 @@ describe('the result for an invalid timer', () => {
     ['0 9 * * 1-5', 'KALENDS_CALENDAR_SYNTAX', 1, '0 9 * * 1-5', 'write cron 0 9 * * 1-5'],
     ['*/5 * * * mon-fri', 'KALENDS_CALENDAR_SYNTAX', 1, '*/5 * * * mon-fri', 'write cron */5 * * * 1-5'],
     ['@weekly', 'KALENDS_CALENDAR_SYNTAX', 1, '@weekly', 'write Sun 0:00'],
-    // Not: write cron 5/15 …, which would be rejected, too.
+    // The hint is not "write cron 5/15 …", because that would also be rejected.
     ['5/15 * * * *', 'KALENDS_CALENDAR_SYNTAX', 1, '5/15 * * * *', 'write *:5/15'],
     ['0 0 12 * * ?', 'KALENDS_CALENDAR_SYNTAX', 1, '0 0 12 * * ?', 'write 12:00'],
     ['cron! */5 * * * *', 'KALENDS_CRON_SYNTAX', 7, '*/5', 'write *:0/5'],
@@ -128,7 +128,7 @@ describe('the result for an invalid timer', () => {
  * York: 8 March 07:00Z, 1 November 06:00Z. Lord Howe, by half an hour: 4 April 15:00Z, 3 October 15:30Z. Casablanca,
  * for Ramadan: 22 March 02:00Z, 7 February 2027 02:00Z. São Paulo: none.
  */
-describe('the effect of a clock change is reported as a warning [T8]', () => {
+describe('a warning reports the effect of a clock change [T8]', () => {
   test.each([
     [
       '2:30',
@@ -151,7 +151,7 @@ describe('the effect of a clock change is reported as a warning [T8]', () => {
       'Sun 2026-03-29 from 02:00 to 03:00',
       '02:00 and 02:30 do not elapse that day.',
     ],
-    // The only elapse of the year, so a comparison with the previous week would find nothing.
+    // This is the only elapse of the year, so a comparison with the previous week would find nothing.
     [
       '*-3-29 2:30',
       'Europe/Berlin',
@@ -229,7 +229,7 @@ describe('the effect of a clock change is reported as a warning [T8]', () => {
       'Sun 2026-03-22 from 02:00 to 03:00',
       '02:30 does not elapse that day.',
     ],
-    // At midnight: the previous day lasts until 24:00, and Cairo's clock goes back into it.
+    // The change is at midnight: the previous day lasts until 24:00, and Cairo's clock goes back into it.
     [
       '0:30',
       'Africa/Cairo',
@@ -252,7 +252,7 @@ describe('the effect of a clock change is reported as a warning [T8]', () => {
     ['daily', 'Europe/Berlin'],
     ['Mon..Fri 9:00', 'Europe/Berlin'],
     ['3:00', 'Europe/Berlin'],
-    // Not on days with clock changes, although the previous week looks like it.
+    // These do not elapse on days with clock changes, although a comparison with the previous week suggests it.
     ['*-*-22 12:00', 'Europe/Berlin'],
     ['*-*-18 2:30', 'Europe/Berlin'],
     // These continue regularly through both changes.

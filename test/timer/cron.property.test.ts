@@ -12,9 +12,9 @@ import { runs } from '../support/runs.ts'
 
 interface Fields {
   readonly text: string
-  /** The same with names, in any case, and with 7 for a Sunday. */
+  /** The same expression with names in any case, and with 7 for Sunday. */
   readonly names: string
-  /** minute, hour, day, month, weekday; null for any. */
+  /** The values for minute, hour, day, month and weekday; null for any value. */
   readonly sets: readonly (ReadonlySet<number> | null)[]
 }
 
@@ -34,7 +34,7 @@ const NAMES = [
   ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'],
 ]
 
-/** An item of a list in digits and, if the field supports them, in names, with its values. */
+/** An item of a list in digits and, if the field supports names, in names, with its values. */
 function items(index: number, low: number, high: number, posix: boolean): fc.Arbitrary<Written> {
   const weekday = index === 4
   const value = fc.integer({ min: low, max: high })
@@ -54,7 +54,7 @@ function items(index: number, low: number, high: number, posix: boolean): fc.Arb
     .map(([{ first, last, step: by, written }, upper, seven]) => {
       const named = (number: number) => {
         if (posix) return String(number)
-        // croner reads sun-sun as the whole week.
+        // croner interprets sun-sun as the whole week.
         const name =
           weekday && last === 0 && written !== 'alone' ? '0' : (NAMES[index]?.[number] ?? String(number))
         const sunday = weekday && number === 0 && written === 'alone' && seven ? '7' : name
@@ -160,7 +160,7 @@ function has(set: ReadonlySet<number> | null, value: number): boolean {
   return set === null || set.has(value)
 }
 
-/** Days around clock changes in these zones, forward and back; in Lord Howe by half an hour. */
+/** Days around clock changes in these zones, forward and back; on Lord Howe by half an hour. */
 const WINDOWS = [
   ['Europe/Berlin', '2026-03-29'],
   ['Europe/Berlin', '2026-10-25'],
@@ -268,7 +268,7 @@ describe('cron elapses at the times of its five fields [T3]', () => {
   const zones = fc.constantFrom('', ' UTC', ' utc', ' Europe/Berlin')
   const inNormalCase = (zone: string) => (zone === ' utc' ? ' UTC' : zone)
 
-  test('cron has the same normal form in names and in digits, which is its own normal form [T3]', () => {
+  test('cron has the same normal form for names and for digits, and it is its own normal form [T3]', () => {
     fc.assert(
       fc.property(expressions(2), zones, (fields, zone) => {
         fc.pre(!never(fields.text))
@@ -282,7 +282,7 @@ describe('cron elapses at the times of its five fields [T3]', () => {
     )
   })
 
-  test('in POSIX, it has the same normal form after cron!', () => {
+  test('if it is POSIX, it has the same normal form after cron!', () => {
     fc.assert(
       fc.property(expressions(2, true), zones, (fields, zone) => {
         fc.pre(!never(fields.text))
@@ -309,7 +309,7 @@ describe('any text after cron', () => {
     fc.array(pieces, { maxLength: 8 }).map((parts) => parts.join(' ')),
   )
 
-  test('is valid or rejected with a CronSyntaxError that has the position', () => {
+  test('is valid or is rejected with a CronSyntaxError that contains the position', () => {
     fc.assert(
       fc.property(junk, fc.constantFrom('cron', 'cron!'), (expression, prefix) => {
         const text = `${prefix} ${expression}`

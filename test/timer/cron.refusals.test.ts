@@ -52,7 +52,7 @@ const rows: readonly Row[] = [
   ['0 0 * * 5-7', 'day of the week', '5-7', '7 is not between 0 and 6, Sunday is 0', 'Fri..Sun 0:00'],
   ['0 0 * * 1-7', 'day of the week', '1-7', '7 is not between 0 and 6, Sunday is 0', '0:00'],
   ['0 0 15 * 1-7', 'day of the week', '1-7', '7 is not between 0 and 6, Sunday is 0', 'cron! 0 0 15 * 0-6'],
-  // Extensions of Quartz and others.
+  // Extensions from Quartz and other programs.
   ['0 9 ? * MON', 'day of the month', '?', "'?' is not POSIX", 'Mon 9:00'],
   ['0 9 ? * 2', 'day of the month', '?', "'?' is not POSIX", null],
   ['0 9 1 * ?', 'day of the week', '?', "'?' is not POSIX", '*-*-1 9:00'],
@@ -185,7 +185,7 @@ describe('the equivalent elapses at the times of the expression in croner [T3]',
     const [, fields = '', zone = 'UTC'] = /^(.*?)(?: ([A-Z][a-z]+\/\w+))?$/.exec(expression) ?? []
     const reference = new Cron(fields, { timezone: zone })
     const event = timer(offer ?? '')
-    // A chain from the middle of a month, and one across the end of February in a leap year.
+    // One chain starts in the middle of a month, and the other crosses the end of February in a leap year.
     for (const start of ['2026-05-13T11:17:23Z', '2028-02-27T22:00:00Z']) {
       let at: Date | null = new Date(start)
       for (let turn = 0; turn < 20 && at !== null; turn += 1) {

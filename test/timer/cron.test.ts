@@ -131,7 +131,7 @@ test.each(refused)('cron %s is rejected [T3]', (expression, field, token, proble
   expect(expression.slice(error.column - 1).startsWith(token)).toBe(true)
 })
 
-describe('a day that starts with a star next to the other day is rejected, because programs disagree [T3]', () => {
+describe('if both day fields are set and one starts with a star, the expression is rejected, because programs disagree [T3]', () => {
   test.each([
     ['0 0 */2 * mon', '*/2', 'Mon *-*-1/2 0:00', 'cron 0 0 1-31/2 * 1'],
     ['0 0 13 * */2', '*/2', 'Tue,Thu,Sat,Sun *-*-13 0:00', 'cron 0 0 13 * 0-6/2'],

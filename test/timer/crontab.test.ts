@@ -2,7 +2,7 @@ import { Cron } from 'croner'
 import { describe, expect, test } from 'vitest'
 import { CronSyntaxError, fromCrontab, timer } from '../../src/timer/index.ts'
 
-describe('an expression of a crontab, as a timer', () => {
+describe('an expression from a crontab, as a timer', () => {
   test.each([
     ['*/5 * * * *', '*-*-* *:00/5:00'],
     ['17 * * * *', '*-*-* *:17:00'],
@@ -30,7 +30,7 @@ describe('an expression of a crontab, as a timer', () => {
     expect(fromCrontab('0 0 13 * 5', 'Europe/Berlin')).toBe('cron 0 0 13 * 5 Europe/Berlin')
   })
 
-  test('an expression that is the same in each hour continues while clocks go back', () => {
+  test('an expression that is the same for every hour continues while the clocks go back', () => {
     expect(fromCrontab('*/5 * * * *', 'Europe/Berlin')).toBe('*-*-* *:00/5:00')
     expect(fromCrontab('@hourly', 'America/New_York')).toBe('*-*-* *:00:00')
     expect(fromCrontab('*/5 * * * 1-5', 'Europe/Berlin')).toBe('Mon..Fri *-*-* *:00/5:00 Europe/Berlin')

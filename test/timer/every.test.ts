@@ -9,7 +9,7 @@ type Recorded = [text: string, micros: number | 'infinity' | null][]
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 const recorded = JSON.parse(readFileSync(new URL('spans.recorded.json', import.meta.url), 'utf8')) as Recorded
 
-/** Accepted by systemd but not here: a sign has no meaning, and an infinite span never elapses. */
+/** systemd accepts these but Kalends does not: a sign has no meaning, and an infinite span never elapses. */
 const STRICTER = new Set(['+5s', 'infinity'])
 
 const CREATED = new Date('2026-03-27T09:00:07.250Z')
@@ -37,7 +37,7 @@ describe('a time span', () => {
   })
 
   test.each(['9'.repeat(400), `${'5s '.repeat(50_000)}x`, ' '.repeat(100_000), 'a'.repeat(100_000)])(
-    'of any length gets a response',
+    'is rejected, whatever its length',
     (text) => {
       expect(() => timeSpan(text)).toThrow(InvalidTimeSpanError)
     },
@@ -45,7 +45,7 @@ describe('a time span', () => {
 })
 
 describe('every <span>', () => {
-  test('an `every` timer elapses one span after the creation, then in fixed slots [T4]', () => {
+  test('an `every` timer elapses one span after its creation, and then in fixed slots [T4]', () => {
     const slots = timer('every 5min').elapses(CREATED)
     expect(slots.next(new Date('2000-01-01'))).toEqual(new Date('2026-03-27T09:05:07.250Z'))
     expect(slots.next(CREATED)).toEqual(new Date('2026-03-27T09:05:07.250Z'))
@@ -53,7 +53,7 @@ describe('every <span>', () => {
     expect(slots.next(new Date('2026-03-27T18:01:00Z'))).toEqual(new Date('2026-03-27T18:05:07.250Z'))
   })
 
-  test('has no slot at or before the creation', () => {
+  test('has no slot at or before its creation', () => {
     const slots = timer('every 5min').elapses(CREATED)
     expect(slots.previous(CREATED)).toBeNull()
     expect(slots.previous(new Date('2026-03-27T09:05:07.249Z'))).toBeNull()
@@ -109,7 +109,7 @@ describe('every <span>', () => {
   })
 
   test.each(['every 1 month', 'every 2w 1M', 'every 1year', 'every 3y after finish'])(
-    '%j is rejected, because its unit varies in length',
+    '%j is rejected, because the length of its unit varies',
     (text) => {
       expect(() => timer(text)).toThrow(/varies in length: write a calendar event, such as 'monthly'/)
     },
@@ -129,7 +129,7 @@ describe('every <span> after finish', () => {
     expect(waiting.previous(CREATED)).toBeNull()
   })
 
-  test('begins at starts and ends at ends', () => {
+  test('begins at `starts` and ends at `ends`', () => {
     const bounds = { anchor: CREATED, shiftMs: 5000, starts: date('2026-04-01'), ends: date('2026-04-02') }
     const within = elapsesWithin(timer('every 1h after finish'), bounds)
     expect(within.next(date('2026-03-01'))).toEqual(date('2026-04-01'))

@@ -70,7 +70,7 @@ describe('the guide on timers is right about', () => {
   test.each(called)('%s(%s), which returns %j [T6]', (name, args, result) => {
     const build: unknown = Reflect.get(builders, name)
     if (typeof build !== 'function') throw new Error(`${name} not found`)
-    // These are samples of our own guide, whose types are checked below.
+    // These samples come from our own guide, and their types are checked below.
     // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-call, no-new-func
     expect(new Function('build', `return build(${args})`)(build)).toBe(result)
   })

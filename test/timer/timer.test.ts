@@ -42,7 +42,7 @@ describe('a zone is added to a timer [T7]', () => {
     'cron 0 9 * * * UTC',
     'every 5min',
     'every 5min after finish',
-  ])('but never replaces one, and is not added to an instant or a span: %s', (text) => {
+  ])('but never replaces a zone, and is not added to an instant or a span: %s', (text) => {
     expect(withZone(text, 'Europe/Berlin')).toBe(text)
   })
 
@@ -62,7 +62,7 @@ describe('a zone is added to a timer [T7]', () => {
     }
   })
 
-  test('a text that is not a timer is rejected', () => {
+  test('text that is not a timer is rejected', () => {
     expect(() => withZone('cron 0 0 L * *', 'Europe/Berlin')).toThrow(CronSyntaxError)
     expect(() => withZone('dialy', 'Europe/Berlin')).toThrow(CalendarSyntaxError)
   })

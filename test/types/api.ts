@@ -1,6 +1,6 @@
 /**
  * The types of the public API, tested by `npm run typecheck`. Each `@ts-expect-error` is a mistake that must not
- * compile; if the types become looser, the directive itself is the error. This code never runs.
+ * compile; if the types become looser, the directive itself becomes the error. This code never runs.
  */
 import { expectTypeOf } from 'vitest'
 import { z } from 'zod'
@@ -30,7 +30,7 @@ export function tasks(): void {
   task('wrong', { retry: 3 })
 }
 
-/** A misspelled option does not compile in any call. */
+/** A misspelled option must not compile in any call. */
 export async function misspelt(): Promise<void> {
   const { schedules, jobs } = kalends
   // @ts-expect-error lease
@@ -106,7 +106,7 @@ export function declarations(): void {
   kalends.declare('set', [{ task: cleanup, timer: 'daily' }])
   kalends.declare('set', [
     { task: optional, timer: 'daily' },
-    // @ts-expect-error the second of two is wrong
+    // @ts-expect-error the second declaration is wrong
     { task: cleanup, timer: 'daily', args: { hours: 1 } },
   ])
   // @ts-expect-error the stored form is a text
@@ -245,7 +245,7 @@ export async function results(): Promise<void> {
   const id = await kalends.jobs.submit(counting)
   expectTypeOf<typeof id>().toExtend<string>()
   const { result } = await kalends.jobs.wait(id)
-  // As parsed from JSON: a Date is a text.
+  // As parsed from JSON, so a Date is a text.
   expectTypeOf<typeof result>().toEqualTypeOf<{ done: number; at: string } | null>()
   const other = await kalends.jobs.wait('some id')
   expectTypeOf<typeof other.result>().toEqualTypeOf<unknown>()

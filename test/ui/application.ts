@@ -17,11 +17,11 @@ export interface Application {
 export interface ApplicationOptions {
   readonly http?: HttpOptions
   readonly kalends?: KalendsOptions
-  /** The mount point of the page; by default the root. */
+  /** The mount point of the page. Default: the root. */
   readonly base?: string
   /** Default true. */
   readonly works?: boolean
-  /** More tasks to run, each with its own duration. */
+  /** Additional tasks to run, each with its own duration. */
   readonly tasks?: Readonly<Record<string, number>>
 }
 

@@ -1,6 +1,6 @@
 /**
  * A headless Chromium for the tests of the page, from npm or Debian. If it is missing, the tests report this and are
- * skipped, except on CI.
+ * skipped, except in CI.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ const ARGS = [
 /** The browser's pages, and how to close it. */
 export interface TestBrowser {
   readonly browser: Browser
-  /** A page with its own session, like another user's browser. Its errors fail the tests that check them. */
+  /** A page with its own session, as in another user's browser. Its errors fail the tests that check `errors`. */
   readonly page: (options?: BrowserContextOptions) => Promise<Page>
   /** Errors in pages: exceptions, and violations of the page's policy. */
   readonly errors: readonly string[]
@@ -64,7 +64,7 @@ interface BrowserProgram {
   readonly remove: () => Promise<void>
 }
 
-/** It unpacks itself into a private folder, so that concurrent runs never see a partial copy. */
+/** The package unpacks itself into a private folder, so that concurrent runs never see a partial copy. */
 async function fromNpm(): Promise<BrowserProgram | null> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return null
   const folder = await mkdtemp(join(tmpdir(), 'kalends-browser-'))
@@ -87,7 +87,7 @@ async function fromNpm(): Promise<BrowserProgram | null> {
   }
 }
 
-/** Returns the reason if it is not available. */
+/** Returns the reason if Chromium is not available. */
 async function fromDebian(): Promise<BrowserProgram | string> {
   const names = ['chromium', 'chromium-browser', 'google-chrome']
   return await findOrInstall('Chromium', ['chromium'], () => {

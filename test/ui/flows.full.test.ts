@@ -124,7 +124,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('shows the calendar even for an invalid address', async ({ skip }) => {
+  it('shows the calendar even for an invalid URL', async ({ skip }) => {
     const { application } = await start()
     const page = await opened(skip)
     const thisWeek = await weekAt('calendar')
@@ -193,7 +193,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('finds failures in two clicks and retries them in bulk after showing their number', async ({ skip }) => {
+  it('finds failures in two clicks, shows their number, and retries them in bulk', async ({ skip }) => {
     const { application, database } = await start()
     const { kalends } = application
     const ids = await kalends.jobs.submitMany(
@@ -227,7 +227,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     expect(await page.getByLabel('Timer', { exact: true }).count()).toBe(0)
   })
 
-  it('continues after a restart of the server', async ({ skip }) => {
+  it('continues after the server restarts', async ({ skip }) => {
     const { application } = await start()
     const { kalends } = application
     const page = await opened(skip)
@@ -312,7 +312,7 @@ describe('on SQLite', () => {
       await page.getByRole('link', { name: 'web-1' }).waitFor()
       expect(page.url()).toBe(`${application.url}workers?x=1`)
       expect(await page.evaluate('history.length')).toBeLessThanOrEqual(2)
-      // It lasts as long as the tab.
+      // The token is kept for as long as the tab is open.
       await page.reload()
       await page.getByRole('link', { name: 'web-1' }).waitFor()
       await page.getByRole('link', { name: 'Jobs', exact: true }).click()
@@ -509,7 +509,7 @@ describe('on SQLite', () => {
     await page.addInitScript(`addEventListener('DOMContentLoaded', () => {
       window.atFirst = [document.documentElement.dataset.theme, document.querySelector('#app').children.length]
     })`)
-    // The page is delayed, and the first paint before it is already dark.
+    // The page's script is delayed, and the first paint before it is already dark.
     await page.route('**/assets/*.js', async (route) => {
       await page.waitForTimeout(300)
       await route.continue()
@@ -572,7 +572,7 @@ describe('on SQLite', () => {
     await page.keyboard.type('?')
     await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
     await page.keyboard.press('Escape')
-    // Moves to the button with Tab, like a user without a pointer.
+    // Moves to the button with Tab, as a user without a pointer does.
     await tabTo(page, 'Pause')
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Resume' }).waitFor()

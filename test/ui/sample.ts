@@ -1,5 +1,5 @@
 /**
- * Sample data of a larger application: 200 schedules and 10,000 jobs, with failures, skips, long names and other
+ * Sample data for a larger application: 200 schedules and 10,000 jobs, with failures, skips, long names and other
  * scripts. The seed is fixed, so that screenshots change only with the page.
  */
 import type { TestDatabase } from '../support/databases.ts'
@@ -188,7 +188,7 @@ const IMPORTS: Kind = {
   args: (id) => ({ marketplace: Number(id.slice(-2)), folder: '/outgoing', keep: true }),
 }
 
-/** The durations of the sample tasks: a tenth, so that screenshots show some running jobs. */
+/** The durations of the sample tasks: a tenth of the usual time, so that screenshots show a few running jobs. */
 export const TASKS: Readonly<Record<string, number>> = Object.fromEntries(
   [...KINDS, IMPORTS].map((kind) => [kind.task, kind.tookMs / 10]),
 )
@@ -197,7 +197,7 @@ const DAY_MS = 86_400_000
 const SCHEDULES = 200
 const JOBS = 10_000
 
-/** The same numbers each time. */
+/** Random numbers that are the same each time. */
 function random(seed: number): () => number {
   let state = seed
   return () => {
@@ -309,7 +309,9 @@ async function history(
   }
 }
 
-/** One schedule in each state that needs attention, after a scheduler has planned all. @param made  the ids */
+/**
+ * Puts one schedule into each state that needs attention, after a scheduler has planned them all. @param made  the ids
+ */
 export async function states(database: TestDatabase, made: readonly string[]): Promise<void> {
   const pick = (index: number) => made[index] ?? ''
   for (const index of [14, 27, 61, 90])
@@ -326,7 +328,7 @@ export async function states(database: TestDatabase, made: readonly string[]): P
   await database.query("UPDATE periodic_task SET idle = 'done' WHERE id = ?", [pick(70)])
 }
 
-/** Ids like those of Kalends, which begin with the time. */
+/** Ids like Kalends' own, which begin with the time. */
 function uuid(at: Date, next: () => number): string {
   const time = at.getTime().toString(16).padStart(12, '0')
   const hex = (length: number) => Array.from({ length }, () => Math.floor(next() * 16).toString(16)).join('')

@@ -1,4 +1,4 @@
-/** The page is served under any base path, to everyone, with a policy that allows no other content. */
+/** The page is served under any base path and to everyone, with a policy that allows no other content. */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { http, type HttpOptions } from '../../src/http/index.ts'
 import { Kalends } from '../../src/index.ts'
@@ -40,11 +40,11 @@ describe.each([
 })
 
 it.each(['/schedules/a/b', '/schedules//edit', '/jobs/one/two', '/calendar/x', '/schedules//', '//', '/x'])(
-  '%s is not an address of the page',
+  '%s is not a URL of the page',
   async (path) => {
     const response = await (await served())(path)
     expect(response.status).toBe(404)
-    // The page reports this and links back.
+    // This page reports the error and links back.
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
   },
 )
@@ -76,13 +76,13 @@ it('the API responds as usual, even to browsers', async () => {
   expect((await get('/schedules', { accept: 'application/json' })).status).toBe(404)
 })
 
-it('an unknown host gets no page', async () => {
+it('a request with an unknown host gets no page', async () => {
   const get = await served()
   expect((await get('/', { ...HTML, host: 'evil.example' })).status).toBe(421)
   expect((await get('/theme.js', { host: 'evil.example' })).status).toBe(421)
 })
 
-it('there is no page if the API is closed, or if the page is switched off', async () => {
+it('no page is served if the API is closed or the page is switched off', async () => {
   expect((await (await served({}))('/')).status).toBe(404)
   expect((await (await served({ open: 'admin', page: false }))('/')).status).toBe(404)
 })

@@ -61,7 +61,7 @@ describe('a skipped or repeated time', () => {
     expect(changeNote(instantOf(typed, zone) ?? new Date(0), typed, zone)).toBe(note)
   })
 
-  it('has a note even for an instant that was not typed', () => {
+  it('has a note even if the instant was not typed', () => {
     const second = new Date('2026-10-25T01:30:00Z')
     const typed = typedAt(second, 'Europe/Berlin')
     expect(changeNote(second, typed, 'Europe/Berlin')).toBe(
@@ -98,7 +98,7 @@ describe('a week of the calendar', () => {
     ['Europe/Berlin', '2026-03-29', '2026-03-22T23:00:00.000Z', 167],
     ['Europe/Berlin', '2026-10-19', '2026-10-18T22:00:00.000Z', 169],
     ['Africa/Cairo', '2026-04-24', '2026-04-19T22:00:00.000Z', 167],
-    // The clock changes by half an hour, so the last shown hour ends in the next week.
+    // The clock changes by half an hour, so the last hour shown ends in the next week.
     ['Australia/Lord_Howe', '2026-10-01', '2026-09-27T13:30:00.000Z', 168],
     ['Australia/Lord_Howe', '2026-04-01', '2026-03-29T13:00:00.000Z', 169],
     // That Monday began at 01:00.
@@ -116,7 +116,7 @@ describe('a week of the calendar', () => {
     'Asia/Kolkata',
     'Asia/Kathmandu',
     'Australia/Lord_Howe',
-  ])('in %s, has no gap to and no overlap with adjacent weeks', (zone) => {
+  ])('in %s, neither leaves a gap to adjacent weeks nor overlaps with them', (zone) => {
     let week = weekOf(new Date('2025-12-31T12:00:00Z'), zone)
     for (let number = 0; number < 54; number += 1) {
       const next = weekOf(instantOf(`${week.next}T12:00`, zone) ?? new Date(0), zone)
@@ -151,7 +151,7 @@ describe('a week of the calendar', () => {
     expect(cells.map(({ half }) => half)).toEqual(['first', 'second', null])
   })
 
-  it('has hours that begin with full hours of local time', () => {
+  it('has hours that begin on the full hour of local time', () => {
     const { from } = weekOf(new Date('2026-03-25T12:00:00Z'), 'Asia/Kolkata')
     expect(hourOf(new Date('2026-03-25T12:29:59Z'), from).toISOString()).toBe('2026-03-25T11:30:00.000Z')
     expect(hourOf(new Date('2026-03-25T12:30:00Z'), from).toISOString()).toBe('2026-03-25T12:30:00.000Z')

@@ -13,7 +13,7 @@ eachDatabase(({ fresh }) => {
   it('the next run is the earliest of all schedules, including those that are read last', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
-    // More than one piece; the very last schedule fires first, and again at the time of the others.
+    // The schedules need more than one piece; the very last schedule fires first, and again at the time of the others.
     const others = Array.from({ length: 1200 }, (_, index) => `('a${1000 + index}', 'noop', '*-*-* 10:00')`)
     await database.query(
       `INSERT INTO periodic_task (id, task, timer) VALUES ${others.join(', ')}, ('z', 'noop', '*-*-* 9,10:00')`,
@@ -29,10 +29,11 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('the next run is found behind thousands of inactive schedules', async () => {
+  it('the next run is found even behind thousands of inactive schedules', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
-    // Active among paused schedules, then many paused, then many active ones: the read strategy changes in between.
+    // First active schedules among paused ones, then many paused, then many active schedules, so that the read strategy
+    // changes in between.
     const rows = Array.from({ length: 4500 }, (_, index) => {
       const isActive = index < 500 ? index % 2 === 0 : index >= 2500
       const hours = isActive ? 10 : 8
@@ -57,10 +58,10 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('at most 20,000 active schedules are read, and the limit is reported', async () => {
+  it('no more than 20,000 active schedules are read, and the limit is reported', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
-    // With a paused schedule among the first, pieces do not end exactly at 20,000.
+    // A paused schedule among the first keeps the pieces from ending exactly at 20,000.
     for (let from = 0; from < 20_001; from += 5000) {
       const rows = Array.from(
         { length: Math.min(5000, 20_001 - from) },
@@ -84,7 +85,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('of more than 20,000 planned schedules, only those with the next runs are read', async () => {
+  it('if more than 20,000 schedules are planned, only those with the next runs are read', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
     const timer = '2029..2030-*-* 10:00'
@@ -98,7 +99,7 @@ eachDatabase(({ fresh }) => {
       const ids = Array.from({ length: 500 }, (_, index) => `s${10_000 + from + index}`)
       await insert(ids.map((id) => planned(id, '2030-06-01 10:00:00.000', '|by hand')))
     }
-    // The second one is set manually to a time that is not an elapse of its timer.
+    // The second schedule is set manually to a time that is not an elapse of its timer.
     await insert([
       planned('y', '2030-01-01 10:00:00.000'),
       planned('z', '2030-01-01 09:59:00.000', '|by hand'),
@@ -126,7 +127,7 @@ eachDatabase(({ fresh }) => {
   })
 })
 
-it('the earliest run times equal the first ones of all sorted run times', () => {
+it('the earliest run times are the first of all run times, sorted', () => {
   const from = new Date('2030-03-30T22:00:00Z')
   const within = (hours: number) => new Date(from.getTime() + hours * 3_600_000)
   const hour = fc.integer({ min: -30, max: 30 }).map(within)
@@ -156,7 +157,7 @@ it('the earliest run times equal the first ones of all sorted run times', () => 
   fc.assert(
     fc.property(rows, pieces, lasting, fc.integer({ min: 1, max: 40 }), (all, size, to, limit) => {
       const upcoming = new UpcomingRuns({ from, to, limit })
-      // A schedule that moves during the read is read again.
+      // A schedule whose position changes during the read is read again.
       const read = [...all, ...all.slice(0, 2)]
       for (let start = 0; start < read.length; start += size) upcoming.add(read.slice(start, start + size))
 

@@ -2,7 +2,7 @@ import type { MembershipOptions } from '../../src/worker/membership.ts'
 
 const nothing = () => {}
 
-/** The options of a worker without tasks, on a database without other workers or work. */
+/** The options of a worker without tasks, on a database with no other workers and no work. */
 export const LONELY: Omit<MembershipOptions, 'monotonicNow' | 'leaseMs'> = {
   workers: {
     canBeCutOff: true,

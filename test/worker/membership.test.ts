@@ -13,7 +13,7 @@ import { LONELY } from './membership-options.ts'
 const LEASE_MS = 60_000
 const BEATS_PER_LEASE = 5
 const BEAT_MS = LEASE_MS / BEATS_PER_LEASE
-/** Others may evict a worker this long after its last heartbeat: three beats, less the time of a check. */
+/** Other workers may evict a worker this long after its last heartbeat: three beats, minus the time for a check. */
 const DEAD_AFTER_MS = 3 * BEAT_MS * 0.99
 /** The queries of each beat. */
 const BEAT: ReadonlySet<string> = new Set(['heartbeat', 'list'])
@@ -103,7 +103,7 @@ it('a lease has a few heartbeats and one full sweep', async () => {
   }
 })
 
-it('while a full sweep takes long, four of five sweeps are quick', async () => {
+it('while a full sweep takes a long time, four of five sweeps are quick', async () => {
   const { beat, oneLease } = alone({ sweepMs: 5000 })
   await beat()
   for (let round = 0; round < 3; round += 1) {
@@ -112,7 +112,7 @@ it('while a full sweep takes long, four of five sweeps are quick', async () => {
   }
 })
 
-it('a full sweep finds schedules whose slots only a wrong clock explains, and forgets repaired ones', async () => {
+it('a full sweep finds schedules whose slots only a wrong clock explains, and forgets repaired schedules', async () => {
   const asked: number[] = []
   const lastSlot = new Date('2098-01-01')
   let isRepaired = false
@@ -203,7 +203,7 @@ const settledAs = ({ fence: { id } }: EndedAttempt): SettledAttempt => ({
   promoted: null,
 })
 
-describe('a worker never treats others as lost because of its own delays', () => {
+describe('a worker never treats other workers as lost because of its own delays', () => {
   it('trusts its own id after a heartbeat only until others may evict it', async () => {
     const { membership, pass } = alone()
     expect(membership.id()).toBeNull()
@@ -213,15 +213,15 @@ describe('a worker never treats others as lost because of its own delays', () =>
     pass(DEAD_AFTER_MS - 1)
     expect(membership.id()).toBe(id)
     pass(1)
-    // From now on, others may consider it dead.
+    // From this time, others may consider it dead.
     expect(membership.id()).toBeNull()
     await membership.beat()
     expect(membership.id()).toBe(id)
   })
 
-  it('does not evict another worker before that worker gives up its jobs', async () => {
+  it('does not evict another worker before that worker has given up its jobs', async () => {
     const { membership, pass, asked } = alone({ others: [SILENT] })
-    // It observes the last heartbeat at the moment when it is sent.
+    // It observes the other worker's last heartbeat the moment it is sent.
     await membership.beat()
     for (const ms of [BEAT_MS, BEAT_MS, DEAD_AFTER_MS - 2 * BEAT_MS - 1]) {
       pass(ms)
@@ -233,13 +233,13 @@ describe('a worker never treats others as lost because of its own delays', () =>
     expect(asked).toContain('evict')
   })
 
-  it('ignores observations from before its own stall', async () => {
+  it('ignores observations made before its own stall', async () => {
     const { membership, pass, asked } = alone({ others: [SILENT] })
     const evicted = () => asked.filter((what) => what === 'evict').length
     await membership.beat()
     pass(BEAT_MS)
     await membership.beat()
-    // Both stalled: the other one may be about to continue.
+    // Both workers have stalled, so the other one may be about to continue.
     pass(10 * LEASE_MS)
     await membership.beat()
     expect(evicted()).toBe(0)
@@ -248,7 +248,7 @@ describe('a worker never treats others as lost because of its own delays', () =>
     pass(BEAT_MS)
     await membership.beat()
     expect(evicted()).toBe(0)
-    // Three beats after the first observation, it counts as dead.
+    // Three beats after the first observation, the other worker counts as dead.
     pass(BEAT_MS)
     await membership.beat()
     expect(evicted()).toBe(1)
@@ -332,7 +332,7 @@ describe('a worker that is cut off from the database', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
   afterEach(() => void vi.useRealTimers())
 
-  /** A started worker. @param heartbeat  the response to each heartbeat, from the first one */
+  /** A started worker. @param heartbeat  the response to each heartbeat, starting with the first */
   async function beating(
     heartbeat: (number: number) => Promise<Heartbeat>,
     { canBeCutOff = true, leaseMs = LEASE_MS } = {},
@@ -362,7 +362,7 @@ describe('a worker that is cut off from the database', () => {
     await vi.advanceTimersByTimeAsync(DEAD_AFTER_MS - 1)
     expect(cutOff).toEqual([])
     await vi.advanceTimersByTimeAsync(1)
-    // From then on, it accepts no work.
+    // After that, it accepts no work.
     expect(cutOff).toEqual([{ ms: DEAD_AFTER_MS, worker: id, id: null }])
     await vi.advanceTimersByTimeAsync(10 * LEASE_MS)
     expect(cutOff).toHaveLength(1)
@@ -378,7 +378,7 @@ describe('a worker that is cut off from the database', () => {
     expect(cutOff.map(({ ms }) => ms)).toEqual([DEAD_AFTER_MS])
   })
 
-  it('counts from the time when the last heartbeat was sent, not from its response', async () => {
+  it('counts from the time the last heartbeat was sent, not from its response', async () => {
     const { cutOff } = await beating((number) => (number === 1 ? after(5000) : never()))
     await vi.advanceTimersByTimeAsync(LEASE_MS)
     expect(cutOff.map(({ ms }) => ms)).toEqual([DEAD_AFTER_MS])
@@ -402,7 +402,7 @@ describe('a worker that is cut off from the database', () => {
       const watch = new CutOff({ beatMs: BEAT_MS, monotonicNow: () => performance.now(), onCutOff })
       watch.written(performance.now())
       vi.advanceTimersByTime(DEAD_AFTER_MS - 1)
-      // The heartbeat timer was as late as that of the cut-off.
+      // The heartbeat timer was as late as the timer for the cut-off.
       watch.sending()
       vi.advanceTimersByTime(1000)
       const before = onCutOff.mock.calls.length
@@ -416,7 +416,7 @@ describe('a worker that is cut off from the database', () => {
   })
 
   it.each([1000, 3000, LEASE_MS])(
-    'continues while its own row is locked, because others cannot evict it either: lease %i',
+    'continues while its own row is locked, because the lock also prevents its eviction: lease %i',
     async (leaseMs) => {
       let isCutOff = false
       const { membership, cutOff } = await beating(
@@ -431,7 +431,7 @@ describe('a worker that is cut off from the database', () => {
       await vi.advanceTimersByTimeAsync(2 * LEASE_MS)
       expect(cutOff).toEqual([])
       expect(membership.isLocked()).toBe(true)
-      // It accepts no work meanwhile.
+      // It accepts no work in the meantime.
       expect(membership.id()).toBeNull()
       // If it loses its connection now, others may evict it as soon as that transaction ends.
       isCutOff = true

@@ -28,7 +28,7 @@ test.each<[string, JobOutcome]>([
   expect(retries.waiting(END)).toEqual([])
 })
 
-test('a job without a schedule is not remembered, and at most a thousand schedules are', () => {
+test('jobs without a schedule are not remembered, nor are more than a thousand schedules', () => {
   const retries = new Retries()
   retries.settled(settled(failed, null))
   for (let count = 0; count < 1001; count += 1) retries.settled(settled(failed, `s${count}`))

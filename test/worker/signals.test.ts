@@ -40,7 +40,7 @@ function stoppable() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-it('the first signal stops the worker, then has its default effect', async () => {
+it('the first signal stops the worker and then has its default effect', async () => {
   const { stopped, stops } = stoppable()
   process.emit('SIGTERM', 'SIGTERM')
   await turn()
@@ -53,7 +53,7 @@ it('the first signal stops the worker, then has its default effect', async () =>
   expect(exit).not.toHaveBeenCalled()
 })
 
-it('as process 1, which signals do not end, it exits', async () => {
+it('process 1, which signals do not end, exits by itself', async () => {
   vi.spyOn(process, 'pid', 'get').mockReturnValue(1)
   const rejected = vi.fn<(error: unknown) => void>()
   process.once('unhandledRejection', rejected)
@@ -66,7 +66,7 @@ it('as process 1, which signals do not end, it exits', async () => {
   expect(kill).not.toHaveBeenCalled()
 })
 
-it('if the application has a handler, it decides how the process ends', async () => {
+it('if the application has a handler, that handler decides how the process ends', async () => {
   const { stopped } = stoppable()
   const own = vi.fn<() => void>()
   process.on('SIGINT', own)
@@ -89,7 +89,7 @@ it('the same applies to a once handler, although it is removed before the stop e
   expect(kill).not.toHaveBeenCalled()
 })
 
-it('the handlers of two instances do not count as handlers of the application', async () => {
+it("the handlers of two instances do not count as the application's handlers", async () => {
   const [one, two] = [stoppable(), stoppable()]
   process.emit('SIGTERM', 'SIGTERM')
   one.stopped.open()
@@ -100,7 +100,7 @@ it('the handlers of two instances do not count as handlers of the application', 
   expect(kill).toHaveBeenCalledTimes(1)
 })
 
-it('signals within a second count as one; a later one ends the process at once [E3]', async () => {
+it('signals within a second count as one; a later signal ends the process at once [E3]', async () => {
   const { stops } = stoppable()
   process.emit('SIGINT', 'SIGINT')
   process.emit('SIGTERM', 'SIGTERM')
@@ -112,7 +112,7 @@ it('signals within a second count as one; a later one ends the process at once [
   expect(() => process.emit('SIGTERM', 'SIGTERM')).toThrow('exit 143')
 })
 
-it('a stop by the application removes the handlers', () => {
+it('if the application stops the worker, the handlers are removed', () => {
   const { remove, stops } = stoppable()
   remove()
   process.emit('SIGTERM', 'SIGTERM')

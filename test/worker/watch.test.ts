@@ -98,7 +98,7 @@ it('due schedules are reported at once after a poll', async () => {
   expect(told).toEqual(['look', 'due'])
 })
 
-it('a poll that finds another server reports it once', async () => {
+it('if a poll finds another server, the watch reports it once', async () => {
   const { watch, told, changes } = watching([{}])
   await watch.pass()
   changes.count = 2
@@ -107,7 +107,7 @@ it('a poll that finds another server reports it once', async () => {
   expect(told).toEqual(['look', 'look', 'another server', 'look'])
 })
 
-it('after a job of another process, it polls every 100 ms until none has come for ten seconds', async () => {
+it('after a job from another process, it polls every 100 ms until no such job has come for ten seconds', async () => {
   const { watch, told } = watching([{}, { claimable: true }, {}], () => undefined)
   watch.loop.start()
   await vi.advanceTimersByTimeAsync(POLL_MS)
@@ -120,7 +120,7 @@ it('after a job of another process, it polls every 100 ms until none has come fo
   await watch.loop.stop()
 })
 
-it('it does not poll more often for jobs of this process or for a job that no worker can start', async () => {
+it('it does not poll more often for jobs from this process or for a job that no worker can start', async () => {
   const own = watching([{}, { claimable: true }, {}], () => undefined)
   own.watch.loop.start()
   await vi.advanceTimersByTimeAsync(10)
@@ -133,7 +133,7 @@ it('it does not poll more often for jobs of this process or for a job that no wo
   await vi.advanceTimersByTimeAsync(POLL_MS)
   const looks = stuck.told.length
   await vi.advanceTimersByTimeAsync(10_000)
-  // Four polls per second, because another worker may be about to start it.
+  // It polls four times per second, because another worker may be about to start the job.
   expect(stuck.told.length - looks).toBeLessThanOrEqual(41)
   await stuck.watch.loop.stop()
 })
@@ -147,7 +147,7 @@ it('an error while releasing frozen jobs does not delay due schedules, and the r
   expect(changes.freezes).toHaveLength(1)
 })
 
-it('freezes are reported when they change and at the first poll, because they may have changed before', async () => {
+it('freezes are reported when they change and at the first poll, because they may have changed before it', async () => {
   const { watch, changes } = watching([
     { freezes: 'one' },
     { freezes: 'one' },
