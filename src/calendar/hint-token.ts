@@ -3,7 +3,7 @@ import { SHORTHANDS } from './shorthand.ts'
 import { SHORT_WEEKDAYS, WEEKDAYS } from './spec.ts'
 import { zoneNames } from './zone-names.ts'
 
-/** A better explanation of a syntax error; omitted parts stay unchanged. */
+/** A better explanation of a syntax error; omitted properties stay unchanged. */
 interface Explanation {
   readonly problem?: string
   readonly hint?: string

@@ -11,7 +11,7 @@ interface WrittenItem extends Item {
 /** A list as written; null is `*`. Only the text after the list shows which field it is. */
 export type WrittenList = readonly WrittenItem[] | null
 
-// systemd's limits: for C integers, and for the length of a list.
+// systemd's limits for C integers and for the length of a list.
 const GREATEST_NUMBER = 2_147_483_647
 const MAX_ITEMS = 241
 
@@ -71,7 +71,7 @@ function readFraction(reader: Reader): number {
   return micros
 }
 
-/** Converts a list to the normal form of its field: within its limits, sorted, without duplicates. */
+/** Converts a list to the normal form of its field: within the field's limits, sorted, without duplicates. */
 export function settle(reader: Reader, list: WrittenList, field: Field): Items {
   if (list === null) return null
   const items = list.map((item) => settleItem(reader, item, field))

@@ -54,7 +54,7 @@ export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39
 }
 
-/** ASCII letters only: systemd ignores the case of these letters only. */
+/** ASCII letters only, because systemd ignores case only for these. */
 export function isLetter(code: number): boolean {
   const lower = code | 0x20
   return lower >= 0x61 && lower <= 0x7a

@@ -12,7 +12,7 @@ export interface CommandUser {
   readonly home: string
 }
 
-/** Names must start with a letter or an underscore, so that they are neither options of a program nor shell syntax. */
+/** Names must start with a letter or an underscore, so they can be neither program options nor shell syntax. */
 export const USER_NAME = /^[a-z_][\w.-]*\$?$/i
 
 /** @throws UsageError if the user does not exist, or this process cannot become it */
