@@ -120,7 +120,7 @@ function readTime(reader: Reader, hours: WrittenList): Pick<CalendarSpec, 'hours
 function readUnixTime(reader: Reader, weekdays: number): CalendarSpec {
   const from = reader.at
   reader.skip(AT)
-  // systemd accepts these offsets because the C library does.
+  // systemd accepts spaces and a plus here because the C library does.
   reader.skipSpaces()
   reader.skip(PLUS)
   const digits = reader.at
