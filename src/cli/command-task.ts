@@ -77,7 +77,7 @@ export const commandTask: Task<CommandArgs, CommandArgs> = task(COMMAND_TASK, {
 })
 
 /**
- * @param user  the user that runs every command; null means the worker's user, or the user that a job names if the worker is root
+ * @param user  the user that runs every command; null means the worker's user, or the job's user if the worker is root
  */
 export async function runCommand(
   { args, signal, log }: HandlerContext<CommandArgs>,

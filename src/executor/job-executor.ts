@@ -1,8 +1,8 @@
 /**
- * The JobExecutor: promote → claim → run → settle, for the tasks that this worker handles.
+ * The JobExecutor: promotes, claims, runs and settles jobs of the tasks that this worker handles.
  *
- * A claimed job belongs to this worker as long as its heartbeat continues. Each write about a run is fenced by id,
- * worker, claim and state, so that an evicted worker changes nothing.
+ * A claimed job belongs to this worker as long as the worker's heartbeat continues. Each write about a run is fenced by
+ * id, worker, claim and state, so that an evicted worker changes nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Loop } from '../loop.ts'
@@ -99,8 +99,8 @@ export class JobExecutor {
   }
 
   /**
-   * For tests with their own clock, which run no loops: claims, runs and settles what is due. Jobs that handlers submit
-   * in the meantime are left for the next call, unless a handler is still running, because it may be waiting for them.
+   * For tests with their own clock, which run no loops: claims, runs and settles due jobs. Jobs that handlers submit in
+   * the meantime are left for the next call, unless a handler is still running, because it may be waiting for them.
    *
    * @returns how many attempts ran
    */
@@ -111,12 +111,12 @@ export class JobExecutor {
       const woken = new Promise<void>((resolve) => {
         this.#onWake = resolve
       })
-      // Counts starts, because a quick attempt ends before the claim does.
+      // Counts starts, because a quick attempt may end before the claim does.
       const before = this.attempts.startedCount()
       if (attempts < MAX_BY_HAND) await this.#claims.claimDue()
       attempts += this.attempts.startedCount() - before
       await Promise.race([this.attempts.finished(), woken])
-      // Most handlers finish right after their last submission.
+      // Wait briefly, because most handlers finish right after their last submission.
       for (let turn = 0; turn < TURNS_TO_END && this.attempts.count() > 0; turn += 1) await nextTurn()
       await this.settler.settleAll()
     } while (this.attempts.count() > 0)
@@ -157,7 +157,7 @@ export class JobExecutor {
     const settled = result.settled.filter(
       ({ outcome }) => outcome.state !== 'waiting' || outcome.why !== 'unstarted',
     )
-    // Nothing is lost with a job that has not started.
+    // A job that has not started loses nothing.
     const lost = result.lost.filter((fence) => !this.#unstarted.has(fence))
     if (settled.length > 0 || lost.length > 0) this.#options.onSettled({ ...result, settled, lost })
     this.#freed()

@@ -1,4 +1,7 @@
-/** Which address a request comes from. Anyone can write forwarding headers, so only those of a trusted proxy count. */
+/**
+ * Finds the address that a request comes from. Anyone can write forwarding headers, so only those of a trusted proxy
+ * count.
+ */
 import { BlockList, isIP } from 'node:net'
 import { InvalidInputError } from '../errors.ts'
 
@@ -33,8 +36,9 @@ export class TrustedProxies {
   }
 
   /**
-   * The client's address: that of the connection, or if a trusted proxy opened it, the right-most address of
-   * `X-Forwarded-For` that is not a trusted proxy. The client itself may have written the addresses to the left of it.
+   * The client's address: the address of the connection, or if a trusted proxy opened it, the right-most address in
+   * `X-Forwarded-For` that is not a trusted proxy. The client itself may have written the addresses to the left of that
+   * one.
    *
    * @param connection  the address of the other end of the connection, or null if unknown, for example a Unix socket
    */
@@ -61,8 +65,8 @@ export function isLoopback(address: string): boolean {
 }
 
 /**
- * The key under which a limit counts one client: an IPv4 address, or the /64 network that a provider gives to one
- * customer, who has more IPv6 addresses than any table can hold.
+ * The key under which a limit counts one client: an IPv4 address or a /64 network, because a provider gives a /64
+ * network to each customer, with more IPv6 addresses than any table can hold.
  */
 export function clientKey(address: string): string {
   if (isIP(address) !== 6) return address
@@ -81,7 +85,7 @@ export function clientKey(address: string): string {
  */
 function plainAddress(text: string): string | null {
   const trimmed = text.trim()
-  // Longer than any address with a port.
+  // This is longer than any address with a port.
   if (trimmed.length > 80) return null
   const bare =
     /^\[([\da-f:.]+)(?:%\w+)?\](?::\d+)?$/i.exec(trimmed)?.[1] ??

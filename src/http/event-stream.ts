@@ -10,7 +10,7 @@ const STUCK_MS = 30_000
 export interface Listener {
   /** The user whose connections are counted together, or null if unknown. */
   readonly user: string | null
-  /** The caller sees only the rows of one owner. */
+  /** Whether the caller sees only the rows of one owner. */
   readonly isScoped: boolean
 }
 
@@ -58,7 +58,7 @@ export class EventStream {
     if (this.send(`event: change\ndata: ${data}`)) this.#pending.clear()
   }
 
-  /** @returns whether the connection has room for more */
+  /** @returns whether the connection has room for another message */
   send(message: string): boolean {
     if ((this.#controller?.desiredSize ?? 0) > 0) {
       this.#controller?.enqueue(this.#encoder.encode(`${message}\n\n`))

@@ -132,7 +132,7 @@ async function submitted({
     return { job: await existing(reach.jobs, made), isNew: true }
   } catch (error) {
     if (!(error instanceof ConflictError) || id === undefined) throw error
-    // The same request was sent twice concurrently.
+    // The same request was sent twice at the same time.
     const there = await reach.jobs.get(id)
     if (there === null || !isSame(there)) throw error
     return { job: there, isNew: false }
@@ -162,7 +162,7 @@ async function actOnMany(
     dryRun,
     ...(ids === undefined && { limit }),
     each: async (id, change) => void (await acted(call, id, change)),
-    // After an internal error or without the database, the other jobs would fail as well.
+    // After an internal error or if the database is unavailable, the other jobs would fail as well.
     isRefusal: (error) => (problemOf(error)?.status ?? 500) < 500,
   })
   return {

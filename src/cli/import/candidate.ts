@@ -49,7 +49,7 @@ export class LeftOut extends Refusal {
 
 /** What an entry becomes. */
 export interface Reading {
-  /** The text of the part that does not run, if it is only a part of the entry. */
+  /** The text that becomes this schedule, if it is only a part of the entry. */
   readonly original?: string
   readonly schedule: CandidateSchedule
   readonly notes: readonly string[]

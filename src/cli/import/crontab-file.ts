@@ -172,7 +172,7 @@ function notesOf(env: ReadonlyMap<string, string>): string[] {
   const notes: string[] = []
   const mail = env.get('MAILTO')
   if (mail !== undefined && mail !== '')
-    notes.push(`MAILTO=${mail}: no mail is sent; output goes to the job's log`)
+    notes.push(`MAILTO=${mail}: no mail is sent; output goes to the log of the job`)
   if (env.has('TZ'))
     notes.push(
       'TZ sets only the zone of the command, as under cron; CRON_TZ or --zone sets the timer's zone',
