@@ -1,6 +1,6 @@
 /**
- * The logger interface of Kalends. pino and most other loggers fit directly; console needs an adapter. Without a
- * logger, the library is silent.
+ * The logger interface of Kalends. pino and most other loggers can be passed directly; console needs an adapter.
+ * Without a logger, the library is silent.
  */
 export interface Logger {
   /** Each submission, and each start and end of a job. */

@@ -20,7 +20,7 @@ interface Waiting {
 /**
  * Jobs that were claimed while this worker had no capacity for them, so that the server can work on the next claim
  * while handlers run and outcomes are written. They are limited to the number of recent short runs, and must have
- * retries left, because a crash of the worker uses up an attempt. Jobs that have not started have made no attempt.
+ * retries left, because a worker that crashes loses them. Jobs that have not started have made no attempt.
  */
 export class ClaimedAhead {
   /** Called for a job that must not start here. */

@@ -116,7 +116,7 @@ export class JobExecutor {
       if (attempts < MAX_BY_HAND) await this.#claims.claimDue()
       attempts += this.attempts.startedCount() - before
       await Promise.race([this.attempts.finished(), woken])
-      // Wait briefly, because most handlers finish right after their last submission.
+      // Most handlers finish right after their last submission, so wait a few turns.
       for (let turn = 0; turn < TURNS_TO_END && this.attempts.count() > 0; turn += 1) await nextTurn()
       await this.settler.settleAll()
     } while (this.attempts.count() > 0)

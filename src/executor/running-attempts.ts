@@ -118,7 +118,7 @@ export class RunningAttempts {
     if (this.#ended < this.#started) await new Promise<void>((resolve) => this.#whenFinished.push(resolve))
   }
 
-  /** Like `idle`, but resolves after `limitMs` at the latest. */
+  /** Like `finished`, but resolves after `limitMs` at the latest. */
   async finishedWithin(limitMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)))

@@ -27,7 +27,7 @@ const STATUSES: Readonly<Record<string, number>> = {
   STORE_UNAVAILABLE: 503,
 }
 
-/** The response to a body must not be larger than the body. */
+/** A response about a body must not be larger than the body. */
 const MAX_ERRORS = 20
 const LONGEST_FIELD = 200
 const LONGEST_DETAIL = 1000
@@ -70,7 +70,7 @@ export function invalidField(field: string, detail: string): Problem {
   return new Problem(422, 'INVALID_INPUT', `${field}: ${detail}`, { errors: [{ field, detail }] })
 }
 
-/** What the schemas reject in a body or a query. */
+/** The problem for a body or query that the schemas reject. */
 export function invalidInput(error: z.ZodError): Problem {
   const all = error.issues.flatMap(errorsOf)
   const errors = all.slice(0, MAX_ERRORS)

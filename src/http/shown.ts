@@ -1,9 +1,9 @@
-/** Rows as callers see them: without secrets and, for owners, without details of the server. */
+/** Rows as callers see them: without secrets and, for owners, without details about the server. */
 import { errorTextForOwner, logTextForOwner } from '../errors.ts'
 import type { Attempt, Job, Listed, Schedule } from '../index.ts'
 import type { Call, Payload } from './operation.ts'
 
-/** The caller, and what is hidden from every caller. */
+/** The caller, and the values that are hidden from every caller. */
 type Reader = Pick<Call, 'access' | 'redaction'>
 
 export function shownSchedule(schedule: Listed<Schedule>, { access, redaction }: Reader): Schedule {
@@ -47,7 +47,7 @@ export function shownText(text: string, { access }: Reader): string {
   return isOwner(access) ? logTextForOwner(text) : text
 }
 
-/** The payload of a job that was deleted or now has a different error. */
+/** The payload to use for a job that was deleted or now has a different error. */
 const UNKNOWN: Payload = { truncated: { args: 0, result: 0, progress: 0 } }
 /** Maximum number of characters of a failure, after its secrets are replaced. */
 const MAX_FAILURE_CHARACTERS = 500

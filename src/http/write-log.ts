@@ -1,4 +1,4 @@
-/** The writes of one call: each becomes an audit event in the log and a message of the event stream. */
+/** The writes of one call. Each write becomes an audit event in the log and a message in the event stream. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Freeze, Job, Kalends, Logger, Schedule } from '../index.ts'
 import type { Access } from './access.ts'
@@ -55,7 +55,7 @@ export function writeLog(
       mark(['schedules', 'jobs'])
     },
 
-    /** A manual run of a schedule. @param args  undefined means the schedule's own */
+    /** A manual run of a schedule. @param args undefined means the schedule's own args */
     run(scheduleId: string, jobId: string, args: unknown): void {
       write({ scheduleId, jobId, before: null, after: args === undefined ? {} : hidden({ args }, args) })
       mark(['schedules', 'jobs'])

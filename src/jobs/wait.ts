@@ -13,9 +13,9 @@ export interface WaitOptions {
 
 interface WaitedJob {
   readonly read: () => Promise<Job>
-  /** Calls back when an attempt of the job ended in this process. @returns a function that ends the subscription */
+  /** Calls back when an attempt of the job has ended in this process. @returns a function that ends the subscription */
   readonly onEnd: (ended: () => void) => () => void
-  /** How often to check for changes by others, in milliseconds. */
+  /** How often to check for changes made by other processes, in milliseconds. */
   readonly pollIntervalMs: number
 }
 
@@ -36,7 +36,7 @@ export async function untilFinal(
   signal?.addEventListener('abort', wake)
   try {
     for (;;) {
-      // Created before the read, so that an outcome between the read and the sleep ends the sleep.
+      // Created before the read, so that an outcome that arrives between the read and the sleep ends the sleep.
       awake = new AbortController()
       const job = await read()
       if (isFinal(job.state)) return job
