@@ -391,7 +391,7 @@ export class Jobs {
   }
 }
 
-/** The earliest start of the job, after a check of the options. */
+/** The earliest start of the job. Checks both options. */
 function startOf({ runAt, delay }: JobOptions): Pick<NewJob, 'runAt' | 'delayMs'> {
   if (delay === undefined) return { runAt: checkedInstant('runAt', runAt) ?? null, delayMs: null }
   if (runAt !== undefined)

@@ -73,7 +73,7 @@ export function checkedReason(reason: unknown): string | null {
     : String(checkedText('reason', reason, SETTINGS.summary))
 }
 
-/** A name may be empty, which means none. */
+/** A name may be empty, which means that there is none. */
 function checkedText(
   field: string,
   value: unknown,

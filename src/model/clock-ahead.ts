@@ -8,7 +8,7 @@ export function isAhead(at: Date, now: Date): boolean {
   return at.getTime() - now.getTime() > TOLERANCE_MS
 }
 
-/** The latest instant that is not ahead. */
+/** The latest instant that does not count as ahead. */
 export function latestNotAhead(now: Date): Date {
   return new Date(now.getTime() + TOLERANCE_MS)
 }

@@ -7,7 +7,7 @@ import type { ScheduleSettings } from './schedule.ts'
  */
 export type FirstRun = 'next' | 'now' | 'if-due'
 
-/** Decides by the database's clock whether a new schedule, with its stored id, is due at once. */
+/** Decides by the database's clock whether a new schedule, with its stored id, is due immediately. */
 export type IsDue = (id: string, now: Date) => boolean
 
 /** @returns null if the timer plans the schedule, regardless of the current time */

@@ -17,15 +17,15 @@ export const DEFAULT_POLICY: RunPolicy = {
 }
 
 /**
- * Something that can run: a plain value without I/O, shared by the processes that submit and those that run.
+ * A task that can run: a plain value without I/O, shared by the processes that submit jobs and those that run them.
  *
- * `Input` is what is stored, `Args` is what the handler gets after the schema has parsed the stored JSON, and `Result`
- * is what the handler returns.
+ * `Input` is the stored value, `Args` is the value that the handler gets after the schema has parsed the stored JSON,
+ * and `Result` is the return value of the handler.
  */
 export interface Task<Input = unknown, Args = Input, Result = unknown> {
   readonly name: string
   readonly schema: StandardSchema<Input, Args> | null
-  /** Checks what its handler returns. */
+  /** Checks the return value of the handler. */
   readonly resultSchema: StandardSchema<Result, unknown> | null
   readonly policy: RunPolicy
   /** Maximum number of concurrent runs in one worker; null means limited only by the worker's concurrency. */
@@ -36,7 +36,9 @@ export interface Task<Input = unknown, Args = Input, Result = unknown> {
 export interface TaskOptions<Input, Args, Result = unknown> extends PolicyOptions {
   /** Checks and converts the arguments: any Standard Schema (zod, valibot, arktype, …). */
   readonly args?: StandardSchema<Input, Args>
-  /** Checks what the handler returns, and types it for callers that wait. The original value is stored as JSON. */
+  /**
+   * Checks the return value of the handler, and types it for callers that wait. The original value is stored as JSON.
+   */
   readonly result?: StandardSchema<Result, unknown>
   /** Maximum number of concurrent runs in one worker; default: limited only by the worker's concurrency. */
   readonly concurrency?: number
