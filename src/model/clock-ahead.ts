@@ -1,4 +1,4 @@
-/** How far ahead of the database's clock an instant that it wrote may be. */
+/** How far ahead of the database's clock an instant written by the database may be. */
 
 /** Synchronization sets clocks back by seconds. */
 const TOLERANCE_MS = 60_000

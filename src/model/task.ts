@@ -54,8 +54,8 @@ export type ArgsOption<Input> = {} extends Input
   : { readonly args: NoInfer<Input> }
 
 /**
- * Whether a task is Kalends' own, or runs programs. Callers of the API get these only if the server was started with
- * them. A name with blanks around it counts too, because it looks the same.
+ * Whether a task is built into Kalends, or runs programs. Callers of the API can use these only if the server was
+ * started with them. A name with blanks around it counts too, because it looks the same.
  */
 export function isBuiltInTask(name: string): boolean {
   const trimmed = name.trim()
@@ -86,7 +86,7 @@ export function task<Input = AnyArgs, Args = Input, Result = unknown>(
 /** Whether Kalends itself handles the task. */
 export const isBuiltIn = (task: string): boolean => task.startsWith('kalends.')
 
-/** What plain JavaScript passes as a task. @throws InvalidInputError */
+/** A task as plain JavaScript may pass it. @throws InvalidInputError */
 export function checkedTask(given: unknown): Task {
   if (typeof given === 'object' && given !== null && 'name' in given && 'schema' in given)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `task` makes such objects
@@ -131,7 +131,7 @@ export async function storedArgs(
   return text
 }
 
-/** The args that the handler gets: the stored JSON, parsed by the task's schema. @throws InvalidInputError */
+/** The args for the handler: the stored JSON, parsed by the task's schema. @throws InvalidInputError */
 export async function readArgs<Args>(
   task: Pick<Task<never, Args>, 'name'> & {
     readonly schema: StandardSchema<unknown, Args> | StandardSchema<never, Args> | null
@@ -151,7 +151,7 @@ export async function readArgs<Args>(
   return result.value
 }
 
-/** @throws InvalidInputError when it does not match the result schema of the task */
+/** @throws InvalidInputError when the result does not match the task's result schema */
 export async function checkResult(task: Pick<Task, 'name' | 'resultSchema'>, result: unknown): Promise<void> {
   const checked = await task.resultSchema?.['~standard'].validate(result)
   if (checked?.issues !== undefined) {
@@ -162,13 +162,15 @@ export async function checkResult(task: Pick<Task, 'name' | 'resultSchema'>, res
   }
 }
 
-/** MariaDB rejects JSON that is nested 32 levels deep, MySQL more than 100 levels, SQLite more than 1000. */
+/**
+ * MariaDB rejects JSON that is nested 32 levels deep; MySQL rejects more than 100 levels, and SQLite more than 1000.
+ */
 const MAX_JSON_LEVELS = 31
 
 export interface JsonTextOptions {
   /** Maximum size of the text in bytes. */
   readonly limit?: number
-  /** 'replace': they become U+FFFD, so that completed work does not fail because of its text. */
+  /** 'replace' turns them into U+FFFD, so that completed work does not fail because of its text. */
   readonly loneSurrogates?: 'reject' | 'replace'
 }
 
@@ -219,7 +221,7 @@ const SURROGATE = String.raw`\ud`
 /** JSON.stringify escapes lone surrogates; one may follow an escaped backslash. */
 const LONE_SURROGATES = /(?<!\\)((?:\\\\)*)(\\ud[\da-f]{3})/g
 
-/** How deep a JSON text is nested. */
+/** The nesting depth of a JSON text. */
 function levelsOf(text: string): number {
   let levels = 0
   let level = 0

@@ -4,23 +4,23 @@ import type { RunPolicy } from '../model/task.ts'
 import type { AttemptEnd, JobOutcome } from '../model/settle.ts'
 import type { OnRefused, Refusal } from './refusal.ts'
 
-/** A callback of the application threw; what it wrote with its connection was undone. */
+/** A callback of the application threw; its writes on the connection were rolled back. */
 export class CallbackError extends Error {
   override readonly name = 'CallbackError'
 }
 
-/** A callback took too long. Everything that it still does with its connection fails. */
+/** A callback took too long. Anything that it still does with its connection fails. */
 export class CallbackTooSlowError extends StoreUnavailableError {}
 
 /**
- * A callback ended the transaction of its connection: by a COMMIT, a ROLLBACK, a statement that commits, such as DDL,
- * or by ignoring a deadlock. What was written before may be committed.
+ * A callback ended the transaction of its connection with a COMMIT, a ROLLBACK, or a statement that commits, such as
+ * DDL, or by ignoring a deadlock. Earlier writes may have been committed.
  */
 export class TransactionEndedError extends StoreUnavailableError {}
 
-/** What a write did not write. */
+/** The entries that a write did not write. */
 export interface PartialWrite<Item> {
-  /** Locked by others, or not written after an error: write these again. */
+  /** Entries that were locked by other transactions, or not written because of an error; write them again. */
   readonly left: readonly Item[]
   /** Rejected by the database. */
   readonly refused: readonly Refusal<Item>[]
