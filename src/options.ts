@@ -58,8 +58,8 @@ export interface KalendsOptions extends StoreOptions {
 /** Another queue that runs the jobs: the application's own job table, BullMQ or any other. */
 export interface ExternalQueueOptions extends ExternalSubmit {
   /**
-   * The tasks, or their names, whose jobs go to it. Default: all tasks. The database stores it, so that all workers
-   * agree, including those without this option. Waiting jobs of these tasks go to it, too.
+   * The tasks, or their names, whose jobs go to this queue. Default: all tasks. The database stores them, so that all
+   * workers agree, including workers without this option. Waiting jobs of these tasks also go to the queue.
    */
   readonly tasks?: readonly (string | Pick<Task, 'name'>)[] | undefined
   /**

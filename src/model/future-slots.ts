@@ -1,6 +1,6 @@
 /**
- * Finds schedules whose slots were decided or planned while the database's clock was ahead. They run nothing until the
- * clock gets there. Pure.
+ * Finds schedules whose slots were decided or planned while the database's clock was ahead. Such schedules run nothing
+ * until the clock reaches these slots. Pure.
  */
 import { timer } from '../timer/index.ts'
 import { isAhead, latestNotAhead } from './clock-ahead.ts'

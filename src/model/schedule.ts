@@ -86,7 +86,7 @@ export function withSettings(
   return { ...current, ...changes, args: value }
 }
 
-/** `status` is the same as `idle`. */
+/** `status` is computed as in the column of that name. */
 export function stateOf({
   enabled,
   idle,

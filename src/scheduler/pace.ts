@@ -1,8 +1,8 @@
 import type { Submission } from '../store/scheduling-store.ts'
 
-/** After this many consecutive submissions with missed slots, slots come faster than they can be submitted. */
+/** After this many consecutive submissions with missed slots, slots become due faster than they can be submitted. */
 const TOO_MANY = 5
-/** After this time, it may have been changed, or another worker submits it. */
+/** After this time, the schedule may have been changed, or another worker may submit it. */
 const RECENT_MS = 60_000
 /** Maximum number of schedules to remember: after an outage, each may have missed slots once. */
 const MAX = 1000

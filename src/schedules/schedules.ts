@@ -271,7 +271,7 @@ export class Schedules {
    * Submits nothing until `resume`. A running job continues.
    *
    * @throws NotFoundError
-   * @throws ConflictError when it is already paused, or has no further runs
+   * @throws ConflictError when the schedule is already paused, or has no further runs
    */
   async pause(id: string, options: PauseOptions = {}): Promise<Schedule> {
     const check = checkOf(id, options, this.#context, ['jobs', 'reason'])

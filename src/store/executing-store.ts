@@ -53,7 +53,7 @@ export interface EndedAttempt {
   readonly policy: RunPolicy
 }
 
-/** In place of a task name: all tasks that are not named, except for the built-in ones. */
+/** Used in place of a task name: all tasks that are not named, except the built-in ones. */
 export const EVERY_TASK = '*'
 
 /** The name under which jobs of an external queue are claimed, in `claim_task`. No task has such a name. */
@@ -63,12 +63,12 @@ export const claimedAs = (queue: string): string => ` ${queue}`
 export const isTask = (registered: string): boolean =>
   registered !== EVERY_TASK && !registered.startsWith(' ')
 
-/** What the store knows about an external queue. */
+/** The properties of an external queue that the store knows. */
 export interface HandOverQueue {
   readonly name: string
   /** Whether it reports the outcome of a job; otherwise, the hand-over finishes it. */
   readonly reports: boolean
-  /** It reports the outcome within this time after the hand-over, unless the job sets its own `timeout`. */
+  /** The queue must report the outcome within this time after the hand-over, unless the job sets its own `timeout`. */
   readonly timeoutMs: number
   /** How long `submit` may take. */
   readonly deadlineMs: number
@@ -90,11 +90,11 @@ export interface SettledAttempt {
 
 export interface SettleResult {
   readonly settled: readonly SettledAttempt[]
-  /** Jobs that this worker no longer holds: nothing was written. */
+  /** Jobs that this worker no longer holds, so nothing was written. */
   readonly lost: readonly Fence[]
-  /** The row of the job or its schedule is locked by another transaction: settle these again. */
+  /** Another transaction has locked the row of the job or its schedule: settle these again. */
   readonly locked: readonly EndedAttempt[]
-  /** The database rejects these, even without their results and error texts. */
+  /** Attempts that the database rejects, even without their results and error texts. */
   readonly refused: readonly Refusal<EndedAttempt>[]
 }
 
@@ -103,15 +103,15 @@ export interface ClaimOptions {
   readonly taskLimits?: ReadonlyMap<string, number>
   readonly onRefused?: OnRefused
   /**
-   * How many more jobs to claim that may start later: only jobs with retries left, because a worker that dies loses
+   * How many more jobs to claim that may start later. These must have retries left, because a worker that crashes loses
    * them.
    */
   readonly ahead?: number
-  /** Where to continue. The claim sets where the next claim may continue. */
+  /** Where to continue. The claim sets the position at which the next claim may continue. */
   readonly cursor?: ClaimCursor
 }
 
-/** A group, a task and a rank, and the id of their job that was claimed last. */
+/** A group, a task and a rank, and the id of their most recently claimed job. */
 export interface PlacedTurn {
   readonly in_group: string
   readonly claim_task: string
@@ -119,12 +119,12 @@ export interface PlacedTurn {
   readonly behind: string
 }
 
-/** What one claim passes to the next. */
+/** The state that one claim passes to the next. */
 export interface ClaimCursor {
   /**
    * Continues each of these turns after its last job. The next claim without turns sees freezes and jobs that were
-   * added before that position. Empty if the last claim did not find all that it asked for, or if others wait for a
-   * turn.
+   * added before that position. Empty if the last claim found fewer jobs than it asked for, or if other groups and
+   * tasks wait for a turn.
    */
   turns: readonly PlacedTurn[]
   /** Whether the last claim left out jobs because they have no retries left. */
@@ -159,14 +159,14 @@ export interface ExecutingStore {
   /** Excludes a job that this worker cannot start from claims, until its back-off ends. */
   leaveOut(job: ClaimedJob): void
 
-  /** How many jobs are left out because the database rejected them, or this worker cannot start them. */
+  /** The number of jobs that are left out because the database rejected them or this worker cannot start them. */
   leftOut(): number
 
   /**
-   * Claims jobs of an external queue, which `submit` inserts there, all in one transaction. If `submit` throws, the
-   * jobs are tried in halves, and refused ones are left out until their back-off ends.
+   * Claims jobs of an external queue and lets `submit` insert them there, all in one transaction. If `submit` throws,
+   * the jobs are tried in halves, and refused ones are left out until their back-off ends.
    *
-   * @param submit  gets the connection of the open transaction, and a signal that is aborted at the deadline. It may be
+   * @param submit receives the connection of the open transaction, and a signal that is aborted at the deadline. It may be
    *   called again with the same jobs
    * @returns the jobs that were handed over
    * @throws CallbackTooSlowError, TransactionEndedError
@@ -182,11 +182,11 @@ export interface ExecutingStore {
 
   /**
    * Sends the jobs of these tasks to this external queue from now on, including jobs that wait without a queue. Tasks
-   * that no registered worker of the queue names any longer go back to Kalends.
+   * that no registered worker names for this queue any longer go back to Kalends.
    *
    * @param worker  the id of this worker
    * @param tasks  their names, or `EVERY_TASK`
-   * @returns the tasks that a registered worker sends to another queue: they stay there
+   * @returns the tasks that a registered worker sends to another queue, where they stay
    */
   route(
     worker: string,
@@ -197,7 +197,7 @@ export interface ExecutingStore {
   /** Delays the next hand-over of refused jobs, longer each time. Their rows contain the reason and the time. */
   postpone(refused: readonly { readonly id: string; readonly error: string }[]): Promise<void>
 
-  /** Which of these claims of a worker are committed, and in the external queue. */
+  /** Which of a worker's claims are committed and in the external queue. */
   handedOver(worker: string, claims: readonly Fence[]): Promise<Fence[]>
 
   /**
@@ -209,19 +209,19 @@ export interface ExecutingStore {
    */
   settle(attempts: readonly EndedAttempt[], areOrphans?: boolean): Promise<SettleResult>
 
-  /** Those of these attempts whose jobs were asked to stop. */
+  /** The attempts, among those given, whose jobs were asked to stop. */
   stopRequests(attempts: readonly Fence[]): Promise<readonly Fence[]>
 
   /** Stores the progress of different jobs. */
   saveProgress(progress: readonly JobProgress[]): Promise<PartialWrite<JobProgress>>
 
-  /** Stores lines in order; those that are left are the last ones. */
+  /** Stores lines in order; lines that could not be written are the last ones. */
   appendLogs(lines: readonly NewLogLine[]): Promise<PartialWrite<NewLogLine>>
 
   /** Replaces messages in the log of a job, wherever they occur. @param replacements  by message */
   replaceLogs(jobId: string, replacements: ReadonlyMap<string, string>): Promise<void>
 
-  /** The running jobs of this worker, as attempts that end as released. */
+  /** This worker's running jobs, as attempts that end as released. */
   held(worker: string): Promise<EndedAttempt[]>
 
   /**

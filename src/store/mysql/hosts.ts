@@ -12,7 +12,7 @@ const EXAMPLE = 'mysql://user@host:3306/name, or mysql://user@host1,host2:3307/n
 
 /**
  * @param url  starts with mysql:// or mariadb://
- * @throws InvalidInputError that never shows what may be a password
+ * @throws InvalidInputError that never shows text that may be a password
  */
 export function hostsOf(url: string): readonly HostUrl[] {
   const { authority, rest } = partsOf(url)
@@ -78,7 +78,7 @@ const UNREADABLE =
   'the URL cannot be read; in a user name or a password, write %40 for @, %23 for #, %2F for / and %25 for %'
 
 function check({ name, url }: HostUrl, index: number, all: readonly HostUrl[]): void {
-  // Named by its position, because the text could be anything, even a secret.
+  // The host is named by its position, because the text could be anything, even a secret.
   const which = all.length === 1 ? 'the host' : `number ${index + 1} of the ${all.length} hosts`
   if (name === '') throw refused(`${which} is empty`)
   if (!URL.canParse(`mysql://${name}/`) || new URL(`mysql://${name}/`).hostname === '') {
@@ -107,7 +107,7 @@ function withPort(name: string): string {
   return /:\d+$/.test(name) ? name.toLowerCase() : `${name.toLowerCase()}:3306`
 }
 
-/** The driver decodes the user, password and database name, and would fail with another kind of error. */
+/** The driver decodes the user, password and database name, and would fail with a different kind of error. */
 function decodes(url: string): boolean {
   const { username, password, pathname } = new URL(url)
   try {
