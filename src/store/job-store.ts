@@ -79,7 +79,7 @@ export interface JobStore {
    * Finishes a job of an external queue.
    *
    * @param decide receives the locked job; if it returns null, the job is unchanged. If it throws, nothing is written.
-   * @param times  of the run, as the queue knows them; null means the hand-over and now
+   * @param times  of the run, as the queue knows them; null means the time of the hand-over and now
    * @returns the job afterwards, and its outcome if this call wrote it; null when the job does not exist
    */
   finish(

@@ -10,14 +10,14 @@ export interface NewSchedule {
   /** The stored id. */
   readonly id: string
   readonly settings: ScheduleSettings
-  /** Whether the first run is due at once, or null if the timer plans it, regardless of the current time. */
+  /** Whether the first run is due immediately, or null if the timer plans it, regardless of the current time. */
   readonly isDue: IsDue | null
 }
 
 /** How a schedule is paused. */
 export interface Pause {
   readonly reason: string | null
-  /** What happens to its waiting and blocked jobs. */
+  /** What happens to the schedule's waiting and blocked jobs. */
   readonly jobs: 'leave' | 'cancel'
 }
 
@@ -28,11 +28,11 @@ export type PlanEdit = (schedule: Plannable, now: Date, open: OpenJobs) => Plan 
 export type Check<Row> = (current: Row) => void
 
 /**
- * The operations on schedules that users and application code can run. Writes without `plan` are planned by a
- * scheduler.
+ * The operations on schedules that users and application code can run. If a write has no `plan`, a scheduler plans the
+ * row.
  */
 export interface ScheduleStore {
-  /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
+  /** The same store, limited to the rows of an owner. Ids are in the form that this owner uses. */
   ownedBy(owner: Owner): ScheduleStore
   /** See `JobStore.in`. */
   in(transaction: Transaction): ScheduleStore
@@ -64,7 +64,7 @@ export interface ScheduleStore {
   delete(id: string, check?: Check<Schedule>): Promise<Schedule | null>
   /** Plans a schedule from now and clears its counters. @returns as `update` */
   reset(id: string, check?: Check<Schedule>, plan?: PlanEdit): Promise<Schedule | null>
-  /** How many schedules this owner has; counted up to `most`. */
+  /** The number of this owner's schedules, counted up to `most`. */
   count(most: number): Promise<number>
   /**
    * Submits a run now, in addition to the timer.

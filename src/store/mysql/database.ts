@@ -45,9 +45,9 @@ export const IMPATIENT: LockWaits = { seconds: 1, tries: 1 }
  * silently, for example when an address moved to another machine, would block its loop for a quarter of an hour.
  */
 const LONGEST_USE_MS = 60_000
-/** With several hosts: how long one may take until a new connection can be used. */
+/** With several hosts, how long a host may take until a new connection can be used. */
 const HOST_TIMEOUT_MS = 3000
-/** With a single host: the driver's default. */
+/** With a single host, the driver's default applies. */
 const ONLY_HOST_TIMEOUT_MS = 10_000
 /** How many seconds to wait while another process migrates the tables. */
 const EXCLUSIVE_WAIT_SECONDS = 600

@@ -25,9 +25,11 @@ export function exactCollation(version: string): ExactCollation {
  * Each literal names its collation. With the session's collation, MariaDB does not treat a column that equals a literal
  * as constant. It then sorts, and therefore locks, all jobs of a group, although the index has them in order.
  *
- * A value that is only stored needs no collation. [With one, an INSERT of many rows takes 25 % longer on MariaDB.]
+ * A value that is only stored needs no collation. [With a collation, an INSERT of many rows takes 25 % longer on
+ * MariaDB.]
  *
- * Ids of jobs are ASCII: converted to the character set of another literal, their column could not use its index.
+ * Job ids are ASCII: if their column were converted to the character set of another literal, its index could not be
+ * used.
  *
  * @param exact the replacement for `{exact}` and the collation of the literals
  */

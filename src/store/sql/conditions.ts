@@ -24,7 +24,7 @@ export function both(...conditions: readonly Condition[]): Condition {
   }
 }
 
-/** The rows of an owner. Part of every statement of a scoped store, so that no id reaches other rows. */
+/** The rows of an owner. Part of every statement of a scoped store, so that no id can access other rows. */
 export function scopeCondition({ group, submitter }: Owner): Condition {
   return both(
     group === null ? NOTHING : and('group_ = ?', group),
@@ -37,7 +37,7 @@ export const OPEN = "state IN ('waiting', 'blocked', 'running', 'external')"
 /** For job: final. */
 export const FINAL = "state IN ('success', 'failed', 'cancelled', 'skipped')"
 
-/** For job: an external queue has it and will report its outcome. */
+/** For job: an external queue has the job and will report its outcome. */
 export const IN_QUEUE = "held_by BETWEEN ' ' AND ' ~'"
 
 /** For job, by the index on the state: running, but its worker is not registered. */
@@ -54,13 +54,13 @@ export const blockedByNothing = ({ job }: Tables): string =>
     SELECT 1 FROM ${job} AS a WHERE a.open_key = b.open_key AND a.state <> 'blocked'
   )`
 
-/** For periodic_task with the given alias: waits until a run finishes, but has no open job. */
+/** For periodic_task with the given alias: the schedule waits until a run finishes, but has no open job. */
 export const waitsForNothing = ({ job }: Tables, schedule: string): string =>
   `${schedule}.idle = 'awaiting-finish' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE a.open_key = ${schedule}.id
   )`
 
-/** For job AS a: its last attempt failed, and it is retried. */
+/** For job AS a: the last attempt failed, and the job is being retried. */
 export const RETRYING = "((a.state = 'waiting' AND a.attempt > 0) OR (a.state = 'running' AND a.attempt > 1))"
 
 /** For periodic_task with the given alias: no job is being retried any longer. */

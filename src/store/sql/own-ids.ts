@@ -9,7 +9,8 @@ import { keyOf, placeholders, type Tables } from './tables.ts'
 /**
  * The stored ids for the names that an owner uses. Names that the owner does not have are left out.
  *
- * The rows are found through the owner's index, so that neither the result nor its timing depends on rows of others.
+ * The rows are found through the owner's index, so that neither the result nor its timing depends on other owners'
+ * rows.
  */
 export async function findOwn(
   context: Context,
