@@ -43,7 +43,7 @@ export interface StoreOptions {
 /** The location of the tables. */
 export type Place = Pick<StoreOptions, 'tablePrefix' | 'schema'>
 
-/** One database for each use. */
+/** One connection for each use. */
 const LEAST_CONNECTIONS = 3
 const MAX_CONNECTIONS = 1000
 const PREFIX = /^[a-z0-9_]{0,32}$/i

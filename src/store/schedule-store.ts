@@ -41,7 +41,7 @@ export interface ScheduleStore {
   /**
    * Creates the schedule, or changes the existing one. If a callback throws, nothing is written.
    *
-   * @param create  returns what to create when the schedule does not exist
+   * @param create  returns the schedule to create when it does not exist
    * @param change  receives the locked schedule and returns its changes
    */
   put(
@@ -69,7 +69,7 @@ export interface ScheduleStore {
   /**
    * Submits a run now, in addition to the timer.
    *
-   * @param args  JSON text for this run only; null means the schedule's own
+   * @param args  JSON text for this run only; null means the schedule's own args
    * @param decide  receives the locked schedule and the database's clock. If it throws, nothing is written.
    * @returns the job's id; null when the schedule does not exist
    */

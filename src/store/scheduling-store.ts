@@ -49,7 +49,7 @@ export interface StartLimits {
 export interface Reservation extends StartLimits {
   /** The statement started these jobs. Unused capacity becomes free. */
   commit(jobs: readonly ClaimedJob[]): void
-  /** The statement failed. The statement got no response, so it may have started jobs. */
+  /** The statement failed. If it got no response, it may have started jobs. */
   abandon(error: unknown): void
 }
 

@@ -1,4 +1,4 @@
-/** Functions that return timer text, with their input checked. */
+/** Functions that check their input and return timer text. */
 import { InvalidInputError } from '../errors.ts'
 import { spanText } from '../duration.ts'
 import { timeSpan } from './span.ts'
@@ -79,7 +79,7 @@ export function at(instant: Date): string {
 
 function zoned(text: string, { zone }: BuilderOptions): string {
   if (zone === undefined) return timer(text).text
-  // An explicit UTC is written too, so that the application's zone does not replace it.
+  // An explicit UTC is also written, so that the application's zone does not replace it.
   return timer(`${text} ${checkedZone(zone)}`).text
 }
 

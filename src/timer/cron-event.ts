@@ -1,4 +1,4 @@
-/** Finds the calendar event with the meaning of a cron expression in one of its many dialects. */
+/** Finds the calendar event that has the same meaning as a cron expression in one of the many cron dialects. */
 import { calendar } from '../calendar/index.ts'
 import { SHORT_WEEKDAYS } from '../calendar/spec.ts'
 import { ranges } from './words-values.ts'
@@ -41,7 +41,7 @@ interface Fields {
   readonly years: string
 }
 
-/** At most one of the two: a single calendar event, else five POSIX fields. */
+/** At most one of the two is set: a single calendar event, else five POSIX fields. */
 interface Instead {
   readonly calendarEvent: string | null
   readonly fields: string | null

@@ -1,10 +1,11 @@
 /**
- * Claims jobs: turns, locks, starts.
+ * Claims jobs: finds turns, locks jobs and starts them.
  *
- * Locks the rows that it starts or takes ahead, and once a second those that it may not take ahead, through the index
- * on (ready, group_, claim_task, claim_rank) and the key, in its order and with SKIP LOCKED: other workers claim the
- * following rows, and a row that another transaction has locked delays no claim. `ready` comes first, so that the entry
- * of a claimed job moves away from the entries of claimable jobs. The other columns of the index never change.
+ * A claim locks the rows that it starts or claims ahead, and once a second those that it may not claim ahead, through
+ * the index on (ready, group_, claim_task, claim_rank) and the key, in index order and with SKIP LOCKED. So other
+ * workers claim the following rows, and a row that another transaction has locked delays no claim. `ready` comes first,
+ * so that the entry of a claimed job moves away from the entries of claimable jobs. The other columns of the index
+ * never change.
  */
 import { isFrozenBy } from '../../model/freeze.ts'
 import { fromStored } from '../../model/instant.ts'

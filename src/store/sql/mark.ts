@@ -1,5 +1,5 @@
 /**
- * Marks due schedules: a lease for the worker that is about to submit them.
+ * Marks due schedules. A mark is a lease for the worker that is about to submit the schedule.
  *
  * Locks only the rows that it marks, through the index on wake_at, which filters and orders, with SKIP LOCKED. For a
  * marked row, wake_at is the end of the mark, so rows marked by other workers are not even read.

@@ -19,7 +19,7 @@ export async function findOwn(
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const scope = scopeCondition(owner)
-  // Jobs have no other ids. A server would ignore a trailing blank.
+  // Job ids have no other form. A server would ignore a trailing blank.
   const possible = table === 'job' ? names.filter(isJobId) : names
   if (scope.text === '') return new Map(possible.map((name) => [name, name]))
   if (possible.length === 0) return new Map()
@@ -94,7 +94,7 @@ export function shownJob<Row extends Job>(owner: Owner, job: Row): Row {
 
 /**
  * The first open job of a schedule. A schedule that was moved to another owner may still have a job of the previous
- * owner, whose id must not be revealed.
+ * owner, and the id of that job must not be revealed.
  */
 export async function findOpenJob(
   context: Context,

@@ -1,5 +1,5 @@
 /**
- * SQLite in one file, on one machine, through libsql: any number of processes, one writer at a time.
+ * SQLite through libsql, in one file on one machine, for any number of processes and one writer at a time.
  *
  * The driver is synchronous and there is one connection, so transactions of this process queue up (see turns.ts).
  * Waiting for another process's write lock happens outside the driver, whose busy timeout would block the event loop.
@@ -84,7 +84,7 @@ export class SqliteDatabase implements Database {
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     // Switching to WAL locks the whole file for a moment, which several processes may attempt at once.
     await database.#retryWhileBusy(async () => connection.exec('PRAGMA journal_mode = WAL'))
-    // Every commit is on disk when it returns: a finished job must not run again after a power failure.
+    // Every commit is on disk when it returns, because a finished job must not run again after a power failure.
     connection.exec('PRAGMA synchronous = FULL')
     return database
   }
@@ -114,9 +114,9 @@ export class SqliteDatabase implements Database {
   }
 
   run(text: string, params: readonly SqlValue[] = []): Promise<number> {
-    // Always in a transaction. A single write that finds the file busy stays half done in the driver until the same
-    // statement runs again. Until then, no other write of this connection is committed, without any error. BEGIN takes
-    // the lock first.
+    // Writes are always in a transaction, because BEGIN takes the lock first. A single write that finds the file busy
+    // stays half done in the driver until the same statement runs again; until then, no other write on this connection
+    // is committed, and there is no error.
     return this.transaction((sql) => sql.run(text, params))
   }
 
@@ -137,7 +137,7 @@ export class SqliteDatabase implements Database {
     })
   }
 
-  /** One transaction: on SQLite, this already excludes all others. */
+  /** On SQLite, a single transaction already excludes all others. */
   exclusively<Result>(_name: string, work: (sql: Sql) => Promise<Result>): Promise<Result> {
     return this.transaction(work)
   }
@@ -149,7 +149,7 @@ export class SqliteDatabase implements Database {
     })
   }
 
-  /** For a transaction of many statements: the event loop runs between them, while the transaction stays open. */
+  /** For a transaction with many statements: the event loop runs between them, while the transaction stays open. */
   #inParts(): Sql {
     const pause = betweenParts()
     return {

@@ -1,11 +1,11 @@
-/** The database file: created as private, and checked for replacement while it is in use. */
+/** Creates the database file as private, and checks whether it is replaced while it is in use. */
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { messageOf, StoreUnavailableError } from '../../errors.ts'
 
 /**
- * Creates the file of a new database so that only its owner can read it: args and results may be secret. SQLite gives
- * its -wal and -shm files the same mode. An existing file keeps its mode.
+ * Creates the file of a new database so that only the file's owner can read it, because args and results may be secret.
+ * SQLite gives its -wal and -shm files the same mode. An existing file keeps its mode.
  */
 export function makePrivate(path: string): void {
   const file = filePath(path)
@@ -13,7 +13,7 @@ export function makePrivate(path: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))
   } catch {
-    // The file exists, or cannot be created. In that case, opening it reports why.
+    // The file already exists, or it cannot be created. In the latter case, opening it reports the reason.
   }
 }
 
@@ -22,10 +22,12 @@ export function makePrivate(path: string): void {
  * and other processes lose everything that it writes.
  */
 export class DatabaseFile {
-  /** Absolute: the process may change its working directory. */
+  /** Absolute, because the process may change its working directory. */
   readonly #path: string
   readonly #opened: BigIntStats
-  /** Holds commits that are not in the main file yet. SQLite keeps this file while a connection is open. */
+  /**
+   * The file that holds commits that are not in the main file yet. SQLite keeps this file while a connection is open.
+   */
   #wal: BigIntStats | null = null
 
   private constructor(path: string, opened: BigIntStats) {
