@@ -6,7 +6,7 @@ import { checkedZone, timer } from './timer.ts'
 
 /** The zone of the built timer. */
 export interface BuilderOptions {
-  /** An IANA name, or 'local'. By default, the timer names no zone, so the zone of the application applies, or UTC. */
+  /** An IANA name, or 'local'. By default, the timer names no zone, so the application's zone applies, else UTC. */
   readonly zone?: string | undefined
 }
 

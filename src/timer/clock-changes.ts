@@ -68,7 +68,8 @@ export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, afte
   }
   const later = times.next(last)
   const rest = later === null ? Infinity : later.getTime() - last.getTime()
-  // Whether the interval from the last occurrence before the change to the first one after it is shorter than usual.
+  // Whether the interval from the last occurrence before the change to the first one after it is at least as long as
+  // usual.
   const regular = first.getTime() - shiftMs - last.getTime() >= rest
   if (of.kind === 'cron')
     return regular

@@ -8,7 +8,7 @@ export const MACROS: ReadonlyMap<string, readonly [fields: string, event: string
   ['@yearly', ['0 0 1 1 *', 'yearly']],
   ['@annually', ['0 0 1 1 *', 'yearly']],
   ['@monthly', ['0 0 1 * *', 'monthly']],
-  // systemd's weekly is Monday, cron's is Sunday.
+  // For systemd, weekly means Monday; for cron, Sunday.
   ['@weekly', ['0 0 * * 0', 'Sun 00:00']],
   ['@daily', ['0 0 * * *', 'daily']],
   ['@midnight', ['0 0 * * *', 'daily']],
@@ -119,7 +119,7 @@ export function eventOf(words: readonly string[]): string | null {
   return `${weekday}${date}${time}`
 }
 
-/** The expression in five POSIX fields: lists instead of steps, numbers instead of names. */
+/** The expression in five POSIX fields, with lists instead of steps and numbers instead of names. */
 function posixOf({ seconds, minute, hour, day, month, weekday, years }: Fields): string | null {
   if (seconds !== '0' || years !== '*') return null
   const fields = [
@@ -162,7 +162,7 @@ function padded(component: string): string {
   return /^\d$/u.test(component) ? `0${component}` : component
 }
 
-/** A field as a calendar event writes it; null when it cannot be parsed. */
+/** A field in the form that calendar events use; null when it cannot be parsed. */
 function component(text: string, limits: Limits): string | null {
   const items = text.split(',').map((item) => itemText(item, limits))
   if (items.includes(null)) return null
@@ -203,7 +203,7 @@ function readRange(item: string, { low, high, names }: Limits): Range | null {
   const first = from === '*' ? low : value(from)
   const last = from === '*' ? high : to !== undefined ? value(to) : by === undefined ? first : high
   const inside = [first, last].every((number) => Number.isInteger(number) && number >= low && number <= high)
-  // A longer step would be misleading: */90 means every hour.
+  // A longer step would be misleading, because */90 means every hour.
   return inside && step >= 1 && step <= high - low + 1 ? { first, last, step } : null
 }
 
@@ -241,7 +241,7 @@ function weekdays(text: string): { names: string; days?: string } | null {
   return { names, days: `-${7 * Number(nth) - 6}..${Math.min(7 * Number(nth), 31)}` }
 }
 
-/** 0 to 6, Sunday is 0. */
+/** 0 to 6, where 0 is Sunday. */
 function weekdayValues(text: string): ReadonlySet<number> | null {
   const chosen = new Set<number>()
   for (const item of text.split(',')) {

@@ -33,7 +33,7 @@ export function every(text: string): TimerSpec {
   }
 }
 
-/** `every <span> after finish`: the next elapse is one span after the end of a run. It has no other elapses. */
+/** `every <span> after finish`: the next elapse is one span after the end of a run. There are no other elapses. */
 export function afterFinish(text: string): TimerSpec {
   const spanMs = positiveSpan(text)
   return {

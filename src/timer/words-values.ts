@@ -3,7 +3,7 @@
 /** The allowed values in ascending order; null means any. */
 export type Values = readonly number[] | null
 
-/** Null, too, if all values are listed. */
+/** Also null if all values are listed. */
 export function restricted(of: Values, all: number): Values {
   return of?.length === all ? null : of
 }

@@ -5,7 +5,7 @@ interface Place {
   readonly name: IconName
   readonly title: string
   readonly path: readonly string[]
-  /** `g` and this letter open it. */
+  /** The keys `g` and this letter open the page. */
   readonly key: string
 }
 

@@ -24,7 +24,7 @@ export interface Load {
   readonly from: Date
   readonly to: Date
   readonly hours: readonly HourLoad[]
-  /** How many active schedules were counted. */
+  /** The number of active schedules that were counted. */
   readonly schedules: number
   /** Whether `planned` was counted completely; otherwise it is extrapolated, or covers only some of the schedules. */
   readonly plannedIsExact: boolean
@@ -33,7 +33,7 @@ export interface Load {
 }
 
 export interface Planned {
-  /** By hour, from the first. */
+  /** The counts by hour, starting with the first. */
   readonly hours: readonly number[]
   readonly isExact: boolean
 }

@@ -679,7 +679,7 @@ export async function insertScheduleJobs(tx: Context, jobs: readonly ScheduleJob
   )
 }
 
-/** Starts jobs that were just inserted on this worker, if all of them are within its limits. */
+/** Starts newly inserted jobs on this worker, if all of them are within its limits. */
 async function startPlanned(
   tx: Context,
   worker: string,

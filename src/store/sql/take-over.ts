@@ -104,9 +104,9 @@ async function repairEach(
 function stale(context: Context, worker: string, leaseMs: number): { text: string; params: string[] } {
   const { schedule, worker: workers } = context.tables
   const { now, nowPlus, instant } = context.dialect
-  // The name with the slash before the incarnation, which contains none: 'web' is not 'web/eu'.
+  // The name with the slash before the incarnation, which contains no slash itself: 'web' is not 'web/eu'.
   const name = worker.slice(0, worker.lastIndexOf('/') + 1)
-  // In characters, as the database counts them.
+  // The length is in characters, as the database counts them.
   const length = Array.from(name).length
   // All marks are in this range of the index on wake_at, because they end within the lease. They are read first and
   // then ended by key and fence, so a mark made in the meantime stays.

@@ -8,7 +8,7 @@ import { signInNeeded } from '../sign-in.ts'
 import { api, ApiError, contentOf } from './client.ts'
 
 const TOPICS = ['schedules', 'jobs', 'workers'] as const
-/** What a change can be about. */
+/** The topics that a change can be about. */
 export type Topic = (typeof TOPICS)[number]
 type Change = ReadonlySet<Topic>
 
@@ -16,7 +16,7 @@ type Change = ReadonlySet<Topic>
 export type LiveState = 'connecting' | 'live' | 'lost' | 'paused'
 
 export const liveState = signal<LiveState>('connecting')
-/** Changes with each new connection. */
+/** A number that changes with each new connection. */
 export const connections = signal(0)
 /** Whether the user wants to see changes as they happen. */
 export const following = signal(true)
@@ -37,7 +37,7 @@ export function onChange(listener: Listener): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Something was changed on this page. */
+/** Reports a change that was made on this page. */
 export function notify(...topics: readonly Topic[]): void {
   for (const listener of listeners) listener(new Set(topics), true)
 }

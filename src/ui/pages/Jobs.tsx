@@ -28,7 +28,7 @@ const STATES = [
   'cancelled',
 ] as const
 
-/** The fields that can be searched, one at a time: each needs its own index or search. */
+/** The fields that can be searched, one at a time, because each needs its own index or search. */
 const SEARCHED = { id: 'id (its beginning)', error: 'error', args: 'args' } as const
 const FILTERS = ['task', 'scheduleId', 'group', 'submitter', 'worker', 'finishedFrom', 'finishedTo'] as const
 const LABELS: Readonly<Record<string, string>> = {

@@ -104,7 +104,7 @@ function short(description: string, timer: string): string {
   return text.replace(/, counted from the creation.*/u, '')
 }
 
-/** Null if no run will follow: the row may still hold the time of an earlier one. */
+/** Null if no run will follow, because the row may still hold the time of an earlier run. */
 export function nextRunOf({
   status,
   waitingFor,

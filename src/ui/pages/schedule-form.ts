@@ -14,7 +14,7 @@ export interface Field {
   readonly help: string
   /** The meaning of an empty entry. */
   readonly otherwise?: string
-  /** For a new schedule, or null for no value. */
+  /** The value for a new schedule, or null for no value. */
   readonly default?: Value
   /** The values of a choice and their meanings. */
   readonly values?: Readonly<Record<string, string>>

@@ -26,7 +26,7 @@ export function InstantInput({ value, onChange, ...attributes }: InstantInputPro
         type="datetime-local"
         value={text}
         onInput={(event) => {
-          // A listening form gets the instant, not the typed text.
+          // A form that listens receives the instant, not the typed text.
           event.stopPropagation()
           const typed = event.currentTarget.value
           const at = instantOf(typed, zone.value)?.toISOString() ?? ''
