@@ -21,7 +21,7 @@ export class Emitter<Events extends object> {
 
   /**
    * @param prefix  for the diagnostics channels
-   * @param onError receives the errors of listeners, so that they cannot stop the emitting loop
+   * @param onError  receives the errors of listeners, so that they cannot stop the emitting loop
    */
   constructor(prefix: string, onError: (error: unknown) => void) {
     this.#prefix = prefix

@@ -142,7 +142,8 @@ export class Kalends {
   /**
    * Opens the database and, by default, migrates the tables to this version.
    *
-   * @param target  `mysql://user@host/database`, `sqlite:./file.db`, `sqlite::memory:`, a mysql2 pool, or a drizzle database that uses one
+   * @param target  `mysql://user@host/database`, `sqlite:./file.db`, `sqlite::memory:`, a mysql2 pool, or a drizzle
+   *   database that uses one
    * @throws InvalidInputError naming the option
    * @throws StoreUnavailableError when the database cannot be reached
    * @throws SchemaError when the application has a table with the name of one of Kalends' tables
@@ -214,7 +215,8 @@ export class Kalends {
    * Declares a set of schedules that `start` writes to the database. Call it before `start`.
    *
    * @param set  the name of the set; a set changes only its own schedules
-   * @param options.onRemoved  what to do with schedules that no live worker declares any longer: `retire` (the default: they do not run until they are declared again), `delete` or `keep`
+   * @param options.onRemoved  what to do with schedules that no live worker declares any longer: `retire` (the default:
+   *   they do not run until they are declared again), `delete` or `keep`
    */
   declare<Inputs extends readonly unknown[]>(
     set: string,
@@ -378,7 +380,8 @@ export class Kalends {
    * For `kalends/testing`: starts without loops and without a heartbeat.
    *
    * @internal
-   * @returns a function that does everything that is due now, once. It returns whether anything was due, and the time at which the next work is due
+   * @returns a function that does everything that is due now, once. It returns whether anything was due, and the time
+   *   at which the next work is due
    */
   startByHand(): Promise<() => Promise<{ readonly acted: boolean; readonly next: Date | null }>> {
     return this.#lifecycle.startByHand()

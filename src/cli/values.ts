@@ -21,7 +21,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
-/** @param otherwise the value that `none` stands for, if it is allowed */
+/** @param otherwise  the value that `none` stands for, if it is allowed */
 export function wholeNumber(least: number, most: number, otherwise?: string): (text: string) => number {
   return (text) => {
     const value = Number(text)

@@ -93,7 +93,7 @@ export class AttemptRunner {
   /**
    * Ends the attempt.
    *
-   * @param own how the handler ended, or null if it is still running and is abandoned
+   * @param own  how the handler ended, or null if it is still running and is abandoned
    * @returns null if the job no longer belongs to this worker, so that nothing may be written
    */
   end(own: AttemptEnd | null): AttemptEnd | null {

@@ -79,7 +79,8 @@ export class ClaimLoop {
   }
 
   /**
-   * @param isLoop false if the claim must not wait for the current turn of the event loop to end; jobs that handlers submit during the turn are left for the next call
+   * @param isLoop  false if the claim must not wait for the current turn of the event loop to end; jobs that handlers
+   *   submit during the turn are left for the next call
    */
   async #pass(isLoop: boolean): Promise<number> {
     const { capacity, unanswered, worker, handlers } = this.#options

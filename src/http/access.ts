@@ -108,7 +108,7 @@ function checkScope(scope: unknown): void {
 /**
  * An `authorize` for tokens in the header `authorization: Bearer …`.
  *
- * @param tokens the access that each token grants; tokens are compared in constant time
+ * @param tokens  the access that each token grants; tokens are compared in constant time
  */
 export function bearer(tokens: Readonly<Record<string, Access>>): Authorize {
   const known = Object.entries(tokens).map(([token, access]) => {

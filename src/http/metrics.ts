@@ -9,7 +9,7 @@ export interface MetricsRegistry {
   metrics(): Promise<string>
 }
 
-/** @param given the application's own registry, which includes `kalends/prometheus`; default: a new registry */
+/** @param given  the application's own registry, which includes `kalends/prometheus`; default: a new registry */
 export function metricsOf(kalends: Kalends, given: MetricsRegistry | undefined): () => Promise<Response> {
   const registry = given === undefined ? ownRegistry(kalends) : Promise.resolve(given)
   return async () => {

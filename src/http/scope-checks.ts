@@ -25,7 +25,7 @@ export function checkOwner(
 /**
  * A search can reveal text letter by letter, so callers cannot search values that are hidden from them.
  *
- * @param path the path of the conditions in a body
+ * @param path  the path of the conditions in a body
  */
 export function checkSearch(
   conditions: JobConditions,

@@ -55,7 +55,7 @@ export function writeLog(
       mark(['schedules', 'jobs'])
     },
 
-    /** A manual run of a schedule. @param args undefined means the schedule's own args */
+    /** A manual run of a schedule. @param args  undefined means the schedule's own args */
     run(scheduleId: string, jobId: string, args: unknown): void {
       write({ scheduleId, jobId, before: null, after: args === undefined ? {} : hidden({ args }, args) })
       mark(['schedules', 'jobs'])

@@ -140,7 +140,7 @@ function ofEngine(table: string, engine: string): Advice {
   }
 }
 
-/** @param leaseMs a worker that is silent for longer than this is dead */
+/** @param leaseMs  a worker that is silent for longer than this is dead */
 export function doctorFindings(seen: DoctorInput, leaseMs: number): Finding[] {
   const isAlive = ({ heartbeatAt }: { readonly heartbeatAt: Date }) =>
     seen.now.getTime() - heartbeatAt.getTime() <= leaseMs

@@ -18,7 +18,8 @@ export interface DueSlots {
 /**
  * All slots from `first` to now.
  *
- * @param catchUp  maximum number of slots to keep; 0 keeps only the newest slot, if it has been due for at most `missedAfterMs`
+ * @param catchUp  maximum number of slots to keep; 0 keeps only the newest slot, if it has been due for at most
+ *   `missedAfterMs`
  */
 export function dueSlots(
   event: Elapses,

@@ -11,7 +11,7 @@ export interface Finishing extends Plannable, Pick<SettingValues, 'onExhausted'>
 
 /**
  * @param schedule  with its counters after these runs
- * @param failed whether one of the runs failed permanently
+ * @param failed  whether one of the runs failed permanently
  * @param open  how many of its jobs are not final after these runs
  * @param now  by the database's clock
  * @returns the changes to the schedule, or null if there is none

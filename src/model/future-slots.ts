@@ -13,7 +13,8 @@ export type SlottedSchedule = TimedSchedule & Pick<Plannable, 'nextRunAt' | 'las
 /**
  * The `nextrun` or `last_slot` that is further ahead than the timer can explain.
  *
- * @param schedule with `nextRunAt` as planned by its timer; null if it was set manually, because it may then be any time
+ * @param schedule  with `nextRunAt` as planned by its timer; null if it was set manually, because it may then be any
+ *   time
  * @param now  by the database's clock
  * @returns null if there is none, or the timer is invalid
  */

@@ -88,7 +88,7 @@ export function cancel({ state }: Pick<Job, 'state'>): 'cancel' | 'request stop'
   return state === 'running' ? 'request stop' : 'cancel'
 }
 
-/** @param refusal the action that is refused, as the start of a sentence */
+/** @param refusal  the action that is refused, as the start of a sentence */
 function openJobConflict(refusal: string, { id, state }: OpenJob): ConflictError {
   if (id === null)
     return new ConflictError(

@@ -151,7 +151,8 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
 /**
  * Plans a schedule within the write that edits it.
  *
- * @returns null when there is nothing to write, or when the schedule was manually made due, because a scheduler then submits it
+ * @returns null when there is nothing to write, or when the schedule was manually made due, because a scheduler then
+ *   submits it
  */
 export function planEdit(schedule: Plannable, now: Date, open: OpenJobs): Plan | null {
   const { enabled, nextRunAt } = schedule
@@ -347,7 +348,7 @@ interface Part {
   readonly isFrozen: boolean
 }
 
-/** @param heldUntil the end of a deleted freeze, which is all that is known about it */
+/** @param heldUntil  the end of a deleted freeze, which is all that is known about it */
 function partsOf(first: Date, heldUntil: Date | null, { now, freezes = [] }: Circumstances): Part[] {
   const held = heldUntil === null ? [] : [{ from: first, until: heldUntil }]
   const known = freezes.some(({ from, until }) => heldUntil !== null && from <= heldUntil && until > first)

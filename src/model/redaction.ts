@@ -64,7 +64,7 @@ export class Redaction {
       for (const path of this.#pathsOf(root)) changedAt(payload[root], path, (value) => secrets.add(value))
   }
 
-  /** A value without its secrets. @param secrets the secrets of the whole job, if it has more than this value */
+  /** A value without its secrets. @param secrets  the secrets of the whole job, if it has more than this value */
   redacted(root: RedactRoot, value: unknown, secrets = this.secretsOf({ [root]: value })): unknown {
     const shown = this.#pathsOf(root).reduce((part, path) => changedAt(part, path, marked), value)
     return secrets.hiddenIn(shown)
@@ -74,7 +74,7 @@ export class Redaction {
    * The progress or result of a job in the form in which it is stored. Readers take a job's secrets from its row, which
    * lacks the secrets of earlier progress, so these are removed if readers of the row would see them.
    *
-   * @param row the values of the job, including the one to store
+   * @param row  the values of the job, including the one to store
    * @param earlier  the secrets of earlier progress
    */
   stored(root: RedactRoot, row: Payload, earlier: Secrets): unknown {
@@ -109,7 +109,7 @@ function isPath(path: string): boolean {
 /**
  * The value with every part that the path names changed. A path also applies to each item of an array.
  *
- * @param change receives the value that the path names, and its full path
+ * @param change  receives the value that the path names, and its full path
  */
 function changedAt(
   value: unknown,

@@ -136,7 +136,8 @@ function hashOf(declared: object): string {
 /**
  * Writes a set to the database, in one transaction.
  *
- * @param isStart false for later passes, which only repair: they log their changes, and re-create deleted schedules without a first run
+ * @param isStart  false for later passes, which only repair: they log their changes, and re-create deleted schedules
+ *   without a first run
  */
 export async function syncSet(
   store: DeclaredStore,

@@ -13,7 +13,7 @@ const MAX_OPEN = 5
 /** Maximum number of rows to read: those of the minute in question, and the next row. */
 const AROUND = 100
 
-/** Reads the data for an explanation, without secrets. @param at the time in question; null means the present */
+/** Reads the data for an explanation, without secrets. @param at  the time in question; null means the present */
 export async function evidenceOf(
   schedule: Schedule,
   at: Date | null,

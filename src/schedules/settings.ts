@@ -162,7 +162,8 @@ export async function settingsProblems(input: AnyScheduleInput, context: Setting
 /**
  * The checked changes to a schedule. Throws like newSettings.
  *
- * @param current  the schedule as it was read. The write must fail if its task has changed since then, or, if only the task is replaced, its args
+ * @param current  the schedule as it was read. The write must fail if its task has changed since then, or, if only the
+ *   task is replaced, its args
  */
 export async function settingsChanges(
   current: Pick<Schedule, 'task' | 'args'>,
@@ -211,7 +212,7 @@ export function checkedFirstRun(value: FirstRun | undefined): FirstRun {
   return oneOf('firstRun', value, FIRST_RUNS) ?? 'next'
 }
 
-/** @param current the timer of the schedule, including the zone that it was given; none for a new schedule */
+/** @param current  the timer of the schedule, including the zone that it was given; none for a new schedule */
 function checkedTimer(
   { timer: value, zone: own }: Pick<ScheduleOptions, 'timer' | 'zone'>,
   context: SettingsContext,

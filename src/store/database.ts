@@ -60,7 +60,7 @@ export interface Sql {
 /**
  * Lends the connection of an open transaction to application code.
  *
- * @param use receives the driver's connection, and a signal that is aborted when the time is up
+ * @param use  receives the driver's connection, and a signal that is aborted when the time is up
  * @throws CallbackError, CallbackTooSlowError, TransactionEndedError
  */
 export type Lend = <Result>(

@@ -166,8 +166,8 @@ export interface ExecutingStore {
    * Claims jobs of an external queue and lets `submit` insert them there, all in one transaction. If `submit` throws,
    * the jobs are tried in halves, and refused ones are left out until their back-off ends.
    *
-   * @param submit receives the connection of the open transaction, and a signal that is aborted at the deadline. It may be
-   *   called again with the same jobs
+   * @param submit  receives the connection of the open transaction, and a signal that is aborted at the deadline. It
+   *   may be called again with the same jobs
    * @returns the jobs that were handed over
    * @throws CallbackTooSlowError, TransactionEndedError
    */

@@ -67,7 +67,7 @@ export interface JobStore {
   /**
    * Cancels a job, or asks its worker to stop it.
    *
-   * @param decide receives the locked job; if it returns null, the job is unchanged. If it throws, nothing is written.
+   * @param decide  receives the locked job; if it returns null, the job is unchanged. If it throws, nothing is written.
    * @returns the job afterwards; null when the job does not exist
    */
   cancel(
@@ -78,7 +78,7 @@ export interface JobStore {
   /**
    * Finishes a job of an external queue.
    *
-   * @param decide receives the locked job; if it returns null, the job is unchanged. If it throws, nothing is written.
+   * @param decide  receives the locked job; if it returns null, the job is unchanged. If it throws, nothing is written.
    * @param times  of the run, as the queue knows them; null means the time of the hand-over and now
    * @returns the job afterwards, and its outcome if this call wrote it; null when the job does not exist
    */
@@ -92,7 +92,7 @@ export interface JobStore {
    * Runs a final job again, from its first attempt.
    *
    * @param decide  receives the locked job. `exclusive`: no other job of its schedule may run at the same time. If it
-   * throws, nothing is written.
+   *   throws, nothing is written.
    * @returns as `cancel`
    */
   retry(id: string, decide: (job: JobToRetry) => { readonly exclusive: boolean }): Promise<Job | null>

@@ -54,7 +54,8 @@ const MEMORY = 'sqlite::memory:'
 /**
  * @throws InvalidInputError when the target or an option is invalid
  * @throws StoreUnavailableError when the database cannot be reached
- * @throws SchemaError when the application has a table with the name of one of Kalends' tables, a table has an engine without transactions, or the tables are out of date or need a later version of Kalends
+ * @throws SchemaError when the application has a table with the name of one of Kalends' tables, a table has an engine
+ *   without transactions, or the tables are out of date or need a later version of Kalends
  */
 export async function openStore(
   target: DatabaseTarget,

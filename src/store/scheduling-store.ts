@@ -76,7 +76,7 @@ export interface SubmitResult {
 /**
  * The pure planner's decision about a locked row. Null if the schedule is not due.
  *
- * @param freezes the freezes that apply to the schedule and have not ended before its next run
+ * @param freezes  the freezes that apply to the schedule and have not ended before its next run
  */
 export type Decide = (
   schedule: Plannable,
@@ -114,7 +114,7 @@ export interface SchedulingStore {
   /** Whether two transactions can submit different schedules without waiting for each other. */
   readonly submitsInParallel: boolean
 
-  /** Reads everything that a worker waits for in one statement. @param tasks the tasks that the worker handles */
+  /** Reads everything that a worker waits for in one statement. @param tasks  the tasks that the worker handles */
   look(tasks: readonly string[]): Promise<Look>
 
   /**

@@ -106,7 +106,7 @@ export class TestKalends {
   /**
    * Moves the clock forward, and does all work at the time at which it becomes due.
    *
-   * @param by a time span such as `1d`, milliseconds, or the instant to move to
+   * @param by  a time span such as `1d`, milliseconds, or the instant to move to
    */
   async advance(by: string | number | Date): Promise<void> {
     const end = by instanceof Date ? new Date(by) : new Date(this.#clock.now.getTime() + timeSpan(by))

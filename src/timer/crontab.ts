@@ -8,7 +8,8 @@ import { timer, withZone } from './timer.ts'
  * do not repeat runs when clocks are set back; or `cron …` if no single event is enough.
  *
  * @param zone  the zone whose clock the daemon follows; default UTC
- * @throws CronSyntaxError when the daemons would also reject the text, when they disagree about its meaning, or when it never elapses
+ * @throws CronSyntaxError when the daemons would also reject the text, when they disagree about its meaning, or when it
+ *   never elapses
  */
 export function fromCrontab(text: string, zone = 'UTC'): string {
   const { fields, zone: own = zone, events } = expression(text, 'crontab')

@@ -18,7 +18,7 @@ export interface Timer extends Elapses {
   /**
    * The timer's elapses for one schedule.
    *
-   * @param anchor the start of the slots of `every`: the time at which the schedule was created
+   * @param anchor  the start of the slots of `every`: the time at which the schedule was created
    */
   elapses(anchor: Date): Elapses
 }

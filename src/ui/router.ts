@@ -37,7 +37,7 @@ export function link(
   return `${path.length === 0 ? './' : path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`
 }
 
-/** @param mode `replace` adds no entry to the history, for changes while the user types */
+/** @param mode  `replace` adds no entry to the history, for changes while the user types */
 export function go(to: string, mode: 'push' | 'replace' = 'push'): void {
   const target = new URL(to, base)
   if (target.href === address.value) return

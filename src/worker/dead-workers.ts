@@ -51,7 +51,7 @@ export class DeadWorkers {
 
   /**
    * @param list  all workers
-   * @param asked the time at which the database was asked for them, by the monotonic clock
+   * @param asked  the time at which the database was asked for them, by the monotonic clock
    * @returns how many workers were evicted
    */
   async evict(list: readonly WorkerRecord[], asked: number, ownId: string | null): Promise<number> {

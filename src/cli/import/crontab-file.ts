@@ -175,7 +175,7 @@ function notesOf(env: ReadonlyMap<string, string>): string[] {
     notes.push(`MAILTO=${mail}: no mail is sent; output goes to the log of the job`)
   if (env.has('TZ'))
     notes.push(
-      'TZ sets only the zone of the command, as under cron; CRON_TZ or --zone sets the timer's zone',
+      'TZ sets only the zone of the command, as under cron; CRON_TZ or --zone sets the zone of the timer',
     )
   if (env.has('RANDOM_DELAY'))
     notes.push('RANDOM_DELAY: the delay is a fixed offset within this range, not random for each run')

@@ -38,7 +38,7 @@ Units of users run as the owner of the file or as --user; import them separately
 
 export default function importCommand(): AnyCommand {
   return new Command('import')
-    .description('Creates schedules from the entries of a machine's schedulers.')
+    .description('Creates schedules from the entries of the schedulers of a machine.')
     .addHelpText(
       'after',
       examples(

@@ -85,7 +85,7 @@ function columns(now: number): Column<Job>[] {
   ]
 }
 
-/** @param now the time up to which to measure the duration of a running job, or null to show no duration */
+/** @param now  the time up to which to measure the duration of a running job, or null to show no duration */
 export function took(
   { startedAt: started, finishedAt: finished }: Pick<Job, 'startedAt' | 'finishedAt'>,
   now: number | null,

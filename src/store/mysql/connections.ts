@@ -47,7 +47,7 @@ export class SeenServers {
 
   /**
    * @param name  identifies the server
-   * @param startedMs the start of the server, by performance.now(), or null if unknown
+   * @param startedMs  the start of the server, by performance.now(), or null if unknown
    */
   add(name: string, startedMs: number | null): void {
     const last = this.#last

@@ -69,7 +69,7 @@ const schema: SchemaDialect = {
 const quoted = (name: string) => `\`${name}\``
 
 /**
- * @param server returns the connected server; throws before the first connection
+ * @param server  returns the connected server; throws before the first connection
  * @param ownSchema  the database of the tables, if the application's transactions are in another one
  */
 export const mysqlDialect = (server: () => Server, ownSchema: string | null = null): Dialect => ({

@@ -39,7 +39,7 @@ export class NotInGroupError extends Error {
   override readonly name = 'NotInGroupError'
 }
 
-/** @param group the group that the URL names; null means any group */
+/** @param group  the group that the URL names; null means any group */
 export function checkGroupName(group: string | null, configured: string): void {
   if (group === null || group.toLowerCase() === configured.toLowerCase()) return
   throw new NotInGroupError(

@@ -31,7 +31,7 @@ export function exactCollation(version: string): ExactCollation {
  * Job ids are ASCII: if their column were converted to the character set of another literal, its index could not be
  * used.
  *
- * @param exact the replacement for `{exact}` and the collation of the literals
+ * @param exact  the replacement for `{exact}` and the collation of the literals
  */
 export function withLiterals(text: string, params: readonly SqlValue[], exact: ExactCollation): string {
   return fill(text.replaceAll('{exact}', exact), params, (value, placeholder) => {

@@ -87,7 +87,8 @@ interface TransactionState {
  * @param database  the database that Kalends uses, or null if its statements name it
  * @param state  the result of TRANSACTION_STATE; an application's function may return anything
  * @param status  the result of TRANSACTION_STATUS; likewise
- * @throws InvalidInputError when the job would not be part of a transaction of this database, or when the session could store values other than those given
+ * @throws InvalidInputError when the job would not be part of a transaction of this database, or when the session could
+ *   store values other than those given
  */
 export function checkTransaction(database: string | null, state: unknown, status: unknown): void {
   const open = statusIn(status)

@@ -36,7 +36,7 @@ export async function lockRows<Row>(
 /**
  * @param assignments  expressions by column
  * @param params  the parameters of the assignments
- * @param where further conditions, without parameters
+ * @param where  further conditions, without parameters
  * @returns the number of matched rows
  */
 export async function updateRows(

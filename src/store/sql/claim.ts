@@ -96,7 +96,7 @@ interface Claims {
 /**
  * What happens to the locked rows.
  *
- * @param before the number of rows that earlier transactions of this claim have started
+ * @param before  the number of rows that earlier transactions of this claim have started
  */
 type Begin = (tx: Context, rows: readonly StartableRow[], before: number, lend: Lend) => Promise<ClaimedJob[]>
 

@@ -20,7 +20,7 @@ export function inForce({ instant, now }: Dialect): string {
 }
 
 /**
- * Expression: the end of the last active freeze that applies to a row; NULL if there is none. @param of its columns
+ * Expression: the end of the last active freeze that applies to a row; NULL if there is none. @param of  its columns
  */
 function frozenUntil(
   { dialect, tables }: Context,

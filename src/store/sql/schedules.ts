@@ -215,7 +215,7 @@ async function insert(
 /**
  * Plans a row that this transaction has written, in its current state.
  *
- * @param written the written row, without the plan
+ * @param written  the written row, without the plan
  */
 async function planned(
   tx: Context,

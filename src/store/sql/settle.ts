@@ -60,7 +60,7 @@ export async function settle(
 /** What one transaction settled. */
 type Settled = Omit<SettleResult, 'refused'>
 
-/** @param record a function that stores the attempts that did not succeed, or null to store none */
+/** @param record  a function that stores the attempts that did not succeed, or null to store none */
 async function settleAll(
   tx: Context,
   attempts: readonly EndedAttempt[],
@@ -508,7 +508,7 @@ async function writeSchedules(
   )
 }
 
-/** @param open the number of the schedule's jobs that are not final */
+/** @param open  the number of the schedule's jobs that are not final */
 function scheduleAfter(
   row: PlannableRow,
   ends: readonly EndedJob[],

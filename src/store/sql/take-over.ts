@@ -251,7 +251,7 @@ export async function held(context: TablesContext, worker: string): Promise<Ende
   }))
 }
 
-/** See `ExecutingStore.orphans`. @param isolation the isolation of `settle` for orphans */
+/** See `ExecutingStore.orphans`. @param isolation  the isolation of `settle` for orphans */
 export async function orphans(
   context: Context,
   isolation: Isolation,

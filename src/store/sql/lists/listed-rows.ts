@@ -26,7 +26,7 @@ export type ListedRow<Row> = Row & {
   readonly error_bytes?: number | null
 }
 
-/** @param rows maximum number of rows in the list */
+/** @param rows  maximum number of rows in the list */
 export function listedColumns(expressions: readonly string[], rows: number): string {
   const most = Math.min(MAX_PREVIEW_BYTES, Math.floor(LIST_BYTES / LARGE_COLUMNS / rows))
   return expressions

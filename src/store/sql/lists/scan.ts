@@ -157,7 +157,7 @@ function sliceOf(
 }
 
 /**
- * This is not a row comparison, because servers do not use the index for those. @param key the placeholder for a key of
+ * This is not a row comparison, because servers do not use the index for those. @param key  the placeholder for a key of
  * the table
  */
 function beyond(range: Range, { instant, id }: Position, key: string): Condition {
