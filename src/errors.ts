@@ -177,7 +177,7 @@ export function isA<Kind>(thrown: unknown, kind: abstract new (...args: never[])
   }
 }
 
-/** The text of anything that was thrown, with its causes, as it is stored and logged. Never throws. */
+/** The text of any thrown value with its causes, as it is stored and logged. Never throws. */
 export function errorText(thrown: unknown, causes = MAX_CAUSES): string {
   if (!isA(thrown, Error)) return valueText(thrown)
   const own = textIn(thrown, 'stack') ?? `${textIn(thrown, 'name') ?? 'Error'}: ${messageOf(thrown)}`

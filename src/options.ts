@@ -35,7 +35,7 @@ export interface KalendsOptions extends StoreOptions {
   readonly lease?: number | string | undefined
   /** How often to check for changes made by other processes: milliseconds or a time span; default `1s`. */
   readonly pollInterval?: number | string | undefined
-  /** How long final jobs are kept; false prunes nothing. */
+  /** How long final jobs are kept; with false, no jobs are pruned. */
   readonly retention?: RetentionOptions | false | undefined
   /**
    * Maximum size of args in bytes, as JSON, from code, the command line and the API; default 262,144. Rows written with
@@ -76,7 +76,7 @@ export interface ExternalQueueOptions extends ExternalSubmit {
   readonly name?: string | undefined
 }
 
-/** Which parts of a worker run in this process. */
+/** The parts of a worker that run in this process. */
 export interface StartOptions {
   /** Whether this worker submits due schedules; default true. */
   readonly scheduler?: boolean | undefined
@@ -84,7 +84,7 @@ export interface StartOptions {
   readonly concurrency?: number | undefined
   /**
    * Whether SIGTERM and SIGINT stop the worker; default false. After the stop, the signal has its normal effect: it
-   * ends the process, unless the application also handles it. A second signal ends the process at once.
+   * ends the process, unless the application also handles it. A second signal ends the process immediately.
    */
   readonly signals?: boolean | undefined
   /** How long handlers may continue after `stop` or a signal: milliseconds or a time span; default `30s`. */
@@ -304,7 +304,7 @@ export function checkedStart(
   }
 }
 
-/** @param otherwise  the grace period of `start` in milliseconds, if `stop` sets none */
+/** @param otherwise the grace period of `start` in milliseconds, used if `stop` sets none */
 export function checkedStop(options: StopOptions, otherwise: number): number {
   checkKeys(options, ['grace'])
   return graceOf(options.grace, otherwise)

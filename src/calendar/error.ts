@@ -4,7 +4,7 @@ export interface SyntaxProblem {
   readonly at: number
   /** The invalid piece of the text; empty only when the text is empty. */
   readonly token: string
-  /** What is wrong with it, as part of a sentence. */
+  /** The problem with the token, as part of a sentence. */
   readonly problem: string
   /** What to write instead, if known. */
   readonly hint: string | undefined

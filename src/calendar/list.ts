@@ -40,7 +40,7 @@ function readNumber(reader: Reader, unit: number): number {
   const from = reader.at
   let value = 0
   while (isDigit(reader.peek())) {
-    // Further digits do not matter, because the number is too large anyway.
+    // More digits do not matter, because the number is too large anyway.
     if (value <= GREATEST_NUMBER) value = value * 10 + reader.peek() - 0x30
     reader.at++
   }
@@ -110,7 +110,7 @@ function settleItem(reader: Reader, item: WrittenItem, field: Field): Item {
   return end === start ? { start, end: NO_END, step: 0 } : { start, end, step }
 }
 
-/** Two digits stand for the years 1970 to 2069. */
+/** Two-digit years are 1970 to 2069. */
 function fullYear(year: number): number {
   if (year < 70) return year + 2000
   return year < 100 ? year + 1900 : year

@@ -20,7 +20,7 @@ export interface Configuration {
   readonly database: string
   readonly tablePrefix: string | undefined
   readonly schema: string | undefined
-  /** Where the URL of the database was found, in words. */
+  /** A description of where the database URL was found. */
   readonly origin: string
 }
 

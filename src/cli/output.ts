@@ -64,7 +64,7 @@ export function harmlessLines(text: string): string {
     .join('\n')
 }
 
-/** JSON that parses to the same value. JSON.stringify escapes only the C0 characters. */
+/** JSON without control characters that parses to the same value. JSON.stringify escapes only the C0 characters. */
 export function harmlessJson(json: string): string {
   return json.replaceAll(ACTIVE, (character) =>
     // pino ends its lines with a newline; within text, newlines are already escaped.

@@ -172,7 +172,7 @@ function announce(server: Server, address: Address, token: Token | null, log: Lo
   if (token === null) return
   // Do not use the logger here, because logs are stored and forwarded. Do not print a token that the user chose.
   if (token.isOwn) {
-    // Browsers cannot open the address that stands for all addresses of this machine.
+    // Browsers cannot open the wildcard address, which means all addresses of this machine.
     const page = url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, '//localhost:')
     say(`Sign in: ${page}#token=${token.value}`)
     say(`The token is stored in ${token.file}.`)

@@ -46,7 +46,10 @@ export function ownToken(database: string, environment: NodeJS.ProcessEnv = proc
   return { ...keptToken(defaultFile(database, environment)), isOwn: true }
 }
 
-/** Next to a SQLite file, because its readers can read everything anyway; otherwise in the user's state folder. */
+/**
+ * The token file is next to a SQLite file, because anyone who can read that file can read everything anyway; otherwise
+ * it is in the user's state folder.
+ */
 function defaultFile(database: string, environment: NodeJS.ProcessEnv): string {
   const path = sqlitePath(database)
   if (path !== null) return `${resolve(path)}.token`

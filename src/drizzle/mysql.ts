@@ -413,7 +413,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       reason: text('reason', 1000),
       createdAt: instant('created').notNull().default(now),
     }),
-    /** The tasks whose jobs go to an external queue; `*` means all others. */
+    /** The tasks whose jobs go to an external queue; `*` means all other tasks. */
     taskQueue: table(name('task_queue'), {
       task: text('task', NAME_LIMIT).primaryKey(),
       queue: text('queue', QUEUE_LIMIT).notNull(),

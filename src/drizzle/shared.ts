@@ -72,7 +72,7 @@ export function ifOpen(value: string): string {
 /** `ready` of a job that can be claimed now. */
 export const READY = "`state` = 'waiting' and `run_at` is null and `frozen_until` is null"
 
-/** `claim_task` of a job. No task has a name like those of queues here. */
+/** `claim_task` of a job. Task names never look like the queue names here. */
 export const CLAIM_TASK = {
   mysql: "coalesce(concat(' ', `queue`), `task`)",
   sqlite: "coalesce(' ' || `queue`, `task`)",

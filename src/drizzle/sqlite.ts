@@ -435,7 +435,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
           created: sortedTime,
         }),
     ),
-    /** The tasks whose jobs go to an external queue; `*` means all others. */
+    /** The tasks whose jobs go to an external queue; `*` means all other tasks. */
     taskQueue: sqliteTable(
       name('task_queue'),
       {

@@ -114,7 +114,7 @@ export class ClaimLoop {
       await store.promoteDue(PROMOTE_AT_ONCE, onUnstartable)
     } catch (error) {
       if (error instanceof StoreUnavailableError) throw error
-      // Jobs that cannot be made claimable must not prevent others from being claimed.
+      // Jobs that cannot be made claimable must not prevent other jobs from being claimed.
       onError(error, 'executor')
     }
   }

@@ -121,7 +121,7 @@ export class HandOver {
       await store.promoteDue(PROMOTE_AT_ONCE, (id, error) => this.#refused.set(id, error))
     } catch (error) {
       if (isA(error, StoreUnavailableError)) throw error
-      // Jobs that cannot be made claimable must not prevent others from being handed over.
+      // Jobs that cannot be made claimable must not prevent other jobs from being handed over.
       onError(error, 'hand-over')
     }
   }

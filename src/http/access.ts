@@ -25,7 +25,7 @@ export interface Access {
    * scope, the default is every task except the built-in ones.
    */
   readonly tasks?: GrantedTasks | undefined
-  /** Limits of the owner; without a scope there are none by default. */
+  /** Limits of the owner; without a scope, there are no limits by default. */
   readonly limits?: OwnerLimits | undefined
   /** The user's name for the audit log. */
   readonly user?: string | undefined

@@ -1,6 +1,6 @@
 /**
- * Finds the address that a request comes from. Anyone can write forwarding headers, so only those of a trusted proxy
- * count.
+ * Finds the address that a request comes from. Anyone can write forwarding headers, so only headers from a trusted
+ * proxy count.
  */
 import { BlockList, isIP } from 'node:net'
 import { InvalidInputError } from '../errors.ts'
@@ -79,7 +79,7 @@ export function clientKey(address: string): string {
 }
 
 /**
- * Removes brackets, port, zone, and the IPv6 form of an IPv4 address. Null if it is not an address.
+ * Removes brackets, port, zone, and the IPv6 form of an IPv4 address. Returns null if the text is not an address.
  *
  * @param text  as sockets and proxies write it: `::ffff:10.0.0.1`, `[::1]:4040`, `10.0.0.1:4040`, `fe80::1%eth0`
  */

@@ -50,7 +50,7 @@ export class EventStream {
     })
   }
 
-  /** Sends these topics together with the waiting ones. */
+  /** Sends these topics together with those that are waiting. */
   notify(topics: readonly Topic[]): void {
     for (const topic of topics) this.#pending.add(topic)
     if (this.#pending.size === 0) return

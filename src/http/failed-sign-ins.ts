@@ -65,7 +65,7 @@ export class FailedSignIns {
     waits: boolean,
   ): Promise<Found | null> {
     const key = clientKey(address)
-    // While an address has no failures, any number of its attempts is checked at the same time.
+    // While an address has no failures, any number of its attempts can be checked at the same time.
     const { tries } = this.#limits
     const before = this.#known(key) ?? { count: 0, last: 0, tries, countedAt: performance.now() }
     if (before.tries < 1) throw tooMany()

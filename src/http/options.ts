@@ -33,8 +33,8 @@ export interface HttpOptions {
    */
   readonly origins?: readonly string[] | undefined
   /**
-   * Addresses and CIDR ranges of proxies in front, such as `10.0.0.0/8`. `X-Forwarded-For` is trusted only from these.
-   * Limits and the log then use the client's address, not the proxy's.
+   * Addresses and CIDR ranges of the proxies in front of the API, such as `10.0.0.0/8`. `X-Forwarded-For` is trusted
+   * only from these. Limits and the log then use the client's address, not the proxy's.
    */
   readonly trustedProxies?: readonly string[] | undefined
   /**

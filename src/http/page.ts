@@ -50,7 +50,7 @@ export class WebPage {
   }
 
   /**
-   * The page, if a browser requests one of its addresses; otherwise null.
+   * Returns the page if a browser requests one of its addresses, otherwise null.
    *
    * @param path  below the mount point, which itself is the empty path
    */

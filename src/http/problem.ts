@@ -5,7 +5,7 @@ import { ConflictError, InvalidInputError, KalendsError } from '../errors.ts'
 import { isInvalidTimer } from '../timer/error.ts'
 import type { ProblemDetails } from './answer-schemas.ts'
 
-/** What is wrong with one field. */
+/** The problem with one field. */
 type FieldError = NonNullable<z.input<typeof ProblemDetails>['errors']>[number]
 
 interface ProblemExtras {

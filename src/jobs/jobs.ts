@@ -94,7 +94,7 @@ export class Jobs {
   }
 
   /**
-   * Submits a job without a schedule: `submit(task, args, options)`, or everything in one object, as for `submitMany`.
+   * Submits a job without a schedule: `submit(task, args, options)`, or everything in one object, as in `submitMany`.
    * The args must match the task's schema; they are stored as JSON. If no worker is known to handle the task, the job
    * waits, and the logger gets a warning; see `taskWarning`.
    *

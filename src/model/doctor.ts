@@ -261,7 +261,7 @@ function retryingSchedules({ schedules, now }: DoctorInput): Finding[] {
   })
 }
 
-/** When the schedule became due. */
+/** The time at which the schedule became due. */
 const since = ({ nextRunAt, createdAt: created }: DoctorSchedule) => (nextRunAt ?? created).getTime()
 
 function lateSchedules({ schedules, now }: DoctorInput): Finding[] {

@@ -3,7 +3,7 @@ import type { ScheduleSettings } from './schedule.ts'
 
 /**
  * When a new schedule first runs: at the next time of its timer (`next`), now (`now`), or now if its timer has elapsed
- * in the current minute, otherwise at the next time (`if-due`).
+ * in the current minute and otherwise at the next time (`if-due`).
  */
 export type FirstRun = 'next' | 'now' | 'if-due'
 

@@ -1,5 +1,5 @@
 /**
- * Which rows a call can access, and the namespace of the ids that this owner chooses.
+ * The rows that a call can access, and the namespace of the ids that their owner chooses.
  *
  * A scope stores an id that its owner chose as `<owner>/<id>` and shows it without the prefix. So no owner can use, or
  * find out about, an id of another owner or of the application. Ids from the application's code contain no slash. Job

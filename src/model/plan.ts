@@ -538,7 +538,7 @@ function missedSkip(
   return [{ slot, reason: 'missed', count, error: null, wasAway: now.getTime() - since.getTime() > afterMs }]
 }
 
-/** How many more runs may be submitted, assuming that all open runs succeed. */
+/** The number of further runs that may be submitted, assuming that all open runs succeed. */
 function runsLeft({ maxRuns, successes }: Plannable, open: OpenJobs, replaces: boolean): number {
   if (maxRuns === null) return Infinity
   return Math.max(0, maxRuns - successes - (replaces ? open.running : countOf(open)))

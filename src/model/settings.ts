@@ -10,7 +10,7 @@ type Marked<Mark> = { [Name in SettingName]: Definitions[Name] extends Mark ? Na
 /** How long a run may take and what happens when it fails. A task, a schedule and a job may each set these. */
 export type PolicyName = Marked<{ taskDefault: unknown }>
 export type JobSettingName = Marked<{ isOfJobs: true }>
-/** The settings as people write them, except those that are checked elsewhere. */
+/** The settings as people write them, except settings that are checked elsewhere. */
 export type OptionName = Exclude<SettingName, 'task' | 'args' | 'timer'>
 
 interface Values {

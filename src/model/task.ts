@@ -55,7 +55,7 @@ export type ArgsOption<Input> = {} extends Input
 
 /**
  * Whether a task is built into Kalends, or runs programs. Callers of the API can use these only if the server was
- * started with them. A name with blanks around it counts too, because it looks the same.
+ * started with them. A name surrounded by blanks also counts, because it looks the same.
  */
 export function isBuiltInTask(name: string): boolean {
   const trimmed = name.trim()

@@ -118,7 +118,7 @@ export class Scheduler {
     }
   }
 
-  /** Marks the next due schedules, after those of a batch. */
+  /** Marks the next due schedules, after those in a batch. */
   async #mark({ behind }: Batch): Promise<Batch> {
     const { store, worker, leaseMs, batch, onUnsubmittable } = this.#options
     const id = worker()

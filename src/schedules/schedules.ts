@@ -292,7 +292,7 @@ export class Schedules {
   /**
    * Plans the schedule from now. Slots during the pause do not count as missed.
    *
-   * @throws NotFoundError, ConflictError when it is not paused
+   * @throws NotFoundError, ConflictError when the schedule is not paused
    */
   async resume(id: string, options: WriteOptions = {}): Promise<Schedule> {
     const check = checkOf(id, options, this.#context)
@@ -312,7 +312,7 @@ export class Schedules {
    * Reactivates a schedule that is done or dead: its counters are cleared, and it is planned from now.
    *
    * @throws NotFoundError
-   * @throws ConflictError when it is neither done nor dead
+   * @throws ConflictError when the schedule is neither done nor dead
    */
   async reset(id: string, options: WriteOptions = {}): Promise<Schedule> {
     const check = checkOf(id, options, this.#context)

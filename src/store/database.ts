@@ -202,8 +202,8 @@ export interface Dialect {
   /** Whether the error means that a row with that key exists. */
   readonly isDuplicate: (error: unknown) => boolean
   /**
-   * Whether the statement failed because others have locked rows, not because the database is unavailable. Fewer rows
-   * may succeed.
+   * Whether the statement failed because other transactions have locked rows, not because the database is unavailable.
+   * Fewer rows may succeed.
    */
   readonly isContended: (error: unknown) => boolean
   /** Whether a statement waited for a lock until its timeout. */

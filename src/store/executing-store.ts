@@ -66,7 +66,7 @@ export const isTask = (registered: string): boolean =>
 /** The properties of an external queue that the store knows. */
 export interface HandOverQueue {
   readonly name: string
-  /** Whether it reports the outcome of a job; otherwise, the hand-over finishes it. */
+  /** Whether the queue reports the outcome of a job; otherwise, the hand-over finishes the job. */
   readonly reports: boolean
   /** The queue must report the outcome within this time after the hand-over, unless the job sets its own `timeout`. */
   readonly timeoutMs: number
@@ -81,7 +81,7 @@ export interface SettledAttempt {
   readonly scheduleId: string | null
   readonly attempt: number
   readonly outcome: JobOutcome
-  /** When the attempt started and ended, by the database's clock. */
+  /** The start and end of the attempt, by the database's clock. */
   readonly startedAt: Date
   readonly endedAt: Date
   /** The blocked job that became waiting, or null if there is none. */
@@ -164,7 +164,7 @@ export interface ExecutingStore {
 
   /**
    * Claims jobs of an external queue and lets `submit` insert them there, all in one transaction. If `submit` throws,
-   * the jobs are tried in halves, and refused ones are left out until their back-off ends.
+   * the jobs are tried in halves, and refused jobs are left out until their back-off ends.
    *
    * @param submit  receives the connection of the open transaction, and a signal that is aborted at the deadline. It
    *   may be called again with the same jobs
@@ -204,7 +204,7 @@ export interface ExecutingStore {
    * Writes the outcomes of attempts whose jobs are still held by their worker. If the database rejects a result or an
    * error text, the outcome is written without it.
    *
-   * @param areOrphans  `orphans` leaves out refused ones until their back-off ends
+   * @param areOrphans  true if `orphans` leaves out refused attempts until their back-off ends
    * @throws AllRefusedError when every outcome that was tried is refused
    */
   settle(attempts: readonly EndedAttempt[], areOrphans?: boolean): Promise<SettleResult>

@@ -63,13 +63,13 @@ export interface PageQuery {
   readonly after?: string | undefined
 }
 
-/** Which schedules to list, and in which order. */
+/** The schedules to list, and their order. */
 export interface ScheduleQuery extends ScheduleConditions, PageQuery {
   /** `id` (default), or `nextRunAt`: earliest next run first; schedules without a next run come last, by id. */
   readonly order?: 'id' | 'nextRunAt' | undefined
 }
 
-/** Which jobs to list, newest first. */
+/** The jobs to list, newest first. */
 export interface JobQuery extends JobConditions, PageQuery {}
 
 type Limited<Query extends PageQuery> = Query & { readonly limit: number }
@@ -179,7 +179,7 @@ export interface ChangeTokens {
 
 /** Lists, counts and overviews. Their cost is bounded, regardless of the size of the tables. */
 export interface ListStore {
-  /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
+  /** The same store, limited to the rows of an owner. Ids are in the form that this owner uses. */
   ownedBy(owner: Owner): ListStore
   /** @throws InvalidInputError when `after` does not match the order */
   schedules(query: Limited<ScheduleQuery>, bounds?: ListBounds): Promise<ListPage<Listed<Schedule>>>

@@ -81,7 +81,7 @@ export function elapsing(event: string): string | null {
   }
 }
 
-/** Six fields start with seconds, except in AWS and some others, where they end with years. */
+/** Six fields start with seconds, except in AWS and some others, where the last field is the year. */
 export function endsWithYears(words: readonly string[]): boolean {
   return words.length === 6 && (words[2] === '?' || words[4] === '?' || /^\d{4}/u.test(words[5] ?? ''))
 }

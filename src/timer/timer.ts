@@ -34,7 +34,7 @@ export function timer(text: string): Timer {
 
 /** How a schedule restricts and shifts its timer. */
 export interface Bounds {
-  /** When the schedule was created. */
+  /** The creation time of the schedule. */
   readonly anchor: Date
   /** Added to every elapse, in milliseconds. */
   readonly shiftMs: number

@@ -15,7 +15,7 @@ export interface TakeOverOptions {
   readonly monotonicNow: () => number
   /** The id of this worker; null while its last heartbeat is too long ago. */
   readonly worker: () => string | null
-  /** This worker's jobs are orphans, so it was evicted and does not know it yet. */
+  /** Called when this worker's jobs are orphans, which means that it was evicted and does not know it yet. */
   readonly onEvicted: () => void
   readonly onTakenOver: (result: SettleResult) => void
   readonly onRejected: (attempt: EndedAttempt, error: unknown) => void
@@ -34,11 +34,11 @@ const ORPHANS_AT_ONCE = 200
 const MAX_IN_FUTURE = 100
 
 /**
- * Takes over what dead workers held: ends their marks, and settles their running jobs (orphans) as lost attempts. Once
- * per lease, it also repairs what manual edits and interrupted take-overs leave behind.
+ * Takes over the work of dead workers: ends their marks, and settles their running jobs (orphans) as lost attempts.
+ * Once per lease, it also repairs rows after manual edits and interrupted take-overs.
  */
 export class TakeOver {
-  /** Separate from the heartbeat, which waits only for the row of this worker. */
+  /** It is separate from the heartbeat, which waits only for this worker's row. */
   readonly loop: Loop
   readonly #options: TakeOverOptions
   #mayHaveOrphans = false

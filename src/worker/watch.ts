@@ -27,7 +27,7 @@ export interface WatchOptions {
 
 /** Time until the next poll while other processes submit jobs. */
 const BRISK_MS = 100
-/** How long the worker polls this often after it found such a job. */
+/** How long the worker keeps polling this often after it found such a job. */
 const BRISK_FOR_MS = 10_000
 /** Time until the next poll if something is due that another worker may be processing. */
 const BUSY_MS = 250
@@ -48,7 +48,7 @@ export class Watch {
   #wasClaimable = false
   /** Whether this process has submitted jobs since the last poll. */
   #hasOwn = false
-  /** The result of the last poll; null before the first. */
+  /** The value of `freezes` at the last poll; null before the first. */
   #freezes: string | null = null
 
   constructor(options: WatchOptions) {

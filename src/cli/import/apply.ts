@@ -134,7 +134,7 @@ async function write({ schedules }: Kalends, named: Named, enabled: boolean): Pr
     const settings = { ...schedule, task: COMMAND_TASK, retries: 0, enabled }
     return outcomeOf(named, (await schedules.put(id, settings)).result)
   } catch (error) {
-    // A time in the past or an id that is too long does not affect the others.
+    // A candidate with a time in the past or an id that is too long does not affect other candidates.
     if (!hasCode(error, 'KALENDS_INVALID_INPUT')) throw error
     return outcomeOf(named, 'refused', messageOf(error))
   }

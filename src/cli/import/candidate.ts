@@ -68,7 +68,7 @@ export function candidates(entry: Entry, read: () => readonly Reading[]): Candid
 
 const characters = new Intl.Segmenter()
 
-/** The beginning of a text that is too long for a summary, without cutting a character. */
+/** The beginning of a text that is too long for a summary; no character is cut in half. */
 export function summaryOf(text: string): string {
   if (text.length <= 1000) return text
   let summary = ''

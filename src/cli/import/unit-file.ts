@@ -2,7 +2,7 @@
 import { isInvalidTimer } from '../../timer/error.ts'
 import { Refusal } from './candidate.ts'
 
-/** The values of each key by section, in order; an empty value clears the earlier ones. */
+/** The values of each key by section, in order; an empty value clears earlier values. */
 export type UnitFile = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
 
 /** The settings in [Timer] that are all cleared by an empty value of any of them. */
@@ -60,7 +60,7 @@ export class IgnoredValue extends Error {
   override readonly name = 'IgnoredValue'
 }
 
-/** The values that systemd accepts. It warns about others and ignores them; here, they become notes. */
+/** The values that systemd accepts. systemd warns about other values and ignores them; here, they become notes. */
 export function acceptedOf<Value>(
   unit: UnitFile,
   section: string,

@@ -30,8 +30,8 @@ const FIELDS = [
 ] as const
 
 /**
- * Creates pools that connect to the same server, and as the same user, as a pool of the application. Each new
- * connection reads that pool's configuration again, because the application may replace a password that expires.
+ * Creates pools that connect to the same server, and as the same user, as the application's pool. Each new connection
+ * reads that pool's configuration again, because the application may replace a password that expires.
  *
  * @throws InvalidInputError when the value is not a pool, or when its configuration cannot open further connections
  */

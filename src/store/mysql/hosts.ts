@@ -89,7 +89,7 @@ function check({ name, url }: HostUrl, index: number, all: readonly HostUrl[]): 
   if (!URL.canParse(url) || !decodes(url)) throw refused(UNREADABLE)
   if (new URL(url).pathname.length < 2) throw refused('the URL does not name a database')
   const ssl = new URL(url).searchParams.get('ssl')
-  // A profile of the driver has a name such as 'Amazon RDS'.
+  // The driver's SSL profiles have names such as 'Amazon RDS'.
   if (ssl !== null && /^(true|false|1|0|on|off|yes|no|required?|preferred|disabled|)$/i.test(ssl))
     throw refused(
       `ssl=${ssl} is not a setting of the driver: for a server whose certificate is signed by a public authority, write ssl={"verifyIdentity":true}, percent-encoded; for your own authority, also set NODE_EXTRA_CA_CERTS, or pass a mysql2 pool with ssl: { ca }; without TLS, leave ssl out`,

@@ -2,7 +2,7 @@ import { NAME_LIMIT } from '../../model/settings.ts'
 import type { SqlValue } from '../database.ts'
 import { JOB_ID, STORED_VALUE, withLiterals as fill } from '../literals.ts'
 
-/** Text of these characters has the same meaning in every character set and under every sql_mode. */
+/** Text that consists of these characters has the same meaning in every character set and under every sql_mode. */
 const PLAIN = /^[\x20-\x26\x28-\x5b\x5d-\x7e]*$/
 
 const ASCII = /^\p{ASCII}*$/u

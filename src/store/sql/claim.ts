@@ -94,7 +94,7 @@ interface Claims {
 }
 
 /**
- * What happens to the locked rows.
+ * Decides what happens to the locked rows.
  *
  * @param before  the number of rows that earlier transactions of this claim have started
  */

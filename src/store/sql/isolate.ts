@@ -2,9 +2,9 @@
  * Isolates rows that cannot be written, so that each costs its batch only a few statements and delays no other row.
  *
  * If the database rejects a batch, it is written in halves until the rejected rows are found. If a batch times out on a
- * lock, its rows are written one at a time, because each wait takes as long. No statement can skip such a lock, because
- * it is on a range or an entry of an index, or on a row that another transaction inserts. Rows that could not be
- * written are remembered and left out until their back-off ends.
+ * lock, its rows are written one at a time, because each wait takes equally long. No statement can skip such a lock,
+ * because it is on a range or an entry of an index, or on a row that another transaction inserts. Rows that could not
+ * be written are remembered and left out until their back-off ends.
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { AllRefusedError, type Refusal } from '../refusal.ts'

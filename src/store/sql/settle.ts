@@ -593,7 +593,7 @@ async function openCounts(tx: Context, schedules: readonly string[]): Promise<Re
   return new Map(rows.map((row) => [row.id, row.open]))
 }
 
-/** Finds the jobs that are blocked by the ending ones. @returns the first blocked job of each schedule */
+/** Finds the jobs that are blocked by the ending jobs. @returns the first blocked job of each schedule */
 export async function nextInTurn(
   tx: Context,
   ended: readonly EndedJob[],

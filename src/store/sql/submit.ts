@@ -47,7 +47,7 @@ import {
 import { endJobs, endingColumns, type EndingRow } from './settle.ts'
 import { placeholders, type Tables } from './tables.ts'
 
-/** How to submit marked schedules. */
+/** Options for submitting marked schedules. */
 interface How {
   readonly decide: Decide
   /** Null if no job starts in this transaction. */
@@ -533,7 +533,7 @@ async function yieldRetries(
 
 /**
  * Merges a skip into the previous skip if it has the same reason, so that a long run leaves one row in the history
- * instead of one for each slot.
+ * instead of one per slot.
  *
  * @returns the plans without the merged skips
  */

@@ -143,7 +143,7 @@ function broken(context: Context, leaseMs: number): string[] {
   const { tables, dialect } = context
   return [
     ...heldForNothing(context).map((found) => `SELECT 'held' AS kind, id, ${NO_MARK} ${found} LIMIT 1`),
-    // If a manual edit or a clock moved a mark far ahead, it would hold the row until then.
+    // If a manual edit or a clock moved the end of a mark far ahead, the mark would hold the row until then.
     `SELECT 'far mark' AS kind, id, worker, ${dialect.instant('marked')} AS marked
      FROM ${tables.schedule}
      WHERE worker IS NOT NULL AND wake_at > ${dialect.nowPlus(2 * leaseMs)}`,

@@ -18,8 +18,8 @@ export function makePrivate(path: string): void {
 }
 
 /**
- * The file that a connection has open. If it is deleted, moved or replaced, the connection continues without an error,
- * and other processes lose everything that it writes.
+ * The file that a connection has open. If the file is deleted, moved or replaced, the connection continues without an
+ * error, and its writes are lost to other processes.
  */
 export class DatabaseFile {
   /** Absolute, because the process may change its working directory. */
@@ -68,7 +68,7 @@ function isSame(one: BigIntStats, other: BigIntStats): boolean {
   return one.ino === other.ino && one.dev === other.dev
 }
 
-/** The driver also accepts URIs of files, memory and servers. */
+/** The driver also accepts URIs for files, memory and servers. */
 function filePath(path: string): string | null {
   const file = path.replace(/^file:(?:\/\/)?/, '')
   return file === ':memory:' || /^\w{2,}:/.test(file) || (file !== path && file.includes('?')) ? null : file

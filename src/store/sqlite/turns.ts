@@ -1,6 +1,6 @@
 /**
- * Decides which use gets the one connection next. The loops come before the application's calls, and both come before
- * the API.
+ * Decides which use gets the single connection next. The loops come before the application's calls, and both come
+ * before the API.
  *
  * The driver is synchronous, and continuations run as microtasks. So the event loop runs once between two turns, and
  * timers, sockets and signals wait for at most one turn. This setImmediate also works in tests that replace the global

@@ -18,7 +18,7 @@ const STATES: readonly JobState[] = [...OPEN_STATES, ...FINAL_STATES]
 
 /** The number of oldest jobs of a task that are read to find out whether the task was ever claimed. */
 const MAX_FIRST = 100
-/** How many characters of an error distinguish failures. */
+/** The number of characters of an error that distinguish failures. */
 const ERROR_START = 500
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

@@ -1,7 +1,7 @@
 /**
  * Pages of lists. A page starts after a position in the order of its range. As text, the position is the id of a row if
- * the key alone orders the rows. Otherwise it is `<instant>/<id>`, because the row may have moved or been deleted by
- * the time the next page is read.
+ * the key alone orders the rows. Otherwise, the position is `<instant>/<id>`, because the row may have moved or been
+ * deleted by the time the next page is read.
  */
 import { InvalidInputError } from '../../../errors.ts'
 import { shownInput } from '../../../model/input.ts'

@@ -110,7 +110,7 @@ function partsOf(range: Range, after: Position | null): Range[] {
   const by = instantOf(range)
   if (by === null) return [range]
   const without = { ...range, order: ['id'], where: both(where, and(`${by} IS NULL`)) }
-  // Written as a range; otherwise SQLite would not use the index.
+  // This is written as a range; otherwise, SQLite would not use the index.
   const parts = [{ ...range, where: both(where, and(`${by} >= '1970-01-01 00:00:00'`)) }, without]
   return after !== null && after.instant === null ? [without] : parts
 }
@@ -196,7 +196,7 @@ export async function firstRows<Row>(
 
 interface Found<Row> {
   readonly rows: (Row & Position)[]
-  /** Where to continue, or null if there are no more. */
+  /** The position at which to continue, or null if there are no more matches. */
   readonly next: Position | null
 }
 
@@ -204,7 +204,7 @@ export function upTo<Row>(limit: number, { rows, next }: Found<Row>): Found<Row>
   return { rows: rows.slice(0, limit), next: rows.length > limit ? (rows[limit - 1] ?? null) : next }
 }
 
-/** The matches in a range, with equal ones grouped within each slice. */
+/** The matches in a range, with equal rows grouped within each slice. */
 export async function groupsIn<Row>(
   context: Context,
   range: Range,
