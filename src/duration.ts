@@ -74,13 +74,13 @@ export function relativeTime(at: Date, now: Date): string {
 function distanceText(distance: number): string {
   if (distance >= 2 * YEAR) return `${Math.floor(distance / YEAR)} years`
   if (distance >= 2 * MONTH) return `${Math.floor(distance / MONTH)} months`
-  // Seconds matter within a minute, minutes within a few hours.
+  // Seconds matter within a minute, and minutes within a few hours.
   const precision =
     distance < MINUTE ? SECOND : distance < 10 * HOUR ? MINUTE : distance < 2 * DAY ? HOUR : DAY
   return durationText(distance - (distance % precision))
 }
 
-/** `retrying, 2 of 3, next at …`. @param at  the time of the retry */
+/** `retrying, 2 of 3, next at …`. @param at the time of the retry */
 export function retryText(
   { retry, retryLimit }: { readonly retry: number | null; readonly retryLimit: number | null },
   at: string,

@@ -2,7 +2,7 @@
  * The errors of Kalends: small named classes, each with a stable `code`.
  *
  * A message says what was wrong, where, what the input was and what to do. A syntax error in a calendar event is a
- * `CalendarSyntaxError` of `kalends/calendar`, with column, token and hint.
+ * `CalendarSyntaxError` from `kalends/calendar`, with column, token and hint.
  */
 import { inspect } from 'node:util'
 
@@ -79,7 +79,7 @@ export class ForbiddenError extends KalendsError {
   readonly code = 'KALENDS_FORBIDDEN'
 }
 
-/** An owner has reached a limit of the scope on schedules or open jobs; `limit` names it. */
+/** An owner has reached the scope's limit on schedules or open jobs; `limit` names it. */
 export class LimitError extends KalendsError {
   readonly code = 'KALENDS_LIMIT'
   readonly limit: 'schedules' | 'openJobs'
@@ -127,7 +127,7 @@ export class PermanentError extends KalendsError {
 
 /**
  * Thrown by `snooze` in a handler: the job runs again later, and this attempt does not count. Middleware that reports
- * errors can leave it out.
+ * errors can ignore this one.
  */
 export class SnoozedError extends KalendsError {
   readonly code = 'KALENDS_SNOOZED'
@@ -197,7 +197,7 @@ export function shortened(text: string, limit: number): string {
   return `${start.toString().replace(/\ufffd$/, '')}${note}`
 }
 
-/** The message of anything that was thrown. Never throws. */
+/** The message of any thrown value. Never throws. */
 export function messageOf(thrown: unknown): string {
   return isA(thrown, Error) ? (textIn(thrown, 'message') ?? '(no readable message)') : valueText(thrown)
 }
@@ -222,7 +222,7 @@ const STACK_LINE = /^\s+at .*$/
  * matching stays fast.
  */
 const URL_WORD = /^["'`(<[]*https?:\/\/[\w.-]+(?::\d+)?(?:[/?#][\w.~%?&=#+@/-]*)?["'`)>\],;:!]*$/
-/** The slash is within a word, as in `text/html` or `src/app.js`. */
+/** Whether the slash is within a word, as in `text/html` or `src/app.js`. */
 const RELATIVE = /^[^/\\]*\w[/\\]/
 const SLASH = /[/\\]/
 const QUOTE = /["'`]/
@@ -293,7 +293,7 @@ function valueText(thrown: unknown): string {
   try {
     return JSON.stringify(thrown) ?? String(thrown)
   } catch {
-    // A BigInt or a circular object.
+    // The value is a BigInt or a circular object.
   }
   try {
     return inspect(thrown, { depth: 2 })

@@ -19,7 +19,7 @@ export function betweenParts(ms = PART_MS): () => Promise<void> {
 interface FittingOptions {
   readonly first: number
   readonly most: number
-  /** The time for one part, in milliseconds. */
+  /** The target time for one part, in milliseconds. */
   readonly ms: number
 }
 

@@ -39,7 +39,7 @@ export function calendar(text: string, options?: CalendarOptions): CalendarEvent
  *
  * It elapses at every instant at which the zone's clock shows a time that matches weekday, date and time, in the years
  * 1970 to 2199 of that clock. A time that the clock skips because it is set forward does not elapse that day. For a
- * time that it shows twice, see the fold option.
+ * time that the clock shows twice, see the fold option.
  */
 export class CalendarEvent {
   readonly #spec: CalendarSpec

@@ -48,7 +48,7 @@ const DAYS = monthStart(MONTHS)
  * are skipped.
  */
 export class WallClock {
-  /** By number, from January 1970. */
+  /** The months by number, starting with January 1970. */
   readonly #months: Digits
   /** The matching days, one bit per day, by the shape of the month. */
   readonly #days: Int32Array
@@ -95,7 +95,7 @@ export class WallClock {
     if (day < 0 || day >= DAYS) return NONE
     const own = monthOf(day)
     const inMonth = day - monthStart(own)
-    // In the month of `day` itself, the days after it are left out.
+    // In the month of `day` itself, later days are left out.
     const mask = direction === 1 ? -1 << inMonth : (2 << inMonth) - 1
     let month = this.#months.nearest(own, direction)
     for (; month !== NONE; month = this.#months.nearest(month + direction, direction)) {

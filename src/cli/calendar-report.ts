@@ -4,7 +4,7 @@ import type { CalendarEvent } from '../calendar/index.ts'
 export interface ReportContext {
   /** Instants are microseconds since 1970. */
   readonly nowMicros: number
-  /** The zone that elapses are shown in. */
+  /** The zone in which elapses are shown. */
   readonly localZone: string
   /** Only elapses after this instant are shown. */
   readonly after: number

@@ -9,7 +9,7 @@ import { wholeNumber } from './values.ts'
 
 export interface CalendarCommandOptions {
   readonly now?: () => Date
-  /** The zone that elapses are shown in. Default: the zone of this process. */
+  /** The zone in which elapses are shown. Default: the zone of this process. */
   readonly localZone?: string
 }
 

@@ -25,7 +25,10 @@ const KILL_AFTER_MS = 3000
 /** Processes that a program leaves behind may keep its pipes open: wait this long for the last lines. */
 const DRAIN_MS = 500
 const MAX_LINES = 10_000
-/** Only this many characters of a line are read. The log redacts secrets in lines, and then cuts them to 16 KB. */
+/**
+ * The maximum number of characters of a line that are read. The log redacts secrets in lines, and then cuts them to 16
+ * KB.
+ */
 const LONGEST_LINE = 32_768
 const LINES_IN_ERROR = 5
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
@@ -87,15 +90,15 @@ export async function runCommand(
   const child = spawn(file, rest, {
     cwd: args.cwd ?? user?.home ?? homedir(),
     env: environmentOf(args, user),
-    // Becoming the user is the last step before the program is found and started, so PATH and LD_PRELOAD of the job
-    // affect nothing that is still root. The user's other groups are not included.
+    // Switching to the user is the last step before the program is found and started, so the job's PATH and LD_PRELOAD
+    // affect nothing that still runs as root. The user's other groups are not included.
     ...(user !== null && { uid: user.uid, gid: user.gid }),
     // This creates a process group, which can be signalled as a whole.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const ended = endOf(child)
-  // Without free file descriptors, neither the process nor its streams exist.
+  // If there are no free file descriptors, neither the process nor its streams exist.
   await Promise.race([once(child, 'spawn'), ended])
   // The program may close its input without reading it.
   child.stdin.on('error', () => undefined)

@@ -30,7 +30,7 @@ export function commandUser(name: string): CommandUser {
 /**
  * @param key  a name, or a uid
  * @returns null if this machine has no such user
- * @throws UsageError if it cannot be looked up
+ * @throws UsageError if the user cannot be looked up
  */
 export function findUser(key: string): CommandUser | null {
   const { status, stdout, error } = spawnSync('getent', ['passwd', '--', key], { encoding: 'utf8' })

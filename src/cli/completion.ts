@@ -9,8 +9,8 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]
 
 /**
- * Each script runs `kalends completion <shell> -- <words>` with the words up to the cursor. If nothing matches, it
- * completes file names.
+ * Each script runs `kalends completion <shell> -- <words>` with the words up to the cursor. If nothing matches, the
+ * script completes file names.
  */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# bash completion for kalends

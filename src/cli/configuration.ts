@@ -113,7 +113,7 @@ function besideFile(database: string, file: string): string {
   return path === null ? database : `sqlite:${resolve(dirname(file), path)}`
 }
 
-/** The file of a SQLite URL, or null if there is none. */
+/** The file that a SQLite URL names, or null if it names none. */
 export function sqlitePath(database: string): string | null {
   if (!database.startsWith('sqlite:')) return null
   const path = database.slice('sqlite:'.length).replace(/^\/\//, '')

@@ -26,7 +26,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The command line or the configuration is invalid: nothing was done. */
+/** The command line or the configuration is invalid, so nothing was done. */
 export class UsageError extends CommandError {
   override readonly name = 'UsageError'
 
@@ -35,7 +35,7 @@ export class UsageError extends CommandError {
   }
 }
 
-/** The command has already reported everything; only the exit code remains. */
+/** The command has already reported everything, and only the exit code is left. */
 export class QuietFailure extends CommandError {
   override readonly name = 'QuietFailure'
 

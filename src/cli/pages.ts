@@ -1,4 +1,4 @@
-/** Prints lists of the library. */
+/** Prints lists that the library returns. */
 import type { Listed, ListPage, PageQuery } from '../index.ts'
 import { print, printJson, say } from './output.ts'
 import { type Column, tableText } from './table.ts'

@@ -12,7 +12,7 @@ import { type Command, Option, type OptionValues, withFlags } from './commander.
 import { flagOf } from './failure.ts'
 import { instantOption, when, wholeNumber } from './values.ts'
 
-/** By name, as commander returns them; `none` clears a setting. */
+/** The flags by name, as commander returns them; `none` clears a setting. */
 export type SettingFlags = { readonly [Name in OptionName]?: string | number }
 
 const PLACEHOLDERS: Readonly<Record<Setting['kind'], string>> = {

@@ -71,7 +71,7 @@ function keptToken(file: string): { readonly value: string; readonly file: strin
   }
 }
 
-/** @returns null when the file does not exist */
+/** @returns null if the file does not exist */
 function read(file: string): string | null {
   let descriptor: number
   try {

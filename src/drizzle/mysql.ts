@@ -4,7 +4,7 @@
  * tools").
  *
  * Strings are compared exactly, regardless of the database's default: `{exact}` becomes the server's collation that
- * compares byte by byte and does not pad with blanks. The engine is added when a migration runs. Instants are
+ * compares byte by byte and does not pad with blanks. The engine name is added when a migration runs. Instants are
  * DATETIME(3) in UTC: TIMESTAMP would depend on the session's zone and end in 2038.
  */
 import { type HasDefault, type NotNull, sql } from 'drizzle-orm'
@@ -211,7 +211,7 @@ function checks(table: string, conditions: Readonly<Record<string, Check | null>
 const validJson: Check = () => 'json_valid(`args`)'
 
 /**
- * The tables of Kalends, for statements with drizzle. Args, progress and results are JSON columns; instants are Dates.
+ * The tables of Kalends, for drizzle statements. Args, progress and results are JSON columns; instants are Dates.
  */
 export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
   const table: MySqlTableFn<string | undefined> =

@@ -187,7 +187,7 @@ function timeCondition(name: string, isSorted: boolean): string {
     `replace(${seconds}, 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', ${seconds}, '+0 days')`,
     `strftime('%s', ${name}) is not null`,
     `substr(${name}, 20) not glob '*[^-+.:Z0-9]*'`,
-    // SQLite rounds further digits up into the next day, but changes only the date.
+    // SQLite rounds more digits up into the next day, but changes only the date.
     `${name} not glob '*.[0-9][0-9][0-9][0-9]*'`,
     ...(isSorted ? [`substr(${name}, 11) not glob '*[-+TZ]*'`] : []),
     `instr(${name}, char(0)) = 0`,
@@ -217,7 +217,7 @@ const jobId: Check = (column) =>
 const workerId = upTo(255)
 
 /**
- * The tables of Kalends, for statements with drizzle. Args, progress and results are JSON columns; instants are Dates.
+ * The tables of Kalends, for drizzle statements. Args, progress and results are JSON columns; instants are Dates.
  */
 export function tables({ prefix = '' }: TablesOptions = {}) {
   const name = <Name extends string>(of: Name) => `${prefix}${of}` as const

@@ -4,9 +4,9 @@ import type { LogLevel } from '../store/executing-store.ts'
 import type { JobLogger } from './handler.ts'
 import type { Journal } from './journal.ts'
 
-/** Longer lines are cut, so that 500 of them fit into one statement. */
+/** Longer lines are cut, so that 500 of them fit in one statement. */
 const MAX_LINE_BYTES = 16_384
-/** Maximum log of one attempt. While the database is unavailable, the whole log is in memory. */
+/** Maximum log size of one attempt. While the database is unavailable, the whole log is in memory. */
 const MAX_LINES = 10_000
 const MAX_BYTES = 4 * 1024 * 1024
 

@@ -19,7 +19,7 @@ interface CapacityOptions extends Pick<JobExecutorOptions, 'handlers' | 'concurr
 
 /** Capacity for a claim. */
 export interface ClaimReservation extends Reservation {
-  /** The number of further jobs to claim. They start when there is capacity for them. */
+  /** The number of further jobs to claim. These jobs start when there is capacity for them. */
   readonly ahead: number
 }
 
@@ -124,7 +124,10 @@ export class Capacity {
     return concurrency - attempts.count() - settler.occupied() - reserved
   }
 
-  /** For tasks with their own limit, how many more may run here. All reserved capacity may go to a single such task. */
+  /**
+   * For tasks with their own limit, the number of further jobs that may run here. All reserved capacity may go to a
+   * single such task.
+   */
   #taskLimits(reserved: number): ReadonlyMap<string, number> {
     const { handlers, attempts, ahead } = this.#options
     const limits = new Map<string, number>()

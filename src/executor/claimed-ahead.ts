@@ -2,7 +2,7 @@ import { type ClaimedJob, type Fence, fenceOf, fenceText } from '../model/job.ts
 
 /** Only runs up to this length indicate how much capacity will soon be free. */
 const SHORT_MS = 20
-/** A job that has not started after this time goes back to the queue: other workers may have capacity. */
+/** A job that has not started after this time goes back to the queue, because other workers may have capacity. */
 const LONGEST_WAIT_MS = 100
 /**
  * After a claim has left out jobs without retries, nothing is claimed ahead for this long, so that those jobs get a
@@ -84,13 +84,13 @@ export class ClaimedAhead {
     return this.#left().map(({ job }) => fenceOf(job))
   }
 
-  /** Forgets these jobs: the worker no longer holds them. */
+  /** Forgets these jobs, because the worker no longer holds them. */
   drop(fences: readonly Fence[]): void {
     const gone = new Set(fences.map(fenceText))
     if (gone.size > 0) this.#keep(this.#left().filter(({ job }) => !gone.has(fenceText(fenceOf(job)))))
   }
 
-  /** Returns jobs that have not started to the queue. @param before  only jobs that were claimed by then */
+  /** Returns jobs that have not started to the queue. @param before only jobs that were claimed by this time */
   giveBackAll(before = Infinity): void {
     const left = this.#left()
     this.#keep(left.filter(({ since }) => since > before))

@@ -20,8 +20,8 @@ import { AllRefusedError } from '../store/refusal.ts'
 export interface HandOverContext<Connection = unknown> {
   /**
    * The connection of the open transaction: a mysql2 connection with promises, or on SQLite a connection with the
-   * methods of better-sqlite3. Writes on this connection are committed together with the hand-over. It works only until
-   * `submit` returns.
+   * methods of better-sqlite3. Writes on this connection are committed together with the hand-over. The connection
+   * works only until `submit` returns.
    */
   readonly tx: Connection
   /** Aborted when `submit` takes too long. */
@@ -63,7 +63,7 @@ const PROMOTE_AT_ONCE = 500
 const AT_ONCE = 100
 /** A pass ends after this time even if more jobs wait, so that the worker can stop. */
 const LONGEST_PASS_MS = 1000
-/** The deadline of `submit`, as a share of the lease: on SQLite, the heartbeat waits in the meantime. */
+/** The deadline of `submit`, as a share of the lease, because on SQLite the heartbeat waits in the meantime. */
 const DEADLINE = { share: 1 / 3, mostMs: 20_000 }
 
 export class HandOver {

@@ -24,13 +24,16 @@ export interface HandlerContext<Args = unknown> {
   readonly attempt: number
   /** The job as it was when it was claimed. */
   readonly job: Job
-  /** Aborted on timeout, cancellation, a lost lease, or the end of the grace period. `reason` is the matching error. */
+  /**
+   * Aborted on a timeout, on cancellation, on a lost lease, or at the end of the grace period. Its `reason` is the
+   * matching error.
+   */
   readonly signal: AbortSignal
   readonly log: JobLogger
   /** Stores the progress of the run: any JSON value, such as `0.4` or `{ done: 40, of: 100 }`. */
   readonly progress: (value: unknown) => void
   /**
-   * Ends the attempt, and runs the job again after this delay: milliseconds or a time span, at most ten years. It is
+   * Ends the attempt, and runs the job again after this delay: milliseconds or a time span, at most ten years. This is
    * neither a failure nor a retry. Ends the handler by throwing a SnoozedError.
    */
   readonly snooze: (span: string | number) => never

@@ -20,7 +20,7 @@ import { UnansweredStatements } from './unanswered-statements.ts'
 
 const SETTLE_TIMEOUT_MS = 10_000
 const JOURNAL_TIMEOUT_MS = 5000
-/** Maximum number of attempts in one call of `runDue`. */
+/** Maximum number of attempts in one call to `runDue`. */
 const MAX_BY_HAND = 10_000
 const TURNS_TO_END = 5
 
@@ -133,7 +133,7 @@ export class JobExecutor {
     await this.#capacity.released()
     await this.attempts.finishedWithin(graceMs)
     this.attempts.stop()
-    // Each attempt ends soon after its signal, if necessary without its handler.
+    // Each attempt ends soon after its signal is aborted, if necessary without its handler.
     await this.attempts.finished()
     await this.attempts.loop.stop()
     await this.settler.drain(SETTLE_TIMEOUT_MS)

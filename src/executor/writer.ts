@@ -17,7 +17,7 @@ export interface WriterOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** Writes collected entries in the background, in its own loop. Calls during a write share the next one. */
+/** Writes collected entries in the background, in its own loop. Calls during a write share the next write. */
 export class Writer {
   readonly loop: Loop
   readonly #options: WriterOptions

@@ -3,8 +3,8 @@
  *
  * Changes made by this process are reported immediately. One query per second finds changes made by other processes or
  * in SQL; it runs only while a client is connected. A message only names topics, so it is small, contains no secrets,
- * and can be missed without harm. A client that reconnects (`Last-Event-ID`) may have missed messages, so it gets all
- * topics.
+ * and can be missed without harm. A client that reconnects (`Last-Event-ID`) may have missed messages, so it receives
+ * all topics.
  *
  * Everything is limited: messages (two per second), connections (in total and per user), the lifetime of a connection
  * (the client reconnects and is authorized again), and waiting messages per slow client (one).
@@ -40,7 +40,7 @@ export class Changes {
   readonly #changed: () => Promise<readonly Topic[]>
   /** The topics of the next message. */
   readonly #marked = new Set<Topic>()
-  /** Runs until the next message may be sent. */
+  /** The timer that runs until the next message may be sent. */
   #pause: NodeJS.Timeout | null = null
   #stop: (() => void) | null = null
 
@@ -142,9 +142,9 @@ export class Changes {
 }
 
 /**
- * Finds changes by other processes and in SQL.
+ * Finds changes made by other processes or in SQL.
  *
- * @returns the topics that changed since the last call; empty while a read is in progress, and without the database
+ * @returns the topics that changed since the last call; empty while a read is in progress, and while the database is unavailable
  */
 function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topic[]> {
   let isReading = false

@@ -119,7 +119,7 @@ function reference(schema: z.ZodType): Json {
 }
 
 function jsonSchema(schema: z.core.$ZodType): Json {
-  // Numbers in a query are coerced from text; the document describes the number.
+  // Numbers in a query are converted from text; the document describes the number.
   const isCoerced = schema instanceof z.ZodOptional && schema.unwrap() instanceof z.ZodNumber
   const io = isCoerced ? 'output' : 'input'
   return withoutIdentity({ ...z.toJSONSchema(schema, { io, unrepresentable: 'any' }) })

@@ -4,7 +4,7 @@ export type Topic = 'schedules' | 'jobs' | 'workers'
 
 /** Maximum number of messages that may wait in a connection. */
 const MAX_WAITING = 8
-/** A client that reads nothing for this long is disconnected. */
+/** A client that has read nothing for this long is disconnected. */
 const STUCK_MS = 30_000
 
 export interface Listener {

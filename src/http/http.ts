@@ -96,9 +96,9 @@ function serviceOf(kalends: Kalends, options: HttpOptions): Service {
 }
 
 /**
- * Spreads the long synchronous work of many requests over turns of the event loop. If a hundred requests were parsed in
- * one turn, every timer and every response of the database would wait for all of them. A single submission of a
- * schedule needs about twelve responses from the database.
+ * Spreads the long synchronous work of many requests over several turns of the event loop. If a hundred requests were
+ * parsed in one turn, every timer and every response from the database would wait for all of them. A single submission
+ * of a schedule needs about twelve responses from the database.
  *
  * @returns a function that resolves for one caller per turn, in the order of the calls
  */

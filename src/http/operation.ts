@@ -81,7 +81,7 @@ export interface Operation extends Description {
 
 const Nothing = z.strictObject({})
 
-/** Defines an operation; its schemas type its input. */
+/** Defines an operation; its schemas determine the type of its input. */
 export function operation<
   Params extends z.ZodObject = typeof Nothing,
   Query extends z.ZodObject = typeof Nothing,

@@ -1,4 +1,4 @@
-/** All operations, in the order of the document. */
+/** All operations, in the order in which the document lists them. */
 import { z } from 'zod'
 import { UNKNOWN_USER } from './access.ts'
 import { openApiDocument } from './document.ts'

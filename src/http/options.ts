@@ -17,7 +17,7 @@ export interface HttpOptions {
   readonly open?: Role | undefined
   /**
    * Whether callers without a scope may use Kalends' own tasks, `kalends.*`, and the task `command`, which runs
-   * programs; default false. Callers with a scope never may.
+   * programs; default false. Callers with a scope are never allowed to.
    */
   readonly builtInTasks?: boolean | undefined
   /**
@@ -34,11 +34,11 @@ export interface HttpOptions {
   readonly origins?: readonly string[] | undefined
   /**
    * Addresses and CIDR ranges of the proxies in front of the API, such as `10.0.0.0/8`. `X-Forwarded-For` is trusted
-   * only from these. Limits and the log then use the client's address, not the proxy's.
+   * only from these proxies. Limits and the log then use the client's address, not the proxy's.
    */
   readonly trustedProxies?: readonly string[] | undefined
   /**
-   * The mount point, such as `/kalends`. Other paths are not found. Default: the path where Express mounted
+   * The mount point, such as `/kalends`. Other paths return 404. Default: the path where Express mounted
    * `node(handler)`, otherwise the root.
    */
   readonly basePath?: string | undefined

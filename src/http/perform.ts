@@ -23,7 +23,7 @@ export interface Service {
   readonly limits: BodyLimits
   readonly changes: Changes
   readonly metrics: () => Promise<Response>
-  /** Awaited before long synchronous steps: parsing bodies and writing responses. */
+  /** Awaited before long synchronous steps, such as parsing bodies and writing responses. */
   readonly turn: () => Promise<void>
 }
 
@@ -34,7 +34,7 @@ export interface Entry {
   context: RequestContext
   /** The mount point, without a trailing slash. */
   base: string
-  /** The path below it: empty, or starting with a slash. */
+  /** The path below the mount point: empty, or starting with a slash. */
   below: string
   operation?: Operation
   access?: Access

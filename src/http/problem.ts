@@ -15,7 +15,7 @@ interface ProblemExtras {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** The status of each error of Kalends, by its code in the API. Other errors are internal. */
+/** The HTTP status of each Kalends error, by its code in the API. Other errors are internal. */
 const STATUSES: Readonly<Record<string, number>> = {
   FORBIDDEN: 403,
   NOT_FOUND: 404,
@@ -32,7 +32,7 @@ const MAX_ERRORS = 20
 const LONGEST_FIELD = 200
 const LONGEST_DETAIL = 1000
 
-/** Thrown anywhere in an operation; becomes the response. */
+/** A problem that is thrown anywhere in an operation becomes the response. */
 export class Problem extends Error {
   readonly status: number
   readonly code: string
@@ -98,7 +98,7 @@ export function codeOf<Code extends string>({ code }: { readonly code: `KALENDS_
   return code.slice('KALENDS_'.length) as Code
 }
 
-/** The problem for anything that was thrown, or null for an internal error. */
+/** The problem for any thrown value, or null for an internal error. */
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error
   if (error instanceof InvalidInputError) {

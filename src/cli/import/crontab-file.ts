@@ -8,7 +8,7 @@ import { type Candidate, candidates, LONGEST_RUN, Refusal, summaryOf } from './c
 export interface CrontabOptions {
   /** Whether lines name a user, as in /etc/crontab and /etc/cron.d; undefined means to detect it. */
   readonly system: boolean | undefined
-  /** The zone that the daemon follows; a CRON_TZ line changes it for the lines after it. */
+  /** The zone that the daemon follows; a CRON_TZ line changes it for the lines that follow. */
   readonly zone: string
 }
 
@@ -29,7 +29,7 @@ interface Line {
   readonly source: string
   readonly original: string
   readonly comment: string | null
-  /** The variables that the lines above it set. */
+  /** The variables that are set in the lines above. */
   readonly env: ReadonlyMap<string, string>
   readonly time: string
   /** Includes the user if lines name one; empty if the line is incomplete. */

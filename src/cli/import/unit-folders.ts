@@ -64,7 +64,7 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean): Units 
     }
   const linked = (): [name: string, path: string][] => [...links].map(([key, path]) => [basename(key), path])
 
-  /** An alias is a link to another unit of these folders. */
+  /** An alias is a link to another unit in these folders. */
   const idOf = (name: string) => {
     const [path] = files.get(name) ?? []
     if (path === undefined || !existsSync(path)) return name

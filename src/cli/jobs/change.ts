@@ -57,7 +57,7 @@ function changeCommand(command: Command, states: readonly JobState[], change: Ch
   )
 }
 
-/** @throws QuietFailure with the exit code of the first job that was refused, after all were tried */
+/** @throws QuietFailure with the exit code of the first job that was refused, after all jobs were tried */
 async function changeJobs(
   kalends: Kalends,
   ids: readonly string[],

@@ -1,4 +1,4 @@
-/** `kalends jobs list`, and the filter that `cancel` and `retry` share with it. */
+/** `kalends jobs list`, and the filter that it shares with `cancel` and `retry`. */
 import { durationText } from '../../duration.ts'
 import type { Job, JobConditions, JobState, PageQuery } from '../../index.ts'
 import { type AnyCommand, Command, examples, Option, type OptionValues, withFlags } from '../commander.ts'

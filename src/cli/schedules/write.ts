@@ -9,7 +9,7 @@ import { clearableFlags, givenSettings, helpOf, type SettingFlags, withSettingFl
 import { COMMAND_TASK, jsonValue } from '../values.ts'
 import { showSchedule } from './show.ts'
 
-/** `enabled` is changed by the commands `pause` and `resume`. */
+/** `enabled` is changed with the commands `pause` and `resume`. */
 const NAMES = OPTION_NAMES.filter((name) => name !== 'enabled')
 
 export const CLEARABLE = clearableFlags(NAMES)
