@@ -127,7 +127,7 @@ export class PermanentError extends KalendsError {
 
 /**
  * Thrown by `snooze` in a handler: the job runs again later, and this attempt does not count. Middleware that reports
- * errors can ignore this one.
+ * errors can skip this one.
  */
 export class SnoozedError extends KalendsError {
   readonly code = 'KALENDS_SNOOZED'
@@ -222,7 +222,7 @@ const STACK_LINE = /^\s+at .*$/
  * matching stays fast.
  */
 const URL_WORD = /^["'`(<[]*https?:\/\/[\w.-]+(?::\d+)?(?:[/?#][\w.~%?&=#+@/-]*)?["'`)>\],;:!]*$/
-/** Whether the slash is within a word, as in `text/html` or `src/app.js`. */
+/** Matches a word with a slash inside, as in `text/html` or `src/app.js`. */
 const RELATIVE = /^[^/\\]*\w[/\\]/
 const SLASH = /[/\\]/
 const QUOTE = /["'`]/

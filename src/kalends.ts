@@ -75,8 +75,8 @@ const EVENTS = namesOf<KalendsEvents>({
 })
 
 /**
- * The schedules and jobs of one application in one database. Each process that uses them opens one. Processes that call
- * `start` are workers.
+ * The schedules and jobs of one application in one database. Each process that uses them opens its own Kalends.
+ * Processes that call `start` are workers.
  */
 export class Kalends {
   readonly schedules: Schedules
@@ -182,8 +182,8 @@ export class Kalends {
   }
 
   /**
-   * Checks a database, its schedules and its workers for problems, and suggests how to fix them. Changes nothing, and
-   * works with tables of any version.
+   * Checks a database, its schedules and its workers for problems, and suggests how to fix them. This changes nothing,
+   * and works with tables of any version.
    *
    * @param options.lease  a worker that is silent for longer than this counts as dead; use the lease of your workers
    * @throws InvalidInputError, StoreUnavailableError
@@ -352,7 +352,7 @@ export class Kalends {
   }
 
   /**
-   * Removes old final jobs with their logs now, by age and number, and then done schedules without jobs whose
+   * Removes old final jobs and their logs now, by age and number, and then done schedules that have no jobs and whose
    * `afterDone` is `delete`. Workers do this every hour.
    *
    * @returns how many jobs were removed

@@ -5,10 +5,10 @@
 
 /** Minimum and maximum back-off after errors, in milliseconds. */
 const BACKOFF_MS = { shortest: 200, longest: 15_000 }
-/** setTimeout takes 31 bits. No loop needs a longer sleep than this. */
+/** setTimeout takes 31 bits. No loop needs to sleep longer than this. */
 const LONGEST_SLEEP_MS = 3_600_000
 
-/** The health of a loop of a worker. */
+/** The health of one of a worker's loops. */
 export interface LoopHealth {
   readonly name: string
   /** When the last good pass ended; null before the first. */
@@ -134,7 +134,7 @@ export class Loop {
     try {
       this.#options.onError(error, this.#options.name)
     } catch {
-      // There is nothing left to report to.
+      // There is nowhere left to report this.
     }
   }
 

@@ -19,7 +19,10 @@ import { checkedZone } from './timer/index.ts'
 
 /** Options of `Kalends.open`. Times are milliseconds or time spans such as `90s`. */
 export interface KalendsOptions extends StoreOptions {
-  /** The worker's name, for people; default: the host's name. Its id is the name with a new suffix at each start. */
+  /**
+   * The worker's name, for people; default: the host's name. The worker's id is its name with a new suffix at each
+   * start.
+   */
   readonly worker?: string | undefined
   /**
    * The zone that is added to timers in code that name none: an IANA name, or 'local'. Default: these timers are in
@@ -38,7 +41,7 @@ export interface KalendsOptions extends StoreOptions {
   /** How long final jobs are kept; with false, no jobs are pruned. */
   readonly retention?: RetentionOptions | false | undefined
   /**
-   * Maximum size of args in bytes, as JSON, from code, the command line and the API; default 262,144. Rows written with
+   * Maximum size of args in bytes, as JSON, from code, the command line and the API; default 262,144. Rows written in
    * SQL are not checked. Results and progress have the same limit: a larger result fails the attempt without a retry.
    * Error texts are cut to this size.
    */
@@ -48,7 +51,7 @@ export interface KalendsOptions extends StoreOptions {
   /**
    * The paths of secrets in args, results and progress: `args.password`, `result.token`, `args.users.*.key`.
    * kalends/http shows these values as `[redacted]`, and the same values are also hidden in errors, job logs, events
-   * and log messages, as values and as names of properties. Set it in every process.
+   * and log messages, as values and as names of properties. Set this option in every process.
    */
   readonly redact?: readonly string[] | undefined
   /** Hands jobs over to the application's own queue, instead of running them. */
@@ -297,7 +300,7 @@ export function checkedStart(
     )
   return {
     schedules: scheduler,
-    // With an external queue for all tasks, only built-in tasks are left.
+    // If all tasks go to an external queue, only built-in tasks are left.
     concurrency: concurrency ?? (queue?.tasks === null ? 1 : DEFAULT_CONCURRENCY),
     signals,
     graceMs: graceOf(options.grace, DEFAULT_GRACE_MS),

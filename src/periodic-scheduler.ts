@@ -1,4 +1,4 @@
-/** The scheduler for applications that already have a queue: a thin form of Kalends. */
+/** The scheduler for applications that already have a queue: a thin wrapper around Kalends. */
 import type { ExternalSubmit } from './executor/hand-over.ts'
 import type { ListenOptions } from './events.ts'
 import type { FinishOptions } from './jobs/external.ts'
@@ -29,7 +29,7 @@ const OF_QUEUE = ['submit', 'reports', 'timeout']
 
 /**
  * Submits the jobs of schedules to the application's own queue. All processes that embed a scheduler share the work;
- * each occurrence is handed over once. The same as `Kalends.open` with `externalQueue`, for all tasks.
+ * each occurrence is handed over once. The same as `Kalends.open` with an `externalQueue` for all tasks.
  */
 export class PeriodicScheduler {
   readonly schedules: Schedules

@@ -49,10 +49,11 @@ export function checkSize({ pathname, search }: URL, headers: Headers): void {
 const DOT_STEP = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i
 
 /**
- * The path below the mount point, empty or starting with a slash, or null if the URL is not below it. A path with the
- * steps `.` or `..` is never below it: `URL` resolves them, but a proxy that checks the start of a path may not.
+ * The path below the mount point, empty or starting with a slash, or null if the URL is not below it. A path with a
+ * step `.` or `..` never counts as below it: `URL` resolves these steps, but a proxy that checks the start of a path
+ * may not.
  *
- * @param sent  the URL as the client sent it, if that is known
+ * @param sent the URL as the client sent it, if known
  */
 export function pathBelow(base: string, { pathname }: URL, sent = ''): string | null {
   const isBelow =
@@ -62,7 +63,10 @@ export function pathBelow(base: string, { pathname }: URL, sent = ''): string | 
   return isBelow ? pathname.slice(base.length) : null
 }
 
-/** The path in the form that routes use. A regular expression for trailing slashes would start again at each slash. */
+/**
+ * The path in the form that routes use. This is not a regular expression, because one for trailing slashes would start
+ * again at each slash.
+ */
 export function withoutSlashes(path: string): string {
   let end = path.length
   while (end > 0 && path[end - 1] === '/') end -= 1

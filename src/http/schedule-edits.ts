@@ -1,4 +1,4 @@
-/** Concurrent edits of a schedule: entity tags, `If-Match`, and retries. */
+/** Handles concurrent edits of a schedule with entity tags, `If-Match` and retries. */
 import { ConflictError, missing, VersionError } from '../errors.ts'
 import type { IfVersion, Schedule } from '../index.ts'
 import type { Answer, Call } from './operation.ts'
@@ -79,7 +79,7 @@ export function scheduleAnswer(
 }
 
 /**
- * The version that the header `If-Match` requires (RFC 9110, section 13.1.1); null means any.
+ * The version that the header `If-Match` requires (RFC 9110, section 13.1.1); null means any version.
  *
  * @throws Problem 422 unless the header is one strong entity tag
  */

@@ -42,7 +42,7 @@ export function shownAttempts(
   })
 }
 
-/** Text that a handler logged, without secrets. */
+/** Returns the text that a handler logged, without secrets. */
 export function shownText(text: string, { access }: Reader): string {
   return isOwner(access) ? logTextForOwner(text) : text
 }
@@ -53,7 +53,7 @@ const UNKNOWN: Payload = { truncated: { args: 0, result: 0, progress: 0 } }
 const MAX_FAILURE_CHARACTERS = 500
 
 /**
- * The error of a group of failures: its first line, or the start of it.
+ * The error of a group of failures: its first line, or the start of that line.
  *
  * @param start  as stored; it may end in the middle of a secret, which then cannot be recognised
  * @param newest  the whole job, if anything is hidden; null if it was deleted

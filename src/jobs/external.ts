@@ -48,8 +48,8 @@ export class ExternalJobs {
   }
 
   /**
-   * Reports the outcome of a job that was handed over to an external queue. Only the first report counts: a final job
-   * stays unchanged.
+   * Reports the outcome of a job that was handed over to an external queue. Only the first report counts, because a
+   * final job stays unchanged.
    *
    * @returns the job afterwards
    * @throws InvalidInputError naming the option, NotFoundError

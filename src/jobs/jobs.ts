@@ -39,7 +39,7 @@ import { type UnhandledTask, unhandledText } from './unhandled-tasks.ts'
 import { untilFinal, type WaitOptions } from './wait.ts'
 
 export interface JobsContext {
-  /** Returns the task with a name, if this process knows it. */
+  /** Returns the task with the given name, if this process knows it. */
   readonly taskNamed: (name: string) => Task | null
   /** The warning that no worker is known to handle a task, or null if a worker is. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
@@ -96,7 +96,7 @@ export class Jobs {
   /**
    * Submits a job without a schedule: `submit(task, args, options)`, or everything in one object, as in `submitMany`.
    * The args must match the task's schema; they are stored as JSON. If no worker is known to handle the task, the job
-   * waits, and the logger gets a warning; see `taskWarning`.
+   * waits, and the logger receives a warning; see `taskWarning`.
    *
    * @returns the job's id
    * @throws InvalidInputError naming the field
@@ -126,8 +126,8 @@ export class Jobs {
   }
 
   /**
-   * Submits many jobs in one transaction: all of them or none. On SQLite, nothing else can write to the file in the
-   * meantime.
+   * Submits many jobs in one transaction, either all of them or none. On SQLite, nothing else can write to the file in
+   * the meantime.
    *
    * @returns their ids, in order
    * @throws as `submit` does
@@ -292,7 +292,7 @@ export class Jobs {
    * The log lines of all attempts of a job, in order. Secrets in the result are redacted here, because the result may
    * be newer than the lines.
    *
-   * @param query.after  the `id` of a line: only lines after it
+   * @param query.after the `id` of a line; only lines after it are returned
    * @param query.limit  1 to 1000, default 1000
    * @throws NotFoundError
    */

@@ -31,8 +31,8 @@ export interface ManyOptions {
   /** Only counts the jobs that match. */
   readonly dryRun?: boolean | undefined
   /**
-   * Maximum number of jobs to change; the search is then bounded as in a list. Default: all, after a search of all
-   * rows.
+   * Maximum number of jobs to change; if given, the search is bounded as in a list. Default: all jobs, after a search
+   * of all rows.
    */
   readonly limit?: number | undefined
   /**
@@ -58,7 +58,7 @@ export interface ManyResult {
 
 /** The dependencies of a change of many jobs. */
 export interface ManyActions {
-  /** @param limit  Infinity means all, after a search of all rows */
+  /** @param limit Infinity means all jobs, after a search of all rows */
   readonly ids: (conditions: JobConditions, limit: number) => Promise<MatchingIds>
   readonly count: (conditions: JobConditions) => Promise<Counts<JobState>>
   /** @returns the job afterwards. @throws ConflictError when the job cannot be changed */

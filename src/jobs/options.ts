@@ -18,7 +18,7 @@ export interface JobOptions extends JobSettingOptions {
 /** Options for submitting one job. */
 export type SubmitOptions = JobOptions & TransactionOption
 
-/** A job; the task types its args and its result. */
+/** A job; the task determines the types of its args and result. */
 export type JobInput<Input, Result = unknown> = JobOptions & {
   readonly task: Task<Input, unknown, Result>
 } & ArgsOption<Input>

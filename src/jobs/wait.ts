@@ -21,7 +21,7 @@ interface WaitedJob {
 
 const ANY_SPAN = { least: 0, most: 2 ** 31 - 1 }
 
-/** Reads the job until it is final. @throws WaitTimeoutError, InvalidInputError, and the reason of the signal */
+/** Reads the job until it is final. @throws WaitTimeoutError, InvalidInputError, and the signal's abort reason */
 export async function untilFinal(
   { read, onEnd, pollIntervalMs }: WaitedJob,
   options: WaitOptions,

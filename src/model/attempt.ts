@@ -1,4 +1,4 @@
-/** The attempts of a job, as its history shows them. */
+/** The attempts of a job, as shown in its history. */
 import type { AttemptEnd, JobOutcome } from './settle.ts'
 
 /**

@@ -18,7 +18,7 @@ export interface OwnerLimits {
   readonly openJobs?: number | undefined
   /** Maximum size of the args of one schedule or job in bytes, as JSON in UTF-8; default 65,536. */
   readonly argsBytes?: number | undefined
-  /** The lowest and highest priority; default -100 and 0, so that no owner overtakes jobs of the default priority. */
+  /** The lowest and highest priority; default -100 and 0, so that no owner overtakes jobs with the default priority. */
   readonly priority?: readonly [lowest: number, highest: number] | undefined
   /** Maximum timeout: milliseconds or a time span; default `1h`. */
   readonly timeout?: number | string | undefined

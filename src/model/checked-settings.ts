@@ -66,7 +66,7 @@ export function checkedSetting(name: OptionName, value: unknown, otherwise?: str
   }
 }
 
-/** The reason of a pause or a freeze, or null if there is none. @throws InvalidInputError */
+/** The reason for a pause or a freeze, or null if there is none. @throws InvalidInputError */
 export function checkedReason(reason: unknown): string | null {
   return reason === undefined || reason === null
     ? null

@@ -34,7 +34,7 @@ export interface DoctorInput {
   readonly blocked: readonly { readonly id: string; readonly schedule: string }[]
   /** Schedules that wait for a run whose job was deleted. */
   readonly endless: readonly { readonly id: string }[]
-  /** Jobs in an external queue for longer than an hour. */
+  /** Jobs that have been in an external queue for longer than an hour. */
   readonly unreported: readonly { readonly id: string }[]
   /** Running jobs whose worker is not registered. */
   readonly orphans: readonly { readonly id: string; readonly worker: string }[]
@@ -67,7 +67,7 @@ export interface SchemaDrift {
   readonly version: string | null
 }
 
-/** A problem, or a possible one, and its fix. */
+/** A problem or possible problem, and its fix. */
 export interface Finding {
   readonly code:
     | 'schema'
@@ -96,7 +96,7 @@ export interface Finding {
   readonly fix: string
 }
 
-/** Kalends uses the database's clock; handlers and logs show this machine's. */
+/** Kalends uses the database's clock; handlers and logs use this machine's. */
 const CLOCK_SKEW_MS = 2000
 /** A running scheduler submits schedules, and an idle executor claims jobs, within a fraction of this time. */
 const LATE_MS = 10_000
@@ -345,7 +345,7 @@ function unreportedJobs({ unreported }: DoctorInput): Finding[] {
   })
 }
 
-/** A worker that runs something may be full; one that runs nothing has no reason to leave jobs unclaimed. */
+/** A worker that runs jobs may be full; a worker that runs none has no reason to leave jobs unclaimed. */
 function unclaimedJobs({ waiting, now }: DoctorInput, alive: DoctorInput['workers']): Finding[] {
   return waiting.flatMap(({ task, count, since }) => {
     const able = alive.filter(({ tasks }) => tasks.includes(task))

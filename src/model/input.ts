@@ -17,7 +17,7 @@ export function shownInput(value: unknown): string {
 }
 
 /**
- * Whether every database stores the text unchanged. SQLite's driver cuts a text at NUL. UTF-8 cannot express half a
+ * Whether every database stores the text unchanged. SQLite's driver truncates text at NUL. UTF-8 cannot express half a
  * surrogate pair, so the drivers would silently store U+FFFD instead.
  */
 export function isStorable(text: string): boolean {
@@ -25,7 +25,7 @@ export function isStorable(text: string): boolean {
 }
 
 /**
- * Names that differ only in one of these characters can look the same. Joiners and variation selectors are included.
+ * Names that differ only in one of these characters can look the same. This includes joiners and variation selectors.
  */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/u
 
@@ -139,7 +139,7 @@ export function oneOf<Value extends string>(
   )
 }
 
-/** @throws InvalidInputError when the database cannot store it as an instant */
+/** @throws InvalidInputError when the database cannot store the value as an instant */
 export function checkedInstant<Value>(field: string, value: Value): Value {
   if (value === undefined || value === null) return value
   if (!(value instanceof Date) || Number.isNaN(value.getTime()))

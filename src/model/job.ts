@@ -51,7 +51,7 @@ export type Stored<Value> = unknown extends Value
 /** One run: a row of `job`. */
 export interface Job<Result = unknown> extends JobSettingValues {
   readonly id: string
-  /** The schedule that created it; null when it was submitted directly. */
+  /** The schedule that created the job; null when the job was submitted directly. */
   readonly scheduleId: string | null
   /** The elapse that the run is for. */
   readonly slot: Date | null

@@ -20,7 +20,7 @@ export interface OpenJob {
 /** A locked schedule that should run now. */
 export interface ScheduleToRun extends Pick<Schedule, 'id' | 'task' | 'overlap' | 'lastSlot' | 'runCount'> {
   readonly open: OpenJob | null
-  /** The number of its newest run, or 0 if there is none yet. */
+  /** The number of the schedule's newest run, or 0 if there is none yet. */
   readonly latestRun: number
 }
 

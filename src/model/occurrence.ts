@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 
 /**
- * The id of the job of one occurrence. It is the same wherever and whenever it is computed, so the primary key
+ * The id of the job for one occurrence. It is the same wherever and whenever it is computed, so the primary key
  * guarantees at most one job. The id is a UUIDv8 (RFC 9562): the slot's Unix milliseconds in 48 bits, so that ids sort
  * by time, then bits of a SHA-256 hash of the schedule's id and the slot.
  */

@@ -20,7 +20,7 @@ export interface Owner {
 
 export const ANY_OWNER: Owner = { group: null, submitter: null }
 
-/** Longer prefixes are hashed, so that every owner has at least this much room for its ids. */
+/** Longer prefixes are hashed, so that every owner keeps at least this much room for its own ids. */
 const LONGEST_PREFIX = NAME_LIMIT / 2
 
 /**

@@ -75,7 +75,7 @@ export interface PlannedRun {
   readonly state: 'waiting' | 'blocked'
 }
 
-/** Slots that do not become runs, as one row. */
+/** Slots that do not become runs, stored as one row. */
 export interface PlannedSkip {
   /** The newest of these slots. */
   readonly slot: Date
@@ -130,7 +130,7 @@ interface Readable {
   readonly afterFinish: boolean
 }
 
-/** @returns what to write; null when the schedule is not due, in which case nothing may be written */
+/** @returns the changes to write; null when the schedule is not due, in which case nothing may be written */
 export function plan(schedule: Plannable, circumstances: Circumstances): Plan | null {
   const edited = isEdited(schedule)
   if (!edited && !isDue(schedule, circumstances.now)) return null
@@ -341,7 +341,7 @@ function endOfFreeze({ now, freezes = [] }: Circumstances): Date | null {
   return ends.length === 0 ? null : new Date(Math.max(...ends))
 }
 
-/** A part of the time since the first slot that is due. */
+/** A part of the time since the first due slot. */
 interface Part {
   /** The last millisecond. */
   readonly end: Date
@@ -523,7 +523,7 @@ function choose(
   }
 }
 
-/** The skip row for some slots, if there are any. It is stored at the newest slot. */
+/** The skip row for the given slots, if there are any. It is stored at the newest slot. */
 function skipOf(reason: SkipReason, slots: readonly Date[]): PlannedSkip[] {
   const newest = slots.at(-1)
   return newest === undefined ? [] : [{ slot: newest, reason, count: slots.length, error: null }]

@@ -8,7 +8,7 @@ import { shownInput } from './input.ts'
 
 const REDACTED = '[redacted]'
 
-/** The first part of a path of `redact`. */
+/** The first part of a `redact` path. */
 export type RedactRoot = 'args' | 'result' | 'progress'
 const ROOTS: readonly RedactRoot[] = ['args', 'result', 'progress']
 
@@ -127,7 +127,7 @@ function changedAt(
   })
 }
 
-/** The array or the object with its items changed. @param names  new names of some properties of an object */
+/** The array or the object with its items changed. @param names new names for some properties of an object */
 function mapped(
   value: object,
   change: (item: unknown, name: string) => unknown,
@@ -322,7 +322,10 @@ function formsOf(secret: string): string[] {
   return [plain, JSON.stringify(plain).slice(1, -1), encoded, encoded.replaceAll('%20', '+')]
 }
 
-/** The length of the longest secret, or long start of a secret, at this position; 0 if there is none. */
+/**
+ * The length of the longest secret, or of the longest start of a secret that is long enough, at this position; 0 if
+ * there is none.
+ */
 function secretAt(text: string, at: number, start: Step): number {
   let found = 0
   let length = 0

@@ -77,7 +77,7 @@ export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
 
 const STORED = [...SETTING_NAMES.map((name) => name), 'declaredBy' as const].toSorted()
 
-/** A schedule after a change of its settings. */
+/** A schedule after a change to its settings. */
 export function withSettings(
   current: StoredSchedule,
   { args, ...changes }: Partial<ScheduleSettings>,

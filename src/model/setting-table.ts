@@ -294,7 +294,8 @@ export const SETTINGS = {
   priority: {
     kind: 'whole',
     column: 'priority',
-    // Excludes the smallest number of the column, which cannot be negated: the queue orders by the negated number.
+    // Excludes the smallest number of the column, because it cannot be negated and the queue orders by the negated
+    // number.
     least: -INT,
     most: INT,
     default: 0,

@@ -5,7 +5,7 @@ export { NAME_LIMIT, type Setting, SETTINGS, type TextSetting } from './setting-
 
 type Definitions = typeof SETTINGS
 export type SettingName = keyof Definitions
-/** The settings whose definitions match. */
+/** The settings whose definitions match a condition. */
 type Marked<Mark> = { [Name in SettingName]: Definitions[Name] extends Mark ? Name : never }[SettingName]
 /** How long a run may take and what happens when it fails. A task, a schedule and a job may each set these. */
 export type PolicyName = Marked<{ taskDefault: unknown }>
@@ -50,7 +50,7 @@ export type Overlap = Value<Definitions['overlap']>
  */
 export type OnExhausted = Value<Definitions['onExhausted']>
 /**
- * exponential: the delay doubles with each retry, up to ten times the first. fixed: the delay stays the same.
+ * exponential: the delay doubles with each retry, up to ten times the first delay. fixed: the delay stays the same.
  *
  * @useDeclaredType
  */
@@ -75,7 +75,7 @@ export type PolicyValues = {
     : Value<Definitions[Name]>
 }
 
-/** The settings as people write them. The task types its args. */
+/** The settings as people write them. The task determines the type of its args. */
 export type SettingOptions = {
   readonly [Name in keyof Definitions as Name extends OptionName ? Name : never]?:
     | GivenValue<Name>
@@ -196,9 +196,9 @@ export function taskDefaultText(setting: Setting): string {
 }
 
 /**
- * The status of a schedule for people. paused: not enabled, regardless of anything else. retrying: the last attempt of
- * a job failed, and the job is being retried; the schedule is planned as usual. frozen: a slot became due during a
- * freeze.
+ * The status of a schedule, as shown to people. paused: not enabled, regardless of anything else. retrying: the last
+ * attempt of a job failed, and the job is being retried; the schedule is planned as usual. frozen: a slot became due
+ * during a freeze.
  */
 export type ScheduleStatus =
   | 'active'

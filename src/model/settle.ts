@@ -130,7 +130,7 @@ function settleFailure(
 }
 
 const DEFAULT_DELAY_MS = 60_000
-/** Maximum delay, as a multiple of the first. */
+/** Maximum delay, as a multiple of the first delay. */
 const LARGEST_FACTOR = 10
 
 /** The delay before the n-th retry. exponential: delay × 2^(n−1), at most ten times the delay. fixed: the delay. */
@@ -144,7 +144,7 @@ export function retryDelayOf(
   return delayMs * Math.min(2 ** (retry - 1), LARGEST_FACTOR)
 }
 
-/** The same outcome without its result or error text. @param reason  why they cannot be stored */
+/** The same outcome without its result or error text. @param reason the reason why they cannot be stored */
 export function withoutTexts(end: AttemptEnd, reason: string): AttemptEnd {
   switch (end.kind) {
     case 'success':

@@ -20,7 +20,7 @@ export interface ScheduleStores {
 export interface HistoryQuery {
   /** 1 to 1000, default 100. */
   readonly limit?: number | undefined
-  /** Only slots before this one: the last slot of the previous page. */
+  /** Returns only slots before this one, which is the last slot of the previous page. */
   readonly before?: Date | undefined
 }
 
@@ -30,7 +30,7 @@ export interface IfVersion {
   readonly ifVersion?: string | Schedule | null | undefined
 }
 
-/** Options of changes to a schedule. */
+/** Options for changes to a schedule. */
 export interface WriteOptions extends IfVersion, TransactionOption {}
 
 /** Options of `pause`. */

@@ -1,5 +1,5 @@
 /**
- * Declared schedules: a set that code names and describes, written to the database when a worker starts.
+ * Declared schedules: sets that are named and described in code, and written to the database when a worker starts.
  *
  * A set changes only its own rows. Code decides every column except `enabled`, which belongs to users. A schedule whose
  * timer is unchanged keeps its next run.
@@ -33,7 +33,7 @@ export type AnyDeclaration = AnyScheduleInput & { readonly task: Task; readonly 
 /** What happens to schedules of a set that no live worker declares any longer. */
 export type OnRemoved = 'retire' | 'delete' | 'keep'
 
-/** A declaration whose settings were checked. */
+/** A declaration whose settings have been checked. */
 interface DeclaredSchedule {
   readonly id: string
   readonly settings: ScheduleSettings

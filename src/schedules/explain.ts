@@ -29,7 +29,7 @@ export interface Evidence {
    * claims use.
    */
   readonly handledTasks: ReadonlySet<string>
-  /** Whether the reader may see the ids of workers. */
+  /** Whether the reader may see worker ids. */
   readonly namesWorkers: boolean
   /** The freezes that apply to it now. */
   readonly freezes: readonly Freeze[]
@@ -200,8 +200,8 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
   const runs = around.filter(
     (job) => job.state !== 'skipped' && job.slot !== null && job.slot.getTime() < endOfMinute,
   )
-  // If the question names the exact second of an elapse, only that elapse matters. Otherwise, the first run of the
-  // minute does.
+  // If the question names the exact second of an elapse, only that elapse matters. Otherwise, the first run in the
+  // minute matters.
   const isExact = elapse?.getTime() === at.getTime()
   const run = isExact ? runs.find((job) => job.slot?.getTime() === at.getTime()) : runs[0]
   if (run !== undefined) return [aboutRun(run, schedule)]

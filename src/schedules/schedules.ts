@@ -141,9 +141,9 @@ export class Schedules {
   }
 
   /**
-   * Creates the schedule with this id, or changes the settings that differ. `enabled` only applies to a new schedule,
-   * so a paused schedule stays paused. You can change the value that `get` returns and pass it to `put`, which ignores
-   * the state.
+   * Creates the schedule with this id, or changes those of its settings that differ. `enabled` only applies to a new
+   * schedule, so a paused schedule stays paused. You can change the value that `get` returns and pass it to `put`,
+   * which ignores the state.
    *
    * @throws as `create` does, except that the id may be in use
    */
@@ -172,7 +172,7 @@ export class Schedules {
     const check = checkOf(id, options, this.#context)
     const { limits } = this.#context.authority
     const written = await inTurn(async () => {
-      // If the owner has limits, another call may have created it before this turn.
+      // If the owner has limits, another call may have created the schedule before this turn.
       const isNew = (limits === null ? existing : await schedules.get(id)) === null
       if (isNew) await checkCount(limits, schedules)
       return await schedules.put(
@@ -207,8 +207,8 @@ export class Schedules {
   }
 
   /**
-   * Lists schedules by id, or by next run. Large values are left out; see `truncated`. A text search of a page covers
-   * the next 100,000 rows that match the other filters.
+   * Lists schedules by id, or by next run. Large values are left out; see `truncated`. For each page, a text search
+   * covers the next 100,000 rows that match the other filters.
    *
    * @throws InvalidInputError
    */
@@ -227,7 +227,7 @@ export class Schedules {
   }
 
   /**
-   * Changes the given settings. A new timer is planned from now. With another task, the args must match it.
+   * Changes the given settings. A new timer is planned from now. If the task changes, the args must match the new task.
    *
    * @throws NotFoundError, and as `create` does
    */

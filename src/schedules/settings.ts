@@ -13,7 +13,7 @@ import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
 import type { NewSchedule, ScheduleStore } from '../store/schedule-store.ts'
 import { checkedZone, timer, withZone } from '../timer/index.ts'
 
-/** The policy of a schedule's runs. Null, or an omitted value in a new schedule, means the value set for the task. */
+/** The policy for a schedule's runs. Null, or an omitted value in a new schedule, means the value set for the task. */
 export interface SchedulePolicy extends Pick<SettingOptions, PolicyName> {}
 
 /** When and how a schedule runs. Times are milliseconds or time spans such as `10min`; instants are UTC. */
@@ -42,7 +42,7 @@ export interface CreateOptions {
 /** What `create` does if a schedule already has the id. */
 export type IfExists = 'error' | 'same'
 
-/** A new schedule; the task types the args. */
+/** A new schedule; the task determines the type of the args. */
 export type ScheduleInput<Input> = ScheduleOptions &
   NewScheduleOptions & {
     readonly task: Task<Input, unknown>
@@ -73,7 +73,7 @@ export const IF_EXISTS: readonly IfExists[] = ['error', 'same']
 export interface SettingsContext {
   /** Added to timers that name no zone; null means that these are in UTC. */
   readonly zone: string | null
-  /** Returns the task with a name, if this process knows it. */
+  /** Returns the task with the given name, if this process knows it. */
   readonly taskNamed: (name: string) => Task | null
   /** The caller's authority. Its owner overrides the input. */
   readonly authority: Authority

@@ -1,9 +1,9 @@
 /**
  * The interface of every database: statements, transactions with retries, and the SQL dialect. Instants are UTC text,
- * `YYYY-MM-DD HH:MM:SS.mmm`, in both directions.
+ * `YYYY-MM-DD HH:MM:SS.mmm`, in parameters and results.
  */
 
-/** A pool of mysql2, with promises or with callbacks. Its types differ between versions of the driver. */
+/** A pool of mysql2, with promises or with callbacks. The pool's types differ between versions of the driver. */
 export interface MysqlPool {
   /** Never called: Kalends opens its own connections. */
   readonly getConnection: (...args: never[]) => unknown
@@ -88,7 +88,7 @@ export interface Database extends Sql {
   close(): Promise<void>
 }
 
-/** The message of the ConflictError of every use after `close`. */
+/** The message of the ConflictError that every use after `close` throws. */
 export const CLOSED = 'This Kalends was stopped, so its connections are closed; open another one'
 
 /** The same database for each use. */
@@ -96,7 +96,7 @@ export interface Databases extends Readonly<Record<Use, Database>> {
   readonly close: () => Promise<void>
 }
 
-/** Options of a dialect when it opens a database. */
+/** The options with which a dialect opens a database. */
 export interface OpenOptions {
   /** Milliseconds after which a connection that is still busy with one piece of work is destroyed. */
   readonly longestUseMs?: number | undefined
