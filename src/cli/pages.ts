@@ -28,7 +28,7 @@ export async function printList<Row extends { readonly id: string }>(
   { list, get, columns, noun }: List<Row>,
   { limit, after, json = false }: ListFlags,
 ): Promise<void> {
-  // A map, because a row that moves during the reads is found twice.
+  // A map, because a row that moves during the reads may be found twice.
   const found = new Map<string, Listed<Row>>()
   const read = async (from: string | undefined) => {
     const { items, ...page } = await list({ limit: Math.min(PAGE, limit - found.size), after: from })

@@ -7,7 +7,7 @@ import { isAhead, latestNotAhead } from './clock-ahead.ts'
 import { justBefore, lastElapse } from './due-slots.ts'
 import { elapsesOf, type Plannable, type TimedSchedule } from './plan.ts'
 
-/** The columns that show this: `last_slot` and `nextrun`. */
+/** A schedule with the columns that show this: `last_slot` and `nextrun`. */
 export type SlottedSchedule = TimedSchedule & Pick<Plannable, 'nextRunAt' | 'lastSlot'>
 
 /**

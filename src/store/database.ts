@@ -122,7 +122,7 @@ export interface Turn {
 
 /** Which turns to select. */
 export interface TurnSelection {
-  /** Whether the given group itself is included (`>=`) or only later groups are (`>`). */
+  /** Whether the given group itself is included (`>=`), or only later groups (`>`). */
   readonly from: '>' | '>='
   /** The number of tasks; at least one. */
   readonly tasks: number
@@ -189,7 +189,7 @@ export interface Dialect {
   readonly updateStages: <Row extends { readonly stage: number }>(rows: readonly Row[]) => Row[][]
   /**
    * The first groups and tasks with claimable jobs, as a table: a loose scan of the claim index, which costs one probe
-   * per group and task, however many jobs there are. Its parameters are a group, then the tasks.
+   * per group and task, however many jobs there are. The parameters are a group, followed by the tasks.
    */
   readonly turns: (job: string, claimIndex: string, selection: TurnSelection) => string
   /** Expression: the columns of a row as one text of hexadecimal digits, which encodes a JSON object by column name. */
@@ -197,7 +197,10 @@ export interface Dialect {
   /** Replaces parameters with literals that have the same meaning in every session. */
   readonly withLiterals: (text: string, params: readonly SqlValue[]) => string
 
-  /** Whether two transactions can write different rows at the same time. If not, one waits for the other to end. */
+  /**
+   * Whether two transactions can write different rows at the same time. If not, one transaction waits for the other to
+   * end.
+   */
   readonly writesInParallel: boolean
   /** Whether the error means that a row with that key exists. */
   readonly isDuplicate: (error: unknown) => boolean
@@ -216,8 +219,8 @@ export interface Dialect {
    */
   readonly checkTransaction?: (execute: (statement: string) => unknown) => Promise<void>
   /**
-   * A token for each table, given by its quoted name, that is different after each change of the table. Two changes
-   * within one second may produce the same token, so read it again one second after a change.
+   * A token for each table, given by its quoted name, that changes with each change of the table. Two changes within
+   * one second may produce the same token, so read it again one second after a change.
    */
   readonly changeTokens: (database: Database, tables: readonly string[]) => Promise<string[]>
 

@@ -23,7 +23,7 @@ export interface SetState {
 export interface SetChanges {
   readonly create: readonly NewSchedule[]
   readonly change: readonly { readonly id: string; readonly settings: Partial<ScheduleSettings> }[]
-  /** Schedules that get no more runs. */
+  /** Schedules that will have no more runs. */
   readonly retire: readonly string[]
   /** Retired schedules that are declared again; they are planned from now. */
   readonly reactivate: readonly string[]

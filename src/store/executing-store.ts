@@ -56,7 +56,7 @@ export interface EndedAttempt {
 /** Used in place of a task name: all tasks that are not named, except the built-in ones. */
 export const EVERY_TASK = '*'
 
-/** The name under which jobs of an external queue are claimed, in `claim_task`. No task has such a name. */
+/** The name under which jobs of an external queue are claimed, in `claim_task`. No task can have such a name. */
 export const claimedAs = (queue: string): string => ` ${queue}`
 
 /** Whether a name that a worker registered is the name of a task. */
@@ -99,7 +99,7 @@ export interface SettleResult {
 }
 
 export interface ClaimOptions {
-  /** Maximum number of jobs to claim, for each task that has a limit. */
+  /** Maximum number of jobs to claim for each task that has a limit. */
   readonly taskLimits?: ReadonlyMap<string, number>
   readonly onRefused?: OnRefused
   /**
@@ -122,8 +122,8 @@ export interface PlacedTurn {
 /** The state that one claim passes to the next. */
 export interface ClaimCursor {
   /**
-   * Continues each of these turns after its last job. The next claim without turns sees freezes and jobs that were
-   * added before that position. Empty if the last claim found fewer jobs than it asked for, or if other groups and
+   * Continues each of these turns after its last job. The next claim without turns also sees freezes, and jobs that
+   * were added before that position. Empty if the last claim found fewer jobs than it asked for, or if other groups and
    * tasks wait for a turn.
    */
   turns: readonly PlacedTurn[]
@@ -194,7 +194,10 @@ export interface ExecutingStore {
     tasks: readonly string[],
   ): Promise<readonly { readonly task: string; readonly queue: string }[]>
 
-  /** Delays the next hand-over of refused jobs, longer each time. Their rows contain the reason and the time. */
+  /**
+   * Delays the next hand-over of refused jobs, by a longer time with each refusal. Their rows contain the reason and
+   * the time.
+   */
   postpone(refused: readonly { readonly id: string; readonly error: string }[]): Promise<void>
 
   /** Which of a worker's claims are committed and in the external queue. */

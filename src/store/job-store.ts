@@ -16,8 +16,8 @@ export interface NewJob extends JobSettingValues {
 
 /**
  * The application's own transaction: a drizzle transaction; a connection of mysql2 (promises or callbacks) or of a
- * SQLite driver (better-sqlite3, libsql, node:sqlite) on which it was started; or a function that runs a statement in
- * it.
+ * SQLite driver (better-sqlite3, libsql, node:sqlite) on which the transaction was started; or a function that runs a
+ * statement in it.
  */
 export type Transaction =
   | ((sql: string, params: readonly unknown[]) => Promise<unknown>)
@@ -31,8 +31,8 @@ export type Transaction =
 export interface TransactionOption {
   /**
    * The application's own transaction: the writes of the call are stored if the transaction commits. A drizzle
-   * transaction, a connection of mysql2 or of a SQLite driver on which it was started, or a function that runs a
-   * statement in it and returns what the driver returns.
+   * transaction, a connection of mysql2 or of a SQLite driver on which the transaction was started, or a function that
+   * runs a statement in it and returns the driver's result.
    */
   readonly tx?: Transaction | undefined
 }

@@ -5,7 +5,7 @@ import type { Lend, Sql } from './database.ts'
 import { CallbackError, CallbackTooSlowError, TransactionEndedError } from './executing-store.ts'
 
 export interface LenderOptions {
-  /** The connection of the driver. */
+  /** The driver's connection. */
   readonly connection: object
   /** Whether the error means that the savepoint does not exist. */
   readonly isNoSavepoint: (error: unknown) => boolean

@@ -98,7 +98,7 @@ export interface ListPage<Item> {
    * many.
    */
   readonly total: number | null
-  /** `after` for the next page; null at the end. */
+  /** The value of `after` for the next page; null at the end. */
   readonly next: string | null
 }
 
@@ -163,7 +163,7 @@ export interface HourCount {
 
 /** A line that a job logged. */
 export interface LogLine {
-  /** Increases from line to line. */
+  /** A number that increases from line to line. */
   readonly id: number
   readonly at: Date
   readonly level: LogLevel
@@ -206,7 +206,7 @@ export interface ListStore {
   logs(job: string, after: number, limit: number): Promise<LogLine[] | null>
   /** The newest attempts of a job, oldest first; null when the job does not exist. */
   attempts(job: string, limit: number): Promise<Listed<Attempt>[] | null>
-  /** The newest failed jobs. `complete` is false if there are, or may be, more. */
+  /** The newest failed jobs. `complete` is false if there are, or may be, more jobs. */
   failures(
     conditions: JobConditions,
     limit: number,
@@ -214,7 +214,9 @@ export interface ListStore {
   ): Promise<{ readonly items: Failure[]; readonly complete: boolean }>
   /** The distinct tasks of schedules, in order. */
   tasks(limit: number): Promise<string[]>
-  /** Active schedules, grouped by when they elapse. `complete` is false if there may be more. */
+  /**
+   * Active schedules, grouped by the times at which they elapse. `complete` is false if there may be more schedules.
+   */
   timerGroups(
     conditions: ScheduleConditions,
     bounds?: ListBounds,
@@ -223,7 +225,7 @@ export interface ListStore {
   hasRun(task: string): Promise<boolean>
   /**
    * Schedules with further runs, in parts. Without conditions, schedules whose next run is at `until` or later may be
-   * left out; `until` is read after each part. If the last part is not `isLast`, there may be more.
+   * left out; `until` is read after each part. If the last part is not `isLast`, there may be more schedules.
    */
   timers(
     conditions: ScheduleConditions,

@@ -1,7 +1,7 @@
 /**
  * Migrates the tables to this version. drizzle-kit generates the migrations in drizzle/<dialect>. They run in the order
- * of its journal. Each statement is recorded when it has run, so that an interrupted migration can continue (MySQL
- * commits each CREATE TABLE separately).
+ * of drizzle-kit's journal. Each statement is recorded when it has run, so that an interrupted migration can continue
+ * (MySQL commits each CREATE TABLE separately).
  */
 import { SchemaError } from '../errors.ts'
 import { MIGRATIONS } from '../generated/migrations.ts'
@@ -166,7 +166,7 @@ export async function checkMigrated(database: Database, prefix: string): Promise
 /**
  * An engine without transactions guarantees nothing, so jobs could start twice without an error.
  *
- * @throws SchemaError when a table has such an engine, or is a view
+ * @throws SchemaError when a table has such an engine or is a view
  */
 export async function checkEngines(database: Database, prefix: string): Promise<void> {
   const wrong = await wrongEngines(database, prefix)

@@ -21,7 +21,7 @@ export interface Pause {
   readonly jobs: 'leave' | 'cancel'
 }
 
-/** Plans a row that was just written, or null to leave it for a scheduler. */
+/** Plans a row that was just written, or returns null to leave it to a scheduler. */
 export type PlanEdit = (schedule: Plannable, now: Date, open: OpenJobs) => Plan | null
 
 /** Receives the locked row before it is written. If it throws, the row is not written. */

@@ -3,7 +3,7 @@ import type { FrozenTime, OpenJobs, Plan, Plannable } from '../model/plan.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { OnRefused, Refusal } from './refusal.ts'
 
-/** The state of the database at one instant, read by one statement. */
+/** The state of the database at one instant, read in a single statement. */
 export interface Look {
   /** The database's clock. */
   readonly now: Date
@@ -39,9 +39,9 @@ export interface Submission {
 export interface StartLimits {
   /** Maximum number of jobs. */
   readonly limit: number
-  /** The tasks that the worker handles, each with the policy for jobs that do not set their own. */
+  /** The tasks that the worker handles, each with the policy for jobs that do not set their own policy. */
   readonly tasks: ReadonlyMap<string, RunPolicy>
-  /** For tasks with their own concurrency limit, the maximum number of jobs of that task. */
+  /** For each task with its own concurrency limit, the maximum number of its jobs. */
   readonly taskLimits: ReadonlyMap<string, number>
 }
 
@@ -92,7 +92,8 @@ export interface Swept {
   /** Descriptions of the repairs, for the log. */
   readonly healed: readonly string[]
   /**
-   * Whether jobs run under the id of a worker that is not registered, or an external queue has not reported an outcome.
+   * Whether jobs run under the id of a worker that is not registered, or an external queue has not reported an outcome
+   * in time.
    */
   readonly orphans: boolean
 }
@@ -138,8 +139,8 @@ export interface SchedulingStore {
 
   /**
    * Plans and submits marked schedules in one transaction: it commits the jobs, the next run and the end of the mark
-   * together. Schedules that this worker no longer marks are left out. If some schedules have many slots or jobs, the
-   * others are left for another transaction.
+   * together. Schedules whose marks this worker no longer holds are left out. If some schedules have many slots or
+   * jobs, the others are left for another transaction.
    */
   submit(
     worker: string,

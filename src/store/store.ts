@@ -35,7 +35,7 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** The same database, once for each use. One use never waits for another's connections. */
+/** The stores of one database, one for each use. One use never waits for another's connections. */
 export interface Stores {
   /** For the loops and the heartbeat. */
   readonly loops: Store

@@ -6,7 +6,7 @@ export interface WorkerRecord {
   readonly host: string
   readonly pid: number
   readonly tasks: readonly string[]
-  /** The declared sets in its code: name to hash. */
+  /** The declared sets in the worker's code, from name to hash. */
   readonly sets: Readonly<Record<string, string>>
   readonly startedAt: Date
   readonly heartbeatAt: Date
@@ -38,7 +38,7 @@ export interface WorkerStore {
   list(): Promise<WorkerList>
   /** The number of jobs that each worker runs; workers that run none are omitted. */
   running(): Promise<ReadonlyMap<string, number>>
-  /** Removes a worker whose heartbeat has not changed since it was read. Does not wait for a locked row. */
+  /** Removes a worker whose heartbeat has not changed since it was read. It does not wait for a locked row. */
   evict(id: string, heartbeat: Date): Promise<Eviction>
   /** Removes the worker's own row when it stops cleanly. */
   unregister(id: string): Promise<void>

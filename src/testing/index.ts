@@ -148,7 +148,7 @@ export class TestKalends {
     }
   }
 
-  /** Moves the clock to the next due time. @returns false when that is after `end`, or never */
+  /** Moves the clock to the next due time. @returns false when that is after `end`, or there is none */
   async #toNext(end: Date): Promise<boolean> {
     const { acted, next } = await this.#step()
     if (next === null || next > end) return acted
@@ -158,7 +158,7 @@ export class TestKalends {
     return true
   }
 
-  /** Stops, and discards a database in memory. `await using` does this automatically. */
+  /** Stops, and discards the database if it is in memory. `await using` does this automatically. */
   async close(): Promise<void> {
     await this.kalends.stop()
   }

@@ -20,7 +20,7 @@ const TIME = /^(?:[01]?\d|2[0-3])(?::[0-5]\d){1,2}$/u
 const WEEKDAYS: readonly string[] = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
 
 /**
- * Elapses at fixed intervals from the creation of the schedule, or a span after the end of each run.
+ * At fixed intervals from the creation of the schedule, or a span after the end of each run.
  *
  * @param span  a time span such as `5min`, or milliseconds, at least 1000
  * @throws InvalidInputError
@@ -39,7 +39,7 @@ export function every(
     )
   return checked('span', () => {
     const text = typeof span === 'number' ? spanText(timeSpan(span)) : span
-    // Text that is not a span could still form a valid timer: '5min after finish'.
+    // Text that is not a span could still form a valid timer, as in '5min after finish'.
     timeSpan(text)
     return `every ${text}${after === undefined ? '' : ' after finish'}`
   })

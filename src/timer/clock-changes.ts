@@ -6,7 +6,7 @@ import { cronEvents } from './cron.ts'
 import type { Elapses, Timer } from './elapses.ts'
 import { union } from './union.ts'
 
-/** A change of a zone's clock. */
+/** A change to a zone's clock. */
 export interface ClockChange {
   readonly at: Date
   /** Positive: set forward. */
@@ -95,7 +95,7 @@ function unchangedTimes(of: Timer): Elapses {
   return calendar(of.text.endsWith(suffix) ? of.text.slice(0, -suffix.length) : of.text)
 }
 
-/** The times from `from` up to, but not including, `to`; at most a hundred. */
+/** The times from `from` up to, but not including, `to`; at most one hundred. */
 function between(times: Elapses, from: Date, to: Date): Date[] {
   const found: Date[] = []
   let time = times.next(new Date(from.getTime() - 1))

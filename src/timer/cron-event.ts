@@ -207,7 +207,7 @@ function readRange(item: string, { low, high, names }: Limits): Range | null {
   return inside && step >= 1 && step <= high - low + 1 ? { first, last, step } : null
 }
 
-/** The values in the order of the range, which may wrap around. */
+/** The values in the order of a range, which may wrap around. */
 function valuesOf({ first, last, step }: Range, { low, high }: Limits): number[] {
   const length = high - low + 1
   const reach = last >= first ? last - first : last - first + length

@@ -13,7 +13,7 @@
  *   weekday with a step.
  * - Six fields begin with seconds or end with years. Next to `?`, weekdays often count from 1.
  *
- * `cron! <expression>` accepts only POSIX: numbers, lists and ranges.
+ * `cron! <expression>` accepts only POSIX syntax: numbers, lists and ranges.
  */
 import { calendar } from '../calendar/index.ts'
 import { nearest } from '../nearest.ts'

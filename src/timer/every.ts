@@ -3,7 +3,7 @@ import { spanText } from '../duration.ts'
 import { timeSpan, varyingUnit } from './span.ts'
 import type { TimerSpec } from './elapses.ts'
 
-/** The last instant of the years 1970 to 2199, as for calendar events. */
+/** The last instant of the year 2199, as for calendar events. */
 const LAST_INSTANT = Date.UTC(2200, 0, 1) - 1
 
 const BY_CALENDAR =

@@ -81,7 +81,7 @@ export function elapsesWithin(of: Timer, { anchor, shiftMs, starts, ends }: Boun
  * Adds a zone to a timer that names none, so that the text has the same meaning for every reader.
  *
  * @param zone  an IANA zone name, or 'local' for the zone of this process
- * @throws InvalidInputError when unknown zone; and as `timer` does
+ * @throws InvalidInputError when the zone is unknown; and as `timer` does
  */
 export function withZone(text: string, zone: string): string {
   const name = checkedZone(zone)

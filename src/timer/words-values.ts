@@ -1,6 +1,6 @@
 /** Parses the fields of a normalised calendar event into their allowed values, and describes such values in words. */
 
-/** The allowed values in ascending order; null means any. */
+/** The allowed values in ascending order; null means any value. */
 export type Values = readonly number[] | null
 
 /** Also null if all values are listed. */

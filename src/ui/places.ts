@@ -5,7 +5,7 @@ interface Place {
   readonly name: IconName
   readonly title: string
   readonly path: readonly string[]
-  /** The keys `g` and this letter open the page. */
+  /** `g` followed by this letter opens the page. */
   readonly key: string
 }
 

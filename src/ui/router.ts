@@ -46,7 +46,7 @@ export function go(to: string, mode: 'push' | 'replace' = 'push'): void {
   address.value = target.href
   if (!samePath) {
     scrollTo(0, 0)
-    // Screen readers announce the new page.
+    // This makes screen readers announce the new page.
     requestAnimationFrame(() => document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true }))
   }
 }

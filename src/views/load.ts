@@ -108,7 +108,7 @@ async function walked(
   }
 }
 
-/** Jitter spreads the schedules of a group evenly over its span. */
+/** Jitter spreads the schedules of a group evenly over the span of the jitter. */
 function spread(counts: number[], from: number, at: number, { jitter, schedules }: TimerGroup): void {
   const add = (time: number, share: number) => {
     const hour = Math.floor((time - from) / HOUR_MS)

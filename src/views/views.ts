@@ -45,7 +45,7 @@ export interface UpcomingQuery extends Pick<ScheduleConditions, 'task' | 'group'
 
 /** Maximum computing time of a view, not including the time of the database. */
 const COMPUTE_MS = 2000
-/** Maximum time before the event loop can run other work. */
+/** Maximum time before the event loop gets to run other work. */
 const TURN_MS = 10
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -97,7 +97,7 @@ export class Views {
     return { items: [...groups.values()].toSorted((one, other) => other.jobs - one.jobs), complete }
   }
 
-  /** The distinct tasks of schedules, in order; at most a thousand. */
+  /** The distinct tasks of schedules, in order; at most one thousand. */
   tasks(): Promise<string[]> {
     return this.#store.tasks(MAX_TASKS)
   }

@@ -1,7 +1,7 @@
 /**
  * Notices that the event loop of this process has stalled, because of a handler that computes without a break, a
- * suspended machine, a debugger or SIGSTOP. The process can report a stall only afterwards. It matters because there
- * was no heartbeat during the stall.
+ * suspended machine, a debugger or SIGSTOP. The process can report a stall only afterwards. A stall matters because no
+ * heartbeat is sent during it.
  */
 
 const TICK_MS = 250

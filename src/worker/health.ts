@@ -68,7 +68,7 @@ export interface ClockDifference {
   readonly roundTripMs: number
 }
 
-/** The input of the assessment. Durations are measured by a monotonic clock. */
+/** The input of the assessment. Durations are measured with a monotonic clock. */
 export interface Vitals {
   readonly leaseMs: number
   readonly worker: string | null

@@ -29,7 +29,7 @@ export interface MembershipOptions
   readonly workers: WorkerStore
   readonly name: string
   readonly tasks: () => readonly string[]
-  /** The declared sets of this code: name to hash. */
+  /** The declared sets in this code, from name to hash. */
   readonly sets: Readonly<Record<string, string>>
   readonly version: string
   /** This worker was evicted, so other workers now own its jobs. */
@@ -156,7 +156,7 @@ export class Membership {
     }
     if (heartbeat === 'gone') await this.#renew()
     this.#beaten(started)
-    // Checked after the heartbeat, so that attempts that still run here are not taken over and can end.
+    // Checked after the heartbeat, so that attempts that are still running here are not taken over and can end.
     const asked = monotonicNow()
     const { workers: list, lowestVersion } = await workers.list()
     this.#outdated = versionProblem(lowestVersion, version)
@@ -170,7 +170,7 @@ export class Membership {
     this.#cutOff?.written(sentAt)
   }
 
-  /** Continues under a new id: this worker is not registered, or was evicted. */
+  /** Continues under a new id, because this worker is not registered or was evicted. */
   async #renew(): Promise<void> {
     const isEvicted = this.#id !== null
     if (this.#id !== null) {

@@ -61,7 +61,7 @@ export class Watch {
     return this.#clock
   }
 
-  /** Polls for the next times after this process wrote jobs. */
+  /** Polls for the next due times after this process has written jobs. */
   wakeForJobs(): void {
     this.#hasOwn = true
     this.loop.wake()

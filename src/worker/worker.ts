@@ -49,7 +49,7 @@ export interface WorkerOptions {
   readonly events: Emitter<KalendsEvents>
 }
 
-/** Maximum number of schedules in one transaction, enough for bursts. A cluster limits it further. */
+/** Maximum number of schedules in one transaction, enough for bursts. A cluster limits this number further. */
 const BATCH = 500
 
 /** Whether the outcome sets a time, because the job waits for its retry, or its schedule for its next run. */

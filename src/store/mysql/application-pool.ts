@@ -31,7 +31,7 @@ const FIELDS = [
 
 /**
  * Creates pools that connect to the same server, and as the same user, as the application's pool. Each new connection
- * reads that pool's configuration again, because the application may replace a password that expires.
+ * reads that pool's configuration again, because the application may have replaced an expiring password.
  *
  * @throws InvalidInputError when the value is not a pool, or when its configuration cannot open further connections
  */
@@ -62,7 +62,7 @@ export function createPoolLike(target: MysqlTarget): CreatePool {
   }
 }
 
-/** A pool with promises wraps the actual pool. */
+/** A promise-based pool wraps the actual pool. */
 function callbackPoolIn(target: MysqlTarget | null): object | null {
   const given: object = (target !== null && '$client' in target ? target.$client : target) ?? {}
   const pool: unknown = 'pool' in given ? given.pool : given

@@ -1,4 +1,4 @@
-/** Our own connections: one pool of the driver for each host. */
+/** Our own connections: one driver pool for each host. */
 import type mysql from 'mysql2/promise'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { CreatePool } from './application-pool.ts'
@@ -61,7 +61,9 @@ export class SeenServers {
 interface Place {
   readonly host: Host
   readonly pool: mysql.Pool
-  /** Connections from before the host's last failure are not used again: the host may be a different server now. */
+  /**
+   * Connections from before the host's last failure are not used again, because the host may be a different server now.
+   */
   generation: number
 }
 
@@ -96,7 +98,7 @@ export class Connections {
         if (step > 0) this.#current = index
         return connection
       } catch (error) {
-        // With a single host, the caller knows which one failed and what its error means.
+        // With a single host, the caller knows which host failed and what the error means.
         if (this.#places.length === 1) throw error
         failures.push({ host: place.host, error })
       }
@@ -127,7 +129,8 @@ export class Connections {
 
   /**
    * Whether the server of this connection may still be used. Never throws. If the server's group refused a COMMIT, this
-   * distinguishes a conflict, which undoes the transaction, from the loss of the group, which may leave it committed.
+   * distinguishes a conflict, which rolls back the transaction, from the loss of the group, which may leave it
+   * committed.
    */
   async isFit(connection: mysql.PoolConnection): Promise<boolean> {
     if (this.#made.get(connection.connection)?.isMember !== true) return true
@@ -262,7 +265,7 @@ function isOn(value: string | undefined): boolean {
   return value !== undefined && !/^(off|0)$/i.test(value)
 }
 
-/** A short reason that is never empty: some system errors only have a code. */
+/** A short reason that is never empty, because some system errors only have a code. */
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''

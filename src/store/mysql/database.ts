@@ -90,8 +90,7 @@ export class MysqlDatabase implements Database {
   /**
    * Connects when work first needs a connection.
    *
-   * @param target  `mysql://user:password@host:port/database`; with several hosts (`h1:3306,h2`), one is used; with
-   *   `?group=<uuid>`, only a member of that replication group. Alternatively, a function that creates a pool
+   * @param target  `mysql://user:password@host:port/database`; with several hosts (`h1:3306,h2`), one of them is used; with `?group=<uuid>`, only a member of that replication group is used. Alternatively, a function that creates a pool
    * @param connections  maximum number of connections to one host
    */
   constructor(
@@ -287,7 +286,7 @@ export class MysqlDatabase implements Database {
   }
 }
 
-/** The statement that limits how long a statement waits for the lock of a row or of a table. */
+/** The statement that limits how long statements wait for the lock of a row or a table. */
 function waitForLocks(seconds: number | 'DEFAULT'): string {
   return `SET SESSION innodb_lock_wait_timeout = ${seconds}, lock_wait_timeout = ${seconds}`
 }

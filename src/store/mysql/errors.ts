@@ -11,7 +11,7 @@ const TRANSIENT: ReadonlySet<number> = new Set([
   1180, // Galera: COMMIT refused
 ])
 
-/** The server or the network is at fault: the connection is dropped, and the work is tried again later. */
+/** The server or the network is at fault, so the connection is dropped, and the work is tried again later. */
 const UNAVAILABLE: ReadonlySet<number> = new Set([
   1040, // too many connections
   1047, // Galera: node not ready

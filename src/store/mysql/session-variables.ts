@@ -2,7 +2,7 @@
  * The session variables that change what statements write or read. Our own sessions are set up with the values that
  * Kalends needs. In a transaction of the application, no variables can be set, so unsuitable values are rejected.
  *
- * The time zone is not included: no statement depends on it.
+ * The time zone is not included, because no statement depends on it.
  */
 import { InvalidInputError } from '../../errors.ts'
 import { noTransaction } from '../caller-transaction.ts'
@@ -27,9 +27,9 @@ const OWN = [
   ', SESSION sql_select_limit = 18446744073709551615',
   // These reject statements that the server considers large.
   ', SESSION sql_safe_updates = 0, SESSION sql_big_selects = 1',
-  // `id IS NULL` would find the last row that was inserted.
+  // Otherwise, `id IS NULL` would find the last row that was inserted.
   ', SESSION sql_auto_is_null = 0',
-  // Ids that differ only in their last characters would be sorted, and locked, in any order.
+  // Otherwise, ids that differ only in their last characters would be sorted, and locked, in any order.
   ', SESSION max_sort_length = 1024',
   // Unique keys and checks ensure that each occurrence has exactly one job.
   `, SESSION unique_checks = 1 ${onMariadb(', SESSION check_constraint_checks = 1')}`,

@@ -1,4 +1,4 @@
-/** Runs statements on one connection, independently of the options in its URL or of the application's pool. */
+/** Runs statements on one connection, regardless of the options in its URL or in the application's pool. */
 import type mysql from 'mysql2/promise'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Sql, SqlValue } from '../database.ts'

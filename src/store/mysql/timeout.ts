@@ -27,7 +27,7 @@ export async function withTimeout<Result>(
   }
 }
 
-/** Ends a connection that may be busy. The driver's own destroy() would leave pending queries waiting. */
+/** Closes a connection that may be busy. The driver's own destroy() would leave pending queries waiting. */
 export function abandon(connection: mysql.PoolConnection, reason: Error): void {
   const driver: object = connection.connection
   if ('stream' in driver && driver.stream instanceof Duplex) driver.stream.destroy(reason)

@@ -250,7 +250,7 @@ interface FreezeRow {
 
 /**
  * The active freezes, and the next turns: first the groups after the one that had the last turn, then from the first
- * group again. The scan stops when it has enough, so it reads neither long queues nor many queues to the end.
+ * group again. The scan stops when it has found enough, so it never reads long queues, or many queues, to the end.
  */
 async function findTurns(
   { rows, tables, dialect }: Context,
@@ -336,7 +336,7 @@ function inOrder<Of extends Turn>(turns: readonly Of[]): Of[] {
   )
 }
 
-/** Limits the jobs of each task, in the given order. */
+/** Limits the number of jobs of each task, in the given order. */
 function withinTaskLimits<Row extends { readonly task: string }>(
   rows: readonly Row[],
   taskLimits: ReadonlyMap<string, number>,
@@ -390,7 +390,7 @@ export async function startAttempts(
   )
 }
 
-/** The reason of jobs that the hand-over finishes. */
+/** The reason that is stored for jobs that the hand-over finishes. */
 export const HANDED_OVER = 'handed-over'
 
 /** Starts attempts of jobs that are handed over to an external queue. */

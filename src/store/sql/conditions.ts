@@ -40,7 +40,7 @@ export const FINAL = "state IN ('success', 'failed', 'cancelled', 'skipped')"
 /** For job: an external queue has the job and will report its outcome. */
 export const IN_QUEUE = "held_by BETWEEN ' ' AND ' ~'"
 
-/** For job, by the index on the state: running, but its worker is not registered. */
+/** For job, through the index on the state: running, but the job's worker is not registered. */
 export const orphan = ({ worker }: Tables): string =>
   `state = 'running' AND worker IS NOT NULL AND worker NOT IN (SELECT id FROM ${worker})`
 
@@ -48,7 +48,7 @@ export const orphan = ({ worker }: Tables): string =>
 export const unreported = ({ now }: Pick<Dialect, 'now'>): string =>
   `held_by BETWEEN ' ' AND CONCAT(' ', ${now})`
 
-/** For job AS b, by the index on the state: blocked, although no other job of its schedule blocks it. */
+/** For job AS b, through the index on the state: blocked, although no other job of its schedule blocks it. */
 export const blockedByNothing = ({ job }: Tables): string =>
   `b.state = 'blocked' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE a.open_key = b.open_key AND a.state <> 'blocked'

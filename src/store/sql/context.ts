@@ -6,7 +6,7 @@ import { type Tables, tables } from './tables.ts'
 
 /** The context of statements: the tables, the dialect, and the connection or transaction that runs them. */
 export interface Context {
-  /** Begins a SELECT that may run in a transaction of the application. @param columns  each a name, or `… AS name` */
+  /** Begins a SELECT that may run in a transaction of the application. @param columns each is a name, or `… AS name` */
   readonly select: (columns: readonly string[]) => string
   /** Ends a SELECT that must see rows committed after the snapshot of this transaction; empty without a snapshot. */
   readonly current: string

@@ -29,7 +29,7 @@ export function queueOfSchedule(tables: Tables): string {
   return `(CASE WHEN ${builtIn('s.task')} THEN NULL ELSE ${of(tables, 's.task')} END)`
 }
 
-/** An expression, with its parameters. */
+/** An expression with its parameters. */
 export interface Expression {
   readonly text: string
   readonly params: readonly SqlValue[]

@@ -194,7 +194,7 @@ async function broken(
 }
 
 /**
- * Finds schedules that a clock in the future may have planned.
+ * Finds schedules that may have been planned by a clock in the future.
  *
  * Leaves out schedules that are paused or being submitted. The index on wake_at finds the latest next runs. Slots in
  * the future are found by a scan that reads neither generated columns nor the clock for each row. The rows are read by

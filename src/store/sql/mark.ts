@@ -1,8 +1,8 @@
 /**
  * Marks due schedules. A mark is a lease for the worker that is about to submit the schedule.
  *
- * Locks only the rows that it marks, through the index on wake_at, which filters and orders, with SKIP LOCKED. For a
- * marked row, wake_at is the end of the mark, so rows marked by other workers are not even read.
+ * Locks only the rows that it marks, through the index on wake_at, which both filters and orders, with SKIP LOCKED. For
+ * a marked row, wake_at is the end of the mark, so rows marked by other workers are not even read.
  */
 import { StoreUnavailableError } from '../../errors.ts'
 import { Fitting } from '../../event-loop.ts'

@@ -53,7 +53,7 @@ export async function findOwnId(
 /** The form of generated ids. */
 const GENERATED = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/** The stored id of a row; if the row no longer exists, the more likely one. */
+/** The stored id of a row; if the row no longer exists, the more likely of the two ids. */
 export async function storedId(
   context: Context,
   table: 'schedule' | 'job',

@@ -32,7 +32,7 @@ const PLANNING = [
   'group',
 ] as const satisfies readonly SettingName[]
 
-/** The columns of a schedule that planning reads. args stay in the database because they may be large. */
+/** The columns of a schedule that planning reads. The args stay in the database because they may be large. */
 export interface PlannableRow
   extends Pick<
     SettingRow,

@@ -290,7 +290,7 @@ export async function endJobs(
   await writeEnds(tx, ended, await nextInTurn(tx, ended), schedules, ofSchedule)
 }
 
-/** @param promoted  by schedule, the blocked job that becomes waiting */
+/** @param promoted the blocked job that becomes waiting, by schedule */
 export async function writeEnds(
   tx: Context,
   ended: readonly EndedJob[],
@@ -337,7 +337,7 @@ export async function writeSuccesses(tx: Context, settled: readonly SettledAttem
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /**
- * Writes the outcomes, and the jobs that become waiting, in the order of the schedules, like inserts of jobs. The
+ * Writes the outcomes, and the jobs that become waiting, in the order of the schedules, as for inserts of jobs. The
  * unique key that ensures "one at a time" passes from one job to the other, and InnoDB then also locks the next entry
  * of the index. [When this was two statements, two such transactions deadlocked.]
  */
@@ -559,7 +559,7 @@ export async function touchSchedules(tx: Context, ids: readonly string[]): Promi
     )
 }
 
-/** The next retry of each schedule that has one: the earliest, if several jobs are being retried. */
+/** The next retry of each schedule that has one; if several jobs are being retried, the earliest. */
 async function nextRetries(tx: Context, schedules: readonly string[]) {
   if (schedules.length === 0) return new Map<string, never>()
   const { dialect, tables } = tx

@@ -322,7 +322,7 @@ async function noteNotDue(tx: Context, rows: readonly PlannableRow[]): Promise<v
   )
 }
 
-/** The marks whose rows were locked; deleted rows are forgotten. */
+/** The marks whose rows were locked; marks of deleted rows are forgotten. */
 async function stillLocked(
   tx: Context,
   marks: readonly Mark[],
@@ -354,7 +354,7 @@ interface Planned {
   readonly ids: Map<number, string>
 }
 
-/** The id of the job of a planned slot. */
+/** The id of the job for a planned slot. */
 function idOf({ row, ids }: Planned, { slot }: { readonly slot: Date }): string {
   const id = ids.get(slot.getTime()) ?? occurrenceId(row.id, slot)
   ids.set(slot.getTime(), id)
@@ -374,7 +374,7 @@ interface JobsBefore {
   readonly jobs: readonly OpenJob[]
   readonly open: OpenJobs
   readonly latestRun: number
-  /** Whether there are freezes that have not ended before its next run. */
+  /** Whether there are freezes that have not ended before the schedule's next run. */
   readonly hasFreezes: boolean
 }
 
@@ -478,7 +478,7 @@ async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promise<void>
 }
 
 /**
- * Cancels the waiting and blocked jobs of a schedule, whose row is locked. @param scope  limits this to the owner's jobs
+ * Cancels the waiting and blocked jobs of a schedule whose row is locked. @param scope limits this to the owner's jobs
  */
 export async function cancelQueued(tx: Context, schedule: string, scope: Condition): Promise<void> {
   const { dialect, tables } = tx
@@ -705,7 +705,7 @@ async function startPlanned(
   return await startAttempts(tx, worker, rows, limits.tasks)
 }
 
-/** The largest value of the column. */
+/** The largest value that the column can hold. */
 const MAX_MISSED = 2_147_483_647
 
 /** The number of runs that may still be counted before the new ones. */

@@ -147,7 +147,7 @@ function broken(context: Context, leaseMs: number): string[] {
     `SELECT 'far mark' AS kind, id, worker, ${dialect.instant('marked')} AS marked
      FROM ${tables.schedule}
      WHERE worker IS NOT NULL AND wake_at > ${dialect.nowPlus(2 * leaseMs)}`,
-    // The job that blocked it was deleted manually, or a worker crashed before unblocking it.
+    // The job that blocked this one was deleted manually, or a worker crashed before unblocking it.
     `SELECT 'blocked job' AS kind, MIN(id) AS id, ${NO_MARK}
      FROM ${dialect.found(`${tables.job} AS b`, { index: tables.jobStateIndex })}
      WHERE ${blockedByNothing(tables)}
@@ -200,7 +200,7 @@ function planAgain(context: TablesContext, id: string): Promise<boolean> {
   })
 }
 
-/** Its status is active again. */
+/** Makes the schedule's status active again. */
 async function endRetry(context: TablesContext, id: string): Promise<void> {
   await context.transaction(async (tx) => {
     const { schedule } = tx.tables
@@ -272,7 +272,7 @@ export async function orphans(
 function endOfOrphan({ state, reason, worker, attempt, queue, timeout }: JobRow): AttemptEnd {
   if (state === 'running')
     return { kind: 'lost', error: `The worker ${worker ?? ''} was lost during attempt ${String(attempt)}` }
-  // A worker died after the hand-over, before it finished the job.
+  // A worker crashed after the hand-over and before it finished the job.
   if (reason === HANDED_OVER) return { kind: 'success', result: null }
   const span = spanWords(timeout ?? DEFAULT_REPORT_MS)
   return {

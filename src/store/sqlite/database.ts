@@ -23,7 +23,7 @@ import { isBusy, isNoSavepoint, isUnavailable } from './errors.ts'
 import { DatabaseFile, makePrivate } from './file.ts'
 import { Turns } from './turns.ts'
 
-/** Maximum time that one attempt to lock blocks the event loop. */
+/** Maximum time for which one attempt to lock blocks the event loop. */
 const BUSY_TIMEOUT_MS = 5
 /** How long attempts to lock continue in total. */
 const LOCK_TIMEOUT_MS = 30_000
@@ -89,7 +89,7 @@ export class SqliteDatabase implements Database {
     return database
   }
 
-  /** The same connection for another use. `Turns` decides which use is next. Closing this one closes both. */
+  /** The same connection for another use. `Turns` decides which use is next. Closing this database closes both. */
   beside(use: Use): SqliteDatabase {
     return this.#beside(use)
   }
@@ -201,7 +201,7 @@ function locked(error: unknown): StoreUnavailableError {
   )
 }
 
-/** Rejects objects, which untyped code may pass: the driver would crash the process. @throws RangeError */
+/** Rejects objects, which untyped code may pass, because the driver would crash the process. @throws RangeError */
 function bindable(params: readonly unknown[]): readonly unknown[] {
   for (const value of params)
     if (value !== null && typeof value !== 'string' && typeof value !== 'number')

@@ -42,7 +42,7 @@ export class DatabaseFile {
     return file === null || opened === null ? null : new DatabaseFile(resolve(file), opened)
   }
 
-  /** @throws StoreUnavailableError when the path leads to another file or to none */
+  /** @throws StoreUnavailableError when the path names another file, or none */
   mustBeThere(): void {
     const found = statusOf(this.#path)
     if (found !== null && isSame(found, this.#opened)) return this.#walMustBeThere()

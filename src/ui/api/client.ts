@@ -68,7 +68,7 @@ type Query<Values> = { readonly [Name in keyof Values]?: string | number | undef
 
 export interface Fetched<Content> {
   readonly content: Content
-  /** Makes a later change conditional: it fails after a concurrent change. */
+  /** Makes a later change conditional, so that it fails after a concurrent change. */
   readonly etag: string | null
 }
 

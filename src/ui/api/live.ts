@@ -23,7 +23,7 @@ export const following = signal(true)
 
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 10_000
-/** The server pings more often than this. */
+/** The server sends pings more often than this. */
 const SILENCE_MS = 45_000
 
 /** @param isOwn  whether this page made the change; if so, the page shows it even while updates are paused */
@@ -87,7 +87,7 @@ async function follow(left: AbortSignal): Promise<void> {
       )
       liveState.value = 'live'
       wait = FIRST_WAIT_MS
-      // Changes before the connection was made are not reported.
+      // Changes that happened before the connection was made are not reported.
       connections.value += 1
       pass(new Set(TOPICS))
       const reader = stream.pipeThrough(new TextDecoderStream()).getReader()

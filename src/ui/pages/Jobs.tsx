@@ -37,7 +37,7 @@ const LABELS: Readonly<Record<string, string>> = {
   finishedTo: 'ended before',
 }
 
-/** Callers with a scope cannot search by these, because their values are partly hidden from them. */
+/** Callers with a scope cannot search these fields, because the values are partly hidden from them. */
 const isAllowed = (name: string) => !isScoped.value || (name !== 'error' && name !== 'worker')
 const searchedFields = () => (['id', 'error', 'args'] as const).filter(isAllowed)
 

@@ -97,7 +97,7 @@ const actions: Column<ListedSchedule> = {
   ),
 }
 
-/** A timer in words, without its zone if the timer itself, which is shown below, names it. */
+/** A timer in words, without its zone if the timer text below names the zone. */
 function short(description: string, timer: string): string {
   const [, zone = ''] = / \(([^)]*)\)$/u.exec(description) ?? []
   const text = zone !== '' && timer.endsWith(zone) ? description.slice(0, -zone.length - 3) : description

@@ -6,7 +6,7 @@ import { spanText } from '../../duration.ts'
 type SettingName = Exclude<(typeof FIELDS)[number]['name'], 'enabled' | 'args'>
 export type Value = Schedule[SettingName]
 
-/** One setting, as the form shows it. */
+/** One setting, as shown in the form. */
 export interface Field {
   readonly name: SettingName
   readonly kind: (typeof FIELDS)[number]['kind']

@@ -6,7 +6,7 @@ import { changeNote, instantOf, typedAt } from '../time/format.ts'
 interface InstantInputProps {
   readonly id: string
   readonly name?: string
-  /** In UTC, as the API accepts it, or empty if there is none. */
+  /** The instant in UTC, as the API accepts it, or empty if there is none. */
   readonly value: string
   readonly onChange: (value: string) => void
   readonly 'aria-invalid'?: boolean

@@ -40,7 +40,7 @@ interface SectionProps {
   readonly title: string
   /** To the right of the title. */
   readonly aside?: ComponentChildren
-  /** Screen readers announce its changes. */
+  /** Screen readers announce changes to it. */
   readonly isLive?: boolean
   readonly children: ComponentChildren
 }

@@ -13,7 +13,7 @@ import { type Column, type Selection, Table } from './Table.tsx'
 const TYPING_MS = 250
 const PAGE_SIZE = 50
 
-/** A text that is written to the address when typing pauses. */
+/** A text field whose value is written to the address when the user stops typing. */
 export function Search({ name = 'q', label }: { readonly name?: string; readonly label: string }) {
   const value = query.value[name] ?? ''
   const [text, setText] = useState(value)
@@ -224,7 +224,7 @@ function Pager({ of: { items, total, next }, what }: PagerProps) {
   )
 }
 
-/** Totals are counted up to a thousand. */
+/** Totals are counted up to one thousand. */
 export function totalText(total: number): string {
   return total === 1000 ? '1,000+' : count(total)
 }

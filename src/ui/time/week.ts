@@ -43,7 +43,7 @@ export function hourOf(at: Date, from: Date): Date {
   return new Date(from.getTime() + hours * HOUR_MS)
 }
 
-/** An hour in a grid of days and of the hours of the clock. */
+/** An hour in a grid of days and clock hours. */
 export interface Placed<Hour> {
   readonly of: Hour
   readonly wall: Wall

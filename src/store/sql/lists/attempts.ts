@@ -1,6 +1,6 @@
 /**
- * The attempts of jobs, as their lists show them. Attempts that did not succeed are rows; a successful attempt is part
- * of its job's row.
+ * The attempts of jobs, as shown in lists. Attempts that did not succeed are rows; a successful attempt is part of its
+ * job's row.
  */
 import type { Attempt, StoredOutcome } from '../../../model/attempt.ts'
 import { fromStored, fromText } from '../../../model/instant.ts'
@@ -71,7 +71,7 @@ export async function attemptsOf(
   return [...rows.toReversed().map(toAttempt), ...inJob].slice(-limit)
 }
 
-/** The attempt that is running or succeeded, which has no row. */
+/** The attempt that is running or has succeeded, which has no row. */
 function attemptInJob({ state, worker, attempt, started, finished }: JobColumns): Attempt[] {
   if (started === null || (state !== 'running' && state !== 'external' && state !== 'success')) return []
   return [

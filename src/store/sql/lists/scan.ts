@@ -15,7 +15,7 @@ import { and, both, type Condition, NOTHING } from '../conditions.ts'
 import type { Context } from '../context.ts'
 import { keyOf } from '../tables.ts'
 
-/** Rows of a table in the order of one index. */
+/** Rows of a table, in the order of one index. */
 export interface Range {
   readonly table: string
   /** The name of the index, quoted; null means the primary key. */
@@ -183,7 +183,7 @@ export async function firstRows<Row>(
   limit: number,
   options: ScanOptions,
 ): Promise<Found<Row>> {
-  // A map, because a row that moves during the scan is found twice.
+  // A map, because a row that moves during the scan may be found twice.
   const found = new Map<string, Row & Position>()
   let next: Position | null = null
   for await (const { rows, last } of scan<Row>(context, range, options)) {

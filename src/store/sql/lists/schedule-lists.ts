@@ -37,7 +37,7 @@ interface NextColumns extends TimerColumns {
   readonly planned_from: string | null
 }
 
-/** Marks of workers with the default lease end within this time. */
+/** The marks of workers that use the default lease end within this time. */
 const MARKED_MS = 120_000
 
 export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLists {
