@@ -80,7 +80,7 @@ function distanceText(distance: number): string {
   return durationText(distance - (distance % precision))
 }
 
-/** `retrying, 2 of 3, next at …`. @param at the time of the retry */
+/** `retrying, 2 of 3, next at …`. @param at  the time of the retry */
 export function retryText(
   { retry, retryLimit }: { readonly retry: number | null; readonly retryLimit: number | null },
   at: string,

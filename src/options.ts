@@ -307,7 +307,7 @@ export function checkedStart(
   }
 }
 
-/** @param otherwise the grace period of `start` in milliseconds, used if `stop` sets none */
+/** @param otherwise  the grace period of `start` in milliseconds, used if `stop` sets none */
 export function checkedStop(options: StopOptions, otherwise: number): number {
   checkKeys(options, ['grace'])
   return graceOf(options.grace, otherwise)

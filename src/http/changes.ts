@@ -144,7 +144,8 @@ export class Changes {
 /**
  * Finds changes made by other processes or in SQL.
  *
- * @returns the topics that changed since the last call; empty while a read is in progress, and while the database is unavailable
+ * @returns the topics that changed since the last call; empty while a read is in progress, and while the database is
+ *   unavailable
  */
 function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topic[]> {
   let isReading = false

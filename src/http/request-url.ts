@@ -53,7 +53,7 @@ const DOT_STEP = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i
  * step `.` or `..` never counts as below it: `URL` resolves these steps, but a proxy that checks the start of a path
  * may not.
  *
- * @param sent the URL as the client sent it, if known
+ * @param sent  the URL as the client sent it, if known
  */
 export function pathBelow(base: string, { pathname }: URL, sent = ''): string | null {
   const isBelow =

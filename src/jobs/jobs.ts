@@ -292,7 +292,7 @@ export class Jobs {
    * The log lines of all attempts of a job, in order. Secrets in the result are redacted here, because the result may
    * be newer than the lines.
    *
-   * @param query.after the `id` of a line; only lines after it are returned
+   * @param query.after  the `id` of a line; only lines after it are returned
    * @param query.limit  1 to 1000, default 1000
    * @throws NotFoundError
    */

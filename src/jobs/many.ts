@@ -58,7 +58,7 @@ export interface ManyResult {
 
 /** The dependencies of a change of many jobs. */
 export interface ManyActions {
-  /** @param limit Infinity means all jobs, after a search of all rows */
+  /** @param limit  Infinity means all jobs, after a search of all rows */
   readonly ids: (conditions: JobConditions, limit: number) => Promise<MatchingIds>
   readonly count: (conditions: JobConditions) => Promise<Counts<JobState>>
   /** @returns the job afterwards. @throws ConflictError when the job cannot be changed */

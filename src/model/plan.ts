@@ -434,7 +434,9 @@ function planSlots(readable: Readable, first: Date, circumstances: Circumstances
 /**
  * The slot that is due at nextRunAt. If the zone data has changed since the slot was planned, for example with another
  * version of Node.js, nextRunAt may not be an elapse. It then represents the nearest undecided elapse; otherwise, a run
- * would start an hour early and again on time, or not at all. @returns null when there is none
+ * would start an hour early and again on time, or not at all.
+ *
+ * @returns null when there is none
  */
 function slotOf({ schedule, event, afterFinish }: Readable, nextRunAt: Date): Date | null {
   const isElapse = event.next(justBefore(nextRunAt))?.getTime() === nextRunAt.getTime()

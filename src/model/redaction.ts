@@ -127,7 +127,7 @@ function changedAt(
   })
 }
 
-/** The array or the object with its items changed. @param names new names for some properties of an object */
+/** The array or the object with its items changed. @param names  new names for some properties of an object */
 function mapped(
   value: object,
   change: (item: unknown, name: string) => unknown,

@@ -144,7 +144,7 @@ export function retryDelayOf(
   return delayMs * Math.min(2 ** (retry - 1), LARGEST_FACTOR)
 }
 
-/** The same outcome without its result or error text. @param reason the reason why they cannot be stored */
+/** The same outcome without its result or error text. @param reason  the reason why they cannot be stored */
 export function withoutTexts(end: AttemptEnd, reason: string): AttemptEnd {
   switch (end.kind) {
     case 'success':

@@ -207,7 +207,8 @@ export interface ExecutingStore {
    * Writes the outcomes of attempts whose jobs are still held by their worker. If the database rejects a result or an
    * error text, the outcome is written without it.
    *
-   * @param areOrphans  whether the attempts are orphans; `orphans` then leaves out refused attempts until their back-off ends
+   * @param areOrphans  whether the attempts are orphans; `orphans` then leaves out refused attempts until their
+   *   back-off ends
    * @throws AllRefusedError when every outcome that was tried is refused
    */
   settle(attempts: readonly EndedAttempt[], areOrphans?: boolean): Promise<SettleResult>

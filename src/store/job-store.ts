@@ -50,8 +50,9 @@ export interface JobStore {
   /** The same store, limited to the rows of an owner. Ids are in the form that this owner uses. */
   ownedBy(owner: Owner): JobStore
   /**
-   * The same store in a transaction of the application. @throws InvalidInputError when the transaction cannot run
-   * statements
+   * The same store in a transaction of the application.
+   *
+   * @throws InvalidInputError when the transaction cannot run statements
    */
   in(transaction: Transaction): JobStore
   /**

@@ -47,7 +47,7 @@ function shown(value: unknown): string {
   return typeof value === 'number' ? String(value) : `a value of type ${typeof value}`
 }
 
-/** Selected columns as the arguments of JSON_OBJECT. @param columns each is a name, or `… AS name` */
+/** Selected columns as the arguments of JSON_OBJECT. @param columns  each is a name, or `… AS name` */
 export function jsonPairs(columns: readonly string[]): string {
   return columns
     .map((column) => {

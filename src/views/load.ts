@@ -41,7 +41,8 @@ export interface Planned {
 /**
  * Calculates the elapses of each group.
  *
- * @param pause  called regularly, so that other work can run. @returns false to skip the rest
+ * @param pause  called regularly, so that other work can run.
+ * @returns false to skip the rest
  */
 export async function planned(
   groups: readonly TimerGroup[],

@@ -35,8 +35,9 @@ export class CutOff {
   }
 
   /**
-   * A heartbeat was written. @param sentAt  the time at which it was sent, because other workers may have seen it since
-   * then
+   * A heartbeat was written.
+   *
+   * @param sentAt  the time at which it was sent, because other workers may have seen it since then
    */
   written(sentAt: number): void {
     this.#writtenAt = sentAt

@@ -90,7 +90,9 @@ export class MysqlDatabase implements Database {
   /**
    * Connects when work first needs a connection.
    *
-   * @param target  `mysql://user:password@host:port/database`; with several hosts (`h1:3306,h2`), one of them is used; with `?group=<uuid>`, only a member of that replication group is used. Alternatively, a function that creates a pool
+   * @param target  `mysql://user:password@host:port/database`; with several hosts (`h1:3306,h2`), one of them is used;
+   *   with `?group=<uuid>`, only a member of that replication group is used. Alternatively, a function that creates a
+   *   pool
    * @param connections  maximum number of connections to one host
    */
   constructor(

@@ -6,7 +6,11 @@ import { type Tables, tables } from './tables.ts'
 
 /** The context of statements: the tables, the dialect, and the connection or transaction that runs them. */
 export interface Context {
-  /** Begins a SELECT that may run in a transaction of the application. @param columns each is a name, or `… AS name` */
+  /**
+   * Begins a SELECT that may run in a transaction of the application.
+   *
+   * @param columns  each is a name, or `… AS name`
+   */
   readonly select: (columns: readonly string[]) => string
   /** Ends a SELECT that must see rows committed after the snapshot of this transaction; empty without a snapshot. */
   readonly current: string
@@ -55,8 +59,9 @@ export function tablesContext(database: Database, prefix: string): TablesContext
 }
 
 /**
- * The same tables in a transaction of the application. @throws InvalidInputError when the transaction cannot run
- * statements
+ * The same tables in a transaction of the application.
+ *
+ * @throws InvalidInputError when the transaction cannot run statements
  */
 export function inTransactionOf(context: TablesContext, given: Transaction): TablesContext {
   const { dialect } = context

@@ -129,8 +129,9 @@ export function executingStore(context: TablesContext): ExecutingStore {
 }
 
 /**
- * Stores the progress of running jobs in one transaction. @returns the progress whose rows other transactions have
- * locked
+ * Stores the progress of running jobs in one transaction.
+ *
+ * @returns the progress whose rows other transactions have locked
  */
 async function saveProgress(tx: Context, progress: readonly JobProgress[]): Promise<readonly JobProgress[]> {
   const ids = progress.map(({ fence }) => fence.id)

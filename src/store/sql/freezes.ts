@@ -20,7 +20,9 @@ export function inForce({ instant, now }: Dialect): string {
 }
 
 /**
- * Expression: the end of the last active freeze that applies to a row; NULL if there is none. @param of  its columns
+ * Expression: the end of the last active freeze that applies to a row; NULL if there is none.
+ *
+ * @param of  its columns
  */
 function frozenUntil(
   { dialect, tables }: Context,
@@ -58,8 +60,9 @@ interface FreezeRow {
 }
 
 /**
- * Reads the freezes that matter for these schedules. @returns the freezes that apply to one of them, including ended
- * ones
+ * Reads the freezes that matter for these schedules.
+ *
+ * @returns the freezes that apply to one of them, including ended ones
  */
 export async function freezesFor(
   context: Context,

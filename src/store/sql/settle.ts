@@ -290,7 +290,7 @@ export async function endJobs(
   await writeEnds(tx, ended, await nextInTurn(tx, ended), schedules, ofSchedule)
 }
 
-/** @param promoted the blocked job that becomes waiting, by schedule */
+/** @param promoted  the blocked job that becomes waiting, by schedule */
 export async function writeEnds(
   tx: Context,
   ended: readonly EndedJob[],

@@ -478,7 +478,9 @@ async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promise<void>
 }
 
 /**
- * Cancels the waiting and blocked jobs of a schedule whose row is locked. @param scope limits this to the owner's jobs
+ * Cancels the waiting and blocked jobs of a schedule whose row is locked.
+ *
+ * @param scope  limits this to the owner's jobs
  */
 export async function cancelQueued(tx: Context, schedule: string, scope: Condition): Promise<void> {
   const { dialect, tables } = tx

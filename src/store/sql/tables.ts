@@ -57,7 +57,9 @@ export function tables(prefix: string, { quoted, table }: Pick<Dialect, 'quoted'
 }
 
 /**
- * Placeholders for a list of values: `?, ?, ?`. @param one  the placeholder for one value; for job ids, `Dialect.jobId`
+ * Placeholders for a list of values: `?, ?, ?`.
+ *
+ * @param one  the placeholder for one value; for job ids, `Dialect.jobId`
  */
 export function placeholders({ length }: { readonly length: number }, one = '?'): string {
   return Array.from({ length }, () => one).join(', ')

@@ -85,8 +85,9 @@ export async function sweep(
 }
 
 /**
- * Leaves rows whose repair times out on a lock to a later sweep. @throws after all other rows, if the database rejects
- * one
+ * Leaves rows whose repair times out on a lock to a later sweep.
+ *
+ * @throws after all other rows, if the database rejects one
  */
 async function repairEach(
   isolation: Isolation,

@@ -157,8 +157,9 @@ function sliceOf(
 }
 
 /**
- * This is not a row comparison, because servers do not use the index for those. @param key  the placeholder for a key of
- * the table
+ * This is not a row comparison, because servers do not use the index for those.
+ *
+ * @param key  the placeholder for a key of the table
  */
 function beyond(range: Range, { instant, id }: Position, key: string): Condition {
   const by = instantOf(range)
