@@ -47,8 +47,8 @@ export class Definitions {
         'handle',
         `the task '${task.name}' goes to the external queue, so its handler would never be called; remove it, or leave the task out of externalQueue.tasks`,
       )
-    // The executor only passes args to a handler that its task's schema has parsed. oxlint-disable-next-line
-    // typescript/no-unsafe-type-assertion
+    // The executor passes a handler only args that its task's schema has parsed.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     this.handlers.set(task.name, { task, handler: handler as Handler })
   }
 
