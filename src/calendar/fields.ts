@@ -3,7 +3,7 @@ import { type Field, type Items, NO_END } from './spec.ts'
 /** The result of a search that finds nothing; no field contains a negative value. */
 export const NONE = -1
 
-/** 1 means at or after, -1 means at or before. */
+/** The direction of a search: 1 means at or after, -1 means at or before. */
 export type Direction = 1 | -1
 
 /** The values of one field. */

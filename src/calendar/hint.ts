@@ -12,7 +12,7 @@ const CRON_WORDS: ReadonlyMap<string, string> = new Map([
 // A cron field contains numbers, names, *, ?, -, / and commas, but never a colon or two dots.
 const CRON_FIELD = /^[\d*?][\d*?,/A-Za-z-]*$|^[A-Za-z]{3}(?:[,-][A-Za-z]{3})*$/
 
-/** Finds a mistake in the text as a whole, of which the first unreadable character is only a symptom. */
+/** Finds a mistake in the text as a whole; the first unreadable character is only its symptom. */
 export function explainText(text: string): SyntaxProblem | undefined {
   return explainBlanks(text) ?? explainQuotes(text) ?? explainCron(text)
 }

@@ -1,6 +1,6 @@
 /**
- * Adds types for the declared options and arguments of a command to commander. The types come from a package that only
- * the compiler needs; at run time, the classes come from commander.
+ * Adds types to commander for the options and arguments that a command declares. The types come from a package that
+ * only the compiler needs; at run time, the classes come from commander.
  */
 import * as commander from 'commander'
 import type * as typed from '@commander-js/extra-typings'

@@ -403,7 +403,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       startedAt: instant('started').notNull().default(now),
       heartbeatAt: instant('heartbeat').notNull().default(now),
     }),
-    /** Freezes: a schedule, a task, a group, or everything if none of these is set must not run until a given time. */
+    /** Freezes: each stops a schedule, a task, a group, or everything (if none of these is set) until a given time. */
     scheduleFreeze: table(name('schedule_freeze'), {
       id: text('id', NAME_LIMIT).primaryKey().default(uuidv7),
       scheduleId: text('schedule_id', NAME_LIMIT),

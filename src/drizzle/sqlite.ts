@@ -412,7 +412,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
       },
       () => checks(name('worker'), { id: workerId, name: id }),
     ),
-    /** Freezes: a schedule, a task, a group, or everything if none of these is set must not run until a given time. */
+    /** Freezes: each stops a schedule, a task, a group, or everything (if none of these is set) until a given time. */
     scheduleFreeze: sqliteTable(
       name('schedule_freeze'),
       {

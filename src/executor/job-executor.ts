@@ -157,7 +157,7 @@ export class JobExecutor {
     const settled = result.settled.filter(
       ({ outcome }) => outcome.state !== 'waiting' || outcome.why !== 'unstarted',
     )
-    // A job that has not started loses nothing.
+    // Nothing is lost if a job has not started.
     const lost = result.lost.filter((fence) => !this.#unstarted.has(fence))
     if (settled.length > 0 || lost.length > 0) this.#options.onSettled({ ...result, settled, lost })
     this.#freed()

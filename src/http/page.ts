@@ -36,7 +36,7 @@ interface File {
 }
 
 export class WebPage {
-  /** Null if the page has not been built, because the sources are run directly. */
+  /** Null if the sources run without a built page. */
   readonly #html = PAGE['index.html'] ?? null
   readonly #files = new Map<string, File>()
 

@@ -122,7 +122,7 @@ function parsed(schema: z.ZodType, value: unknown): unknown {
   return result.data
 }
 
-/** The response to a failed request. The cause is logged if it is internal or a caller was rejected. */
+/** The response to a failed request. The cause is logged if the error is internal or a caller was rejected. */
 export function refusal(error: unknown, entry: Entry, logger: Logger): Response {
   const problem = problemOf(error)
   if (problem === null) {

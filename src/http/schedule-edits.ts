@@ -38,7 +38,7 @@ export async function onBasis<Before extends Schedule | null, Result>(
   }
 }
 
-/** Like `edit`, for a schedule that must exist, after the hook has permitted the change. @throws NotFoundError */
+/** Like `onBasis`, for a schedule that must exist, after the hook has permitted the change. @throws NotFoundError */
 export function onExisting<Result>(call: ScheduleCall, change: Edit<Result>): Promise<Result> {
   const { id } = call.params
   const read = async () => (await call.reach.schedules.get(id)) ?? missing('schedule', id)

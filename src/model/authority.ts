@@ -132,8 +132,7 @@ export type LimitedSettings = Partial<
 >
 
 /**
- * Maximum number of runs that one pass makes up for a schedule of a limited owner; there is a maximum because the runs
- * are all open at once.
+ * Maximum number of runs that one pass makes up for a schedule of a limited owner. These runs are all open at once.
  */
 const MAX_CATCH_UP = 10
 

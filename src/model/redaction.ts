@@ -38,7 +38,7 @@ export class Redaction {
   }
 
   /**
-   * Whether anything is hidden, or anything below the root if one is given. Hidden values must not be searchable,
+   * Whether anything is hidden; if a root is given, whether anything below it is. Hidden values must not be searchable,
    * because a search could reveal a secret letter by letter.
    */
   hides(root?: RedactRoot): boolean {

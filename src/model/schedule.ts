@@ -41,7 +41,7 @@ export interface Schedule extends SettingValues {
   readonly lastJobId: string | null
   /** The error of the last attempt, including one that is being retried, or why the timer is invalid. */
   readonly lastError: string | null
-  /** Why the schedule is paused, if a reason was given. */
+  /** The reason why the schedule is paused, if one was given. */
   readonly pauseReason: string | null
   /**
    * The time until which a freeze holds the schedule. Null if no freeze does, or if no slot has become due during it.

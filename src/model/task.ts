@@ -37,7 +37,8 @@ export interface TaskOptions<Input, Args, Result = unknown> extends PolicyOption
   /** Checks and converts the arguments: any Standard Schema (zod, valibot, arktype, …). */
   readonly args?: StandardSchema<Input, Args>
   /**
-   * Checks the return value of the handler, and types it for callers that wait. The original value is stored as JSON.
+   * Checks the return value of the handler, and determines its type for callers that wait. The original value is stored
+   * as JSON.
    */
   readonly result?: StandardSchema<Result, unknown>
   /** Maximum number of concurrent runs in one worker; default: limited only by the worker's concurrency. */
@@ -86,7 +87,7 @@ export function task<Input = AnyArgs, Args = Input, Result = unknown>(
 /** Whether Kalends itself handles the task. */
 export const isBuiltIn = (task: string): boolean => task.startsWith('kalends.')
 
-/** A task as plain JavaScript may pass it. @throws InvalidInputError */
+/** A task, as plain JavaScript code may pass it. @throws InvalidInputError */
 export function checkedTask(given: unknown): Task {
   if (typeof given === 'object' && given !== null && 'name' in given && 'schema' in given)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `task` makes such objects

@@ -140,7 +140,7 @@ export class Scheduler {
     }
   }
 
-  /** Puts the schedules that an earlier pass could not submit first. */
+  /** Moves schedules that an earlier pass could not submit to the front. */
   #withDeferred(batch: Batch): Batch {
     const deferred = this.#deferred.filter((mark) => !batch.marks.some((again) => again.id === mark.id))
     const marks = [...deferred, ...batch.marks]

@@ -5,7 +5,7 @@ import { enumeration, joinedRuns, listed, numbers, single, type Values } from '.
 const MONTHS = 'January February March April May June July August September October November December'.split(
   ' ',
 )
-/** February has the length that it has in most years. */
+/** February has 28 days, as in most years. */
 const MONTH_LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 export interface DateSets {

@@ -200,7 +200,7 @@ function unquoted(text: string): string {
   return inside ?? text
 }
 
-/** Words that say how to run a command, not which command to run. */
+/** Words that determine how a command runs, not which command runs. */
 const WRAPPERS: ReadonlySet<string> = new Set(
   'test [ [[ { ( ! if then else cd exec command sudo nice ionice chronic flock env sh bash dash zsh timeout sleep perl python python3 node php ruby'.split(
     ' ',

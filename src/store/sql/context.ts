@@ -30,7 +30,7 @@ export interface TablesContext extends Context {
   /** Runs a transaction that may lend the connection to application code. */
   readonly lendingTransaction: <Result>(work: (tx: Context, lend: Lend) => Promise<Result>) => Promise<Result>
   /**
-   * A transaction that runs again after a unique key conflict. On the second run, it reads the row that has the key.
+   * A transaction that runs again after a unique key conflict. The second run reads the row that has the key.
    */
   readonly transactionOnKeys: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
 }

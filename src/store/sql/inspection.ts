@@ -19,8 +19,8 @@ const MAX_FURTHEST = 1000
 /** The number of most frequent schedules whose last slots are read. */
 const MAX_FREQUENT = 100
 /**
- * The number of most recent rows of a schedule that are read, and the number of these with missed slots that means that
- * it cannot keep up.
+ * How many of a schedule's most recent rows are read, and how many of these must have missed slots for the schedule to
+ * count as unable to keep up.
  */
 const LAST_SLOTS = 10
 const TOO_MANY = 3

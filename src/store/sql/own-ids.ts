@@ -19,7 +19,7 @@ export async function findOwn(
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const scope = scopeCondition(owner)
-  // Job ids have no other form. A server would ignore a trailing blank.
+  // All job ids have this form. A server would ignore a trailing blank.
   const possible = table === 'job' ? names.filter(isJobId) : names
   if (scope.text === '') return new Map(possible.map((name) => [name, name]))
   if (possible.length === 0) return new Map()

@@ -22,7 +22,7 @@ export function makePrivate(path: string): void {
  * error, and its writes are lost to other processes.
  */
 export class DatabaseFile {
-  /** Absolute, because the process may change its working directory. */
+  /** The path is absolute, because the process may change its working directory. */
   readonly #path: string
   readonly #opened: BigIntStats
   /**

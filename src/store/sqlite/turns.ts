@@ -25,7 +25,7 @@ export class Turns {
   readonly #waiting: Readonly<Record<Use, Waiting[]>> = { loops: [], calls: [], api: [] }
   #isTaken = false
   #overtaking = 0
-  /** The use that had the last reserved turn, because overtaken uses alternate in these turns. */
+  /** The use that had the last reserved turn; overtaken uses alternate in taking these turns. */
   #lastReserved: Use | null = null
 
   /** Runs the work when its turn comes. */

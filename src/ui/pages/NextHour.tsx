@@ -10,7 +10,7 @@ import { count, HOUR_MS, MINUTE_MS, wall } from '../time/format.ts'
 
 const MAX_RUNS = 1000
 const LISTED = 6
-/** The minimum number of runs that fill the full height of the chart. */
+/** The full height of the chart represents at least this many runs. */
 const LEAST_HEIGHT = 4
 
 export function NextHour() {

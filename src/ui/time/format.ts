@@ -46,7 +46,7 @@ export function count(value: number): string {
 
 /**
  * The instant at which a clock in a zone shows a time such as `2026-03-27T09:00`. A repeated time means its first
- * occurrence. A skipped time is interpreted with the offset before the change: 02:30 means 03:30. The result of
+ * occurrence. A skipped time is interpreted with the offset from before the change: 02:30 means 03:30. The result of
  * `TZDate` for such times depends on the browser's zone.
  */
 export function instantOf(typed: string, zone: string): Date | null {
