@@ -217,16 +217,16 @@ const healthNotes = z.array(
 )
 export const Health = z.strictObject({
   ok: z.boolean().meta({ description: 'Whether it works' }),
-  live: z.boolean().meta({ description: 'False if it cannot recover without a restart' }),
+  live: z.boolean().meta({ description: 'False if the worker cannot recover without a restart' }),
   worker: orNull(z.string()).optional(),
   running: z.int().optional(),
   unwritten: z.int().optional().meta({ description: 'Finished runs whose result is not written yet' }),
-  locked: z.int().optional().meta({ description: 'How many of these wait for a locked row' }),
+  locked: z.int().optional().meta({ description: 'The number of these that wait for a locked row' }),
   rejected: z.int().optional().meta({ description: 'Finished runs whose result the database rejects' }),
   clockAheadMs: orNull(z.number())
     .optional()
     .meta({ description: "How far the machine's clock is ahead of the database's" }),
-  reasons: healthNotes.optional().meta({ description: 'Why it is not ok' }),
+  reasons: healthNotes.optional().meta({ description: 'The reasons why the worker is not ok' }),
   warnings: healthNotes.optional(),
   loops: z
     .array(
@@ -257,9 +257,9 @@ export const Freezes = z.strictObject({ items: z.array(Freeze) })
 export const FreezePreview = z.strictObject({
   slots: z
     .array(z.strictObject({ at: instant, scheduleId: z.string(), task: z.string() }))
-    .meta({ description: 'The first 1000; one-offs run when it ends' }),
+    .meta({ description: 'The first 1000; one-offs run when the freeze ends' }),
   isComplete: z.boolean(),
-  jobs: orNull(z.int()).meta({ description: 'Jobs that wait now: 1000 means 1000 or more; null if unknown' }),
+  jobs: orNull(z.int()).meta({ description: 'Waiting jobs that it would hold: 1000 means 1000 or more; null if unknown' }),
 })
 export const Findings = list({
   code: z.string(),
@@ -279,9 +279,9 @@ export const ProblemDetails = z
     errors: z
       .array(
         z.strictObject({
-          field: z.string().meta({ description: 'As in the body or the query: `args.to`' }),
+          field: z.string().meta({ description: 'The path of the field in the body or the query, such as `args.to`' }),
           detail: z.string(),
-          column: z.int().nullish().meta({ description: 'Where the syntax error of a timer starts, from 1' }),
+          column: z.int().nullish().meta({ description: 'The column at which the syntax error of a timer starts, counted from 1' }),
           token: z.string().nullish(),
           hint: z.string().nullish().meta({ description: 'What to write instead' }),
         }),
