@@ -216,7 +216,7 @@ const healthNotes = z.array(
   z.strictObject({ code: z.string(), subject: orNull(z.string()), text: z.string() }),
 )
 export const Health = z.strictObject({
-  ok: z.boolean().meta({ description: 'Whether it works' }),
+  ok: z.boolean().meta({ description: 'Whether the worker works' }),
   live: z.boolean().meta({ description: 'False if the worker cannot recover without a restart' }),
   worker: orNull(z.string()).optional(),
   running: z.int().optional(),
@@ -259,7 +259,7 @@ export const FreezePreview = z.strictObject({
     .array(z.strictObject({ at: instant, scheduleId: z.string(), task: z.string() }))
     .meta({ description: 'The first 1000; one-offs run when the freeze ends' }),
   isComplete: z.boolean(),
-  jobs: orNull(z.int()).meta({ description: 'Waiting jobs that it would hold: 1000 means 1000 or more; null if unknown' }),
+  jobs: orNull(z.int()).meta({ description: 'Waiting jobs that the freeze would hold: 1000 means 1000 or more; null if unknown' }),
 })
 export const Findings = list({
   code: z.string(),

@@ -20,7 +20,7 @@ export const freezeOperations: readonly Operation[] = [
   operation('freeze', 'POST', PATH, 'admin', {
     summary: 'Stop a schedule, a task, a group or everything until a given time',
     description:
-      'It applies to everything that matches all fields. Jobs and retries wait; slots are skipped with the reason `frozen`.',
+      'A freeze applies to everything that matches all fields. Jobs and retries wait; slots are skipped with the reason `frozen`.',
     unscoped: true,
     body: bodies.NewFreeze,
     answers: { 201: one },

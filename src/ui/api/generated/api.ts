@@ -996,7 +996,7 @@ export interface components {
                 submitter?: string;
                 /** @description An id of your choice, 1 to 254 characters */
                 scheduleId?: string;
-                /** @description The worker that runs it now */
+                /** @description The worker that runs the job now */
                 worker?: string;
                 /** @description The start of the id */
                 id?: string;
@@ -1140,7 +1140,7 @@ export interface components {
         };
         SchedulePage: {
             items: components["schemas"]["ListedSchedule"][];
-            /** @description On all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it had found so many */
+            /** @description The total on all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it found that many */
             total: number | null;
             /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, and a next page */
             next: string | null;
@@ -1165,7 +1165,7 @@ export interface components {
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
             reason: string | null;
-            /** @description The external queue that it goes to, or null if Kalends runs it */
+            /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
             attempt: number;
@@ -1205,7 +1205,7 @@ export interface components {
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
             reason: string | null;
-            /** @description The external queue that it goes to, or null if Kalends runs it */
+            /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
             attempt: number;
@@ -1224,7 +1224,7 @@ export interface components {
             result: unknown;
             error: string | null;
             stopRequestedAt: string | null;
-            /** @description No worker is known to handle the task; names the most similar one */
+            /** @description Set if no worker is known to handle the task; names the most similar task */
             warning?: string;
         };
         ListedJob: {
@@ -1247,7 +1247,7 @@ export interface components {
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
             reason: string | null;
-            /** @description The external queue that it goes to, or null if Kalends runs it */
+            /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
             attempt: number;
@@ -1273,7 +1273,7 @@ export interface components {
         };
         JobPage: {
             items: components["schemas"]["ListedJob"][];
-            /** @description On all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it had found so many */
+            /** @description The total on all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it found that many */
             total: number | null;
             /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, and a next page */
             next: string | null;
@@ -1294,7 +1294,7 @@ export interface components {
                 id: string;
                 detail: string;
             }[];
-            /** @description More jobs may match the filter: repeat the request */
+            /** @description Whether more jobs may match the filter; if so, repeat the request */
             more: boolean;
         };
         Elapse: {
@@ -1318,7 +1318,7 @@ export interface components {
         };
         Attempts: {
             items: {
-                /** @description From 1. Two have the same number if the earlier one was released or snoozed, or the job was retried manually */
+                /** @description Starts at 1. Two attempts have the same number if the earlier one was released or snoozed, or the job was retried manually */
                 attempt: number;
                 worker: string | null;
                 /**
@@ -1326,9 +1326,9 @@ export interface components {
                  * @description RFC 3339, in UTC
                  */
                 startedAt: string;
-                /** @description null while it is running */
+                /** @description null while the attempt is running */
                 endedAt: string | null;
-                /** @description released: its worker stopped and gave the job back; snoozed: its handler asked to run again later; lost: its worker died; null while it is running */
+                /** @description released: the worker stopped and returned the job to the queue; snoozed: the handler asked to run again later; lost: the worker died; null while the attempt is running */
                 outcome: ("success" | "failed" | "timeout" | "cancelled" | "released" | "snoozed" | "lost") | null;
                 error: string | null;
                 /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
@@ -1379,7 +1379,7 @@ export interface components {
         Tasks: {
             items: {
                 name: string;
-                /** @description Live workers that run it */
+                /** @description Live workers that run the task */
                 workers: number;
             }[];
         };
@@ -1507,19 +1507,19 @@ export interface components {
         Health: {
             /** @description Whether it works */
             ok: boolean;
-            /** @description False if it cannot recover without a restart */
+            /** @description False if the worker cannot recover without a restart */
             live: boolean;
             worker?: string | null;
             running?: number;
             /** @description Finished runs whose result is not written yet */
             unwritten?: number;
-            /** @description How many of these wait for a locked row */
+            /** @description The number of these that wait for a locked row */
             locked?: number;
             /** @description Finished runs whose result the database rejects */
             rejected?: number;
             /** @description How far the machine's clock is ahead of the database's */
             clockAheadMs?: number | null;
-            /** @description Why it is not ok */
+            /** @description The reasons why the worker is not ok */
             reasons?: {
                 code: string;
                 subject: string | null;
@@ -1563,7 +1563,7 @@ export interface components {
             items: components["schemas"]["Freeze"][];
         };
         FreezePreview: {
-            /** @description The first 1000; one-offs run when it ends */
+            /** @description The first 1000; one-offs run when the freeze ends */
             slots: {
                 /**
                  * Format: date-time
@@ -1574,7 +1574,7 @@ export interface components {
                 task: string;
             }[];
             isComplete: boolean;
-            /** @description Jobs that wait now: 1000 means 1000 or more; null if unknown */
+            /** @description Waiting jobs that it would hold: 1000 means 1000 or more; null if unknown */
             jobs: number | null;
         };
         Findings: {
@@ -1598,10 +1598,10 @@ export interface components {
             /** @description The first invalid field */
             field?: string;
             errors?: {
-                /** @description As in the body or the query: `args.to` */
+                /** @description The path of the field in the body or the query, such as `args.to` */
                 field: string;
                 detail: string;
-                /** @description Where the syntax error of a timer starts, from 1 */
+                /** @description The column at which the syntax error of a timer starts, counted from 1 */
                 column?: number | null;
                 token?: string | null;
                 /** @description What to write instead */
@@ -3090,7 +3090,7 @@ export interface operations {
                 submitter?: string;
                 /** @description An id of your choice, 1 to 254 characters */
                 scheduleId?: string;
-                /** @description The worker that runs it now */
+                /** @description The worker that runs the job now */
                 worker?: string;
                 /** @description The start of the id */
                 id?: string;
@@ -4419,7 +4419,7 @@ export interface operations {
                 submitter?: string;
                 /** @description An id of your choice, 1 to 254 characters */
                 scheduleId?: string;
-                /** @description The worker that runs it now */
+                /** @description The worker that runs the job now */
                 worker?: string;
                 /** @description The start of the id */
                 id?: string;
@@ -4509,7 +4509,7 @@ export interface operations {
                 submitter?: string;
                 /** @description An id of your choice, 1 to 254 characters */
                 scheduleId?: string;
-                /** @description The worker that runs it now */
+                /** @description The worker that runs the job now */
                 worker?: string;
                 /** @description The start of the id */
                 id?: string;
