@@ -104,7 +104,9 @@ export const JobsActionAnswer = z.strictObject({
   matchedIsExact: z.boolean(),
   changed: z.array(z.string()).meta({ description: 'Their ids' }),
   refused: z.array(z.strictObject({ id: z.string(), detail: z.string() })),
-  more: z.boolean().meta({ description: 'Whether more jobs may match the filter; if so, repeat the request' }),
+  more: z
+    .boolean()
+    .meta({ description: 'Whether more jobs may match the filter; if so, repeat the request' }),
 })
 export const Elapse = z.strictObject({ at: instant, local: z.string() })
 export const Elapses = z.strictObject({ zone: z.string(), items: z.array(Elapse) })
@@ -259,7 +261,9 @@ export const FreezePreview = z.strictObject({
     .array(z.strictObject({ at: instant, scheduleId: z.string(), task: z.string() }))
     .meta({ description: 'The first 1000; one-offs run when the freeze ends' }),
   isComplete: z.boolean(),
-  jobs: orNull(z.int()).meta({ description: 'Waiting jobs that the freeze would hold: 1000 means 1000 or more; null if unknown' }),
+  jobs: orNull(z.int()).meta({
+    description: 'Waiting jobs that the freeze would hold: 1000 means 1000 or more; null if unknown',
+  }),
 })
 export const Findings = list({
   code: z.string(),
@@ -279,9 +283,14 @@ export const ProblemDetails = z
     errors: z
       .array(
         z.strictObject({
-          field: z.string().meta({ description: 'The path of the field in the body or the query, such as `args.to`' }),
+          field: z
+            .string()
+            .meta({ description: 'The path of the field in the body or the query, such as `args.to`' }),
           detail: z.string(),
-          column: z.int().nullish().meta({ description: 'The column at which the syntax error of a timer starts, counted from 1' }),
+          column: z
+            .int()
+            .nullish()
+            .meta({ description: 'The column at which the syntax error of a timer starts, counted from 1' }),
           token: z.string().nullish(),
           hint: z.string().nullish().meta({ description: 'What to write instead' }),
         }),
