@@ -218,8 +218,8 @@ const healthNotes = z.array(
   z.strictObject({ code: z.string(), subject: orNull(z.string()), text: z.string() }),
 )
 export const Health = z.strictObject({
-  ok: z.boolean().meta({ description: 'Whether the worker works' }),
-  live: z.boolean().meta({ description: 'False if the worker cannot recover without a restart' }),
+  ok: z.boolean().meta({ description: 'Whether the process works' }),
+  live: z.boolean().meta({ description: 'False if the process cannot recover without a restart' }),
   worker: orNull(z.string()).optional(),
   running: z.int().optional(),
   unwritten: z.int().optional().meta({ description: 'Finished runs whose result is not written yet' }),
@@ -228,7 +228,7 @@ export const Health = z.strictObject({
   clockAheadMs: orNull(z.number())
     .optional()
     .meta({ description: "How far the machine's clock is ahead of the database's" }),
-  reasons: healthNotes.optional().meta({ description: 'The reasons why the worker is not ok' }),
+  reasons: healthNotes.optional().meta({ description: 'The reasons why `ok` is false' }),
   warnings: healthNotes.optional(),
   loops: z
     .array(

@@ -19,8 +19,8 @@ export const operations: readonly Operation[] = [
     description:
       'For readiness probes, without a sign-in. Signed-in callers without a scope see the reasons.',
     answers: {
-      200: { description: 'The worker works', schema: answers.Health },
-      503: { description: 'The worker does not work' },
+      200: { description: 'The process works', schema: answers.Health },
+      503: { description: 'The process does not work' },
     },
     run: async (call) => healthAnswer(call, 'ok'),
   }),
