@@ -1505,9 +1505,9 @@ export interface components {
             now: string;
         };
         Health: {
-            /** @description Whether the worker works */
+            /** @description Whether the process works */
             ok: boolean;
-            /** @description False if the worker cannot recover without a restart */
+            /** @description False if the process cannot recover without a restart */
             live: boolean;
             worker?: string | null;
             running?: number;
@@ -1519,7 +1519,7 @@ export interface components {
             rejected?: number;
             /** @description How far the machine's clock is ahead of the database's */
             clockAheadMs?: number | null;
-            /** @description The reasons why the worker is not ok */
+            /** @description The reasons why `ok` is false */
             reasons?: {
                 code: string;
                 subject: string | null;
@@ -5301,7 +5301,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The worker works */
+            /** @description The process works */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5310,7 +5310,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description The worker does not work */
+            /** @description The process does not work */
             503: {
                 headers: {
                     [name: string]: unknown;
