@@ -171,7 +171,7 @@ export class Kalends {
   /**
    * The statements that `migrate` would run, for a deployment that runs them itself. Changes nothing.
    *
-   * @returns none when the tables are up to date
+   * @returns no statements when the tables are up to date
    * @throws as `open` does
    */
   static migrationStatements(
@@ -270,7 +270,7 @@ export class Kalends {
     return this.#listen(event, listener, options, false)
   }
 
-  /** Same as `on`, for the next event only. */
+  /** Works like `on`, but only for the next event. */
   once<Name extends keyof KalendsEvents>(
     event: Name,
     listener: (payload: KalendsEvents[Name]) => void,
@@ -371,7 +371,7 @@ export class Kalends {
     await this.#lifecycle.stop(options)
   }
 
-  /** Same as `stop`, for `await using`. */
+  /** Does the same as `stop`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }

@@ -97,7 +97,7 @@ export class PeriodicScheduler {
     return this.#kalends.stop()
   }
 
-  /** Same as `stop`, for `await using`. */
+  /** Does the same as `stop`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }

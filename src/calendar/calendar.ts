@@ -48,7 +48,7 @@ export class CalendarEvent {
   readonly #fold: Fold
   #times: WallClock | undefined
 
-  /** The same as calendar(). */
+  /** Does the same as calendar(). */
   constructor(text: string, options: CalendarOptions = {}) {
     if (typeof text !== 'string') throw new TypeError(`A calendar event must be a string, got ${shown(text)}`)
     const { zone = 'UTC', fold = 'first' } = options

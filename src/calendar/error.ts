@@ -6,7 +6,7 @@ export interface SyntaxProblem {
   readonly token: string
   /** The problem with the token, as part of a sentence. */
   readonly problem: string
-  /** What to write instead, if known. */
+  /** The text to write instead, if known. */
   readonly hint: string | undefined
 }
 
@@ -24,7 +24,7 @@ export class CalendarSyntaxError extends Error {
   readonly column: number
   /** The invalid piece of the text. */
   readonly token: string
-  /** What to write instead, if known. */
+  /** The text to write instead, if known. */
   readonly hint: string | undefined
 
   constructor(text: string, { at, token, problem, hint }: SyntaxProblem) {

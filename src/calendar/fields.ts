@@ -36,7 +36,7 @@ export class FieldSet {
 interface Digit {
   readonly set: FieldSet
   readonly low: number
-  /** How much the number grows with each step of the field. */
+  /** The amount by which the number grows with each step of the field. */
   readonly unit: number
   /** The smallest and the largest number that this digit and those after it can form. */
   readonly first: number

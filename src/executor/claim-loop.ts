@@ -91,7 +91,7 @@ export class ClaimLoop {
       if (isLoop) await nextTurn()
       const id = worker()
       if (id === null || this.#isStopping) return unanswered.untilNextComparison()
-      // A submission without a response yet may have started jobs, so compare only when nothing is reserved.
+      // A submission that has no response yet may have started jobs, so compare only when nothing is reserved.
       if (!capacity.isReserved()) await unanswered.compare(id)
       const reservation = capacity.reserveForClaim(isLoop)
       if (reservation === null) return unanswered.untilNextComparison()

@@ -183,8 +183,8 @@ export class HandOver {
   }
 
   /**
-   * If the queue does not report outcomes, the hand-over finishes a job. If this cannot be written, a sweep does it
-   * later.
+   * If the queue does not report outcomes, the hand-over finishes the job. If this cannot be written, a sweep finishes
+   * the job later.
    */
   async #handedOver(jobs: readonly ClaimedJob[]): Promise<void> {
     const { store, onHandedOver, onSettled, onError } = this.#options

@@ -26,7 +26,7 @@ export class RunningAttempts {
    * its handler.
    */
   readonly #deadlines = new Deadlines<AttemptRunner>((attempt) => this.#expired(attempt))
-  /** Attempts that ended although their handlers continue. */
+  /** Attempts that have ended although their handlers continue. */
   readonly #abandoned = new Set<AttemptRunner>()
   #started = 0
   #ended = 0

@@ -1,4 +1,4 @@
-/** Freezes, which stop schedules, tasks and groups until a given time. They affect all owners. */
+/** Operations for freezes, which stop schedules, tasks and groups until a given time. They affect all owners. */
 import { z } from 'zod'
 import * as answers from './answer-schemas.ts'
 import * as bodies from './body-schemas.ts'

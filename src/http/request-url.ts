@@ -81,7 +81,7 @@ export function checkedBasePath(basePath: string): string {
       `must be a path such as '/kalends', got ${JSON.stringify(basePath)}`,
     )
   const steps = basePath.split('/').filter((step) => step !== '')
-  // In the same form as request paths.
+  // Puts the base path in the same form as request paths.
   const path = withoutSlashes(new URL(`http://localhost/${steps.join('/')}`).pathname)
   return path === '/' ? '' : path
 }

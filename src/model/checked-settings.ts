@@ -43,7 +43,7 @@ export function checkedSettings(
 /**
  * The stored form of the value of one setting. The caller handles null.
  *
- * @param otherwise  what null means, if it is allowed
+ * @param otherwise  the meaning of null, if it is allowed
  * @throws InvalidInputError
  */
 export function checkedSetting(name: OptionName, value: unknown, otherwise?: string): unknown {

@@ -66,7 +66,7 @@ function codePoint(character: string): string {
 }
 
 /**
- * @param otherwise  what null means, if it is allowed
+ * @param otherwise  the meaning of null, if it is allowed
  * @param unlimited  whether `unlimited` is allowed
  * @throws InvalidInputError when the value is not an integer or is out of range
  */

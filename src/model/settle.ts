@@ -61,7 +61,7 @@ export type JobOutcome = {
 )
 
 /**
- * @param attempt  the number of the attempt that ended, from 1
+ * @param attempt  the number of the attempt that ended, starting at 1
  * @param stopRequested  whether someone asked to cancel the job
  * @param spanMs  the span of the schedule's `every` timer, if it has one
  * @param yields  whether this job blocks another job to which a retry gives way

@@ -114,7 +114,7 @@ export async function newSettings(
 /**
  * A new schedule, checked.
  *
- * @param store  has the database's clock
+ * @param store  provides the database's clock
  * @param timer  the current timer of the schedule, which may have elapsed for the last time
  * @throws InvalidInputError if a setting is invalid or the timer never elapses again
  */

@@ -91,7 +91,7 @@ export interface Database extends Sql {
 /** The message of the ConflictError that every use after `close` throws. */
 export const CLOSED = 'This Kalends was stopped, so its connections are closed; open another one'
 
-/** The same database for each use. */
+/** The same database, once for each use. */
 export interface Databases extends Readonly<Record<Use, Database>> {
   readonly close: () => Promise<void>
 }

@@ -221,7 +221,7 @@ export interface ListStore {
     conditions: ScheduleConditions,
     bounds?: ListBounds,
   ): Promise<{ readonly groups: TimerGroup[]; readonly complete: boolean }>
-  /** Whether any of the first jobs of this task was ever claimed. */
+  /** Whether any of the first jobs of this task has ever been claimed. */
   hasRun(task: string): Promise<boolean>
   /**
    * Schedules with further runs, in parts. Without conditions, schedules whose next run is at `until` or later may be
@@ -233,7 +233,7 @@ export interface ListStore {
     bounds?: ListBounds,
   ): AsyncGenerator<{ readonly rows: TimerRow[]; readonly isLast: boolean }, void>
   /**
-   * Ended jobs, by state and by hour, which begins at the minute of `finishedFrom`. `complete` is false if jobs are
+   * Ended jobs, by state and by hour; hours begin at the minute of `finishedFrom`. `complete` is false if jobs are
    * missing: the jobs that ended first, or for an owner, the jobs that were submitted first.
    */
   finishedPerHour(

@@ -36,7 +36,7 @@ interface Step {
 }
 
 /**
- * @param onStep  called before each statement; on large tables, a statement may take long
+ * @param onStep  called before each statement; on large tables, a statement may take a long time
  * @param migrations  in order; default: those in drizzle/
  * @returns the migrations that were applied; empty when the tables were up to date
  * @throws SchemaError when the application has a table with the name of one of Kalends' tables
@@ -68,8 +68,8 @@ export async function migrate(
 /**
  * The statements that `migrate` would run, each complete, for a deployment that runs them itself.
  *
- * @param isNew  whether the schema or file of the tables does not exist yet, so that nothing is read from `database`
- * @returns none when the tables are up to date
+ * @param isNew  whether the schema or file of the tables does not exist yet, so nothing is read from `database`
+ * @returns no statements when the tables are up to date
  * @throws SchemaError when the application has a table with the name of one of Kalends' tables
  */
 export async function pendingStatements(

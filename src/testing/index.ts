@@ -163,7 +163,7 @@ export class TestKalends {
     await this.kalends.stop()
   }
 
-  /** Same as `close`. */
+  /** Does the same as `close`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }

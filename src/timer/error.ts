@@ -48,7 +48,7 @@ export class CronSyntaxError extends Error {
   readonly calendarEvent: string | null
   /** The `cron` timer to write instead, if no single calendar event is equivalent, or if programs disagree. */
   readonly cron: string | null
-  /** What to write instead, if known. */
+  /** The text to write instead, if known. */
   readonly hint: string | null
 
   constructor(text: string, { strict, field, token, at, problem, calendarEvent, fields }: CronProblem) {

@@ -23,7 +23,7 @@ export interface Health {
   readonly locked: number
   /** Runs whose outcome the database rejects. Their jobs stay `running` until the outcome is written. */
   readonly rejected: number
-  /** How far this machine's clock is ahead of the database's clock, in ms, or null if unknown. */
+  /** How far this machine's clock is ahead of the database's clock, in ms; null if unknown. */
   readonly clockAheadMs: number | null
   /** Why `ok` is false. */
   readonly reasons: readonly HealthNote[]

@@ -1,5 +1,6 @@
 /**
- * Freezes, which keep schedules, tasks and groups from running until a given time. The table is tiny and usually empty.
+ * Statements for freezes, which keep schedules, tasks and groups from running until a given time. The table is tiny and
+ * usually empty.
  */
 import { type Freeze, isFrozenBy } from '../../model/freeze.ts'
 import { fromStored, toText } from '../../model/instant.ts'
