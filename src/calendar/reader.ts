@@ -1,7 +1,7 @@
 /** Reads a calendar event from left to right, up to `end`. */
 export class Reader {
   readonly text: string
-  /** The end of the part to read, before the zone suffix. */
+  /** The end of the part that is read, before the zone suffix. */
   readonly end: number
   at = 0
 

@@ -216,7 +216,7 @@ export interface ExecutingStore {
   /** The attempts, among those given, whose jobs were asked to stop. */
   stopRequests(attempts: readonly Fence[]): Promise<readonly Fence[]>
 
-  /** Stores the progress of different jobs. */
+  /** Stores the progress of several jobs. */
   saveProgress(progress: readonly JobProgress[]): Promise<PartialWrite<JobProgress>>
 
   /** Stores lines in order; lines that could not be written are the last ones. */

@@ -150,7 +150,7 @@ function beginning(behind: readonly Mark[]): Condition {
 }
 
 /**
- * Text that is not an instant, such as 0000-00-00, is compared with the clock as text, as in the database. If it is
+ * Text that is not an instant, such as 0000-00-00, is compared with the current time as the database does it. If it is
  * earlier, the schedule is due; otherwise, the schedules after it would never be processed.
  */
 function instantOfLook(text: string | null, clock: string): Date | null {

@@ -482,7 +482,7 @@ async function writeSchedules(
     tx,
     schedules.filter(({ row }) => row.idle === 'awaiting-finish').map(({ row }) => row.id),
   )
-  // Only these schedules are affected by retries, and finding retries may take a long time.
+  // Other schedules are not affected by retries, and finding retries may take a long time.
   const retried = schedules.filter(({ ends }) => ends.some((end) => hasFailed(end) || wasRetried(end)))
   const isRetried = new Set(retried.map(({ row }) => row.id))
   const retries = await nextRetries(

@@ -1,4 +1,4 @@
-/** Creates the database file as private, and checks whether it is replaced while it is in use. */
+/** Creates the database file with private permissions, and checks whether it is replaced while it is in use. */
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { messageOf, StoreUnavailableError } from '../../errors.ts'

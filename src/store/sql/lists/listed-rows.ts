@@ -5,9 +5,9 @@ import type { LargeColumn, Listed } from '../../list-store.ts'
 import { integerLiteral } from '../../literals.ts'
 import { type JobRow, type ScheduleRow, toJob, toSchedule } from '../rows.ts'
 
-/** The limit for all large values of a list together. */
+/** The total size limit for all large values of a list. */
 const LIST_BYTES = 4_000_000
-/** The limit for one value; lists rarely need more. */
+/** The size limit for one value; lists rarely need more. */
 const MAX_PREVIEW_BYTES = 2048
 /** JSON cannot be shortened, so it is left out. Text is cut to its beginning. */
 const LARGE_JSON: readonly string[] = ['args', 'progress', 'result']
