@@ -14,7 +14,7 @@ import { type AnyDeclaration, type DeclaredSet, DeclaredSets, type OnRemoved } f
 import type { SettingsContext } from './schedules/settings.ts'
 import type { RetentionStore } from './store/retention-store.ts'
 
-/** What the application defines before the start (handlers and declared sets), and Kalends' own housekeeping. */
+/** The handlers and sets that the application declares before the start, and Kalends' own housekeeping. */
 export class Definitions {
   readonly handlers = new Map<string, HandledTask>()
   readonly #declared = new DeclaredSets()
@@ -38,7 +38,7 @@ export class Definitions {
 
   readonly taskNamed = (name: string): Task | null => this.handlers.get(name)?.task ?? null
 
-  /** @throws InvalidInputError when the task already has a handler, or goes to the external queue */
+  /** @throws InvalidInputError when the task already has a handler, or its jobs go to the external queue */
   handle<Input, Args, Result>(task: Task<Input, Args, Result>, handler: Handler<Args, Result>): void {
     if (this.handlers.has(task.name))
       throw new InvalidInputError('handle', `the task '${task.name}' already has a handler`)
@@ -64,7 +64,7 @@ export class Definitions {
     return this.#queue.tasks === null || this.#queue.tasks.includes(task)
   }
 
-  /** Adds the handler of the built-in task, unless the application has its own. */
+  /** Adds the handler of the built-in task, unless the application has added its own. */
   handleHousekeeping(retention: RetentionStore): void {
     if (this.#housekeeping !== null && !this.handlers.has(pruneTask.name))
       this.handle(pruneTask, ({ args, signal }) => prune(retention, args, signal))

@@ -10,7 +10,7 @@ const DAY = 24 * HOUR
 const MONTH = 30.4375 * DAY
 const YEAR = 365.25 * DAY
 
-/** The units of spans, largest first. Months and years are missing because they vary in length. */
+/** The units of spans, largest first. There are no months and years because they vary in length. */
 const UNITS: readonly (readonly [milliseconds: number, unit: string, word: string])[] = [
   [7 * DAY, 'w', 'week'],
   [DAY, 'd', 'day'],
@@ -20,14 +20,14 @@ const UNITS: readonly (readonly [milliseconds: number, unit: string, word: strin
   [1, 'ms', 'millisecond'],
 ]
 
-/** Such as `1h 30min`, which `timeSpan` reads as the same number of milliseconds. */
+/** A span such as `1h 30min`, which `timeSpan` reads as the same number of milliseconds. */
 export function spanText(milliseconds: number): string {
   return parts(milliseconds)
     .map(([count, unit]) => `${count}${unit}`)
     .join(' ')
 }
 
-/** Such as `1 hour 30 minutes`. */
+/** A span such as `1 hour 30 minutes`. */
 export function spanWords(milliseconds: number): string {
   return parts(milliseconds)
     .map(([count, , word]) => `${count} ${word}${count === 1 ? '' : 's'}`)
@@ -51,7 +51,7 @@ const IN_MINUTES = [MINUTE, 'min', SECOND, 's'] as const
 const IN_HOURS = [HOUR, 'h', MINUTE, 'min'] as const
 const IN_DAYS = [DAY, 'd', HOUR, 'h'] as const
 
-/** A measured time in its two largest units: `320 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `12 d`. Never negative. */
+/** A duration in its two largest units: `320 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `12 d`. Never negative. */
 export function durationText(milliseconds: number): string {
   const length = Math.max(0, milliseconds)
   if (length < SECOND) return `${Math.floor(length)} ms`
@@ -74,7 +74,7 @@ export function relativeTime(at: Date, now: Date): string {
 function distanceText(distance: number): string {
   if (distance >= 2 * YEAR) return `${Math.floor(distance / YEAR)} years`
   if (distance >= 2 * MONTH) return `${Math.floor(distance / MONTH)} months`
-  // Seconds matter within a minute, minutes within a few hours.
+  // Seconds matter within a minute, and minutes within a few hours.
   const precision =
     distance < MINUTE ? SECOND : distance < 10 * HOUR ? MINUTE : distance < 2 * DAY ? HOUR : DAY
   return durationText(distance - (distance % precision))

@@ -2,7 +2,7 @@
  * The errors of Kalends: small named classes, each with a stable `code`.
  *
  * A message says what was wrong, where, what the input was and what to do. A syntax error in a calendar event is a
- * `CalendarSyntaxError` of `kalends/calendar`, with column, token and hint.
+ * `CalendarSyntaxError` from `kalends/calendar`, with column, token and hint.
  */
 import { inspect } from 'node:util'
 
@@ -79,7 +79,7 @@ export class ForbiddenError extends KalendsError {
   readonly code = 'KALENDS_FORBIDDEN'
 }
 
-/** An owner has reached a limit of the scope on schedules or open jobs; `limit` names it. */
+/** An owner has reached the scope's limit on schedules or open jobs; `limit` names it. */
 export class LimitError extends KalendsError {
   readonly code = 'KALENDS_LIMIT'
   readonly limit: 'schedules' | 'openJobs'
@@ -90,10 +90,10 @@ export class LimitError extends KalendsError {
   }
 }
 
-/** The database cannot be reached or cannot work; try again later. */
+/** The database cannot be reached or is not working; try again later. */
 export class StoreUnavailableError extends KalendsError {
   readonly code = 'KALENDS_STORE_UNAVAILABLE'
-  /** Whether the database works, but another transaction holds a lock for too long. */
+  /** Whether the database works, but another transaction has held a lock for too long. */
   readonly isLockWait: boolean
 
   constructor(
@@ -110,12 +110,12 @@ export class OverloadedError extends KalendsError {
   readonly code = 'KALENDS_OVERLOADED'
 }
 
-/** A statement exceeded its time limit. Nothing was changed; request less. */
+/** A statement exceeded its time limit. Nothing was changed; request less data. */
 export class TooSlowError extends KalendsError {
   readonly code = 'KALENDS_TOO_SLOW'
 }
 
-/** The tables do not fit this version. Nothing in the database was changed. */
+/** The tables do not match this version. Nothing in the database was changed. */
 export class SchemaError extends KalendsError {
   readonly code = 'KALENDS_SCHEMA'
 }
@@ -127,7 +127,7 @@ export class PermanentError extends KalendsError {
 
 /**
  * Thrown by `snooze` in a handler: the job runs again later, and this attempt does not count. Middleware that reports
- * errors can leave it out.
+ * errors can skip this one.
  */
 export class SnoozedError extends KalendsError {
   readonly code = 'KALENDS_SNOOZED'
@@ -145,7 +145,7 @@ export class AttemptTimeoutError extends KalendsError {
   readonly code = 'KALENDS_ATTEMPT_TIMEOUT'
 }
 
-/** The job was not final within the time that the caller waits; it continues. */
+/** The job did not become final within the time that the caller waits; it continues. */
 export class WaitTimeoutError extends KalendsError {
   readonly code = 'KALENDS_WAIT_TIMEOUT'
 }
@@ -177,7 +177,7 @@ export function isA<Kind>(thrown: unknown, kind: abstract new (...args: never[])
   }
 }
 
-/** The text of anything that was thrown, with its causes, as it is stored and logged. Never throws. */
+/** The text of any thrown value with its causes, as it is stored and logged. Never throws. */
 export function errorText(thrown: unknown, causes = MAX_CAUSES): string {
   if (!isA(thrown, Error)) return valueText(thrown)
   const own = textIn(thrown, 'stack') ?? `${textIn(thrown, 'name') ?? 'Error'}: ${messageOf(thrown)}`
@@ -186,7 +186,7 @@ export function errorText(thrown: unknown, causes = MAX_CAUSES): string {
 }
 
 /**
- * Cuts a text that is longer than `limit` bytes. Returns a copy, because a part of a text keeps all of it in memory.
+ * Cuts a text that is longer than `limit` bytes. Returns a copy, because a substring keeps the whole text in memory.
  */
 export function shortened(text: string, limit: number): string {
   const bytes = Buffer.from(text)
@@ -198,7 +198,7 @@ export function shortened(text: string, limit: number): string {
   return `${start.toString().replace(/\ufffd$/, '')}${note}`
 }
 
-/** The message of anything that was thrown. Never throws. */
+/** The message of any thrown value. Never throws. */
 export function messageOf(thrown: unknown): string {
   return isA(thrown, Error) ? (textIn(thrown, 'message') ?? '(no readable message)') : valueText(thrown)
 }
@@ -220,10 +220,10 @@ function textIn(error: Error, name: 'stack' | 'name' | 'message'): string | unde
 const STACK_LINE = /^\s+at .*$/
 /**
  * A web URL, which is not a file path, with the punctuation around it. Each character can match in only one place, so
- * that matching stays fast.
+ * matching stays fast.
  */
 const URL_WORD = /^["'`(<[]*https?:\/\/[\w.-]+(?::\d+)?(?:[/?#][\w.~%?&=#+@/-]*)?["'`)>\],;:!]*$/
-/** The slash is within a word, as in `text/html` or `src/app.js`. */
+/** Matches a word with a slash inside, as in `text/html` or `src/app.js`. */
 const RELATIVE = /^[^/\\]*\w[/\\]/
 const SLASH = /[/\\]/
 const QUOTE = /["'`]/
@@ -232,14 +232,14 @@ const LOST_WORKER = /\b(the worker) .{1,255}? (?=was (?:lost|considered dead)\b)
 
 /**
  * An error text for the owner of a job, who is a user of the application: the first line, without file paths and worker
- * ids. The stack, causes and further lines describe the machine that ran the job.
+ * ids. The stack, causes and further lines reveal details of the machine that ran the job.
  */
 export function errorTextForOwner(text: string): string {
   const end = text.indexOf('\n')
   return lineForOwner(end === -1 ? text : text.slice(0, end)).trimEnd()
 }
 
-/** The same for a handler's log message: every line that is not part of a stack trace. */
+/** A handler's log message for the owner of a job: every line that is not part of a stack trace. */
 export function logTextForOwner(text: string): string {
   return text
     .split('\n')
@@ -248,7 +248,10 @@ export function logTextForOwner(text: string): string {
     .join('\n')
 }
 
-/** Replaces each word with a slash or backslash, and what may be the rest of a path with spaces, with `[path]`. */
+/**
+ * Replaces each word that contains a slash or backslash, and any text that may continue a path with spaces, with
+ * `[path]`.
+ */
 function lineForOwner(line: string): string {
   const text = line.replace(LOST_WORKER, '$1 ')
   if (!SLASH.test(text)) return text
@@ -272,7 +275,9 @@ function isPath(word: string): boolean {
   return SLASH.test(word) && !URL_WORD.test(word)
 }
 
-/** A quoted path ends at its quote. Other absolute paths may contain spaces, so they end at the line's last path. */
+/**
+ * A quoted path ends at its quote. Other absolute paths may contain spaces, so they end at the last path in the line.
+ */
 function pathEnd(items: readonly string[], at: number, last: number): number {
   const word = items[at] ?? ''
   const slash = word.search(SLASH)
@@ -289,7 +294,7 @@ function valueText(thrown: unknown): string {
   try {
     return JSON.stringify(thrown) ?? String(thrown)
   } catch {
-    // A BigInt or a circular object.
+    // The value is a BigInt or a circular object.
   }
   try {
     return inspect(thrown, { depth: 2 })

@@ -1,10 +1,12 @@
-/** Turns of the event loop for work that does not wait for anything, so that timers, sockets and signals are served. */
+/**
+ * Yields to the event loop during work that does not wait for anything, so that timers, sockets and signals are served.
+ */
 import { setImmediate as turn } from 'node:timers/promises'
 
-/** How long one part of a larger piece of work should keep the event loop, in milliseconds. */
+/** How long one part of a larger piece of work should occupy the event loop, in milliseconds. */
 export const PART_MS = 50
 
-/** For work in parts: call the result between two parts. It gives the event loop a turn if that is due. */
+/** For work in parts: call the returned function between two parts. It yields to the event loop if that is due. */
 export function betweenParts(ms = PART_MS): () => Promise<void> {
   let turned = performance.now()
   return async () => {
@@ -17,14 +19,14 @@ export function betweenParts(ms = PART_MS): () => Promise<void> {
 interface FittingOptions {
   readonly first: number
   readonly most: number
-  /** The time for one part, in milliseconds. */
+  /** The target time for one part, in milliseconds. */
   readonly ms: number
 }
 
 /** The largest growth factor from one part to the next. */
 const GROWTH = 8
 
-/** How many rows of a kind fit into a time, by how long the last ones took. */
+/** Estimates how many rows of a kind can be processed in a given time, from how long the last ones took. */
 export class Fitting {
   readonly #options: FittingOptions
   #rows: number
@@ -39,7 +41,7 @@ export class Fitting {
     return this.#rows
   }
 
-  /** A few rows that were quick say little about many. */
+  /** A few quick rows say little about many rows. */
   took(rows: number, ms: number): void {
     if (rows < this.#rows && ms <= this.#options.ms) return
     const fitting = Math.max(1, (rows * this.#options.ms) / Math.max(1, ms))

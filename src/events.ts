@@ -1,5 +1,5 @@
 /**
- * Typed events: what happened in this process, for logs, metrics and tests.
+ * Typed events about this process, for logs, metrics and tests.
  *
  * Each event is also published on the diagnostics channel `<prefix>:<name>`, for tools that have no access to the
  * emitting object.
@@ -21,7 +21,7 @@ export class Emitter<Events extends object> {
 
   /**
    * @param prefix  for the diagnostics channels
-   * @param onError  receives what a listener throws, so that it cannot stop the emitting loop
+   * @param onError  receives the errors of listeners, so that they cannot stop the emitting loop
    */
   constructor(prefix: string, onError: (error: unknown) => void) {
     this.#prefix = prefix

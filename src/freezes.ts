@@ -16,7 +16,7 @@ export interface FreezeTarget {
   /** The name of a task. */
   readonly task?: string | undefined
   readonly group?: string | undefined
-  /** Freezes everything; not together with the other fields. */
+  /** Freezes everything; cannot be combined with the other fields. */
   readonly all?: boolean | undefined
   /** When it ends automatically. */
   readonly until: Date
@@ -24,18 +24,19 @@ export interface FreezeTarget {
 
 /** Options of `freeze`. */
 export interface FreezeOptions extends FreezeTarget {
-  /** Up to 1000 characters, for people. */
+  /** A note for people, up to 1000 characters. */
   readonly reason?: string | undefined
 }
 
-/** What a freeze would hold or skip. */
+/** The jobs and slots that a freeze would hold or skip. */
 export interface FreezePreview {
-  /** The first 1000 slots that would come during the freeze, earliest first. One-offs run when it ends. */
+  /** The first 1000 slots that would occur during the freeze, earliest first. One-offs run when the freeze ends. */
   readonly slots: readonly Upcoming[]
   /** Whether the list is complete. */
   readonly isComplete: boolean
   /**
-   * How many waiting jobs would be held: 1000 means 1000 or more; null if unknown, because the search took too long.
+   * The number of waiting jobs that would be held: 1000 means 1000 or more; null if unknown, because the search took
+   * too long.
    */
   readonly jobs: number | null
 }

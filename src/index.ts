@@ -15,25 +15,26 @@
  * await kalends.start({ signals: true }) // Ctrl-C and SIGTERM stop it cleanly
  * ```
  *
- * The protocol, which every worker follows; there is no leader:
+ * The protocol that every worker follows, without a leader:
  *
  * 1. **Mark.** A schedule is a row of `periodic_task`. Its generated column `wake_at` is the time at which it needs
- *    attention: at `nextrun`, at once after an edit, or when a mark ends. A worker marks the earliest due rows with its
- *    id. A mark is a lease: no other worker plans the row until it ends.
+ *    attention: at `nextrun`, immediately after an edit, or when a mark ends. A worker marks the earliest due rows with
+ *    its id. A mark is a lease: no other worker plans the row until it ends.
  * 2. **Submit**, in one transaction: lock the marked rows again, plan each in its current state (a pure function of the
  *    row, the clock and its open jobs), insert a row of `job` for each slot that runs and one for slots that are
- *    skipped, advance `nextrun`, end the marks. A crash leaves all of this or nothing, and a unique key on schedule and
- *    slot excludes a second job.
- * 3. **Claim.** Workers claim jobs of the tasks that they handle, in batches; groups take turns. Each claim has a
+ *    skipped, advance `nextrun`, and end the marks. A crash leaves either all of this or nothing, and a unique key on
+ *    schedule and slot prevents a second job.
+ * 3. **Claim.** Workers claim jobs of the tasks that they handle, in batches. Groups take turns. Each claim has a
  *    number that only increases.
- * 4. **Run.** The handler's signal fires on timeout, cancellation, a lost lease, and at the end of the grace period.
- * 5. **Settle.** The outcome is written only while the job still runs under this worker and this claim: it is final, or
- *    waits for its next attempt.
- * 6. **Sleep** exactly until the next row is due, and check once per poll interval for changes by others.
+ * 4. **Run.** The handler's signal is aborted on a timeout, on cancellation, on a lost lease, and at the end of the
+ *    grace period.
+ * 5. **Settle.** The outcome is written only while the job still runs under this worker and this claim. The job is then
+ *    final, or waits for its next attempt.
+ * 6. **Sleep** exactly until the next row is due, and check once per poll interval for changes made by other processes.
  *
- * Each worker writes a heartbeat. If one is silent for a lease, another worker takes over its marks and jobs. A worker
- * that was cut off for that long stops its handlers, writes nothing more about their jobs, and continues under a new
- * id.
+ * Each worker writes a heartbeat. If a worker is silent for the length of a lease, another worker takes over its marks
+ * and jobs. A worker that was cut off for that long stops its handlers, writes nothing more about their jobs, and
+ * continues under a new id.
  *
  * @module
  */

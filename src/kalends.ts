@@ -55,7 +55,7 @@ export interface PruneOptions extends RetentionOptions {
   readonly onProgress?: ((removed: number) => void) | undefined
 }
 
-/** What the REST API uses, on separate connections. */
+/** The parts that the REST API uses, on separate connections. */
 export interface ApiAccess extends Scope {
   scope(options: ScopeOptions): Scope
   /** The rows of every owner, for a caller that may not use every task. */
@@ -75,8 +75,8 @@ const EVENTS = namesOf<KalendsEvents>({
 })
 
 /**
- * The schedules and jobs of one application in one database. Each process that uses them opens one. Processes that call
- * `start` are workers.
+ * The schedules and jobs of one application in one database. Each process that uses them opens its own Kalends.
+ * Processes that call `start` are workers.
  */
 export class Kalends {
   readonly schedules: Schedules
@@ -86,7 +86,7 @@ export class Kalends {
   /** Reports about jobs in the external queue. */
   readonly external: ExternalJobs
   /**
-   * For `kalends/http`: the same with limits, on connections that no loop waits for.
+   * For `kalends/http`: the same parts with limits, on connections that no loop waits for.
    *
    * @internal
    */
@@ -143,7 +143,7 @@ export class Kalends {
    * Opens the database and, by default, migrates the tables to this version.
    *
    * @param target  `mysql://user@host/database`, `sqlite:./file.db`, `sqlite::memory:`, a mysql2 pool, or a drizzle
-   *   database on one
+   *   database that uses one
    * @throws InvalidInputError naming the option
    * @throws StoreUnavailableError when the database cannot be reached
    * @throws SchemaError when the application has a table with the name of one of Kalends' tables
@@ -171,7 +171,7 @@ export class Kalends {
   /**
    * The statements that `migrate` would run, for a deployment that runs them itself. Changes nothing.
    *
-   * @returns none when the tables are up to date
+   * @returns no statements when the tables are up to date
    * @throws as `open` does
    */
   static migrationStatements(
@@ -182,10 +182,10 @@ export class Kalends {
   }
 
   /**
-   * Checks a database, its schedules and its workers for problems, and suggests how to fix them. Changes nothing, and
-   * works with tables of any version.
+   * Checks a database, its schedules and its workers for problems, and suggests how to fix them. This changes nothing,
+   * and works with tables of any version.
    *
-   * @param options.lease  a worker that is silent for longer counts as dead; use the lease of your workers
+   * @param options.lease  a worker that is silent for longer than this counts as dead; use the lease of your workers
    * @throws InvalidInputError, StoreUnavailableError
    */
   static async doctor(
@@ -205,7 +205,7 @@ export class Kalends {
   /**
    * Sets the function that runs the jobs of a task in this process. Call it before `start`.
    *
-   * @throws InvalidInputError when the task already has a handler, or goes to the external queue
+   * @throws InvalidInputError when the task already has a handler, or its jobs go to the external queue
    */
   handle<Input, Args, Result>(task: Task<Input, Args, Result>, handler: Handler<Args, Result>): void {
     this.#lifecycle.definitionsFor('handle').handle(task, handler)
@@ -215,7 +215,7 @@ export class Kalends {
    * Declares a set of schedules that `start` writes to the database. Call it before `start`.
    *
    * @param set  the name of the set; a set changes only its own schedules
-   * @param options.onRemoved  what happens to schedules that no live worker declares any longer: `retire` (default:
+   * @param options.onRemoved  what to do with schedules that no live worker declares any longer: `retire` (the default:
    *   they do not run until they are declared again), `delete` or `keep`
    */
   declare<Inputs extends readonly unknown[]>(
@@ -228,7 +228,7 @@ export class Kalends {
   }
 
   /**
-   * Checks all declared schedules like `start`, without starting a worker. Use it in CI.
+   * Checks all declared schedules as `start` does, without starting a worker. Use it in CI.
    *
    * @throws DeclarationError with all problems
    */
@@ -247,17 +247,17 @@ export class Kalends {
   }
 
   /**
-   * The schedules and jobs of one owner, for requests of the application's users. No call reaches rows of other owners.
-   * Writes are restricted to the granted tasks and limits. Ids that the owner chooses have their own namespace.
+   * The schedules and jobs of one owner, for requests of the application's users. No call can access rows of other
+   * owners. Writes are restricted to the granted tasks and limits. Ids that the owner chooses have their own namespace.
    *
-   * @throws InvalidInputError when the scope would reach every owner, or is granted a built-in task
+   * @throws InvalidInputError when the scope would cover every owner, or is granted a built-in task
    */
   scope(options: ScopeOptions): Scope {
     return this.#scopeOf(scopeAuthority(options), this.#stores.calls)
   }
 
   /**
-   * Calls a function whenever something happened in this process. What it throws is logged.
+   * Calls a function whenever this event happens in this process. Errors that the function throws are logged.
    *
    * @returns a function that ends the subscription
    * @throws InvalidInputError when the event does not exist
@@ -270,7 +270,7 @@ export class Kalends {
     return this.#listen(event, listener, options, false)
   }
 
-  /** Same as `on`, for the next event only. */
+  /** Works like `on`, but only for the next event. */
   once<Name extends keyof KalendsEvents>(
     event: Name,
     listener: (payload: KalendsEvents[Name]) => void,
@@ -292,7 +292,7 @@ export class Kalends {
     return this.#events.on(event, checkedFunction('listener', listener), { ...options, once })
   }
 
-  /** The zone that is added to timers without one, or null if they are in UTC. */
+  /** The zone that is added to timers that name none, or null if these are in UTC. */
   get zone(): string | null {
     return this.#options.zone
   }
@@ -302,7 +302,7 @@ export class Kalends {
   }
 
   /**
-   * For `kalends/http`: hides the secrets that the option `redact` names.
+   * For `kalends/http`: redacts the secrets that the option `redact` names.
    *
    * @internal
    */
@@ -318,7 +318,7 @@ export class Kalends {
   /**
    * Stops a schedule, a task, a group or everything until a given time, without changing `enabled`. Jobs and retries
    * wait; slots that become due in the meantime are skipped with the reason `frozen`; one-offs and manual runs run when
-   * it ends.
+   * the freeze ends.
    *
    * @throws InvalidInputError naming the option, NotFoundError when the schedule does not exist
    */
@@ -326,17 +326,17 @@ export class Kalends {
     return this.#freezes.add(options)
   }
 
-  /** Ends a freeze now. @throws NotFoundError when this freeze is not in force */
+  /** Ends a freeze now. @throws NotFoundError when there is no such active freeze */
   thaw(id: string): Promise<Freeze> {
     return this.#freezes.end(id)
   }
 
-  /** The freezes that are in force. */
+  /** The active freezes. */
   freezes(): Promise<Freeze[]> {
     return this.#freezes.list()
   }
 
-  /** What a freeze would hold and skip. Changes nothing. @throws as `freeze` does */
+  /** The jobs and slots that a freeze would hold and skip. Changes nothing. @throws as `freeze` does */
   previewFreeze(target: FreezeTarget): Promise<FreezePreview> {
     return this.#freezes.preview(target)
   }
@@ -352,7 +352,7 @@ export class Kalends {
   }
 
   /**
-   * Removes old final jobs with their logs now, by age and number, and then done schedules without jobs whose
+   * Removes old final jobs and their logs now, by age and number, and then done schedules that have no jobs and whose
    * `afterDone` is `delete`. Workers do this every hour.
    *
    * @returns how many jobs were removed
@@ -364,14 +364,14 @@ export class Kalends {
 
   /**
    * Stops this worker: the current pass of the scheduler completes, no more jobs are claimed, and handlers get the
-   * grace period to finish. Then their signals fire, and unfinished jobs return to the queue. Closes the database
-   * unless the caller supplied it. May be called more than once.
+   * grace period to finish. Then their signals are aborted, and unfinished jobs return to the queue. Closes the
+   * database unless the caller supplied it. May be called more than once.
    */
   async stop(options: StopOptions = {}): Promise<void> {
     await this.#lifecycle.stop(options)
   }
 
-  /** Same as `stop`, for `await using`. */
+  /** Does the same as `stop`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }
@@ -380,8 +380,8 @@ export class Kalends {
    * For `kalends/testing`: starts without loops and without a heartbeat.
    *
    * @internal
-   * @returns a function that does everything that is due now, once. It returns whether anything was due, and when the
-   *   next work is due
+   * @returns a function that does everything that is due now, once. It returns whether anything was due, and the time
+   *   at which the next work is due
    */
   startByHand(): Promise<() => Promise<{ readonly acted: boolean; readonly next: Date | null }>> {
     return this.#lifecycle.startByHand()

@@ -17,7 +17,7 @@ import type { KalendsEvents } from './worker/reporter.ts'
 import { stopOnSignals } from './worker/signals.ts'
 import { Worker } from './worker/worker.ts'
 
-/** From `open` to `stop`: starts at most once, then stops at most once. */
+/** The life of a Kalends from `open` to `stop`: it starts at most once, then stops at most once. */
 export class Lifecycle {
   readonly #stores: Stores
   readonly #options: CheckedOptions
@@ -125,7 +125,7 @@ export class Lifecycle {
     return new Worker({
       ...this.#options,
       store: this.#stores.loops,
-      // Its waits for locks are longer than those of a loop, so that a start does not fail for a brief one.
+      // A start waits longer for locks than a loop does, so that a brief lock does not make it fail.
       declaredAtStart: this.#stores.calls.declared,
       handlers: this.#definitions.handlers,
       sets: await this.sets(runsJobs),
@@ -136,7 +136,7 @@ export class Lifecycle {
   }
 
   async #stop(graceMs: number): Promise<void> {
-    // A start in progress either fails, or results in the worker to stop.
+    // A start in progress either fails or produces the worker that must be stopped.
     await this.#starting?.catch(() => undefined)
     await this.#worker?.stop(graceMs)
     this.#worker = null

@@ -1,15 +1,15 @@
 /**
- * The logger interface of Kalends. pino and most other loggers fit directly; console needs an adapter. Without a
- * logger, the library is silent.
+ * The logger interface of Kalends. pino and most other loggers can be passed directly; console needs an adapter.
+ * Without a logger, the library is silent.
  */
 export interface Logger {
-  /** Each submission, and each start and end of a job. */
+  /** For each submission, and each start and end of a job. */
   debug(fields: object, message: string): void
-  /** Starts, stops, and changes of declared schedules. */
+  /** For starts, stops, and changes of declared schedules. */
   info(fields: object, message: string): void
-  /** Skipped slots, failed attempts, dead workers, repaired rows. */
+  /** For skipped slots, failed attempts, dead workers and repaired rows. */
   warn(fields: object, message: string): void
-  /** Failed operations that are retried, and problems that need manual correction. */
+  /** For failed operations that are retried, and problems that need manual correction. */
   error(fields: object, message: string): void
 }
 
@@ -23,7 +23,7 @@ export function harmless(logger: Logger): Logger {
     try {
       logger[level](fields, message)
     } catch {
-      // There is nothing left to report to.
+      // There is nowhere left to report this.
     }
   }
   return {

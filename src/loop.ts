@@ -3,19 +3,19 @@
  * a pass that throws is reported, counted, and retried with back-off.
  */
 
-/** Shortest and longest back-off after errors, in milliseconds. */
+/** Minimum and maximum back-off after errors, in milliseconds. */
 const BACKOFF_MS = { shortest: 200, longest: 15_000 }
-/** setTimeout takes 31 bits. No loop needs a longer sleep than this. */
+/** setTimeout takes 31 bits. No loop needs to sleep longer than this. */
 const LONGEST_SLEEP_MS = 3_600_000
 
-/** The health of a loop of a worker. */
+/** The health of one of a worker's loops. */
 export interface LoopHealth {
   readonly name: string
-  /** When the last pass ended without an error; null before the first. */
+  /** When the last good pass ended; null before the first. */
   readonly lastGoodPassAt: Date | null
   /** When the current pass started; null between passes. */
   readonly busySince: Date | null
-  /** How long the current pass has been running, by a monotonic clock; null between passes. */
+  /** How long the current pass has been running, measured with a monotonic clock; null between passes. */
   readonly busyMs: number | null
   /** When the next pass is scheduled; null during a pass, and while the loop sleeps until it is woken. */
   readonly nextPassAt: Date | null
@@ -28,7 +28,7 @@ export interface LoopHealth {
   readonly lastErrorAt: Date | null
 }
 
-/** An instant by the system clock and by the monotonic clock. */
+/** An instant on the system clock and on the monotonic clock. */
 interface Moment {
   readonly at: Date
   readonly mono: number
@@ -36,7 +36,7 @@ interface Moment {
 
 export interface LoopOptions {
   readonly name: string
-  /** Does one round of work. @returns milliseconds to sleep, or Infinity to sleep until woken */
+  /** Runs one pass. @returns milliseconds to sleep, or Infinity to sleep until woken */
   readonly pass: () => Promise<number>
   /** Maximum back-off after errors; default 15 s. */
   readonly longestBackOffMs?: number | undefined
@@ -56,9 +56,9 @@ export class Loop {
   #woken = false
   #endSleep: (() => void) | null = null
   #busy: Moment | null = null
-  /** When the sleep ends, by performance.now(), or null to sleep until woken. */
+  /** The end of the sleep, by performance.now(), or null to sleep until woken. */
   #due: number | null = null
-  /** Whether the last pass failed after waiting for a lock: then the next one starts soon after it. */
+  /** Whether the last pass failed after waiting for a lock; if so, the next pass starts soon. */
   #hasWaited = false
   #passes: Passes = { lastGoodPassAt: null, ...NO_ERRORS }
 
@@ -134,7 +134,7 @@ export class Loop {
     try {
       this.#options.onError(error, this.#options.name)
     } catch {
-      // There is nothing left to report to.
+      // There is nowhere left to report this.
     }
   }
 
@@ -153,7 +153,7 @@ export class Loop {
     }
   }
 
-  /** At least for a turn of the event loop, because a pass may have waited for nothing. */
+  /** Sleep for at least one turn of the event loop, because a pass may not have awaited anything. */
   #sleep(delayMs: number): Promise<void> {
     if (delayMs <= 0 || this.#woken || this.#stopping) return new Promise((resolve) => setImmediate(resolve))
     return new Promise((resolve) => {

@@ -19,43 +19,50 @@ import { checkedZone } from './timer/index.ts'
 
 /** Options of `Kalends.open`. Times are milliseconds or time spans such as `90s`. */
 export interface KalendsOptions extends StoreOptions {
-  /** The worker's name, for people; default: the host's name. Its id is the name with a new suffix at each start. */
+  /**
+   * The worker's name, for people; default: the host's name. The worker's id is its name with a new suffix at each
+   * start.
+   */
   readonly worker?: string | undefined
-  /** The zone that is added to timers in code without one: an IANA name, or 'local'. Default: they are in UTC. */
+  /**
+   * The zone that is added to timers in code that name none: an IANA name, or 'local'. Default: these timers are in
+   * UTC.
+   */
   readonly zone?: string | undefined
-  /** pino and most other loggers fit; default: silent. */
+  /** pino and most other loggers can be passed directly; default: no logging. */
   readonly logger?: Logger | undefined
   /**
-   * Without a heartbeat for this time, others take over a worker's work: milliseconds or a time span; default `60s`.
+   * If a worker writes no heartbeat for this time, other workers take over its work: milliseconds or a time span;
+   * default `60s`.
    */
   readonly lease?: number | string | undefined
-  /** How often to check for changes by others: milliseconds or a time span; default `1s`. */
+  /** How often to check for changes made by other processes: milliseconds or a time span; default `1s`. */
   readonly pollInterval?: number | string | undefined
-  /** How long final jobs are kept; false prunes nothing. */
+  /** How long final jobs are kept; with false, no jobs are pruned. */
   readonly retention?: RetentionOptions | false | undefined
   /**
-   * Maximum size of args in bytes, as JSON, from code, the command line and the API; default 262,144. Rows written with
+   * Maximum size of args in bytes, as JSON, from code, the command line and the API; default 262,144. Rows written in
    * SQL are not checked. Results and progress have the same limit: a larger result fails the attempt without a retry.
-   * Error texts are cut to it.
+   * Error texts are cut to this size.
    */
   readonly argsLimit?: number | undefined
-  /** Wraps each attempt of a job, for example for tracing. Of several, the first is the outermost. */
+  /** Wraps each attempt of a job, for example for tracing. If there are several, the first is the outermost. */
   readonly middleware?: Middleware | readonly Middleware[] | undefined
   /**
-   * Where args, results and progress contain secrets: `args.password`, `result.token`, `args.users.*.key`. kalends/http
-   * shows these values as `[redacted]`, and the same values are also hidden in errors, job logs, events and log
-   * messages, as values and as names of properties. Set it in every process.
+   * The paths of secrets in args, results and progress: `args.password`, `result.token`, `args.users.*.key`.
+   * kalends/http shows these values as `[redacted]`, and the same values are also hidden in errors, job logs, events
+   * and log messages, as values and as names of properties. Set this option in every process.
    */
   readonly redact?: readonly string[] | undefined
-  /** Hands jobs over to a queue of the application, instead of running them. */
+  /** Hands jobs over to the application's own queue, instead of running them. */
   readonly externalQueue?: ExternalQueueOptions | undefined
 }
 
 /** Another queue that runs the jobs: the application's own job table, BullMQ or any other. */
 export interface ExternalQueueOptions extends ExternalSubmit {
   /**
-   * The tasks, or their names, whose jobs go to it. Default: all tasks. The database stores it, so that all workers
-   * agree, including those without this option. Waiting jobs of these tasks go to it, too.
+   * The tasks, or their names, whose jobs go to this queue. Default: all tasks. The database stores them, so that all
+   * workers agree, including workers without this option. Waiting jobs of these tasks also go to the queue.
    */
   readonly tasks?: readonly (string | Pick<Task, 'name'>)[] | undefined
   /**
@@ -68,19 +75,19 @@ export interface ExternalQueueOptions extends ExternalSubmit {
    * milliseconds or a time span; default `1d`.
    */
   readonly timeout?: number | string | undefined
-  /** Its name in the database, if there are several; default `external`. */
+  /** The name of the queue in the database, needed if there are several; default `external`. */
   readonly name?: string | undefined
 }
 
-/** Which parts of a worker run in this process. */
+/** The parts of a worker that run in this process. */
 export interface StartOptions {
   /** Whether this worker submits due schedules; default true. */
   readonly scheduler?: boolean | undefined
-  /** How many jobs this worker runs at the same time; default 10. With 0, it runs none. */
+  /** How many jobs this worker runs at the same time; default 10. With 0, it runs no jobs. */
   readonly concurrency?: number | undefined
   /**
    * Whether SIGTERM and SIGINT stop the worker; default false. After the stop, the signal has its normal effect: it
-   * ends the process, unless the application handles it, too. A second signal ends the process at once.
+   * ends the process, unless the application also handles it. A second signal ends the process immediately.
    */
   readonly signals?: boolean | undefined
   /** How long handlers may continue after `stop` or a signal: milliseconds or a time span; default `30s`. */
@@ -93,11 +100,14 @@ export interface StopOptions {
   readonly grace?: number | string | undefined
 }
 
-/** Whose schedules and jobs a scope can access (a group, a submitter, or both), and what it may do with them. */
+/**
+ * The schedules and jobs that a scope can access (those of a group, a submitter, or both), and what it may do with
+ * them.
+ */
 export interface ScopeOptions {
   readonly group?: string | undefined
   readonly submitter?: string | undefined
-  /** The tasks, or their names, whose schedules and jobs it may write. Without them, the scope is read-only. */
+  /** The tasks, or their names, whose schedules and jobs the scope may write. Without tasks, the scope is read-only. */
   readonly tasks?: GrantedTasks | undefined
   /** Limits for its owner. */
   readonly limits?: OwnerLimits | undefined
@@ -113,15 +123,15 @@ export interface CheckedOptions {
   readonly middleware: Middleware | null
   readonly redaction: Redaction
   readonly argsLimit: number
-  /** See `spreadFactor`; 1 with a test's clock. */
+  /** See `spreadFactor`; always 1 with a test clock. */
   readonly delayFactor: () => number
-  /** The machine's clock, or a test's. */
+  /** The machine's clock, or a test clock. */
   readonly now: () => Date
   /** Null if there is none. */
   readonly externalQueue: ExternalQueue | null
 }
 
-/** The limit of the columns: a LONGTEXT, sent as hexadecimal in a packet of at most 1 GB. */
+/** The limit of the LONGTEXT columns, whose values are sent as hexadecimal in packets of at most 1 GB. */
 const LARGEST_ARGS_LIMIT = 2 ** 28
 const WORKER_NAME_LIMIT = 190
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -238,7 +248,7 @@ function checkedMiddleware(given: Middleware | readonly Middleware[]): Middlewar
     )
 }
 
-/** @throws InvalidInputError also for an empty name, which would reach the rows that have no owner */
+/** @throws InvalidInputError also for an empty name, which would give access to rows without an owner */
 export function ownerName(field: 'group' | 'submitter', options: ScopeOptions): string | null {
   // Untyped code may pass null for a field that it does not use.
   const name = checkedSettings([field], { [field]: options[field] ?? undefined })[field] ?? null
@@ -257,7 +267,7 @@ const DEFAULT_GRACE_MS = 30_000
 /** The options of `Kalends.start`, checked. */
 export interface CheckedStart {
   readonly schedules: boolean
-  /** 0: it runs no jobs. */
+  /** 0 means that the worker runs no jobs. */
   readonly concurrency: number
   readonly signals: boolean
   readonly graceMs: number
@@ -290,14 +300,14 @@ export function checkedStart(
     )
   return {
     schedules: scheduler,
-    // With an external queue for all tasks, only built-in tasks are left.
+    // If all tasks go to an external queue, only built-in tasks are left.
     concurrency: concurrency ?? (queue?.tasks === null ? 1 : DEFAULT_CONCURRENCY),
     signals,
     graceMs: graceOf(options.grace, DEFAULT_GRACE_MS),
   }
 }
 
-/** @param otherwise  the grace period of `start` in milliseconds, if `stop` sets none */
+/** @param otherwise  the grace period of `start` in milliseconds, used if `stop` sets none */
 export function checkedStop(options: StopOptions, otherwise: number): number {
   checkKeys(options, ['grace'])
   return graceOf(options.grace, otherwise)

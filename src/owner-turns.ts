@@ -1,17 +1,17 @@
 /**
  * Runs writes that count against the limits of an owner one at a time. Otherwise, two concurrent calls could both find
- * that one more is allowed. Only a few calls may wait, so that no owner can exhaust memory.
+ * that one more row is allowed. Only a few calls may wait, so that no owner can exhaust memory.
  */
 import { OverloadedError } from './errors.ts'
 
 const MAX_WAITING = { ofOwner: 32, inAll: 256 }
 
 export class OwnerTurns {
-  /** By owner: its last turn, and how many turns have not ended. */
+  /** The last turn of each owner, and the number of turns that have not ended. */
   readonly #owners = new Map<string, { last: Promise<void>; count: number }>()
   #count = 0
 
-  /** @throws OverloadedError when too many are already waiting */
+  /** @throws OverloadedError when too many calls are already waiting */
   async run<Result>(owner: string, work: () => Promise<Result>): Promise<Result> {
     const turns = this.#owners.get(owner) ?? { last: Promise.resolve(), count: 0 }
     if (turns.count > MAX_WAITING.ofOwner || this.#count > MAX_WAITING.inAll)

@@ -1,4 +1,4 @@
-/** The scheduler for applications that already have a queue: a thin form of Kalends. */
+/** The scheduler for applications that already have a queue: a thin wrapper around Kalends. */
 import type { ExternalSubmit } from './executor/hand-over.ts'
 import type { ListenOptions } from './events.ts'
 import type { FinishOptions } from './jobs/external.ts'
@@ -14,19 +14,22 @@ import type { DatabaseTarget } from './store/database.ts'
 import type { Health } from './worker/health.ts'
 import type { KalendsEvents } from './worker/reporter.ts'
 
-/** Options of `PeriodicScheduler.open`: those of the external queue, and of `Kalends.open` without handlers. */
+/**
+ * Options of `PeriodicScheduler.open`: the options of the external queue, and those of `Kalends.open` that do not
+ * concern handlers.
+ */
 export interface PeriodicSchedulerOptions
   extends Omit<KalendsOptions, 'externalQueue' | 'middleware'>,
     Pick<ExternalQueueOptions, 'reports' | 'timeout'>,
     ExternalSubmit {}
 
-/** These have no effect without handlers. */
+/** These options have no effect without handlers. */
 const UNUSED: readonly string[] = ['externalQueue', 'middleware']
 const OF_QUEUE = ['submit', 'reports', 'timeout']
 
 /**
- * Submits the jobs of schedules to the application's own queue. Every process that embeds one shares the work; each
- * occurrence is handed over once. The same as `Kalends.open` with `externalQueue`, for all tasks.
+ * Submits the jobs of schedules to the application's own queue. All processes that embed a scheduler share the work;
+ * each occurrence is handed over once. The same as `Kalends.open` with an `externalQueue` for all tasks.
  */
 export class PeriodicScheduler {
   readonly schedules: Schedules
@@ -73,7 +76,7 @@ export class PeriodicScheduler {
     return this.#kalends.on(event, listener, options)
   }
 
-  /** Starts to submit due schedules. @throws as `Kalends.start` does */
+  /** Starts submitting due schedules. @throws as `Kalends.start` does */
   async start(options: Pick<StartOptions, 'signals'> = {}): Promise<void> {
     checkKeys(options, ['signals'])
     await this.#kalends.start(options)
@@ -94,7 +97,7 @@ export class PeriodicScheduler {
     return this.#kalends.stop()
   }
 
-  /** Same as `stop`, for `await using`. */
+  /** Does the same as `stop`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }

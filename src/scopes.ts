@@ -14,21 +14,21 @@ import type { Store } from './store/store.ts'
 import { Views } from './views/views.ts'
 import type { KalendsEvents } from './worker/reporter.ts'
 
-/** The schedules and jobs of one owner. No call reaches rows of other owners, whatever id is passed. */
+/** The schedules and jobs of one owner. No call can access rows of other owners, whatever id is passed. */
 export interface Scope {
   readonly schedules: Schedules
   readonly jobs: Jobs
   readonly views: Views
 }
 
-/** What a caller of the API without a scope may write. */
+/** The authority of an API caller without a scope. */
 export interface EveryOwnerOptions extends Pick<ScopeOptions, 'tasks' | 'limits'> {
   readonly builtInTasks: boolean
 }
 
 const SCOPE_OPTIONS = namesOf<ScopeOptions>({ group: true, submitter: true, tasks: true, limits: true })
 
-/** What the scopes of one Kalends share. */
+/** The context that all scopes of a Kalends share. */
 interface ScopesContext extends CheckedOptions {
   readonly taskNamed: (name: string) => Task | null
   readonly handlers: ReadonlyMap<string, unknown>
@@ -77,10 +77,10 @@ export function scopes({ events, lifecycle, handlers, ...options }: ScopesContex
   }
 }
 
-/** @throws InvalidInputError when the scope would reach every owner, or is granted a built-in task */
+/** @throws InvalidInputError when the scope would cover every owner, or is granted a built-in task */
 export function scopeAuthority(options: ScopeOptions): Authority {
   // Untyped code may pass a value such as the null of a session without a user. If a misspelt field were ignored, the
-  // scope would reach more than intended.
+  // scope would give access to more rows than intended.
   checkKeys(options, SCOPE_OPTIONS, 'scope.')
   const owner = { group: ownerName('group', options), submitter: ownerName('submitter', options) }
   if (owner.group === null && owner.submitter === null)

@@ -7,7 +7,7 @@ import type { Zone } from './zone.ts'
 import { findZone } from './zone-names.ts'
 
 /**
- * What happens to a time that the clock shows twice because it is set back: `'first'` elapses the first time only (as
+ * How to handle a time that the clock shows twice because it is set back: `'first'` elapses only the first time (as
  * systemd does), `'both'` elapses both times.
  */
 export type Fold = 'first' | 'both'
@@ -39,7 +39,7 @@ export function calendar(text: string, options?: CalendarOptions): CalendarEvent
  *
  * It elapses at every instant at which the zone's clock shows a time that matches weekday, date and time, in the years
  * 1970 to 2199 of that clock. A time that the clock skips because it is set forward does not elapse that day. For a
- * time that it shows twice, see the fold option.
+ * time that the clock shows twice, see the fold option.
  */
 export class CalendarEvent {
   readonly #spec: CalendarSpec
@@ -48,7 +48,7 @@ export class CalendarEvent {
   readonly #fold: Fold
   #times: WallClock | undefined
 
-  /** The same as calendar(). */
+  /** Does the same as calendar(). */
   constructor(text: string, options: CalendarOptions = {}) {
     if (typeof text !== 'string') throw new TypeError(`A calendar event must be a string, got ${shown(text)}`)
     const { zone = 'UTC', fold = 'first' } = options
@@ -63,14 +63,14 @@ export class CalendarEvent {
     this.#fold = fold
   }
 
-  /** The zone in force: the event's own, otherwise that of the options, otherwise `'UTC'`. */
+  /** The zone in effect: the event's own, else the one from the options, else `'UTC'`. */
   get zone(): string {
     return this.#zone.name
   }
 
   /**
-   * The first elapse after an instant. An elapse between two milliseconds is rounded up, so that the result is never
-   * before it.
+   * The first elapse after an instant. An elapse between two milliseconds is rounded up, so the result is never before
+   * the elapse.
    *
    * @param after  the result is strictly later
    * @returns null when the event does not elapse again
@@ -82,7 +82,7 @@ export class CalendarEvent {
   }
 
   /**
-   * The last elapse at or before an instant, rounded as by next().
+   * The last elapse at or before an instant, rounded as in next().
    *
    * With fold `'first'`, the result is one of the times that repeated calls of next() return. If `at` itself is the
    * second occurrence of a matching time, the result is `at`, because next() may have returned it.
@@ -146,8 +146,9 @@ export class CalendarEvent {
     let millis = after
     for (let count = 0; count < limit; count++) {
       micros = this.#next(micros)
-      // All elapses within a millisecond would give the same Date, so skip to its end. Not one microsecond further: the
-      // second occurrence of an hour might start there, which a sequence of elapses skips.
+      // All elapses within a millisecond would give the same Date, so skip to the end of the millisecond. Do not skip
+      // one microsecond further: the second occurrence of an hour, which a sequence of elapses skips, might start
+      // there.
       while (micros !== null && Math.ceil(micros / 1000) === millis) {
         micros = this.#next(Math.max(micros, millis * 1000 - 2))
       }

@@ -6,9 +6,9 @@ const LATEST_INSTANT = Date.UTC(2200, 0, 1) * 1000 + MAX_OFFSET
 const EARLIEST_INSTANT = -MAX_OFFSET
 
 /**
- * The first elapse after an instant, as systemd finds it: it visits the matching wall-clock times in the order of the
- * clock. Times in a gap are skipped. A time that the clock shows twice counts the first time, or the second time if the
- * first one is not after `after`.
+ * The first elapse after an instant, found as systemd does: by visiting the matching wall-clock times in clock order.
+ * Times in a gap of the clock are skipped. If the clock shows a time twice, the first occurrence counts, or the second
+ * if the first is not after `after`.
  *
  * @param after  microseconds since the epoch
  * @returns microseconds since the epoch; null when there is none before the year 2200 of the zone's clock
@@ -29,7 +29,7 @@ export function nextElapse(times: WallClock, zone: Zone, after: number): number 
 
 /**
  * The last elapse at or before an instant, among those that repeated calls of nextElapse return. If `at` is itself the
- * second occurrence of a matching time, the result is `at` (nextElapse may return it, too).
+ * second occurrence of a matching time, the result is `at`, because nextElapse may return it too.
  */
 export function previousElapse(times: WallClock, zone: Zone, at: number): number | null {
   if (at < EARLIEST_INSTANT) return null
@@ -38,7 +38,7 @@ export function previousElapse(times: WallClock, zone: Zone, at: number): number
   const shown = until + here.offset
   let wall = times.atOrBefore(shown)
   if (wall === shown) return until
-  // The clock was set back: everything it has shown since then is a repetition.
+  // The clock was set back, so everything it has shown since then is a repetition.
   if (shown < here.newFrom) wall = times.atOrBefore(here.newFrom - 1)
   else if (wall >= here.wallStart && wall >= here.newFrom) return wall - here.offset
   while (wall !== -Infinity) {
@@ -59,7 +59,7 @@ export function nextOfBoth(times: WallClock, zone: Zone, after: number): number 
     const wall = times.atOrAfter(cursor)
     if (wall >= stretch.wallStart && wall < stretch.wallEnd) return wall - stretch.offset
     if (stretch.wallEnd - cursor > DAY) {
-      // The end of the stretch is too far away for the cursor to have passed times that will be repeated.
+      // The end of the stretch is so far away that the cursor cannot have passed times that will be repeated.
       if (wall === Infinity) return null
       stretch = zone.reaching(wall, zone.after(stretch))
       cursor = Math.max(wall, stretch.wallStart)

@@ -4,27 +4,27 @@ export interface SyntaxProblem {
   readonly at: number
   /** The invalid piece of the text; empty only when the text is empty. */
   readonly token: string
-  /** What is wrong with it, as part of a sentence. */
+  /** The problem with the token, as part of a sentence. */
   readonly problem: string
-  /** What to write instead, if known. */
+  /** The text to write instead, if known. */
   readonly hint: string | undefined
 }
 
 /**
  * The text is not a calendar event of systemd.time(7).
  *
- * The message is one line: the text, the column, what is wrong there, and what to write instead.
+ * The message is a single line with the text, the column, the problem and what to write instead.
  */
 export class CalendarSyntaxError extends Error {
   override readonly name = 'CalendarSyntaxError'
   readonly code = 'KALENDS_CALENDAR_SYNTAX'
   /** The whole text, unchanged. */
   readonly text: string
-  /** Where the token starts, counted from 1 in UTF-16 units; always inside the text (1 when it is empty). */
+  /** The start of the token, counted from 1 in UTF-16 units; always inside the text (1 if the text is empty). */
   readonly column: number
   /** The invalid piece of the text. */
   readonly token: string
-  /** What to write instead, if known. */
+  /** The text to write instead, if known. */
   readonly hint: string | undefined
 
   constructor(text: string, { at, token, problem, hint }: SyntaxProblem) {

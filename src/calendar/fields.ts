@@ -3,7 +3,7 @@ import { type Field, type Items, NO_END } from './spec.ts'
 /** The result of a search that finds nothing; no field contains a negative value. */
 export const NONE = -1
 
-/** 1: at or after; -1: at or before. */
+/** The direction of a search: 1 means at or after, -1 means at or before. */
 export type Direction = 1 | -1
 
 /** The values of one field. */
@@ -36,14 +36,14 @@ export class FieldSet {
 interface Digit {
   readonly set: FieldSet
   readonly low: number
-  /** How much the number grows with each step of the field. */
+  /** The amount by which the number grows with each step of the field. */
   readonly unit: number
-  /** The smallest and the largest number of this digit and those after it. */
+  /** The smallest and the largest number that this digit and those after it can form. */
   readonly first: number
   readonly last: number
 }
 
-/** The numbers whose digits are values of fields, such as hour, minute and second. */
+/** Numbers whose digits are field values, for example hour, minute and second. */
 export class Digits {
   readonly #digits: Digit[] = []
 

@@ -3,7 +3,7 @@ import { SHORTHANDS } from './shorthand.ts'
 import { SHORT_WEEKDAYS, WEEKDAYS } from './spec.ts'
 import { zoneNames } from './zone-names.ts'
 
-/** A better explanation of a syntax error; omitted parts stay unchanged. */
+/** A better explanation of a syntax error; omitted properties stay unchanged. */
 interface Explanation {
   readonly problem?: string
   readonly hint?: string
@@ -27,7 +27,7 @@ export function explainToken(text: string, at: number, token: string): Explanati
 
 function explainHours(text: string, at: number, token: string): Explanation | undefined {
   if (/^[\d:]*[ap]m$/i.test(token)) return { hint: 'write hours from 0 to 23, without am or pm' }
-  // An hour alone, where a time is expected.
+  // A single hour where a time is expected.
   if (/^\d{1,2}$/.test(token) && isLastWord(text, at, token)) return { hint: `did you mean ${token}:00?` }
   return undefined
 }

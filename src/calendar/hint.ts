@@ -5,14 +5,14 @@ import { SHORTHANDS } from './shorthand.ts'
 const CRON_WORDS: ReadonlyMap<string, string> = new Map([
   ['@midnight', 'daily'],
   ...[...SHORTHANDS.keys()].map((word): [string, string] => [`@${word}`, word]),
-  // systemd's weekly is Monday, cron's is Sunday.
+  // For systemd, weekly means Monday; for cron, Sunday.
   ['@weekly', 'Sun 0:00'],
 ])
 
-// A field of cron contains numbers, names, *, ?, -, / and commas, but never a colon or two dots.
+// A cron field contains numbers, names, *, ?, -, / and commas, but never a colon or two dots.
 const CRON_FIELD = /^[\d*?][\d*?,/A-Za-z-]*$|^[A-Za-z]{3}(?:[,-][A-Za-z]{3})*$/
 
-/** Finds a mistake in the whole text, of which the first unreadable character is only a symptom. */
+/** Finds a mistake in the text as a whole; the first unreadable character is only its symptom. */
 export function explainText(text: string): SyntaxProblem | undefined {
   return explainBlanks(text) ?? explainQuotes(text) ?? explainCron(text)
 }

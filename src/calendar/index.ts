@@ -1,5 +1,5 @@
 /**
- * Calendar events as systemd defines them (`OnCalendar=`, systemd.time(7)): parse, format, find elapses.
+ * Parses and formats calendar events as systemd defines them (`OnCalendar=`, systemd.time(7)), and finds their elapses.
  *
  * @module
  */

@@ -11,7 +11,7 @@ interface WrittenItem extends Item {
 /** A list as written; null is `*`. Only the text after the list shows which field it is. */
 export type WrittenList = readonly WrittenItem[] | null
 
-// systemd's limits: for C integers, and for the length of a list.
+// systemd's limits for C integers and for the length of a list.
 const GREATEST_NUMBER = 2_147_483_647
 const MAX_ITEMS = 241
 
@@ -40,7 +40,7 @@ function readNumber(reader: Reader, unit: number): number {
   const from = reader.at
   let value = 0
   while (isDigit(reader.peek())) {
-    // Further digits do not matter, because the number is too large anyway.
+    // More digits do not matter, because the number is too large anyway.
     if (value <= GREATEST_NUMBER) value = value * 10 + reader.peek() - 0x30
     reader.at++
   }
@@ -71,7 +71,7 @@ function readFraction(reader: Reader): number {
   return micros
 }
 
-/** Converts a list to the normal form of its field: within its limits, sorted, without duplicates. */
+/** Converts a list to the normal form of its field: within the field's limits, sorted, without duplicates. */
 export function settle(reader: Reader, list: WrittenList, field: Field): Items {
   if (list === null) return null
   const items = list.map((item) => settleItem(reader, item, field))
@@ -110,7 +110,7 @@ function settleItem(reader: Reader, item: WrittenItem, field: Field): Item {
   return end === start ? { start, end: NO_END, step: 0 } : { start, end, step }
 }
 
-/** Two digits stand for the years 1970 to 2069. */
+/** Two-digit years are 1970 to 2069. */
 function fullYear(year: number): number {
   if (year < 70) return year + 2000
   return year < 100 ? year + 1900 : year

@@ -1,7 +1,7 @@
 /** Reads a calendar event from left to right, up to `end`. */
 export class Reader {
   readonly text: string
-  /** The end of the part to read, before the zone suffix. */
+  /** The end of the part that is read, before the zone suffix. */
   readonly end: number
   at = 0
 
@@ -54,7 +54,7 @@ export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39
 }
 
-/** ASCII letters only: systemd ignores the case of these letters only. */
+/** ASCII letters only, because systemd ignores case only for these. */
 export function isLetter(code: number): boolean {
   const lower = code | 0x20
   return lower >= 0x61 && lower <= 0x7a

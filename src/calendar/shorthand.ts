@@ -1,4 +1,4 @@
-/** The words that stand for a whole event. systemd accepts some that its manual does not list. */
+/** The words that represent a whole event. systemd accepts some words that its manual does not list. */
 export const SHORTHANDS: ReadonlyMap<string, string> = new Map([
   ['minutely', '*:*'],
   ['hourly', '*:00'],
@@ -15,7 +15,7 @@ export const SHORTHANDS: ReadonlyMap<string, string> = new Map([
   ['anually', '1-1'],
 ])
 
-/** The event that a word stands for, case-insensitive, or undefined if there is none. */
+/** The event that a word stands for (case-insensitive), or undefined if there is none. */
 export function lookUpShorthand(word: string): string | undefined {
   // toLowerCase() would also map the Kelvin sign to k.
   return /^[a-z-]+$/i.test(word) ? SHORTHANDS.get(word.toLowerCase()) : undefined

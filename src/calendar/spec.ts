@@ -9,12 +9,12 @@ export const LAST_YEAR = 2199
 export const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
 export const SHORT_WEEKDAYS = WEEKDAYS.map((day) => day.slice(0, 3))
 
-/** The unrestricted set of weekdays: one bit for each day, Monday lowest. */
+/** The unrestricted set of weekdays: one bit per day, with Monday as the lowest bit. */
 export const EVERY_WEEKDAY = 0b1111111
 
 /**
- * One item of a list in normal form: `start`, `start..end/step` or `start/step`. A plain value has no end and step 0.
- * Seconds are in microseconds.
+ * One item of a list in normal form: `start`, `start..end/step` or `start/step`. A plain value has no end and a step of
+ * 0. Seconds are in microseconds.
  */
 export interface Item {
   readonly start: number
@@ -64,5 +64,5 @@ export function only(value: number): readonly Item[] {
   return [{ start: value, end: NO_END, step: 0 }]
 }
 
-/** A field with only zero, the default of omitted times. */
+/** A field that contains only zero, the default for omitted times. */
 export const ZERO: readonly Item[] = only(0)

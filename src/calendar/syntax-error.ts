@@ -36,7 +36,7 @@ function tokenAt(text: string, at: number, to?: number): { at: number; text: str
   // There is nothing to show at the end of the text, so this shows the last character.
   if (at >= text.length) return { at: Math.max(0, text.length - 1), text: text.slice(-1) }
   if (to !== undefined) return { at, text: text.slice(at, to) }
-  // A stray blank is shown with the word after it.
+  // A stray blank is shown together with the word after it.
   let start = at
   while (text.charAt(start) === ' ') start++
   if (start >= text.length) return { at, text: text.slice(at) }

@@ -20,7 +20,7 @@ const UTC = 'UTC'
 const LAST_UNIX_SECOND = 7_258_118_399
 
 /**
- * Reads a calendar event by the grammar of systemd.time(7).
+ * Reads a calendar event according to the grammar of systemd.time(7).
  *
  * @throws CalendarSyntaxError
  */
@@ -49,7 +49,7 @@ export function parse(text: string): WrittenEvent {
 
 function suffixZone(name: string): Zone | undefined {
   if (name.length === 3 && isUtc(name)) return findZone(UTC)
-  // All names start with a capital letter; most last words are times.
+  // All zone names start with a capital letter; the last word of a text is usually a time.
   const first = name.charCodeAt(0)
   return first >= 0x41 && first <= 0x5a ? findZone(name) : undefined
 }
@@ -120,7 +120,7 @@ function readTime(reader: Reader, hours: WrittenList): Pick<CalendarSpec, 'hours
 function readUnixTime(reader: Reader, weekdays: number): CalendarSpec {
   const from = reader.at
   reader.skip(AT)
-  // systemd accepts these because the C library does.
+  // systemd accepts spaces and a plus here because the C library does.
   reader.skipSpaces()
   reader.skip(PLUS)
   const digits = reader.at

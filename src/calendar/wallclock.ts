@@ -18,7 +18,7 @@ for (let month = 0; month < MONTHS; month++) {
   shapes[month] = (length - 28) * 7 + ((monthStart(month) + 3) % 7)
 }
 
-/** The number of shapes: four lengths times seven first weekdays. */
+/** The number of month shapes: four lengths times seven first weekdays. */
 const SHAPES = 28
 
 /** The first day of a month. */
@@ -26,7 +26,7 @@ function monthStart(month: number): number {
   return starts[month] ?? 0
 }
 
-/** What the days of a month depend on: (length - 28) * 7 + the weekday of its first day; Monday is 0. */
+/** The shape of a month: (length - 28) * 7 + the weekday of its first day; Monday is 0. */
 function monthShape(month: number): number {
   return shapes[month] ?? 0
 }
@@ -44,13 +44,13 @@ const DAYS = monthStart(MONTHS)
 /**
  * The wall-clock times of an event, without a zone: microseconds since 1970-01-01 00:00 on the clock.
  *
- * A search does not enumerate times: each field needs few steps, and at most the 2,760 months from 1970 to 2199 are
- * skipped.
+ * A search does not enumerate times: each field takes only a few steps, and at most the 2,760 months from 1970 to 2199
+ * are skipped.
  */
 export class WallClock {
-  /** By number, from January 1970. */
+  /** The months by number, starting with January 1970. */
   readonly #months: Digits
-  /** The matching days, one bit for each, by the shape of the month. */
+  /** The matching days, one bit per day, by the shape of the month. */
   readonly #days: Int32Array
   /** Microseconds of the day. */
   readonly #times: Digits
@@ -95,7 +95,7 @@ export class WallClock {
     if (day < 0 || day >= DAYS) return NONE
     const own = monthOf(day)
     const inMonth = day - monthStart(own)
-    // In the month of `day` itself, the days after it are left out.
+    // In the month of `day` itself, later days are left out.
     const mask = direction === 1 ? -1 << inMonth : (2 << inMonth) - 1
     let month = this.#months.nearest(own, direction)
     for (; month !== NONE; month = this.#months.nearest(month + direction, direction)) {
@@ -127,7 +127,7 @@ function matchingDays({
   return masks
 }
 
-/** From the end, an open repetition runs towards the last day, 1. */
+/** If days count from the end, an open repetition runs towards the last day, 1. */
 function countedDown(item: Item): Item {
   const { start, end, step } = item
   if (end !== NO_END || step === 0) return item

@@ -6,7 +6,7 @@ const NUMBERS: ReadonlyMap<string, number> = new Map(
   [...WEEKDAYS, ...SHORT_WEEKDAYS].map((name, index) => [name.toLowerCase(), index % 7]),
 )
 
-/** Reads a list of weekdays up to the next blank or the end. @returns one bit for each day, Monday lowest */
+/** Reads a list of weekdays up to the next blank or the end. @returns one bit per day, with Monday as the lowest bit */
 export function readWeekdays(reader: Reader): number {
   let weekdays = 0
   do {

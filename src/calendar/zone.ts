@@ -8,22 +8,22 @@ import { DAY, FIRST_YEAR, LAST_YEAR, SECOND } from './spec.ts'
 export interface Stretch {
   /** The first instant. */
   readonly start: number
-  /** The first instant after it. */
+  /** The first instant after the stretch. */
   readonly end: number
   /** The wall clock minus UTC. */
   readonly offset: number
   /** The wall clock at `start`. */
   readonly wallStart: number
-  /** The wall clock at `end`, still with this offset. */
+  /** The wall clock at `end`, using this offset. */
   readonly wallEnd: number
   /** Earlier wall-clock times were already shown in a previous stretch. */
   readonly newFrom: number
 }
 
-/** No zone is further from UTC, and no clock was ever set back by more. */
+/** No zone is further from UTC than this, and no clock was ever set back by more. */
 export const MAX_OFFSET = DAY
 
-// One year of margin, because the wall-clock years 1970 and 2199 extend into the neighbouring years of UTC.
+// A margin of one year, because the wall-clock years 1970 and 2199 extend into the neighbouring years of UTC.
 const EARLIEST_YEAR = FIRST_YEAR - 1
 const LATEST_YEAR = LAST_YEAR + 1
 
@@ -31,7 +31,7 @@ const LATEST_YEAR = LAST_YEAR + 1
 const PROBE_SECONDS = 5 * 86_400
 
 /**
- * The clock changes of a zone, found by asking Intl for offsets, one year at a time, when first needed.
+ * The clock changes of a zone, found by asking Intl for offsets, one year at a time, when they are first needed.
  *
  * Instants outside 1969 to 2200 are treated as if they were in the nearest of these years.
  */
@@ -74,7 +74,7 @@ export class Zone {
     return this.at(stretch.start - 1)
   }
 
-  /** The first stretch from `earliest` on that shows `wall`, or a later time if `wall` is in a gap. */
+  /** The first stretch, starting from `earliest`, that shows `wall`, or a later time if `wall` is in a gap. */
   reaching(wall: number, earliest?: Stretch): Stretch {
     let stretch = this.at(wall - MAX_OFFSET)
     if (earliest !== undefined && stretch.start < earliest.start) stretch = earliest
@@ -154,7 +154,7 @@ interface Change {
   readonly offset: number
 }
 
-// Finite, so that it excludes Infinity, which means no time.
+// This bound is finite, so it excludes Infinity, which means no time.
 const ALWAYS = stretch(-Number.MAX_VALUE, Number.MAX_VALUE, 0, -Number.MAX_VALUE)
 const NEVER = stretch(0, 0, 0, 0)
 

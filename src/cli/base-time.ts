@@ -5,7 +5,7 @@ import { UsageError } from './failure.ts'
 
 export interface BaseTimeContext {
   readonly nowMicros: number
-  /** The zone of times without one. */
+  /** The zone for times that name none. */
   readonly zone: string
   /** The option that the text was given to. */
   readonly option: string
@@ -20,7 +20,7 @@ const DATE = String.raw`(?:[A-Za-z]{3,9} )?(?:\d{2}|\d{4})-\d{1,2}-\d{1,2}`
 const TIME = String.raw`\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d+)?)?`
 const WALL_CLOCK = new RegExp(`^(${DATE})?(?:(?:^| )(${TIME}))?(?: ([A-Za-z][\\w/+-]*))?$`)
 const ISO = new RegExp(`^(\\d{4}-\\d\\d-\\d\\d)T(${TIME})(Z|[+-]\\d\\d:?\\d\\d)?$`)
-// This early, no zone shows the year 1970.
+// Before this instant, no zone shows the year 1970.
 const BEFORE_ALL = -2 * 86_400_000_000
 
 /**
@@ -90,7 +90,7 @@ function atMidnight(day: string, zone: string): number | undefined {
   return oneOff(`${day} 00:00`, zone) ?? oneOff(`${day} 01:00`, zone)
 }
 
-/** The date in a zone, a number of days from now. */
+/** The date in a zone, the given number of days from now. */
 function localDay(nowMicros: number, zone: string, days: number): string {
   const shown = new Intl.DateTimeFormat('en-CA', {
     timeZone: zone,

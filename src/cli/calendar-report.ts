@@ -4,9 +4,9 @@ import type { CalendarEvent } from '../calendar/index.ts'
 export interface ReportContext {
   /** Instants are microseconds since 1970. */
   readonly nowMicros: number
-  /** The zone that elapses are shown in. */
+  /** The zone in which elapses are shown. */
   readonly localZone: string
-  /** Elapses later than this are shown. */
+  /** Only elapses after this instant are shown. */
   readonly after: number
   readonly iterations: number
 }
@@ -60,7 +60,7 @@ export function timestamp(micros: number, zone: string): string {
   return `${part('weekday')} ${day} ${part('hour')}:${part('minute')}:${part('second')} ${abbreviation(date, zone)}`
 }
 
-/** Each language of ICU only knows the abbreviations of its own countries. */
+/** Each ICU locale only knows the abbreviations of its own country. */
 const LANGUAGES = ['en-US', 'en-GB', 'en-AU', 'en-IN', 'en-NZ', 'en-ZA', 'ja-JP']
 /** The abbreviations that the tz database also has; ICU knows more. */
 const ABBREVIATIONS = new Set(
@@ -70,7 +70,7 @@ const ABBREVIATIONS = new Set(
   ).split(' '),
 )
 
-/** `CET`, or without an abbreviation the offset from UTC as in the tz database: `-03`, `+0545`. */
+/** An abbreviation such as `CET`, or if there is none, the UTC offset as in the tz database: `-03`, `+0545`. */
 function abbreviation(date: Date, zone: string): string {
   for (const language of LANGUAGES) {
     const name = zoneName(date, zone, language, 'short')
@@ -87,7 +87,7 @@ function zoneName(date: Date, zone: string, language: string, style: 'short' | '
   return format.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? ''
 }
 
-/** Decides like systemd whether to repeat a time in UTC: no if the zone never differs from UTC. */
+/** Decides as systemd does whether to repeat a time in UTC: not if the zone never differs from UTC. */
 function isUtc(zone: string): boolean {
   const year = 2024
   return [0, 6].every(

@@ -9,7 +9,7 @@ import { wholeNumber } from './values.ts'
 
 export interface CalendarCommandOptions {
   readonly now?: () => Date
-  /** The zone that elapses are shown in. Default: the zone of this process. */
+  /** The zone in which elapses are shown. Default: the zone of this process. */
   readonly localZone?: string
 }
 
@@ -36,7 +36,7 @@ export default function calendarCommand({
     )
     .addHelpText('after', HELP)
   return command.action((expressions, flags) => {
-    // Written like commander's own output, to the target of configureOutput; default: stdout.
+    // Writes to the target of configureOutput, as commander's own output does; default: stdout.
     const output = command.configureOutput()
     const write = (text: string) => output.writeOut?.(text)
     const nowMicros = now().getTime() * 1000
@@ -77,15 +77,15 @@ function jsonLine(expression: string, event: CalendarEvent, context: ReportConte
   return `${harmlessJson(JSON.stringify({ expression, normalized: String(event), zone: event.zone, base, elapses }))}\n`
 }
 
-/** The message, and the text with a caret under the error. */
+/** The error message, followed by the text with a caret under the error. */
 function errorText(error: CalendarSyntaxError): string {
   const { text, column, token, message } = error
-  // A caret is only useful below text of one line with one cell per character.
+  // A caret is only useful below a single line with one cell per character.
   if (!/^[ -~]{1,120}$/.test(text)) return message
   return `${message}\n  ${text}\n  ${' '.repeat(column - 1)}${'^'.repeat(Math.max(1, token.length))}`
 }
 
-/** A hint for when the shell has split one event into several. */
+/** A hint in case the shell has split one event into several arguments. */
 function quotesHint(expressions: readonly string[]): string {
   const whole = expressions.join(' ')
   if (expressions.length === 1) return ''

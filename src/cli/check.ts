@@ -25,7 +25,7 @@ export default function checkCommand(): AnyCommand {
         say(`${module} has ${problems.length} problem(s):`)
         for (const problem of problems) say(`  - ${problem}`)
       }
-      // Pools and timers that the module left open must not keep the command running.
+      // Connection pools and timers that the module left open must not keep the command running.
       process.stdout.write('', () => process.exit(problems.length === 0 ? EXIT.ok : EXIT.failed))
     })
 }

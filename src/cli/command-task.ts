@@ -2,12 +2,12 @@
  * The task `command`, which exists only with `kalends start --allow-commands`: anyone with write access to the database
  * can then run programs as the worker's user.
  *
- * A program gets its arguments unchanged, without a shell unless the args name one, and the environment of the args,
- * not the worker's. This hides secrets from programs that print their environment, but not from programs that search
- * for them: as the same user, they can read the worker's environment and files. Output goes to the job's log; the exit
- * code decides whether the job succeeds. Timeout, cancel and the end of the grace period end the whole process group.
- * Otherwise, processes that a program leaves behind continue. Their output is read and discarded, because without a
- * reader they would end at their next line.
+ * A program gets its arguments unchanged, without a shell unless the args name one. Its environment comes from the
+ * args, not from the worker. This hides secrets from programs that print their environment, but not from programs that
+ * search for them: as the same user, they can read the worker's environment and files. Output goes to the job's log;
+ * the exit code decides whether the job succeeds. A timeout, a cancel and the end of the grace period terminate the
+ * whole process group. Otherwise, processes that a program leaves behind keep running. Their output is read and
+ * discarded, because without a reader they would exit at their next write.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,12 +20,15 @@ import { type HandlerContext, PermanentError, type Task, task } from '../index.t
 import { type CommandUser, USER_NAME } from './command-user.ts'
 import { COMMAND_TASK } from './values.ts'
 
-/** The delay after SIGTERM; shorter than the time until the worker abandons the run. */
+/** The delay between SIGTERM and SIGKILL; shorter than the time until the worker abandons the run. */
 const KILL_AFTER_MS = 3000
 /** Processes that a program leaves behind may keep its pipes open: wait this long for the last lines. */
 const DRAIN_MS = 500
 const MAX_LINES = 10_000
-/** Only this many characters of a line are read. The log hides secrets in them, and then cuts them to 16 KB. */
+/**
+ * The maximum number of characters of a line that are read. The log redacts secrets in lines, and then cuts them to 16
+ * KB.
+ */
 const LONGEST_LINE = 32_768
 const LINES_IN_ERROR = 5
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
@@ -33,7 +36,7 @@ const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 /** The operating system rejects arguments with NUL. */
 const text = z.string('must be a string').refine(hasNoNul, { error: 'must be a string without NUL' })
 
-/** The schema of the args. Errors do not repeat keys or values of the input, because anyone may have written them. */
+/** The schema of the args. Errors do not repeat keys or values of the input, because anyone could have written them. */
 const schema = z
   .strictObject(
     {
@@ -42,22 +45,22 @@ const schema = z
         .array(text, 'must be a list of strings')
         .refine(([program = '']) => program !== '', { error: 'the first string must be the program' })
         .exactOptional(),
-      /** A line for a shell, instead of argv. */
+      /** A command line for a shell, instead of argv. */
       shell: text.exactOptional(),
       /** Which shell; default `/bin/sh`. */
       shellPath: text.exactOptional(),
       /**
-       * Its whole environment, except PATH, HOME, SHELL, LOGNAME and USER: it does not inherit the worker's. The schema
-       * is not a record, because that would name the keys in errors.
+       * The program's whole environment, except PATH, HOME, SHELL, LOGNAME and USER: it does not inherit the worker's
+       * environment. The schema is not a record, because a record would name the keys in errors.
        */
       env: z
         .custom<Record<string, string>>(isEnvironment, 'must be an object of strings without NUL')
         .exactOptional(),
-      /** The folder that it runs in; default: the home of the worker's user. */
+      /** The folder that the program runs in; default: the home folder of the worker's user. */
       cwd: text.exactOptional(),
-      /** Its input, which may contain any bytes; default: none. */
+      /** The program's standard input, which may contain any bytes; default: none. */
       stdin: z.string('must be a string').exactOptional(),
-      /** The user that runs it; the worker must be root, or that user. Default: the worker's user. */
+      /** The user that runs the program; the worker must run as root or as that user. Default: the worker's user. */
       user: text
         .regex(USER_NAME, "must be the name of a user: letters, digits, '_', '.' and '-'")
         .exactOptional(),
@@ -77,8 +80,7 @@ export const commandTask: Task<CommandArgs, CommandArgs> = task(COMMAND_TASK, {
 })
 
 /**
- * @param user  the user that runs every command; null means the worker's user, or the one that a job names if the
- *   worker is root
+ * @param user  the user that runs every command; null means the worker's user, or the job's user if the worker is root
  */
 export async function runCommand(
   { args, signal, log }: HandlerContext<CommandArgs>,
@@ -88,17 +90,17 @@ export async function runCommand(
   const child = spawn(file, rest, {
     cwd: args.cwd ?? user?.home ?? homedir(),
     env: environmentOf(args, user),
-    // Becoming the user is the last step before the program is found and started, so PATH and LD_PRELOAD of the job
-    // affect nothing that is still root. The user's other groups are not included.
+    // Switching to the user is the last step before the program is found and started, so the job's PATH and LD_PRELOAD
+    // affect nothing that still runs as root. The user's other groups are not included.
     ...(user !== null && { uid: user.uid, gid: user.gid }),
-    // Creates a process group, which can be signalled as a whole.
+    // This creates a process group, which can be signalled as a whole.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const ended = endOf(child)
-  // Without free file descriptors, neither the process nor its streams exist.
+  // If there are no free file descriptors, neither the process nor its streams exist.
   await Promise.race([once(child, 'spawn'), ended])
-  // A program may ignore its input.
+  // The program may close its input without reading it.
   child.stdin.on('error', () => undefined)
   child.stdin.end(args.stdin ?? '')
   const last: string[] = []
@@ -175,7 +177,7 @@ async function endGroup(child: ChildProcess, ended: Promise<unknown>): Promise<v
   const forced = setTimeout(() => signalGroup(child, 'SIGKILL'), KILL_AFTER_MS)
   await ended.catch(() => undefined)
   clearTimeout(forced)
-  // Its children may have survived SIGTERM.
+  // The program's children may have survived SIGTERM.
   signalGroup(child, 'SIGKILL')
 }
 

@@ -12,7 +12,7 @@ export interface CommandUser {
   readonly home: string
 }
 
-/** Names must start with a letter or an underscore, so that they are neither options of a program nor shell syntax. */
+/** Names must start with a letter or an underscore, so they can be neither program options nor shell syntax. */
 export const USER_NAME = /^[a-z_][\w.-]*\$?$/i
 
 /** @throws UsageError if the user does not exist, or this process cannot become it */
@@ -30,7 +30,7 @@ export function commandUser(name: string): CommandUser {
 /**
  * @param key  a name, or a uid
  * @returns null if this machine has no such user
- * @throws UsageError if it cannot be looked up
+ * @throws UsageError if the user cannot be looked up
  */
 export function findUser(key: string): CommandUser | null {
   const { status, stdout, error } = spawnSync('getent', ['passwd', '--', key], { encoding: 'utf8' })

@@ -1,6 +1,6 @@
 /**
- * commander, with types for the options and arguments that a command declares. The types come from a package that only
- * the compiler needs; at run time, the classes are those of commander.
+ * Adds types to commander for the options and arguments that a command declares. The types come from a package that
+ * only the compiler needs; at run time, the classes come from commander.
  */
 import * as commander from 'commander'
 import type * as typed from '@commander-js/extra-typings'

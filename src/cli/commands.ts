@@ -1,4 +1,4 @@
-/** The commands by name. Only the requested one is loaded, so that `kalends --help` and completions are fast. */
+/** The commands by name. Only the requested command is loaded, so that `kalends --help` and completions are fast. */
 import { VERSION } from '../generated/version.ts'
 import { type AnyCommand, Command } from './commander.ts'
 import { harmlessLines } from './output.ts'

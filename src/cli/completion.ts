@@ -1,4 +1,7 @@
-/** `kalends completion`: the script of a shell, and the words that the script requests at each completion. */
+/**
+ * `kalends completion`: a completion script for a shell, and the candidates that the script requests at each
+ * completion.
+ */
 import { type AnyCommand, Argument, Command } from './commander.ts'
 import { print } from './output.ts'
 
@@ -6,8 +9,8 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]
 
 /**
- * Each runs `kalends completion <shell> -- <words>` with the words up to the cursor. If nothing matches, it completes
- * file names.
+ * Each script runs `kalends completion <shell> -- <words>` with the words up to the cursor. If nothing matches, the
+ * script completes file names.
  */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# bash completion for kalends

@@ -1,6 +1,6 @@
 /**
- * Finds the database that a command works on: the flag, otherwise the environment, otherwise the configuration file,
- * otherwise a file in the current folder.
+ * Finds the database that a command works on: from the flag, else the environment, else the configuration file, else a
+ * file in the current folder.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -20,7 +20,7 @@ export interface Configuration {
   readonly database: string
   readonly tablePrefix: string | undefined
   readonly schema: string | undefined
-  /** Where the URL of the database was found, in words. */
+  /** A description of where the database URL was found. */
   readonly origin: string
 }
 
@@ -107,13 +107,13 @@ function readConfig(path: string | undefined): ConfigFile {
   }
 }
 
-/** A SQLite file is relative to the configuration file, so that --config works from everywhere. */
+/** The path of a SQLite file is relative to the configuration file, so --config works from any folder. */
 function besideFile(database: string, file: string): string {
   const path = sqlitePath(database)
   return path === null ? database : `sqlite:${resolve(dirname(file), path)}`
 }
 
-/** The file of a SQLite URL, or null if there is none. */
+/** The file that a SQLite URL names, or null if it names none. */
 export function sqlitePath(database: string): string | null {
   if (!database.startsWith('sqlite:')) return null
   const path = database.slice('sqlite:'.length).replace(/^\/\//, '')

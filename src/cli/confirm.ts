@@ -1,4 +1,4 @@
-/** Asks for confirmation before something is destroyed: `--yes`, or a question at a terminal. */
+/** Asks for confirmation before something is destroyed, through `--yes` or a question at a terminal. */
 import { createInterface } from 'node:readline/promises'
 import { EXIT, QuietFailure, UsageError } from './failure.ts'
 import { say } from './output.ts'

@@ -1,6 +1,6 @@
 /**
- * Limits the connections of a server, in total and for each client. A new connection replaces an idle one, so that
- * silent sockets do not block clients.
+ * Limits a server's connections, in total and per client. A new connection replaces an idle one, so silent sockets
+ * cannot block clients.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -12,7 +12,7 @@ export interface ConnectionLimits {
 
 interface Connection {
   readonly client: string | null
-  /** How many requests are being answered. */
+  /** The number of requests in progress. */
   requests: number
 }
 

@@ -1,4 +1,4 @@
-/** `kalends doctor`: problems, and how to fix them. */
+/** `kalends doctor`: prints problems and how to fix them. */
 import { Kalends } from '../kalends.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { configurationOf, shownUrl, withDatabaseOptions } from './configuration.ts'

@@ -1,4 +1,4 @@
-/** How a command fails: one clear message on stderr, and an exit code that tells scripts the kind of failure. */
+/** Failures of commands: one clear message on stderr, and an exit code that tells scripts the kind of failure. */
 import { CommanderError } from 'commander'
 import { errorText, InvalidInputError, messageOf } from '../errors.ts'
 import { SETTING_NAMES } from '../model/settings.ts'
@@ -26,7 +26,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The command line or the configuration is invalid: nothing was done. */
+/** The command line or the configuration is invalid, so nothing was done. */
 export class UsageError extends CommandError {
   override readonly name = 'UsageError'
 
@@ -35,7 +35,7 @@ export class UsageError extends CommandError {
   }
 }
 
-/** The command has already reported everything; only the exit code remains. */
+/** The command has already reported everything, and only the exit code is left. */
 export class QuietFailure extends CommandError {
   override readonly name = 'QuietFailure'
 
@@ -59,7 +59,7 @@ const EXIT_CODES: ReadonlyMap<string, number> = new Map([
   ['KALENDS_STORE_UNAVAILABLE', EXIT.unavailable],
 ])
 
-/** The options that belong to the fields in errors of the library. */
+/** The option for each field that the library's errors name. */
 const OPTIONS: ReadonlyMap<string, string> = new Map(
   [
     ...SETTING_NAMES.filter((name) => name !== 'task' && name !== 'enabled'),
@@ -81,10 +81,10 @@ export function flagOf(name: string): string {
  * @returns the exit code
  */
 export function report(error: unknown, verbose: boolean, write: (text: string) => void): number {
-  // commander has already reported it; help and version are not errors.
+  // commander has already reported this error; help and version are not errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof QuietFailure) return error.exitCode
-  // Names of rows and files, and messages of drivers, may contain anything.
+  // Names of rows and files and messages of drivers may contain any characters.
   write(`${harmlessLines(`error: ${verbose ? errorText(error) : commandMessage(error)}`)}\n`)
   if (!verbose && error instanceof Error && error.cause !== undefined) write('(--verbose shows where)\n')
   return exitCodeOf(error)
@@ -96,7 +96,7 @@ export function exitCodeOf(error: unknown): number {
   return (typeof code === 'string' ? EXIT_CODES.get(code) : undefined) ?? EXIT.failed
 }
 
-/** The message, with the option instead of the field. */
+/** The message, naming the option instead of the field. */
 export function commandMessage(error: unknown): string {
   const message = messageOf(error)
   const option =

@@ -69,7 +69,7 @@ export function thawCommand(): AnyCommand {
 
 export function freezesCommand(): AnyCommand {
   const command = new Command('freezes')
-    .description('Lists the freezes in force.')
+    .description('Lists the active freezes.')
     .addHelpText('after', examples('freezes', 'freezes --json | jq -r .id'))
   return onDatabase(command, async (kalends, { json }) => {
     const freezes = await kalends.freezes()

@@ -1,4 +1,4 @@
-/** The application's module: `export default (kalends) => …`, with its handlers and declared schedules. */
+/** Loads the application's module: `export default (kalends) => …`, with its handlers and declared schedules. */
 import { stat } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -60,7 +60,7 @@ function defaultOf(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, 'default') : undefined
 }
 
-/** Omits the name of a plain Error, which adds nothing. */
+/** Omits the name of a plain Error because it adds nothing. */
 function textOf(thrown: unknown): string {
   return String(thrown).replace(/^Error: /, '')
 }

@@ -1,4 +1,4 @@
-/** The log of a worker: one readable line for each event, or JSON for machines. */
+/** The log of a worker: one readable line per event, or JSON for machines. */
 import { type DestinationStream, pino } from 'pino'
 import type { Logger } from '../logger.ts'
 import { harmlessJson, harmlessText } from './output.ts'

@@ -6,7 +6,7 @@ import { EXIT, report } from './failure.ts'
 const args = process.argv.slice(2)
 const isWorker = args.find((arg) => !arg.startsWith('-')) === 'start'
 
-// `kalends … | head` is not an error. A worker whose log no longer has a reader still releases its jobs.
+// `kalends … | head` is not an error. If the log of a worker loses its reader, the worker still releases its jobs.
 let hasReader = true
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -19,7 +19,7 @@ for (const stream of [process.stdout, process.stderr]) {
 
 const main = await program(args)
 try {
-  // A worker stops cleanly; other commands end here.
+  // Workers stop cleanly; other commands end here.
   if (!isWorker) process.once('SIGINT', () => process.exit(EXIT.interrupted))
   await main.parseAsync(args, { from: 'user' })
 } catch (error) {

@@ -1,4 +1,4 @@
-/** The output of commands: data to stdout, messages to stderr, colours only at a terminal. */
+/** The output of commands: data goes to stdout, messages go to stderr, and colours only to a terminal. */
 import { styleText } from 'node:util'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
@@ -13,7 +13,7 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${harmlessJson(JSON.stringify(value))}\n`)
 }
 
-/** A message about the work, not its result. */
+/** A message about the progress of a command, not its result. */
 export function say(text: string): void {
   process.stderr.write(`${harmlessLines(text)}\n`)
 }
@@ -27,7 +27,7 @@ function coloured(): boolean {
   return process.stdout.isTTY && NO_COLOR === '' && TERM !== 'dumb'
 }
 
-/** The width of a line in cells: COLUMNS, otherwise the width of the terminal, otherwise unlimited. */
+/** The width of a line in cells: COLUMNS, else the width of the terminal, else unlimited. */
 export function lineWidth(): number {
   const wanted = Number(process.env['COLUMNS'])
   if (Number.isInteger(wanted) && wanted > 0) return wanted
@@ -36,8 +36,8 @@ export function lineWidth(): number {
 
 /**
  * Characters that control a terminal or reorder the text around them (C0, C1, line separators, bidi controls), and
- * invisible ones, with which different texts look the same. Emoji, and scripts such as Arabic, need joiners and
- * variation selectors: these are shown there, but not after other characters.
+ * invisible characters, which can make different texts look the same. Emoji and scripts such as Arabic need joiners and
+ * variation selectors: these are printed there, but escaped after other characters.
  */
 const ACTIVE =
   /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufff9-\ufffb]|(?![\u200c\u200d\p{Variation_Selector}])\p{Default_Ignorable_Code_Point}|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{M}\p{Script=Arabic}])[\u200c\u200d\p{Variation_Selector}]/gu
@@ -54,7 +54,7 @@ export function harmlessText(text: string): string {
 }
 
 /**
- * A message of several lines, such as one with a stack. All lines after the first are indented, so that a name with a
+ * A message with several lines, such as one with a stack. All lines after the first are indented, so that a name with a
  * line break cannot start a line that looks like another message.
  */
 export function harmlessLines(text: string): string {
@@ -64,10 +64,10 @@ export function harmlessLines(text: string): string {
     .join('\n')
 }
 
-/** JSON that parses to the same value. JSON.stringify escapes only the C0 characters. */
+/** JSON without control characters that parses to the same value. JSON.stringify escapes only the C0 characters. */
 export function harmlessJson(json: string): string {
   return json.replaceAll(ACTIVE, (character) =>
-    // pino ends its lines with one; within text it is already escaped.
+    // pino ends its lines with a newline; within text, newlines are already escaped.
     character === '\n' ? character : character.split('').map(codeUnit).join(''),
   )
 }

@@ -1,10 +1,10 @@
-/** Prints lists of the library. */
+/** Prints lists that the library returns. */
 import type { Listed, ListPage, PageQuery } from '../index.ts'
 import { print, printJson, say } from './output.ts'
 import { type Column, tableText } from './table.ts'
 import { counted } from './values.ts'
 
-/** Maximum number of rows in a page. */
+/** Maximum number of rows per page. */
 const PAGE = 1000
 /** The description of `--after`. */
 export const AFTER = 'continue after an earlier list, which prints the value to use here'
@@ -28,7 +28,7 @@ export async function printList<Row extends { readonly id: string }>(
   { list, get, columns, noun }: List<Row>,
   { limit, after, json = false }: ListFlags,
 ): Promise<void> {
-  // A map, because a row that moves is found twice.
+  // A map, because a row that moves during the reads may be found twice.
   const found = new Map<string, Listed<Row>>()
   const read = async (from: string | undefined) => {
     const { items, ...page } = await list({ limit: Math.min(PAGE, limit - found.size), after: from })

@@ -7,9 +7,9 @@ export interface ProgressBar {
 }
 
 const WIDTH = 30
-/** How often it is drawn. */
+/** How often the bar is drawn. */
 const EVERY_MS = 100
-/** Shorter work shows no bar. */
+/** Work that takes less time shows no bar. */
 const AFTER_MS = 300
 
 export function progressBar(what: string): ProgressBar {

@@ -1,4 +1,4 @@
-/** `kalends prune`: does at once what workers do every hour. */
+/** `kalends prune`: immediately runs the cleanup that workers run every hour. */
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { confirm } from './confirm.ts'
 import { print, printJson } from './output.ts'

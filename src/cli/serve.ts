@@ -1,6 +1,6 @@
 /**
- * `kalends start --http`: serves the REST API and the web page from the worker. Loaded only with this option. Invalid
- * options are reported before the worker starts.
+ * `kalends start --http`: serves the REST API and the web page from the worker. This module is loaded only with this
+ * option. Invalid options are reported before the worker starts.
  */
 import { once } from 'node:events'
 import { lstatSync, rmSync } from 'node:fs'
@@ -24,7 +24,7 @@ export interface HttpFlags {
   readonly httpBuiltInTasks?: boolean
 }
 
-/** A port, or a Unix socket, which only the worker's user can connect to. */
+/** Listens on a port, or on a Unix socket that only the worker's user can connect to. */
 type Address = { readonly host: string; readonly port: number } | { readonly path: string }
 
 /** Opens the server, logs its address, prints how to sign in at a terminal, and returns a function that closes it. */
@@ -42,7 +42,7 @@ const PLAIN_HTTP =
 
 /**
  * @param text  the address: `127.0.0.1:4040`, `[::1]:4040`, `4040` for this machine only, or `unix:/path`
- * @throws UsageError for options that cannot work
+ * @throws UsageError for options that cannot work together
  */
 export function serving(
   text: string,
@@ -124,7 +124,7 @@ async function listen(server: Server, address: Address): Promise<void> {
   const url = urlOf(address)
   try {
     if ('path' in address) await removeStaleSocket(address.path)
-    // A socket is created within this call, so no other process can connect before its mode is set.
+    // The socket is created during this call, so no other process can connect before its mode is set.
     const before = process.umask(0o177)
     try {
       server.listen({ ...address })
@@ -165,14 +165,14 @@ function announce(server: Server, address: Address, token: Token | null, log: Lo
   const port = typeof bound === 'object' && bound !== null && 'port' in bound ? bound.port : undefined
   const url = urlOf(address, port)
   log.info({ url, token: token === null ? 'none needed' : 'needed' }, 'The REST API is served')
-  // A name may resolve to any address, so the bound address counts. No browser can open a socket.
+  // A name may resolve to any address, so check the bound address. No browser can open a Unix socket.
   if (typeof bound !== 'object' || bound === null || 'path' in address) return
   const isRemote = !isLoopback(bound.address)
   if (isRemote) log.warn({ url }, PLAIN_HTTP)
   if (token === null) return
-  // Not through the logger, because logs are stored and forwarded. A token that the user chose is not printed.
+  // Do not use the logger here, because logs are stored and forwarded. Do not print a token that the user chose.
   if (token.isOwn) {
-    // Browsers cannot open the address that stands for all addresses of this machine.
+    // Browsers cannot open the wildcard address, which means all addresses of this machine.
     const page = url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, '//localhost:')
     say(`Sign in: ${page}#token=${token.value}`)
     say(`The token is stored in ${token.file}.`)

@@ -1,4 +1,4 @@
-/** Runs commands that work on the database: opens it for them, and always closes it. */
+/** Runs commands that work on the database: opens the database for them and always closes it. */
 import { existsSync } from 'node:fs'
 import type { Kalends } from '../kalends.ts'
 import { type AnyCommand, type Command, type OptionValues, withFlags } from './commander.ts'

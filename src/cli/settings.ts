@@ -1,4 +1,4 @@
-/** Settings as options of commands and as lines of output: the same wherever they are written or shown. */
+/** Settings as command options and as lines of output, the same wherever they are set or shown. */
 import { spanText } from '../duration.ts'
 import {
   isNullable,
@@ -12,7 +12,7 @@ import { type Command, Option, type OptionValues, withFlags } from './commander.
 import { flagOf } from './failure.ts'
 import { instantOption, when, wholeNumber } from './values.ts'
 
-/** By name, as commander returns them; `none` clears a setting. */
+/** The flags by name, as commander returns them; `none` clears a setting. */
 export type SettingFlags = { readonly [Name in OptionName]?: string | number }
 
 const PLACEHOLDERS: Readonly<Record<Setting['kind'], string>> = {
@@ -25,7 +25,7 @@ const PLACEHOLDERS: Readonly<Record<Setting['kind'], string>> = {
   json: 'json',
 }
 
-/** The description, as the first line of a help text. */
+/** The description, used as the first line of a help text. */
 export function helpOf({ description }: Setting): string {
   return `${description.charAt(0).toLowerCase()}${description.slice(1)}`.replaceAll('`', "'")
 }
@@ -61,7 +61,7 @@ export function clearableFlags(names: readonly OptionName[]): string[] {
 }
 
 /**
- * The given settings, in the form that the library takes.
+ * The given settings, in the form that the library accepts.
  *
  * @param clears  whether `none` clears a setting; otherwise it is a normal value
  */
@@ -82,7 +82,7 @@ export async function givenSettings(
   return given
 }
 
-/** The label and text of each of these settings, or null if not worth a line. */
+/** The label and text of each of these settings, or null if the setting is not worth a line. */
 export function settingFacts(
   row: object,
   names: readonly SettingName[],

@@ -1,4 +1,4 @@
-/** SIGINT and SIGTERM: the first requests a clean stop, a second one ends the process at once. */
+/** SIGINT and SIGTERM: the first signal requests a clean stop, and a second one ends the process immediately. */
 import { EXIT } from './failure.ts'
 
 /**

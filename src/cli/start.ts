@@ -140,7 +140,7 @@ async function start(module: string | undefined, flags: Flags): Promise<void> {
     await close?.()
     await kalends.stop()
   }
-  // Pools and timers that the module left open must not keep a stopped worker running.
+  // Connection pools and timers that the module left open must not keep a stopped worker running.
   process.exit(EXIT.ok)
 }
 

@@ -1,4 +1,4 @@
-/** Prints tables like systemctl: a title line, columns two blanks apart, at most as wide as the terminal. */
+/** Prints tables as systemctl does: a title line, and columns two blanks apart, at most as wide as the terminal. */
 import { harmlessText, lineWidth, painted, type Style } from './output.ts'
 
 export interface Column<Row> {

@@ -1,6 +1,6 @@
 /**
- * The token that callers of `--http` send. It comes from a file or the environment, and not from an option, because
- * every local account can read the arguments of a process. Without one, a token is created and kept in a file.
+ * The token that callers of `--http` send. It comes from a file or the environment, not from an option, because every
+ * local account can read the arguments of a process. Without one, a token is created and kept in a file.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -22,15 +22,15 @@ import { CommandError, hasCode, UsageError } from './failure.ts'
 
 export interface Token {
   readonly value: string
-  /** The file that contains it, or null if it came from the environment. */
+  /** The file that contains the token, or null if the token came from the environment. */
   readonly file: string | null
-  /** Whether it is in Kalends' default file, so the user has not chosen how to pass it on. */
+  /** Whether the token is in Kalends' default file, so the user has not chosen how to provide it. */
   readonly isOwn: boolean
 }
 
 const LEAST_LENGTH = 16
 
-/** @throws UsageError if it is too short, or others can read its file */
+/** @throws UsageError if the token is too short or others can read its file */
 export function givenToken(
   tokenFile: string | undefined,
   environment: NodeJS.ProcessEnv = process.env,
@@ -41,12 +41,15 @@ export function givenToken(
   return { value: checked(value, 'KALENDS_TOKEN'), file: null, isOwn: false }
 }
 
-/** @throws UsageError if it cannot be stored, or others can read its file */
+/** @throws UsageError if the token cannot be stored or others can read its file */
 export function ownToken(database: string, environment: NodeJS.ProcessEnv = process.env): Token {
   return { ...keptToken(defaultFile(database, environment)), isOwn: true }
 }
 
-/** Next to a SQLite file, because its readers can read everything anyway; otherwise in the user's state folder. */
+/**
+ * The token file is next to a SQLite file, because anyone who can read that file can read everything anyway; otherwise
+ * it is in the user's state folder.
+ */
 function defaultFile(database: string, environment: NodeJS.ProcessEnv): string {
   const path = sqlitePath(database)
   if (path !== null) return `${resolve(path)}.token`
@@ -54,13 +57,13 @@ function defaultFile(database: string, environment: NodeJS.ProcessEnv): string {
   return join(isAbsolute(state) ? state : join(homedir(), '.local/state'), 'kalends/token')
 }
 
-/** Reads the file; creates it if it is missing. */
+/** Reads the token file, and creates it if it is missing. */
 function keptToken(file: string): { readonly value: string; readonly file: string } {
   try {
     const found = read(file)
     if (found !== null) return { value: found, file }
     make(file)
-    // If another worker was faster, its token is used.
+    // If another worker was faster, use its token.
     return { value: read(file) ?? '', file }
   } catch (cause) {
     if (cause instanceof CommandError) throw cause
@@ -68,7 +71,7 @@ function keptToken(file: string): { readonly value: string; readonly file: strin
   }
 }
 
-/** @returns null when the file does not exist */
+/** @returns null if the file does not exist */
 function read(file: string): string | null {
   let descriptor: number
   try {
@@ -79,7 +82,7 @@ function read(file: string): string | null {
     throw error
   }
   try {
-    // Checks the opened file, because another file may have its name now.
+    // Checks the opened file, because its name may refer to another file by now.
     const { mode, uid } = fstatSync(descriptor)
     const own = process.getuid?.()
     if ((mode & constants.S_IFMT) !== constants.S_IFREG)

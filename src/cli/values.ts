@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander'
 import { messageOf } from '../errors.ts'
 import { timestamp } from './calendar-report.ts'
 
-/** The task of `command-task.ts`; a constant here, so that its schema need not be loaded. */
+/** The task of `command-task.ts`, defined here so that its schema need not be loaded. */
 export const COMMAND_TASK = 'command'
 
 const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -21,7 +21,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
-/** @param otherwise  what `none` means, if it is allowed */
+/** @param otherwise  the value that `none` stands for, if it is allowed */
 export function wholeNumber(least: number, most: number, otherwise?: string): (text: string) => number {
   return (text) => {
     const value = Number(text)
@@ -32,7 +32,7 @@ export function wholeNumber(least: number, most: number, otherwise?: string): (t
 }
 
 export function jsonValue(text: string): unknown {
-  // commander would treat it as no value.
+  // commander would treat undefined as no value.
   if (text.trim() === 'null') throw new InvalidArgumentError('It must be an object, not null.')
   try {
     return JSON.parse(text)

@@ -1,10 +1,10 @@
 /**
- * The tables on MySQL and MariaDB, as drizzle tables: to read them in an application, and to join its own tables with
- * them. Kalends creates and migrates them; leave them out of the schema of drizzle-kit (see the guide "Beside migration
+ * The tables on MySQL and MariaDB as drizzle tables, so that an application can read them and join them with its own.
+ * Kalends creates and migrates them; leave them out of the schema of drizzle-kit (see the guide "Beside migration
  * tools").
  *
  * Strings are compared exactly, regardless of the database's default: `{exact}` becomes the server's collation that
- * compares byte by byte and does not pad with blanks. The engine is added when a migration runs. Instants are
+ * compares byte by byte and does not pad with blanks. The engine name is added when a migration runs. Instants are
  * DATETIME(3) in UTC: TIMESTAMP would depend on the session's zone and end in 2038.
  */
 import { type HasDefault, type NotNull, sql } from 'drizzle-orm'
@@ -65,7 +65,8 @@ function text<Value extends string = string>(column: string, most: number) {
   return customType<{ data: Value }>({ dataType: () => `varchar(${most}) ${EXACT}` })(column)
 }
 /**
- * Ids of jobs: small keys in each index. Servers pad ASCII with blanks in comparisons, so CHECKs reject a trailing one.
+ * Job ids: small keys in each index. Servers pad ASCII strings with blanks in comparisons, so CHECKs reject a trailing
+ * blank.
  */
 const jobId = (column: string) =>
   customType<{ data: string }>({
@@ -100,9 +101,10 @@ const MILLISECONDS = "hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp
 const ZERO = "_utf8mb4'0' collate {exact}"
 const RANDOM = `lpad(hex(floor(rand() * 4096)), 3, ${ZERO})`
 /**
- * Sorts by time, as UUIDv7 of RFC 9562 does, so that manually inserted jobs keep their order. The server makes the
+ * These ids sort by time, like a UUIDv7 (RFC 9562), so manually inserted jobs keep their order. The server makes the
  * start of uuid() different each time; rand() distinguishes the servers of a cluster. MySQL 9 does not allow a hash
- * here. Without an explicit collation, MariaDB would mix those of the session and the table and reject every statement.
+ * here. Without an explicit collation, MariaDB would mix the collations of the session and the table, and reject every
+ * statement.
  */
 const uuidv7 = sql.raw(
   `(lower(concat(${[
@@ -114,7 +116,7 @@ const uuidv7 = sql.raw(
 
 const EPOCH = "timestamp'1970-01-01 00:00:00.000'"
 const DEFINITION = `concat(${DEFINITION_PARTS.join(", '|', ")})`
-/** `planned_from` if neither has changed since the last planning, in parts. */
+/** The parts of `planned_from`, if neither has changed since the last planning. */
 const PLANNED = `${DEFINITION}, '|', coalesce(\`nextrun\`, '')`
 const WAKE_AT = [
   `case when \`worker\` is not null then coalesce(\`mark_ends\`, ${EPOCH})`,
@@ -125,7 +127,7 @@ const WAKE_AT = [
 const HELD_BY = heldBy(
   `concat(' ', coalesce(\`started\`, \`submitted\`) + interval (case when coalesce(\`reason\`, '') = 'handed-over' then 0 else coalesce(\`timeout\`, ${DEFAULT_REPORT_MS}) end * 1000) microsecond)`,
 )
-/** Stored, because these columns are indexed, and MariaDB handles stored columns more reliably. */
+/** These columns are stored because they are indexed, and MariaDB handles stored columns more reliably. */
 const STORED = { mode: 'stored' } as const
 
 type Builder<Data> = MySqlCustomColumnBuilder<{
@@ -144,7 +146,7 @@ type SettingColumn<Name extends SettingName> = Name extends 'task' | 'timer'
       ? Builder<Exclude<StoredValue<Name>, null | 'unlimited'>>
       : HasDefault<NotNull<Builder<StoredValue<Name>>>>
 
-/** The columns of settings, by the name of the setting. A default other than null is also the default of the column. */
+/** The columns of settings, by setting name. A default other than null is also the column's default. */
 function settings<Name extends SettingName>(
   names: readonly Name[],
 ): { [Column in Name]: SettingColumn<Column> } {
@@ -164,7 +166,7 @@ function settingColumn(name: SettingName) {
     case 'instant':
       return instant(column)
     case 'json':
-      // MySQL accepts a default for a long text only as an expression.
+      // MySQL accepts a default for long text columns only as an expression.
       return json(column)
         .notNull()
         .default(sql.raw(`('${value}')`))
@@ -188,13 +190,16 @@ const between =
   (least: number, most: number): Check =>
   (column) =>
     `${column} between ${least} and ${most}`
-/** Depending on `sql_mode`, servers store zero, 0 as a month or a day, and 30 February, even in place of other text. */
+/**
+ * Depending on `sql_mode`, servers accept a zero date, 0 as a month or a day, and 30 February, and store zero for
+ * invalid text.
+ */
 const validDate: Check = (column) =>
   `month(${column}) > 0 and day(${column}) between 1 and day(last_day(${column}))`
 const notPadded: Check = (column) => `${column} not like '% '`
 const OF_SETTINGS = { text: () => null, whole: between, instant: validDate, json: null }
 
-/** Databases report the name of a CHECK. It has at most 64 characters, and the prefix up to 32. */
+/** Databases report the name of a CHECK. It can have at most 64 characters, of which the prefix takes up to 32. */
 function checks(table: string, conditions: Readonly<Record<string, Check | null>>) {
   return Object.entries(conditions).flatMap(([column, condition]) => {
     if (condition === null) return []
@@ -206,8 +211,7 @@ function checks(table: string, conditions: Readonly<Record<string, Check | null>
 const validJson: Check = () => 'json_valid(`args`)'
 
 /**
- * The tables of Kalends, for statements with drizzle. The columns of args, progress and result are JSON, instants are
- * Dates.
+ * The tables of Kalends, for drizzle statements. Args, progress and results are JSON columns; instants are Dates.
  */
 export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
   const table: MySqlTableFn<string | undefined> =
@@ -248,7 +252,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('periodic_task_wake_at')).on(made.wakeAt),
         index(name('periodic_task_declared_by')).on(made.declaredBy),
         index(name('periodic_task_idle')).on(made.idle),
-        // For lists, paged in the order of the key, which InnoDB appends to every index.
+        // For lists paged in key order; InnoDB appends the key to every index.
         index(name('periodic_task_status')).on(made.status),
         index(name('periodic_task_task')).on(made.task),
         index(name('periodic_task_group')).on(made.group),
@@ -306,7 +310,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         ),
         ready: flag('ready').generatedAlwaysAs(sql.raw(`case when ${READY} then 1 else 0 end`), STORED),
         claimTask: text('claim_task', NAME_LIMIT).generatedAlwaysAs(sql.raw(CLAIM_TASK.mysql), STORED),
-        // Wider than the priority, so that its negative always fits.
+        // Wider than the priority, so that the negated priority always fits.
         claimRank: long('claim_rank').generatedAlwaysAs(sql.raw('-`priority`'), STORED),
         dueAt: instant('due_at').generatedAlwaysAs(
           sql`case when \`state\` = 'waiting' then greatest(coalesce(\`run_at\`, \`frozen_until\`), coalesce(\`frozen_until\`, \`run_at\`)) end`,
@@ -316,7 +320,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       },
       (made) => [
         uniqueIndex(name('job_occurrence')).on(made.scheduleId, made.slot),
-        // At most one job that runs and one that waits, unless overlap is `allow`; also serves the open jobs of a
+        // Allows at most one running and one waiting job, unless overlap is `allow`; also finds the open jobs of a
         // schedule.
         uniqueIndex(name('job_open')).on(made.openKey, made.openTurn),
         // If the index named the key on MariaDB, the server would not treat it as covering, and would scan all
@@ -324,18 +328,18 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('job_claim')).on(made.ready, made.group, made.claimTask, made.claimRank),
         index(name('job_due')).on(made.dueAt),
         index(name('job_held')).on(made.heldBy),
-        // For lists: open jobs in the order of the key, final ones in the order in which they ended.
+        // For lists: open jobs in key order, final jobs in the order in which they ended.
         index(name('job_state')).on(made.state, made.finishedAt),
-        // For lists, newest first, which is the order of the key.
+        // For lists, newest first, which is key order.
         index(name('job_task')).on(made.task),
         index(name('job_group')).on(made.group),
         index(name('job_submitter')).on(made.submitter),
-        // For the limit on an owner's open jobs; an owner's history may be long.
+        // For the limit on an owner's open jobs, because an owner's history may be long.
         index(name('job_open_group')).on(made.openGroup),
         index(name('job_open_submitter')).on(made.openSubmitter),
         ...checks(name('job'), {
           json: validJson,
-          // An empty id would be the turn of the running job.
+          // An empty id would be mistaken for the turn of the running job.
           id: (column) => `${notPadded(column)} and ${column} <> ''`,
           missed: between(0, INT),
           run: between(0, LARGE),
@@ -399,7 +403,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       startedAt: instant('started').notNull().default(now),
       heartbeatAt: instant('heartbeat').notNull().default(now),
     }),
-    /** What must not run until a given time: a schedule, a task, a group, or everything if none is set. */
+    /** Freezes: each stops a schedule, a task, a group, or everything (if none of these is set) until a given time. */
     scheduleFreeze: table(name('schedule_freeze'), {
       id: text('id', NAME_LIMIT).primaryKey().default(uuidv7),
       scheduleId: text('schedule_id', NAME_LIMIT),
@@ -409,12 +413,14 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       reason: text('reason', 1000),
       createdAt: instant('created').notNull().default(now),
     }),
-    /** The tasks whose jobs go to an external queue; `*` means all others. */
+    /** The tasks whose jobs go to an external queue; `*` means all other tasks. */
     taskQueue: table(name('task_queue'), {
       task: text('task', NAME_LIMIT).primaryKey(),
       queue: text('queue', QUEUE_LIMIT).notNull(),
     }),
-    /** Every version of a declared set that was ever seen. The one that was first seen last is the newest. */
+    /**
+     * Every version of a declared set that was ever seen. The newest is the version that was first seen most recently.
+     */
     declaredSet: table(
       name('declared_set'),
       {

@@ -1,4 +1,4 @@
-/** What the tables have in common on every database: their options, allowed values, and CHECKs of settings. */
+/** The parts of the tables that are the same on every database: options, allowed values, and CHECKs of settings. */
 import type { AttemptOutcome } from '../model/attempt.ts'
 import type { JobState } from '../model/job.ts'
 import type { Idle } from '../model/schedule.ts'
@@ -9,7 +9,7 @@ export interface TablesOptions {
   readonly prefix?: string | undefined
 }
 
-/** The largest values of INT, and of numbers in JavaScript. */
+/** The maximum values of INT and of integers in JavaScript. */
 export const INT = 2_147_483_647
 export const LARGE = Number.MAX_SAFE_INTEGER
 
@@ -23,7 +23,7 @@ export const STATES = [
 ] as const satisfies readonly JobState[]
 
 /**
- * The reasons of jobs that were skipped, cancelled or run manually, that failed, or whose outcome is never reported.
+ * The reasons of jobs that were skipped, cancelled or run manually, that failed, or whose outcome was never reported.
  */
 // biome-ignore format: by state
 export const REASONS = [
@@ -60,7 +60,7 @@ export const STATUS =
 
 const IS_OPEN = `\`state\` in (${OPEN.map((state) => `'${state}'`).join(', ')})`
 
-/** `open_key` and `open_turn` of a job: unique together, so that runs of a schedule exclude each other. */
+/** `open_key` and `open_turn` of a job are unique together, so that runs of a schedule exclude each other. */
 export const OPEN_KEY = ifOpen('`periodic_task_id`')
 export const OPEN_TURN = `case when \`periodic_task_id\` is null or not (${IS_OPEN}) then null when \`exclusive\` = 1 and \`state\` <> 'blocked' then '' else \`id\` end`
 
@@ -69,10 +69,10 @@ export function ifOpen(value: string): string {
   return `case when ${IS_OPEN} then ${value} end`
 }
 
-/** `ready` of a job: it can be claimed now. */
+/** `ready` of a job that can be claimed now. */
 export const READY = "`state` = 'waiting' and `run_at` is null and `frozen_until` is null"
 
-/** `claim_task` of a job. No task has a name like those of queues here. */
+/** `claim_task` of a job. Task names never look like the queue names here. */
 export const CLAIM_TASK = {
   mysql: "coalesce(concat(' ', `queue`), `task`)",
   sqlite: "coalesce(' ' || `queue`, `task`)",
@@ -85,19 +85,19 @@ export const CLAIM_TASK = {
 export const heldBy = (reportBy: string) =>
   `case \`state\` when 'external' then ${reportBy} when 'waiting' then case when \`frozen_until\` is not null then '' end end`
 
-/** The settings that decide the next run, as SQL that is never null. */
+/** The settings that determine the next run, as SQL that is never null. */
 export const DEFINITION_PARTS: readonly string[] = SETTING_NAMES.map((name) => settingOf(name))
   .filter(({ replans }) => replans === true)
   .map(({ column, default: value }) => (value === null ? `coalesce(\`${column}\`, '')` : `\`${column}\``))
 
-/** The condition of a CHECK, by the quoted name of its column. */
+/** Builds the condition of a CHECK from the quoted name of its column. */
 export type Check = (column: string) => string
 
 export function oneOf(values: readonly string[]): Check {
   return (column) => `${column} in (${values.map((value) => `'${value}'`).join(', ')})`
 }
 
-/** The CHECKs of a dialect, by the kind of a setting. */
+/** The CHECKs of a dialect, by kind of setting. */
 export interface ChecksOfKinds {
   readonly text: (most: number) => Check | null
   readonly whole: (least: number, most: number) => Check

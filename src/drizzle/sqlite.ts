@@ -1,11 +1,10 @@
 /**
- * The tables on SQLite, as drizzle tables: to read them in an application, and to join its own tables with them.
- * Kalends creates and migrates them; leave them out of the schema of drizzle-kit (see the guide "Beside migration
- * tools").
+ * The tables on SQLite as drizzle tables, so that an application can read them and join them with its own. Kalends
+ * creates and migrates them; leave them out of the schema of drizzle-kit (see the guide "Beside migration tools").
  *
  * Instants are UTC text, `YYYY-MM-DD HH:MM:SS.mmm`. Manually written instants may have another form, so strftime
- * normalises them wherever they are compared: as plain text, `…T00:00:00Z` would sort after the rest of that day. The
- * CHECKs reject text that strftime cannot read, and instants of the sorted columns that are not in this form.
+ * normalises them wherever they are compared; as plain text, `…T00:00:00Z` would sort after the rest of that day. The
+ * CHECKs reject text that strftime cannot read, and in sorted columns also instants that are not in this form.
  */
 import { type HasDefault, type NotNull, sql } from 'drizzle-orm'
 import {
@@ -80,7 +79,7 @@ const count = (column: string) => integer(column).notNull().default(0)
 
 const now = sql`(strftime('%Y-%m-%d %H:%M:%f', 'now'))`
 const MILLISECONDS = "cast((julianday('now') - 2440587.5) * 86400000 as integer)"
-/** Sorts by time, as UUIDv7 of RFC 9562 does, so that manually inserted jobs keep their order. */
+/** These ids sort by time, like a UUIDv7 (RFC 9562), so manually inserted jobs keep their order. */
 const uuidv7 = sql.raw(
   `(lower(${[
     `printf('%08x-%04x-7', ${MILLISECONDS} >> 16, ${MILLISECONDS} & 65535)`,
@@ -93,7 +92,7 @@ const normalised = (column: string) => `strftime('%Y-%m-%d %H:%M:%f', \`${column
 const DEFINITION = DEFINITION_PARTS.join(" || '|' || ")
 /** `planned_from` if neither has changed since the last planning. */
 const PLANNED = `${DEFINITION} || '|' || coalesce(${normalised('nextrun')}, '')`
-/** SQLite accepts a BLOB as an id, but no statement would find it by text. Such a row is never due or claimed. */
+/** SQLite accepts a BLOB as an id, but no statement would find it by text. Such a row would never be due or claimed. */
 const FINDABLE = "typeof(`id`) = 'text'"
 const WAKE_AT = [
   `case when not ${FINDABLE} then null`,
@@ -127,7 +126,7 @@ type SettingColumn<Name extends SettingName> = Name extends 'task' | 'timer'
       ? Builder<Exclude<StoredValue<Name>, null | 'unlimited'>>
       : HasDefault<NotNull<Builder<StoredValue<Name>>>>
 
-/** The columns of settings, by the name of the setting. A default other than null is also the default of the column. */
+/** The columns of settings, by setting name. A default other than null is also the column's default. */
 function settings<Name extends SettingName>(
   names: readonly Name[],
 ): { [Column in Name]: SettingColumn<Column> } {
@@ -163,7 +162,7 @@ function settingColumn(name: SettingName) {
 }
 
 const isText = (column: string) => `typeof(${column}) in ('text', 'null') and instr(${column}, char(0)) = 0`
-/** SQLite columns accept values of any type, and strings of any length, which drivers cut at NUL. */
+/** SQLite columns accept values of any type and strings of any length, and drivers cut strings at NUL. */
 const upTo =
   (most: number): Check =>
   (column) =>
@@ -173,14 +172,14 @@ const between =
   (column) =>
     `typeof(${column}) in ('integer', 'null') and ${column} between ${least} and ${most}`
 const time: Check = (column) => timeCondition(column, false)
-/** For columns whose stored values statements compare. */
+/** For columns that statements compare as stored. */
 const sortedTime: Check = (column) => timeCondition(column, true)
 
 /**
- * `YYYY-MM-DD HH:MM:SS`, with up to three digits after the dot, `T` instead of the space, and `Z` or `±HH:MM`; sorted
- * text has only the dot and its digits. SQLite's own functions also accept other forms, such as a Julian day, and 30
- * February; the modifier makes all versions turn 30 February into 2 March. Kalends' own form comes first, because each
- * function takes time.
+ * `YYYY-MM-DD HH:MM:SS`, with up to three digits after the dot, `T` instead of the space, and `Z` or `±HH:MM`; the
+ * sorted form allows only the dot and its digits. SQLite's own functions also accept other forms, such as a Julian day,
+ * and 30 February; the modifier makes all versions turn 30 February into 2 March. Kalends' own form is checked first,
+ * because each function call takes time.
  */
 function timeCondition(name: string, isSorted: boolean): string {
   const seconds = `substr(${name}, 1, 19)`
@@ -188,13 +187,13 @@ function timeCondition(name: string, isSorted: boolean): string {
     `replace(${seconds}, 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', ${seconds}, '+0 days')`,
     `strftime('%s', ${name}) is not null`,
     `substr(${name}, 20) not glob '*[^-+.:Z0-9]*'`,
-    // SQLite rounds further digits up into the next day, but changes only the date.
+    // SQLite rounds more digits up into the next day, but changes only the date.
     `${name} not glob '*.[0-9][0-9][0-9][0-9]*'`,
     ...(isSorted ? [`substr(${name}, 11) not glob '*[-+TZ]*'`] : []),
     `instr(${name}, char(0)) = 0`,
   ]
   const own = `${name} is strftime('%Y-%m-%d %H:%M:%f', ${name}, '+0 days')`
-  // Years from 0001; no text such as 'now', and no BLOB.
+  // Years from 0001. Text such as 'now' and BLOBs are rejected.
   return `${name} is null or ${name} between '0001' and ':' and (${own} or ${others.join(' and ')})`
 }
 
@@ -212,14 +211,13 @@ function checks(table: string, conditions: Readonly<Record<string, Check | null>
 
 const validJson: Check = () => 'json_valid(`args`)'
 const id = upTo(NAME_LIMIT)
-/** ASCII without a trailing blank, as on servers. */
+/** ASCII without a trailing blank, as on database servers. */
 const jobId: Check = (column) =>
   `${id(column)} and length(cast(${column} as blob)) = length(${column}) and ${column} not like '% '`
 const workerId = upTo(255)
 
 /**
- * The tables of Kalends, for statements with drizzle. The columns of args, progress and result are JSON, instants are
- * Dates.
+ * The tables of Kalends, for drizzle statements. Args, progress and results are JSON columns; instants are Dates.
  */
 export function tables({ prefix = '' }: TablesOptions = {}) {
   const name = <Name extends string>(of: Name) => `${prefix}${of}` as const
@@ -255,11 +253,11 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         wakeAt: instant('wake_at').generatedAlwaysAs(sql.raw(WAKE_AT)),
       },
       (table) => [
-        // With the key, because pages of lists start between rows with equal times.
+        // Includes the key, because a page of a list may start between rows with equal times.
         index(name('periodic_task_wake_at')).on(table.wakeAt, table.id),
         index(name('periodic_task_declared_by')).on(table.declaredBy),
         index(name('periodic_task_idle')).on(table.idle),
-        // For lists, paged in the order of the key.
+        // For lists paged in key order.
         index(name('periodic_task_status')).on(table.status, table.id),
         index(name('periodic_task_task')).on(table.task, table.id),
         index(name('periodic_task_group')).on(table.group, table.id),
@@ -323,7 +321,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
       },
       (table) => [
         uniqueIndex(name('job_occurrence')).on(table.scheduleId, table.slot),
-        // At most one job that runs and one that waits, unless overlap is `allow`; also serves the open jobs of a
+        // Allows at most one running and one waiting job, unless overlap is `allow`; also finds the open jobs of a
         // schedule.
         uniqueIndex(name('job_open')).on(table.openKey, table.openTurn).where(sql`open_key is not null`),
         index(name('job_claim'))
@@ -331,18 +329,18 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
           .where(sql`ready = 1`),
         index(name('job_due')).on(table.dueAt),
         index(name('job_held')).on(table.heldBy).where(sql`held_by is not null`),
-        // For lists: open jobs in the order of the key, final ones in the order in which they ended.
+        // For lists: open jobs in key order, final jobs in the order in which they ended.
         index(name('job_state')).on(table.state, table.finishedAt, table.id),
-        // For lists, newest first, which is the order of the key.
+        // For lists, newest first, which is key order.
         index(name('job_task')).on(table.task, table.id),
         index(name('job_group')).on(table.group, table.id),
         index(name('job_submitter')).on(table.submitter, table.id),
-        // For the limit on an owner's open jobs; an owner's history may be long.
+        // For the limit on an owner's open jobs, because an owner's history may be long.
         index(name('job_open_group')).on(table.openGroup).where(sql`open_group is not null`),
         index(name('job_open_submitter')).on(table.openSubmitter).where(sql`open_submitter is not null`),
         ...checks(name('job'), {
           json: validJson,
-          // An empty id would be the turn of the running job.
+          // An empty id would be mistaken for the turn of the running job.
           id: (column) => `${jobId(column)} and ${column} <> ''`,
           periodic_task_id: id,
           missed: between(0, INT),
@@ -414,7 +412,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
       },
       () => checks(name('worker'), { id: workerId, name: id }),
     ),
-    /** What must not run until a given time: a schedule, a task, a group, or everything if none is set. */
+    /** Freezes: each stops a schedule, a task, a group, or everything (if none of these is set) until a given time. */
     scheduleFreeze: sqliteTable(
       name('schedule_freeze'),
       {
@@ -437,7 +435,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
           created: sortedTime,
         }),
     ),
-    /** The tasks whose jobs go to an external queue; `*` means all others. */
+    /** The tasks whose jobs go to an external queue; `*` means all other tasks. */
     taskQueue: sqliteTable(
       name('task_queue'),
       {
@@ -446,7 +444,9 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
       },
       () => checks(name('task_queue'), { task: id, queue: upTo(QUEUE_LIMIT) }),
     ),
-    /** Every version of a declared set that was ever seen. The one that was first seen last is the newest. */
+    /**
+     * Every version of a declared set that was ever seen. The newest is the version that was first seen most recently.
+     */
     declaredSet: sqliteTable(
       name('declared_set'),
       {

@@ -4,13 +4,13 @@ import type { LogLevel } from '../store/executing-store.ts'
 import type { JobLogger } from './handler.ts'
 import type { Journal } from './journal.ts'
 
-/** Longer lines are cut, so that 500 of them fit into one statement. */
+/** Longer lines are cut, so that 500 of them fit in one statement. */
 const MAX_LINE_BYTES = 16_384
-/** Maximum log of one attempt. While the database is unavailable, all of it is in memory. */
+/** Maximum log size of one attempt. While the database is unavailable, the whole log is in memory. */
 const MAX_LINES = 10_000
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** The log of one attempt: hides secrets, cuts long lines and limits how much a handler can log. */
+/** The log of one attempt: redacts secrets, cuts long lines and limits how much a handler can log. */
 export class AttemptLog {
   readonly #job: ClaimedJob
   readonly #journal: Journal
@@ -20,7 +20,7 @@ export class AttemptLog {
   #lines = 0
   #bytes = 0
   #isFull = false
-  /** What was logged, if later progress or the result may have secrets. */
+  /** The logged messages, kept if later progress or the result may contain secrets. */
   readonly #logged: Set<string> | null
 
   constructor(job: ClaimedJob, journal: Journal, redaction: Redaction, now: () => Date) {
@@ -54,7 +54,10 @@ export class AttemptLog {
     return Buffer.byteLength(text)
   }
 
-  /** Hides the secrets that became known since lines were logged. If there are too many to search for, lines stay. */
+  /**
+   * Redacts secrets that became known after lines were logged. If there are too many to search for, the lines stay
+   * unchanged.
+   */
   hideLogged(): void {
     if (this.#logged === null || !this.secrets.areKnown()) return
     const replacements = new Map<string, string>()

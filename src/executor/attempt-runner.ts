@@ -22,9 +22,9 @@ import type { HandledTask, HandlerContext, Middleware } from './handler.ts'
 import type { Journal } from './journal.ts'
 import type { AttemptOptions } from './options.ts'
 
-/** How long a handler may continue after its signal was aborted. Then its attempt ends without it. */
+/** How long a handler may continue after its signal was aborted. After that, its attempt ends without it. */
 export const ABANDON_MS = 5000
-/** After this many claims of a job that did not count, an attempt of a cut-off worker counts. */
+/** After this many claims of a job that did not count, an attempt counts even if its worker was cut off. */
 const MAX_RELEASES = 10
 
 type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeoutError
@@ -41,7 +41,7 @@ export class AttemptRunner {
   readonly #deadlines: Deadlines<AttemptRunner>
   /** Created when the handler asks for its signal. */
   #controller: AbortController | null = null
-  /** Why the signal was aborted, or null if it was not. */
+  /** The reason why the signal was aborted, or null if it was not. */
   #reason: AbortReason | null = null
   #isReleased = false
   #isOver = false
@@ -79,7 +79,7 @@ export class AttemptRunner {
     this.#controller?.abort(reason)
   }
 
-  /** The same; the job goes back to the queue if this worker still holds it, and the attempt does not count. */
+  /** Like `abort`, but the job goes back to the queue if this worker still holds it, and the attempt does not count. */
   release(reason: LeaseLostError | StoppedError): void {
     this.#isReleased ||= this.#reason === null
     this.abort(reason)
@@ -93,7 +93,7 @@ export class AttemptRunner {
   /**
    * Ends the attempt.
    *
-   * @param own  how its handler ended, or null if it is still running and is abandoned
+   * @param own  how the handler ended, or null if it is still running and is abandoned
    * @returns null if the job no longer belongs to this worker, so that nothing may be written
    */
   end(own: AttemptEnd | null): AttemptEnd | null {
@@ -120,15 +120,15 @@ export class AttemptRunner {
       return { kind: 'error', error: this.#errorText(error), permanent: isA(error, InvalidInputError) }
     }
     // Another handler may have blocked this process for longer than the lease, or the response to the claim was late,
-    // so that another worker may run the job now. If none does, the job is released, and the attempt does not count.
+    // so another worker may run the job now. If none does, the job is released, and the attempt does not count.
     if (this.#reason !== null || worker() !== job.worker) return { kind: 'released' }
     try {
       const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))
-      // Even if `middleware` returned something.
+      // Applies even if `middleware` returned something.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
       return { kind: 'success', result: this.#storedResult(result), secrets: this.log.secrets }
     } catch (error) {
-      // Even if `middleware` wrapped the error.
+      // Applies even if `middleware` wrapped the error.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
       const permanent = isA(error, PermanentError)
       return {
@@ -170,7 +170,7 @@ export class AttemptRunner {
       if (isA(error, SnoozedError)) this.#snoozedMs = error.delay
       throw error
     }
-    // Even without a result, so that `middleware` sees how the attempt ended.
+    // Checked even without a result, so that `middleware` sees how the attempt ended.
     if (this.#reason !== null) throw this.#reason
     if (task.resultSchema !== null) await this.#checkResult(result)
     return result
@@ -205,7 +205,7 @@ export class AttemptRunner {
 
   /** If a result does not match the schema of the task, a retry would not help. */
   async #checkResult(result: unknown): Promise<void> {
-    // The error may quote its secrets.
+    // The error may quote secrets of the result.
     if (this.#options.redaction.hides('result')) this.#resultText(result)
     try {
       await checkResult(this.#handled.task, result)
@@ -214,7 +214,7 @@ export class AttemptRunner {
     }
   }
 
-  /** A result that cannot be stored now cannot be stored in the next attempt either. */
+  /** A result that cannot be stored now could not be stored in the next attempt either. */
   #resultText(result: unknown): string | null {
     if (result === undefined) return null
     try {

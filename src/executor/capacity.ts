@@ -19,7 +19,7 @@ interface CapacityOptions extends Pick<JobExecutorOptions, 'handlers' | 'concurr
 
 /** Capacity for a claim. */
 export interface ClaimReservation extends Reservation {
-  /** How many more jobs to claim. They start when there is capacity for them. */
+  /** The number of further jobs to claim. These jobs start when there is capacity for them. */
   readonly ahead: number
 }
 
@@ -30,7 +30,7 @@ export interface ClaimReservation extends Reservation {
 export class Capacity {
   readonly #options: CapacityOptions
   #reserved = 0
-  /** Whether a claim found less capacity because some of it was reserved. */
+  /** Whether a claim found less capacity because some was reserved. */
   #isClaimDeferred = false
   readonly #whenNoneReserved: (() => void)[] = []
 
@@ -60,14 +60,14 @@ export class Capacity {
   reserveForClaim(isAhead: boolean): ClaimReservation | null {
     this.#isClaimDeferred = this.#reserved > 0
     const { ahead } = this.#options
-    // The first ones start at once: their capacity is reserved, and no other job waits while capacity is free.
+    // The first jobs start at once: their capacity is reserved, and no other job waits while there is capacity.
     return this.#reserve(Infinity, isAhead ? ahead.wanted() : 0, (jobs) => {
       ahead.add(jobs)
       this.startAhead()
     })
   }
 
-  /** Starts jobs that were claimed ahead while there is capacity. A stopping worker gives them back. */
+  /** Starts jobs that were claimed ahead while there is capacity. A stopping worker returns these jobs to the queue. */
   startAhead(): void {
     const { ahead, attempts, worker, isStopping } = this.#options
     if (isStopping()) ahead.giveBackAll()
@@ -118,13 +118,16 @@ export class Capacity {
     }
   }
 
-  /** Running attempts and unwritten outcomes count together up to `concurrency`, because a crash repeats both. */
+  /** Running attempts and unwritten outcomes together are limited to `concurrency`, because a crash repeats both. */
   #free(reserved: number): number {
     const { concurrency, attempts, settler } = this.#options
     return concurrency - attempts.count() - settler.occupied() - reserved
   }
 
-  /** For tasks with their own limit, how many more may run here. All reserved capacity may go to such a task. */
+  /**
+   * For tasks with their own limit, the number of further jobs that may run here. All reserved capacity may go to a
+   * single such task.
+   */
   #taskLimits(reserved: number): ReadonlyMap<string, number> {
     const { handlers, attempts, ahead } = this.#options
     const limits = new Map<string, number>()

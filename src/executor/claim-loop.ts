@@ -9,7 +9,7 @@ import type { JobExecutorOptions } from './options.ts'
 import type { UnansweredStatements } from './unanswered-statements.ts'
 
 const PROMOTE_AT_ONCE = 500
-/** For this long, claims that find as many jobs as they ask for continue where the previous one ended. */
+/** For this long, claims that find as many jobs as they ask for continue where the previous claim ended. */
 const CONTINUE_MS = 50
 
 interface ClaimLoopOptions
@@ -30,7 +30,7 @@ export class ClaimLoop {
   #isStopping = false
   #lastGroup = ''
   readonly #cursor: ClaimCursor = { turns: [], hasLeftOut: false }
-  /** Until then, claims may continue where the last one ended, by performance.now(). */
+  /** Claims may continue where the last one ended until this time, by performance.now(). */
   #continuesUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: ClaimLoopOptions) {
@@ -67,7 +67,7 @@ export class ClaimLoop {
     return mayStart && this.#options.worker() === worker ? capacity.reserve(most) : null
   }
 
-  /** For tests with their own clock, which run no loops: promotes and claims what is due. */
+  /** For tests with their own clock, which run no loops: promotes and claims due jobs. */
   async claimDue(): Promise<void> {
     this.#promotes = true
     await this.#pass(false)
@@ -79,27 +79,27 @@ export class ClaimLoop {
   }
 
   /**
-   * @param isLoop  false to not wait for the current turn of the event loop to end; jobs that handlers submit during it
-   *   are left for the next call
+   * @param isLoop  false if the claim must not wait for the current turn of the event loop to end; jobs that handlers
+   *   submit during the turn are left for the next call
    */
   async #pass(isLoop: boolean): Promise<number> {
     const { capacity, unanswered, worker, handlers } = this.#options
     if (this.#promotes) await this.#promoteDue()
     for (;;) {
-      // Attempts that end in the same turn of the event loop free their capacity together: one claim of 200 instead of
-      // two of 100.
+      // Attempts that end in the same turn of the event loop free their capacity together, so that one claim of 200
+      // jobs replaces two of 100.
       if (isLoop) await nextTurn()
       const id = worker()
       if (id === null || this.#isStopping) return unanswered.untilNextComparison()
-      // A submission without a response yet may have started jobs, so this compares only when nothing is reserved.
+      // A submission that has no response yet may have started jobs, so compare only when nothing is reserved.
       if (!capacity.isReserved()) await unanswered.compare(id)
       const reservation = capacity.reserveForClaim(isLoop)
       if (reservation === null) return unanswered.untilNextComparison()
-      // Submissions must not use capacity that becomes free during the claim, because other jobs may wait.
+      // Submissions must not use capacity that becomes free during the claim, because other jobs may be waiting.
       this.#isQueueEmpty = false
       const isContinued = this.#continues()
       const found = await this.#claim(id, reservation)
-      // There may be jobs before the position at which it continued.
+      // There may be jobs before the position at which this claim continued.
       if (found === 0 && isContinued) continue
       const isAll = reservation.limit > 0 && reservation.tasks.size === handlers.size
       this.#isQueueEmpty = isLoop && found === 0 && isAll
@@ -114,12 +114,12 @@ export class ClaimLoop {
       await store.promoteDue(PROMOTE_AT_ONCE, onUnstartable)
     } catch (error) {
       if (error instanceof StoreUnavailableError) throw error
-      // Jobs that cannot be made claimable must not prevent others from being claimed.
+      // Jobs that cannot be made claimable must not prevent other jobs from being claimed.
       onError(error, 'executor')
     }
   }
 
-  /** Whether the next claim continues; otherwise it begins at the front. */
+  /** Whether the next claim continues where the last one ended; otherwise it begins at the front. */
   #continues(): boolean {
     const now = performance.now()
     if (this.#cursor.turns.length > 0 && now < this.#continuesUntil) return true
@@ -128,7 +128,7 @@ export class ClaimLoop {
     return false
   }
 
-  /** @returns how many jobs were claimed or refused; others may follow */
+  /** @returns how many jobs were claimed or refused; there may be more */
   async #claim(worker: string, reservation: ClaimReservation): Promise<number> {
     const { store, waiting, onUnstartable } = this.#options
     let refused = 0

@@ -1,10 +1,13 @@
 import { type ClaimedJob, type Fence, fenceOf, fenceText } from '../model/job.ts'
 
-/** Only runs as short as this show that capacity will be free soon, and how much. */
+/** Only runs up to this length indicate how much capacity will soon be free. */
 const SHORT_MS = 20
-/** A job that has not started after this time goes back to the queue: other workers may have capacity. */
+/** A job that has not started after this time goes back to the queue, because other workers may have capacity. */
 const LONGEST_WAIT_MS = 100
-/** After claims left out jobs without retries, none are made ahead for this long, so that those jobs get a turn. */
+/**
+ * After a claim has left out jobs without retries, nothing is claimed ahead for this long, so that those jobs get a
+ * turn.
+ */
 const PAUSE_MS = 1000
 const MAX = 500
 
@@ -15,17 +18,17 @@ interface Waiting {
 }
 
 /**
- * Jobs that were claimed while this worker had no capacity for them, so that the server works on the next claim while
- * handlers run and outcomes are written. Their number is limited to that of recent short runs, and they have retries
- * left, because a worker that dies loses them. A job that has not started has had no attempt.
+ * Jobs that were claimed while this worker had no capacity for them, so that the server can work on the next claim
+ * while handlers run and outcomes are written. They are limited to the number of recent short runs, and must have
+ * retries left, because a worker that crashes loses them. Jobs that have not started have made no attempt.
  */
 export class ClaimedAhead {
   /** Called for a job that must not start here. */
   readonly giveBack: (job: ClaimedJob) => void
   #waiting: Waiting[] = []
-  /** How many of them have started. */
+  /** The number of jobs claimed ahead that have started. */
   #started = 0
-  /** Short runs that ended in this period, and in the one before it. Times are by performance.now(). */
+  /** The number of short runs that ended in this period, and in the previous one. Times are by performance.now(). */
   #ends = { since: Number.NEGATIVE_INFINITY, now: 0, before: 0 }
   #pausedUntil = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
@@ -45,12 +48,12 @@ export class ClaimedAhead {
     this.#ends.now += 1
   }
 
-  /** How many jobs to claim ahead. */
+  /** The number of jobs to claim ahead. */
   wanted(): number {
     if (performance.now() < this.#pausedUntil) return 0
     this.#turn()
     const most = Math.min(MAX, Math.max(this.#ends.now, this.#ends.before))
-    // At least half of them, because each claim takes several statements.
+    // Claim at least half of them at once, because each claim takes several statements.
     return this.size > most / 2 ? 0 : most - this.size
   }
 
@@ -81,13 +84,13 @@ export class ClaimedAhead {
     return this.#left().map(({ job }) => fenceOf(job))
   }
 
-  /** Forgets these jobs: the worker no longer holds them. */
+  /** Forgets these jobs, because the worker no longer holds them. */
   drop(fences: readonly Fence[]): void {
     const gone = new Set(fences.map(fenceText))
     if (gone.size > 0) this.#keep(this.#left().filter(({ job }) => !gone.has(fenceText(fenceOf(job)))))
   }
 
-  /** Returns jobs that have not started to the queue. @param before  only jobs that were claimed by then */
+  /** Returns jobs that have not started to the queue. @param before  only jobs that were claimed by this time */
   giveBackAll(before = Infinity): void {
     const left = this.#left()
     this.#keep(left.filter(({ since }) => since > before))
@@ -106,7 +109,7 @@ export class ClaimedAhead {
     this.#timer = undefined
   }
 
-  /** The timer may fire for a job that has started; then it is set again for the one that waits longest. */
+  /** The timer may fire for a job that has started; then it is set again for the job that has waited longest. */
   #arm(): void {
     const first = this.#waiting[this.#started]
     if (first === undefined || this.#timer !== undefined) return

@@ -1,4 +1,4 @@
-/** setTimeout takes 31 bits; longer times would fire at once. */
+/** setTimeout accepts only 31 bits; longer delays would fire at once. */
 const LONGEST_TIMER_MS = 2_147_483_647
 
 /** One timer for the deadlines of many items. Most items are deleted long before their deadlines. */
@@ -7,14 +7,14 @@ export class Deadlines<Item> {
   /** By performance.now(). */
   readonly #deadlines = new Map<Item, number>()
   #timer: NodeJS.Timeout | undefined
-  /** When the timer fires: no later than the earliest deadline. */
+  /** The time at which the timer fires, no later than the earliest deadline. */
   #firesAt = Infinity
 
   constructor(onReached: (item: Item) => void) {
     this.#onReached = onReached
   }
 
-  /** Sets the deadline of an item, which replaces an earlier one. */
+  /** Sets the deadline of an item, replacing any earlier one. */
   set(item: Item, ms: number): void {
     const deadline = performance.now() + ms
     this.#deadlines.set(item, deadline)
@@ -22,7 +22,7 @@ export class Deadlines<Item> {
   }
 
   /**
-   * The timer may still fire for a deleted item. Without items there is no timer, because it would keep the process
+   * The timer may still fire for a deleted item. There is no timer without items, because it would keep the process
    * alive.
    */
   delete(item: Item): void {

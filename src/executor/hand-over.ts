@@ -19,9 +19,9 @@ import { AllRefusedError } from '../store/refusal.ts'
 /** The second argument of `submit`. */
 export interface HandOverContext<Connection = unknown> {
   /**
-   * The connection of the open transaction: of mysql2 with promises, or on SQLite one with the methods of
-   * better-sqlite3. What is written with it is committed together with the hand-over. It works only until `submit`
-   * returns.
+   * The connection of the open transaction: a mysql2 connection with promises, or on SQLite a connection with the
+   * methods of better-sqlite3. Writes on this connection are committed together with the hand-over. The connection
+   * works only until `submit` returns.
    */
   readonly tx: Connection
   /** Aborted when `submit` takes too long. */
@@ -61,23 +61,23 @@ export interface HandOverOptions {
 
 const PROMOTE_AT_ONCE = 500
 const AT_ONCE = 100
-/** A pass ends after this time even if more waits, so that the worker can stop. */
+/** A pass ends after this time even if more jobs wait, so that the worker can stop. */
 const LONGEST_PASS_MS = 1000
-/** The deadline of `submit`, as a share of the lease: on SQLite, the heartbeat waits in the meantime. */
+/** The deadline of `submit`, as a share of the lease, because on SQLite the heartbeat waits in the meantime. */
 const DEADLINE = { share: 1 / 3, mostMs: 20_000 }
 
 export class HandOver {
   readonly loop: Loop
   readonly #options: HandOverOptions
   readonly #queue: HandOverQueue
-  /** After a callback that took too long, one, then gradually more, to find the job at fault. */
+  /** The batch size: after a callback took too long, one job, then gradually more, to find the job at fault. */
   #most = AT_ONCE
   #promotes = false
   #isStopping = false
   #lastGroup = ''
   /** The jobs that `submit` received since the hand-over began, by id. */
   readonly #offered = new Map<string, ClaimedJob>()
-  /** The errors of jobs that were refused since then, by id. */
+  /** The errors of jobs that have been refused since then, by id. */
   readonly #refused = new Map<string, unknown>()
 
   constructor(options: HandOverOptions) {
@@ -93,7 +93,7 @@ export class HandOver {
     this.loop.wake()
   }
 
-  /** Ends after the current call of `submit`, which has a deadline. */
+  /** Resolves after the current call of `submit`, which has a deadline. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.loop.stop()
@@ -107,7 +107,7 @@ export class HandOver {
       const worker = this.#options.worker()
       if (worker === null) break
       const refused = await this.#handOver(worker)
-      // Other jobs may follow refused ones.
+      // There may be other jobs after the refused ones.
       if (this.#offered.size + refused === 0) break
       if (performance.now() >= until) return 0
     }
@@ -121,7 +121,7 @@ export class HandOver {
       await store.promoteDue(PROMOTE_AT_ONCE, (id, error) => this.#refused.set(id, error))
     } catch (error) {
       if (isA(error, StoreUnavailableError)) throw error
-      // Jobs that cannot be made claimable must not prevent others from being handed over.
+      // Jobs that cannot be made claimable must not prevent other jobs from being handed over.
       onError(error, 'hand-over')
     }
   }
@@ -152,7 +152,7 @@ export class HandOver {
       if (!isTooSlow && !(error instanceof TransactionEndedError)) throw error
       if (isTooSlow) this.#most = 1
       onError(ofCallback(error), 'hand-over')
-      // A callback may have committed before that, and so may other calls of this hand-over.
+      // A callback, or other calls of this hand-over, may have committed before that.
       const offered = [...this.#offered.values()]
       const found = await store.handedOver(worker, offered.map(fenceOf))
       const fences = new Set(found.map(fenceText))
@@ -164,7 +164,7 @@ export class HandOver {
     return refused
   }
 
-  /** @throws what the callback throws, without the secrets of the jobs, which the callback may have changed */
+  /** @throws the callback's error, without the secrets of the jobs, which the callback may have changed */
   async #submit(jobs: readonly ClaimedJob[], context: HandOverContext): Promise<void> {
     const { queue, redaction } = this.#options
     try {
@@ -182,7 +182,10 @@ export class HandOver {
     return new Error(secrets.storable(messageOf(error), argsLimit), { cause })
   }
 
-  /** Without reports, the hand-over finishes a job. If that cannot be written, a sweep does it later. */
+  /**
+   * If the queue does not report outcomes, the hand-over finishes the job. If this cannot be written, a sweep finishes
+   * the job later.
+   */
   async #handedOver(jobs: readonly ClaimedJob[]): Promise<void> {
     const { store, onHandedOver, onSettled, onError } = this.#options
     for (const job of jobs) onHandedOver(job)
@@ -227,7 +230,7 @@ function isOfCallback(error: unknown): boolean {
   )
 }
 
-/** Names the callback, because the error comes from the application. */
+/** The message names the callback, because the error comes from the application. */
 function ofCallback(error: unknown): Error {
   return new Error(`submit of the external queue failed: ${messageOf(error)}`, { cause: error })
 }

@@ -1,37 +1,40 @@
 import type { Job } from '../model/job.ts'
 import type { Task } from '../model/task.ts'
 
-/** Writes lines to the job's log. They can be read while the job runs. */
+/** Writes lines to the job's log. The lines can be read while the job runs. */
 export interface JobLogger {
   /** Details for troubleshooting. */
   debug(message: string): void
-  /** What the run is doing. */
+  /** Logs what the run is doing. */
   info(message: string): void
-  /** Something unexpected; the run continues. */
+  /** Logs something unexpected; the run continues. */
   warn(message: string): void
   /** Something failed. To fail the attempt, throw an error instead. */
   error(message: string): void
 }
 
-/** What a handler gets for one attempt. */
+/** The context of one attempt, which a handler receives. */
 export interface HandlerContext<Args = unknown> {
   readonly args: Args
   /** The scheduled time of the run; null for a job without a schedule. */
   readonly slot: Date | null
-  /** The number of earlier slots that were missed and are not made up. */
+  /** The number of earlier slots that were missed and will not be made up. */
   readonly missed: number
-  /** The number of the attempt, from 1. */
+  /** The number of the attempt, starting at 1. */
   readonly attempt: number
-  /** The job when it was claimed. */
+  /** The job as it was when it was claimed. */
   readonly job: Job
-  /** Aborted on timeout, cancellation, a lost lease, or the end of the grace period. `reason` is the matching error. */
+  /**
+   * Aborted on a timeout, on cancellation, on a lost lease, or at the end of the grace period. Its `reason` is the
+   * matching error.
+   */
   readonly signal: AbortSignal
   readonly log: JobLogger
   /** Stores the progress of the run: any JSON value, such as `0.4` or `{ done: 40, of: 100 }`. */
   readonly progress: (value: unknown) => void
   /**
-   * Ends the attempt, and runs the job again later: milliseconds or a time span, at most ten years. It is neither a
-   * failure nor a retry. Ends the handler by throwing a SnoozedError.
+   * Ends the attempt, and runs the job again after this delay: milliseconds or a time span, at most ten years. This is
+   * neither a failure nor a retry. Ends the handler by throwing a SnoozedError.
    */
   readonly snooze: (span: string | number) => never
 }

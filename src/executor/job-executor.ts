@@ -1,8 +1,8 @@
 /**
- * The JobExecutor: promote → claim → run → settle, for the tasks that this worker handles.
+ * The JobExecutor: promotes, claims, runs and settles jobs of the tasks that this worker handles.
  *
- * A claimed job belongs to this worker as long as its heartbeat continues. Each write about a run is fenced by id,
- * worker, claim and state, so that an evicted worker changes nothing.
+ * A claimed job belongs to this worker as long as the worker's heartbeat continues. Each write about a run is fenced by
+ * id, worker, claim and state, so that an evicted worker changes nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Loop } from '../loop.ts'
@@ -20,7 +20,7 @@ import { UnansweredStatements } from './unanswered-statements.ts'
 
 const SETTLE_TIMEOUT_MS = 10_000
 const JOURNAL_TIMEOUT_MS = 5000
-/** Maximum number of attempts in one call of `runDue`. */
+/** Maximum number of attempts in one call to `runDue`. */
 const MAX_BY_HAND = 10_000
 const TURNS_TO_END = 5
 
@@ -99,8 +99,8 @@ export class JobExecutor {
   }
 
   /**
-   * For tests with their own clock, which run no loops: claims, runs and settles what is due. Jobs that handlers submit
-   * in the meantime are left for the next call, unless a handler is still running, because it may be waiting for them.
+   * For tests with their own clock, which run no loops: claims, runs and settles due jobs. Jobs that handlers submit in
+   * the meantime are left for the next call, unless a handler is still running, because it may be waiting for them.
    *
    * @returns how many attempts ran
    */
@@ -111,12 +111,12 @@ export class JobExecutor {
       const woken = new Promise<void>((resolve) => {
         this.#onWake = resolve
       })
-      // Counts starts, because a quick attempt ends before the claim does.
+      // Counts starts, because a quick attempt may end before the claim does.
       const before = this.attempts.startedCount()
       if (attempts < MAX_BY_HAND) await this.#claims.claimDue()
       attempts += this.attempts.startedCount() - before
       await Promise.race([this.attempts.finished(), woken])
-      // Most handlers finish right after their last submission.
+      // Most handlers finish right after their last submission, so wait a few turns.
       for (let turn = 0; turn < TURNS_TO_END && this.attempts.count() > 0; turn += 1) await nextTurn()
       await this.settler.settleAll()
     } while (this.attempts.count() > 0)
@@ -133,7 +133,7 @@ export class JobExecutor {
     await this.#capacity.released()
     await this.attempts.finishedWithin(graceMs)
     this.attempts.stop()
-    // Each attempt ends soon after its signal, if necessary without its handler.
+    // Each attempt ends soon after its signal is aborted, if necessary without its handler.
     await this.attempts.finished()
     await this.attempts.loop.stop()
     await this.settler.drain(SETTLE_TIMEOUT_MS)
@@ -157,7 +157,7 @@ export class JobExecutor {
     const settled = result.settled.filter(
       ({ outcome }) => outcome.state !== 'waiting' || outcome.why !== 'unstarted',
     )
-    // Nothing is lost with a job that has not started.
+    // Nothing is lost if a job has not started.
     const lost = result.lost.filter((fence) => !this.#unstarted.has(fence))
     if (settled.length > 0 || lost.length > 0) this.#options.onSettled({ ...result, settled, lost })
     this.#freed()

@@ -8,22 +8,22 @@ import { Writer } from './writer.ts'
 
 const LINES_AT_ONCE = 500
 const PROGRESS_AT_ONCE = 100
-/** When the worker stops, a failed write is repeated after this time. */
+/** The delay before a failed write is repeated while the worker stops. */
 const RETRY_MS = 200
 
 /** Lines and progress that are not in the database yet. */
 export interface UnwrittenLog {
   readonly lines: number
-  /** How many jobs have waiting progress. */
+  /** The number of jobs whose progress waits to be written. */
   readonly progress: number
-  /** How long the oldest of them has waited, or 0 if there are none. */
+  /** How long the oldest progress has waited, or 0 if there is none. */
   readonly ms: number
-  /** Lines that were dropped because too many waited. */
+  /** The number of lines that were dropped because too many waited. */
   readonly dropped: number
 }
 
 interface WaitingProgress extends JobProgress {
-  /** Since when progress of this job waits, by performance.now(). */
+  /** The time since which the progress of this job has been waiting, by performance.now(). */
   since: number
 }
 
@@ -33,7 +33,7 @@ interface JournalOptions extends Pick<JobExecutorOptions, 'onDropped' | 'onError
 
 /**
  * Writes the log lines and the progress of running jobs, in the background and in small batches. Neither waits for the
- * other: a lock on the table of lines does not delay progress.
+ * other, so a lock on the table of lines does not delay progress.
  */
 export class Journal {
   readonly #store: JournalOptions['store']
@@ -91,7 +91,7 @@ export class Journal {
     this.#progressWriter.loop.wake()
   }
 
-  /** Writes what was collected before the call, for tests with their own clock, which run no loops. */
+  /** Writes everything that was collected before the call, for tests with their own clock, which run no loops. */
   async flush(): Promise<void> {
     await Promise.all([this.#lineWriter.write(), this.#progressWriter.write()])
   }
@@ -102,8 +102,8 @@ export class Journal {
   }
 
   /**
-   * Writes the lines and the progress of a job, and waits for a short time until they are written. If they are not, the
-   * loops write them later. Does not wait for lines at the end of a long backlog.
+   * Writes the lines and the progress of a job, and waits for a short time until they are written. If that takes
+   * longer, the loops write them later. Does not wait for lines at the end of a long backlog.
    */
   async written(jobId: string): Promise<void> {
     const isNext =
@@ -124,7 +124,7 @@ export class Journal {
     }
   }
 
-  /** Stops the loops and writes the rest, for at most `limitMs`. Reports lines that are not written by then. */
+  /** Stops the loops and writes the rest, for at most `limitMs`. Reports lines that have not been written by then. */
   async stop(limitMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)))
@@ -165,7 +165,7 @@ export class Journal {
   }
 
   async #appendLines(): Promise<void> {
-    // Lines that are added in the meantime are left for the next write, so that each write ends.
+    // Lines that are added in the meantime are left for the next write, so each write comes to an end.
     for (let count = this.#lines.length; count > 0; count -= LINES_AT_ONCE) {
       const lines = this.#lines.first(Math.min(count, LINES_AT_ONCE))
       const { left, refused } = await this.#store.appendLogs(lines)
@@ -192,11 +192,11 @@ export class Journal {
   #remove(entry: WaitingProgress): void {
     const last = this.#progress.get(entry.fence.id)
     if (last === entry) this.#progress.delete(entry.fence.id)
-    // It was replaced during the write.
+    // The progress was replaced during the write.
     else if (last !== undefined) last.since = performance.now()
   }
 
-  /** Reports and drops what the database rejects. */
+  /** Reports and drops entries that the database rejects. */
   #drop(what: string, cause: unknown): void {
     this.#onDropped(new Error(`The database rejected ${what}; it is dropped`, { cause }))
   }

@@ -4,17 +4,17 @@ import type { NewLogLine } from '../store/executing-store.ts'
 export const MAX_WAITING_BYTES = 64 * 1024 * 1024
 /** The memory of a line without its message. */
 const LINE_BYTES = 256
-/** The memory per character of a text with any character outside Latin-1. */
+/** The memory per character of a text that has any character outside Latin-1. */
 const CHARACTER_BYTES = 2
 
 interface WaitingLine extends NewLogLine {
-  /** When it was added, by performance.now(). */
+  /** The time at which the line was added, by performance.now(). */
   readonly since: number
 }
 
 /**
- * Log lines that wait to be written, in order, within a limited amount of memory. While it is full, further lines are
- * dropped, so that the log of a long outage is complete up to a point in time.
+ * Log lines that wait to be written, in order, within a limited amount of memory. While the queue is full, further
+ * lines are dropped, so the log of a long outage is complete up to some point in time.
  */
 export class LineQueue {
   readonly #onDropped: (error: Error) => void
@@ -32,12 +32,12 @@ export class LineQueue {
     return this.#lines.length
   }
 
-  /** How many lines were dropped since the queue was empty. */
+  /** The number of lines dropped since the queue was last empty. */
   get dropped(): number {
     return this.#dropped
   }
 
-  /** When the first line was added, by performance.now(), or Infinity if there is none. */
+  /** The time at which the first line was added, by performance.now(), or Infinity if there is none. */
   get since(): number {
     return this.#lines[0]?.since ?? Infinity
   }

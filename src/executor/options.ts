@@ -10,7 +10,7 @@ export interface AttemptOptions {
   readonly now: () => Date
   /** See `spreadFactor`. */
   readonly delayFactor: () => number
-  /** Hides the secrets of args in what an attempt logs and throws. */
+  /** Redacts the secrets of args in everything that an attempt logs and throws. */
   readonly redaction: Redaction
   /** The id of this worker; null while it may not take on work. */
   readonly worker: () => string | null
@@ -18,7 +18,7 @@ export interface AttemptOptions {
   readonly argsLimit: number
 }
 
-/** What the executor needs; each of its parts takes some of these options. */
+/** The options of the executor; each of its parts takes some of them. */
 export interface JobExecutorOptions extends AttemptOptions {
   readonly store: ExecutingStore
   readonly handlers: ReadonlyMap<string, HandledTask>

@@ -16,19 +16,25 @@ interface RunningAttemptsOptions extends Omit<JobExecutorOptions, 'store'> {
   readonly onEnded: (end: EndedAttempt | null, ranMs: number) => void
 }
 
-/** The attempts that run in this process. Its loop aborts those whose jobs were cancelled. */
+/** The attempts that run in this process. The loop aborts attempts whose jobs were cancelled. */
 export class RunningAttempts {
   readonly loop: Loop
   readonly #options: RunningAttemptsOptions
   readonly #running = new Map<string, AttemptRunner>()
-  /** For each running attempt: when its signal fires, and then when it ends without its handler. */
+  /**
+   * For each running attempt, the time at which its signal is aborted; after that, the time at which it ends without
+   * its handler.
+   */
   readonly #deadlines = new Deadlines<AttemptRunner>((attempt) => this.#expired(attempt))
-  /** Attempts that ended although their handlers continue. */
+  /** Attempts that have ended although their handlers continue. */
   readonly #abandoned = new Set<AttemptRunner>()
   #started = 0
   #ended = 0
   readonly #whenFinished: (() => void)[] = []
-  /** Whether nothing ran when cancellations were due to be checked: the loop sleeps until an attempt starts. */
+  /**
+   * Whether nothing was running when cancellations were due to be checked; if so, the loop sleeps until an attempt
+   * starts.
+   */
   #isIdle = true
   /** When cancellations were last checked, by performance.now(). */
   #lastCheck = Number.NEGATIVE_INFINITY
@@ -52,7 +58,7 @@ export class RunningAttempts {
     return count
   }
 
-  /** How many attempts have started so far. */
+  /** The number of attempts that have started so far. */
   startedCount(): number {
     return this.#started
   }
@@ -65,12 +71,12 @@ export class RunningAttempts {
     return this.#running.get(jobId)
   }
 
-  /** The tasks of handlers that continue although their attempts ended without them. */
+  /** The tasks whose handlers continue although their attempts have ended without them. */
   abandonedTasks(): string[] {
     return [...this.#abandoned].map(({ job }) => job.task)
   }
 
-  /** A job that cannot be started is released, so that it neither blocks others nor stays `running`. */
+  /** A job that cannot be started is released, so that it neither blocks other jobs nor stays `running`. */
   start(job: ClaimedJob): void {
     try {
       this.#start(job)
@@ -112,7 +118,7 @@ export class RunningAttempts {
     if (this.#ended < this.#started) await new Promise<void>((resolve) => this.#whenFinished.push(resolve))
   }
 
-  /** The same, but resolves after `limitMs` at the latest. */
+  /** Like `finished`, but resolves after `limitMs` at the latest. */
   async finishedWithin(limitMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)))
@@ -128,7 +134,7 @@ export class RunningAttempts {
       throw new RangeError(
         `The job ${shownInput(job.id)} of the task ${shownInput(job.task)} was claimed, but this worker has no handler for the task; the job goes back to the queue`,
       )
-    // If an attempt of this job still runs here, this worker did not notice that it lost the job.
+    // If an attempt of this job is still running here, this worker did not notice that it had lost the job.
     this.#running
       .get(job.id)
       ?.abort(new LeaseLostError(`The job ${job.id} was taken from this worker and is in its next attempt`))
@@ -146,7 +152,9 @@ export class RunningAttempts {
     if (!this.#abandoned.delete(attempt)) void this.#finish(attempt, end)
   }
 
-  /** The deadline of an attempt was reached: its timeout, or the time that its handler had after its signal. */
+  /**
+   * The deadline of an attempt was reached: its timeout, or the time that its handler had after the signal was aborted.
+   */
   #expired(attempt: AttemptRunner): void {
     if (!attempt.isAborted()) {
       attempt.timeOut()
@@ -176,7 +184,7 @@ export class RunningAttempts {
 
   async #abortCancelled(): Promise<number> {
     const { pollIntervalMs, store } = this.#options
-    // With one check per starting job, a busy worker spent a third as much time on these checks as on claims.
+    // If every starting job caused a check, a busy worker would spend a third as much time on checks as on claims.
     const leftMs = this.#lastCheck + pollIntervalMs - performance.now()
     if (leftMs > 0) return leftMs
     this.#isIdle = this.#running.size === 0
@@ -184,7 +192,7 @@ export class RunningAttempts {
     this.#lastCheck = performance.now()
     for (const fence of await store.stopRequests(this.all().map(({ job }) => fenceOf(job)))) {
       const attempt = this.#running.get(fence.id)
-      // The response may be about an earlier claim of the job, which ended in the meantime.
+      // The response may refer to an earlier claim of the job, which has ended in the meantime.
       if (attempt?.job.claim === fence.claim) attempt.abort(new CancelledError('The job was cancelled'))
     }
     return pollIntervalMs

@@ -6,17 +6,18 @@ import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/execut
 const AT_ONCE = 200
 /** An outcome whose row is locked by another transaction is retried after this time. */
 const LOCKED_RETRY_MS = 250
-/** An outcome that the database rejects is retried after this time: the cause may have been repaired. */
+/** An outcome that the database rejects is retried after this time, because the cause may have been fixed. */
 const REJECTED_RETRY_MS = 300_000
 /**
  * Up to this many outcomes that cannot be written now, because their row is locked or the database rejects them, do not
- * count against capacity: one lock must not stop a worker. Further ones count, because a crash repeats their runs.
+ * count against capacity, because one lock must not stop a worker. Any further outcomes count, because a crash repeats
+ * their runs.
  */
 export const MAX_EXEMPT = 200
 
 export interface SettlerOptions {
   readonly store: Pick<ExecutingStore, 'settle'>
-  /** Outcomes were written, lost, found locked, or set aside: capacity may have become free. */
+  /** Outcomes were written, lost, found locked or set aside, so capacity may have become free. */
   readonly onSettled: (result: SettleResult) => void
   /** The database rejects this outcome permanently; it is set aside. */
   readonly onRejected: (end: EndedAttempt, error: unknown) => void
@@ -27,13 +28,13 @@ export interface SettlerOptions {
 export interface Unwritten {
   /** Outcomes that are still being retried. */
   readonly waiting: number
-  /** How many of these wait because another transaction has locked their row. */
+  /** The number of outcomes that wait because another transaction has locked their row. */
   readonly locked: number
   /** How long the oldest locked outcome has waited, or 0 if none is locked. */
   readonly lockedMs: number
-  /** Outcomes that are set aside because the database rejects them. */
+  /** The number of outcomes that are set aside because the database rejects them. */
   readonly rejected: number
-  /** Whether the limit of exempt outcomes is reached, so that further ones count against capacity. */
+  /** Whether the limit of exempt outcomes is reached, so further outcomes count against capacity. */
   readonly isLimitReached: boolean
 }
 
@@ -45,7 +46,7 @@ export class Settler {
   readonly loop: Loop
   readonly #options: SettlerOptions
   #queue: EndedAttempt[] = []
-  /** When each outcome was found locked, in the order of retries. Times are by performance.now(). */
+  /** The time at which each outcome was found locked, in the order of retries. Times are by performance.now(). */
   readonly #locked = { since: new Map<EndedAttempt, number>(), retryAt: 0 }
   readonly #rejected = { ends: [] as EndedAttempt[], retryAt: Infinity }
   readonly #whenEmpty: (() => void)[] = []
@@ -70,7 +71,7 @@ export class Settler {
     return [...this.#queue, ...this.#locked.since.keys(), ...this.#rejected.ends].map(({ fence }) => fence)
   }
 
-  /** How many outcomes count against capacity, because a crash repeats their runs. */
+  /** The number of outcomes that count against capacity, because a crash repeats their runs. */
   occupied(): number {
     return this.#queue.length + Math.max(0, this.#exempt() - MAX_EXEMPT)
   }
@@ -87,8 +88,8 @@ export class Settler {
   }
 
   /**
-   * Waits until everything is written, or until the time limit. Outcomes that were set aside are retried once, because
-   * their rows may have been repaired.
+   * Waits until everything is written or the time limit is reached. Outcomes that were set aside are retried once,
+   * because their rows may have been fixed.
    */
   async drain(limitMs: number): Promise<void> {
     this.#retryRejected()
@@ -124,7 +125,7 @@ export class Settler {
   async #write(): Promise<void> {
     const batch = this.#queue.slice(0, AT_ONCE)
     const result = await this.#settle(batch)
-    // Removed only now: if the write fails, the outcomes stay in the queue.
+    // Removed only now, so that the outcomes stay in the queue if the write fails.
     this.#queue.splice(0, batch.length)
     if (this.#locked.since.size === 0) this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     for (const end of result.locked) this.#locked.since.set(end, performance.now())
@@ -133,13 +134,13 @@ export class Settler {
 
   async #retryLocked(): Promise<void> {
     const batch = [...this.#locked.since.keys()].slice(0, AT_ONCE)
-    // Also applies if this retry fails, so that other outcomes are written in between.
+    // This also applies if this retry fails, so that other outcomes are written in between.
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const result = await this.#settle(batch)
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const since = new Map(batch.map((end) => [fenceText(end.fence), this.#locked.since.get(end)]))
     for (const end of batch) this.#locked.since.delete(end)
-    // Moved to the end of the map, so that all get a turn.
+    // Moved to the end of the map, so that every outcome gets a turn.
     for (const end of result.locked)
       this.#locked.since.set(end, since.get(fenceText(end.fence)) ?? performance.now())
     if (result.locked.length < batch.length) this.#options.onSettled(result)

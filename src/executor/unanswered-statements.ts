@@ -10,8 +10,9 @@ const MAY_EXECUTE_MS = 30_000
 const COMPARE_INTERVAL_MS = 2000
 
 /**
- * Uncertainty about what this worker runs, after a claim or submission without a response and after a change of server.
- * While it lasts, the worker repeatedly compares its running jobs in the database with its handlers.
+ * Tracks uncertainty about which jobs this worker runs, after a claim or submission without a response and after a
+ * change of server. While the uncertainty lasts, the worker repeatedly compares its running jobs in the database with
+ * its handlers.
  */
 export class UnansweredStatements {
   readonly #store: Pick<ExecutingStore, 'held'>
@@ -48,11 +49,11 @@ export class UnansweredStatements {
   }
 
   /**
-   * Compares this worker's running jobs in the database with its handlers. A job without a handler is released: its
-   * claim was committed although no response came, or its outcome was lost with the server. While this worker lives, no
-   * other worker takes that job over. A handler without a running job is stopped: its claim was lost with the server,
-   * and another worker may run the job. Comparisons continue until the database can no longer be executing a statement
-   * that got no response.
+   * Compares this worker's running jobs in the database with its handlers. A job without a running handler is released:
+   * its claim was committed although no response arrived, or its outcome was lost with the server. While this worker is
+   * alive, no other worker takes over that job. A handler without a running job is stopped: its claim was lost with the
+   * server, and another worker may run the job. Comparisons continue until the database can no longer be executing a
+   * statement that got no response.
    */
   async compare(workerId: string): Promise<void> {
     const since = this.#since

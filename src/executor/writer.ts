@@ -1,29 +1,29 @@
 import { Loop } from '../loop.ts'
 
-/** Entries of this time are written together. */
+/** Entries collected during this time are written together. */
 const GATHER_MS = 200
 /**
  * The outcome of an attempt waits this long for the attempt's log and progress. If nothing could be written for this
- * long, outcomes do not wait until a write succeeds.
+ * long, outcomes stop waiting until a write succeeds.
  */
 export const OUTCOME_WAIT_MS = 1000
 
 export interface WriterOptions {
-  /** The name of its loop. */
+  /** The name of the writer's loop. */
   readonly name: string
-  /** Writes what was collected before the call. */
+  /** Writes everything that was collected before the call. */
   readonly write: () => Promise<void>
   readonly isEmpty: () => boolean
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** Writes what is collected in the background, in its own loop. Calls during a write share the next one. */
+/** Writes collected entries in the background, in its own loop. Calls during a write share the next write. */
 export class Writer {
   readonly loop: Loop
   readonly #options: WriterOptions
   #last: Promise<void> = Promise.resolve()
   #next: Promise<void> | null = null
-  /** When the first write after the last success began, by performance.now(), or null if there was none. */
+  /** The start of the first write after the last success, by performance.now(), or null if there was none. */
   #since: number | null = null
   /** Called after each success. */
   readonly #onSuccess = new Set<() => void>()
@@ -51,7 +51,7 @@ export class Writer {
     for (const check of this.#onSuccess) check()
   }
 
-  /** Writes, and waits briefly until it is done; does not wait while every write fails. */
+  /** Starts a write and briefly waits for it; does not wait while every write fails. */
   async untilDone(isDone: () => boolean): Promise<void> {
     if (isDone() || (this.#since !== null && performance.now() - this.#since >= OUTCOME_WAIT_MS)) return
     // If the write fails, the loop repeats it and reports the error.

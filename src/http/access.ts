@@ -6,26 +6,26 @@ import { InvalidInputError } from '../errors.ts'
 import type { GrantedTasks, OwnerLimits } from '../index.ts'
 import { Problem, shortened } from './problem.ts'
 
-/** operate: also run, pause, resume, reset, cancel, retry; admin: also create, change and delete schedules. */
+/** operate can also run, pause, resume, reset, cancel and retry; admin can also create, change and delete schedules. */
 export type Role = 'read' | 'operate' | 'admin'
 /** What an operation requires. */
 export type Permission = Role | 'submit'
 
-/** A caller and what it may do. */
+/** A caller and its permissions. */
 export interface Access {
   readonly role: Role
-  /** Whether it may submit jobs, and run a schedule with other args; default false. No role includes it. */
+  /** Whether the caller may submit jobs, and run a schedule with other args; default false. No role includes it. */
   readonly submit?: boolean | undefined
-  /** The only rows that it can access; default: all. */
+  /** The only rows that the caller can access; default: all. */
   readonly scope?:
     | { readonly group?: string | undefined; readonly submitter?: string | undefined }
     | undefined
   /**
-   * The tasks whose schedules and jobs it may write. Required with a scope, unless it is read-only; without a scope,
-   * the default is every task except the built-in ones.
+   * The tasks whose schedules and jobs the caller may write. Required with a scope, unless it is read-only; without a
+   * scope, the default is every task except the built-in ones.
    */
   readonly tasks?: GrantedTasks | undefined
-  /** Limits of the owner; without a scope there are none by default. */
+  /** Limits of the owner; without a scope, there are no limits by default. */
   readonly limits?: OwnerLimits | undefined
   /** The user's name for the audit log. */
   readonly user?: string | undefined
@@ -36,11 +36,11 @@ export function taskNames({ tasks }: Access): string[] | undefined {
   return tasks?.map((one) => (typeof one === 'string' ? one : one.name))
 }
 
-/** Where a request comes from. */
+/** The origin of a request. */
 export interface RequestContext {
   /** Node's own request, including what the application's middleware added, such as a session. */
   readonly incoming?: IncomingMessage | undefined
-  /** Where the framework mounted the handler, such as `/kalends`; `node` takes it from Express. */
+  /** The path under which the framework mounted the handler, such as `/kalends`; `node` takes it from Express. */
   readonly basePath?: string | undefined
   /**
    * The address of the connection, for servers without `incoming`. `authorize` gets the client's address here, if it is
@@ -49,7 +49,7 @@ export interface RequestContext {
   readonly address?: string | undefined
 }
 
-/** @returns null for an unknown caller. It must not read the body. */
+/** @returns Returns null for an unknown caller. The function must not read the body. */
 export type Authorize = (request: Request, context: RequestContext) => Access | null | Promise<Access | null>
 
 /** The user of a request that needs no sign-in. */
@@ -108,7 +108,7 @@ function checkScope(scope: unknown): void {
 /**
  * An `authorize` for tokens in the header `authorization: Bearer …`.
  *
- * @param tokens  what each token may do; compared in constant time
+ * @param tokens  the access that each token grants; tokens are compared in constant time
  */
 export function bearer(tokens: Readonly<Record<string, Access>>): Authorize {
   const known = Object.entries(tokens).map(([token, access]) => {

@@ -58,7 +58,7 @@ export const ListedSchedule = Schedule.extend({
 const paging = {
   total: orNull(z.int()).meta({
     description:
-      'On all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it had found so many',
+      'The total on all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it found that many',
   }),
   next: orNull(z.string()).meta({
     description:
@@ -76,7 +76,7 @@ export const Job = z.strictObject({
   state,
   reason: orNull(z.string()),
   queue: orNull(z.string()).meta({
-    description: 'The external queue that it goes to, or null if Kalends runs it',
+    description: 'The external queue that the job goes to, or null if Kalends runs the job',
   }),
   worker: orNull(z.string()),
   attempt: z.int(),
@@ -92,7 +92,7 @@ export const Job = z.strictObject({
 })
 export const SubmittedJob = Job.extend({
   warning: z.string().optional().meta({
-    description: 'No worker is known to handle the task; names the most similar one',
+    description: 'Set if no worker is known to handle the task; names the most similar task',
   }),
 })
 export const ListedJob = Job.extend({ truncated })
@@ -104,7 +104,9 @@ export const JobsActionAnswer = z.strictObject({
   matchedIsExact: z.boolean(),
   changed: z.array(z.string()).meta({ description: 'Their ids' }),
   refused: z.array(z.strictObject({ id: z.string(), detail: z.string() })),
-  more: z.boolean().meta({ description: 'More jobs may match the filter: repeat the request' }),
+  more: z
+    .boolean()
+    .meta({ description: 'Whether more jobs may match the filter; if so, repeat the request' }),
 })
 export const Elapse = z.strictObject({ at: instant, local: z.string() })
 export const Elapses = z.strictObject({ zone: z.string(), items: z.array(Elapse) })
@@ -117,14 +119,14 @@ export const Explanation = z.strictObject({
 export const Attempts = list({
   attempt: z.int().meta({
     description:
-      'From 1. Two have the same number if the earlier one was released or snoozed, or the job was retried manually',
+      'Starts at 1. Two attempts have the same number if the earlier one was released or snoozed, or the job was retried manually',
   }),
   worker: orNull(z.string()),
   startedAt: instant,
-  endedAt: orNull(instant).meta({ description: 'null while it is running' }),
+  endedAt: orNull(instant).meta({ description: 'null while the attempt is running' }),
   outcome: orNull(z.enum(['success', 'failed', 'timeout', 'cancelled', 'released', 'snoozed', 'lost'])).meta({
     description:
-      'released: its worker stopped and gave the job back; snoozed: its handler asked to run again later; lost: its worker died; null while it is running',
+      'released: the worker stopped and returned the job to the queue; snoozed: the handler asked to run again later; lost: the worker died; null while the attempt is running',
   }),
   error: orNull(z.string()),
   truncated,
@@ -149,7 +151,7 @@ export const Failures = list({
 }).extend({ complete: z.boolean().meta({ description: 'False if there may be more' }) })
 export const Tasks = list({
   name: z.string(),
-  workers: z.int().meta({ description: 'Live workers that run it' }),
+  workers: z.int().meta({ description: 'Live workers that run the task' }),
 })
 export const Workers = list({
   id: z.string(),
@@ -216,17 +218,17 @@ const healthNotes = z.array(
   z.strictObject({ code: z.string(), subject: orNull(z.string()), text: z.string() }),
 )
 export const Health = z.strictObject({
-  ok: z.boolean().meta({ description: 'Whether it works' }),
-  live: z.boolean().meta({ description: 'False if it cannot recover without a restart' }),
+  ok: z.boolean().meta({ description: 'Whether the process works' }),
+  live: z.boolean().meta({ description: 'False if the process cannot recover without a restart' }),
   worker: orNull(z.string()).optional(),
   running: z.int().optional(),
   unwritten: z.int().optional().meta({ description: 'Finished runs whose result is not written yet' }),
-  locked: z.int().optional().meta({ description: 'How many of these wait for a locked row' }),
+  locked: z.int().optional().meta({ description: 'The number of these that wait for a locked row' }),
   rejected: z.int().optional().meta({ description: 'Finished runs whose result the database rejects' }),
   clockAheadMs: orNull(z.number())
     .optional()
     .meta({ description: "How far the machine's clock is ahead of the database's" }),
-  reasons: healthNotes.optional().meta({ description: 'Why it is not ok' }),
+  reasons: healthNotes.optional().meta({ description: 'The reasons why `ok` is false' }),
   warnings: healthNotes.optional(),
   loops: z
     .array(
@@ -257,9 +259,11 @@ export const Freezes = z.strictObject({ items: z.array(Freeze) })
 export const FreezePreview = z.strictObject({
   slots: z
     .array(z.strictObject({ at: instant, scheduleId: z.string(), task: z.string() }))
-    .meta({ description: 'The first 1000; one-offs run when it ends' }),
+    .meta({ description: 'The first 1000; one-offs run when the freeze ends' }),
   isComplete: z.boolean(),
-  jobs: orNull(z.int()).meta({ description: 'Jobs that wait now: 1000 means 1000 or more; null if unknown' }),
+  jobs: orNull(z.int()).meta({
+    description: 'Waiting jobs that the freeze would hold: 1000 means 1000 or more; null if unknown',
+  }),
 })
 export const Findings = list({
   code: z.string(),
@@ -279,9 +283,14 @@ export const ProblemDetails = z
     errors: z
       .array(
         z.strictObject({
-          field: z.string().meta({ description: 'As in the body or the query: `args.to`' }),
+          field: z
+            .string()
+            .meta({ description: 'The path of the field in the body or the query, such as `args.to`' }),
           detail: z.string(),
-          column: z.int().nullish().meta({ description: 'Where the syntax error of a timer starts, from 1' }),
+          column: z
+            .int()
+            .nullish()
+            .meta({ description: 'The column at which the syntax error of a timer starts, counted from 1' }),
           token: z.string().nullish(),
           hint: z.string().nullish().meta({ description: 'What to write instead' }),
         }),

@@ -20,7 +20,7 @@ export const ScheduleInput = z.strictObject({
     .optional()
     .meta({ description: 'When a new schedule first runs; default `next`' }),
 })
-/** The fields that only GET returns; PUT ignores them. */
+/** The read-only fields that GET returns and PUT ignores. */
 const state: object = Object.fromEntries(
   Object.keys(Schedule.shape)
     .filter((name) => !(name in ScheduleInput.shape))

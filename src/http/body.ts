@@ -1,4 +1,4 @@
-/** Bodies are JSON with limits on size, depth and time. All numbers must be exact. */
+/** Reads JSON bodies, with limits on size, depth and time. All numbers must be exact. */
 import { Problem } from './problem.ts'
 
 export interface BodyLimits {
@@ -40,7 +40,7 @@ export async function readBody(
     return JSON.parse(text)
   } catch (error) {
     const reason = error instanceof Error ? error.message : ''
-    // The original message quotes the input.
+    // The message of JSON.parse quotes the input.
     const position = /position (\d+)/.exec(reason)?.[1]
     throw new Problem(
       400,
@@ -87,8 +87,9 @@ const MINUS = 0x2d
 const NUMBER = /[-\d][-+.\deE]*/y
 
 /**
- * Checked before parsing, because a deep body is expensive for every function that traverses it. This takes one pass
- * for any input: a regular expression for strings would start again at each quote of an unterminated string.
+ * Checked before parsing, because a deep body is expensive for every function that traverses it. This check takes a
+ * single pass for any input: a regular expression for strings would start again at each quote of an unterminated
+ * string.
  */
 function checkTokens(text: string, most: number): void {
   let depth = 0
@@ -112,7 +113,10 @@ function checkTokens(text: string, most: number): void {
   }
 }
 
-/** Rejects integers that a double would round, and infinite ones. JSON.parse rejects other invalid numbers. */
+/**
+ * Rejects integers that a double would round, and numbers that would become infinite. JSON.parse rejects other invalid
+ * numbers.
+ */
 function checkNumber(token: string): void {
   const value = Number(token)
   const isWhole = !token.includes('.') && !token.includes('e') && !token.includes('E')

@@ -1,13 +1,13 @@
 /**
- * Server-sent events: they name what to read again, without its content.
+ * Server-sent events that name what to read again, without its content.
  *
  * Changes made by this process are reported immediately. One query per second finds changes made by other processes or
- * in SQL; it runs only while a client is connected. A message only names topics: it is small, contains no secrets, and
- * can be missed without harm. A client that reconnects (`Last-Event-ID`) may have missed messages, so it gets all
- * topics.
+ * in SQL; it runs only while a client is connected. A message only names topics, so it is small, contains no secrets,
+ * and can be missed without harm. A client that reconnects (`Last-Event-ID`) may have missed messages, so it receives
+ * all topics.
  *
- * Everything is limited: messages (two per second), connections (in total and per user), the life of a connection (the
- * client reconnects and is authorized again), and waiting messages of a slow client (one).
+ * Everything is limited: messages (two per second), connections (in total and per user), the lifetime of a connection
+ * (the client reconnects and is authorized again), and waiting messages per slow client (one).
  */
 import type { Kalends, ChangeTokens } from '../index.ts'
 import { checkKeys } from '../keys.ts'
@@ -29,7 +29,7 @@ export interface ChangesOptions {
 const TICK_MS = 1000
 /** The pause between two messages. */
 const PAUSE_MS = 500
-/** The pace for scopes, in ticks. It is fixed, so that a scope does not learn when other owners change something. */
+/** The interval for scopes, in ticks. It is fixed, so that a scope cannot learn when other owners change something. */
 const SCOPED_TICKS = 5
 const PING_TICKS = 15
 
@@ -40,7 +40,7 @@ export class Changes {
   readonly #changed: () => Promise<readonly Topic[]>
   /** The topics of the next message. */
   readonly #marked = new Set<Topic>()
-  /** Runs until the next message may be sent. */
+  /** The timer that runs until the next message may be sent. */
   #pause: NodeJS.Timeout | null = null
   #stop: (() => void) | null = null
 
@@ -52,7 +52,7 @@ export class Changes {
     this.#changed = watched(() => kalends.api.views.changeTokens())
   }
 
-  /** Called when this process changed something. */
+  /** Called when this process has changed something. */
   mark(topics: readonly Topic[]): void {
     for (const topic of topics) this.#marked.add(topic)
     if (this.#streams.size === 0 || this.#marked.size === 0 || this.#pause !== null) return
@@ -74,11 +74,11 @@ export class Changes {
       })
     const stream = new EventStream(listener, signal, this.#limits.lifeMs, (ended) => this.#leave(ended))
     this.#streams.add(stream)
-    // The id makes EventSource send the header when it reconnects.
+    // The id makes EventSource send `Last-Event-ID` when it reconnects.
     stream.send('retry: 2000\nid: 1\nevent: hello\ndata: {}')
     if (isReconnect) stream.notify(isScoped ? SCOPED_TOPICS : TOPICS)
     this.#stop ??= this.#start()
-    // Sends what was marked before the first listener.
+    // Sends the topics that were marked before the first listener connected.
     this.mark([])
     if (signal.aborted) stream.close()
     return stream.response
@@ -96,7 +96,7 @@ export class Changes {
     this.#stop = null
   }
 
-  /** @returns a function that stops it */
+  /** @returns a function that stops the messages */
   #start(): () => void {
     const on = (event: Parameters<Kalends['on']>[0], ...topics: Topic[]) =>
       this.#kalends.on(event, () => this.mark(topics))
@@ -115,7 +115,7 @@ export class Changes {
       if (ticks % SCOPED_TICKS === 0) this.#notify(SCOPED_TOPICS, true)
       for (const stream of this.#streams) {
         if (ticks % PING_TICKS === 0) stream.send(': ping')
-        // Sends what a slow client had no room for.
+        // Sends the topics that a slow client had no room for.
         stream.notify([])
       }
     }, TICK_MS).unref()
@@ -142,9 +142,10 @@ export class Changes {
 }
 
 /**
- * Finds changes by other processes and in SQL.
+ * Finds changes made by other processes or in SQL.
  *
- * @returns the topics that changed since the last call; empty while a read is in progress, and without the database
+ * @returns the topics that changed since the last call; empty while a read is in progress, and while the database is
+ *   unavailable
  */
 function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topic[]> {
   let isReading = false
@@ -153,7 +154,7 @@ function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topi
   return async () => {
     if (isReading) return []
     isReading = true
-    // The loops report an unavailable database, and the next call finds the changes.
+    // The loops report the unavailable database, and the next call finds the changes.
     const now = await read().catch(() => null)
     isReading = false
     const before = known

@@ -1,4 +1,7 @@
-/** Which address a request comes from. Anyone can write forwarding headers, so only those of a trusted proxy count. */
+/**
+ * Finds the address that a request comes from. Anyone can write forwarding headers, so only headers from a trusted
+ * proxy count.
+ */
 import { BlockList, isIP } from 'node:net'
 import { InvalidInputError } from '../errors.ts'
 
@@ -33,8 +36,9 @@ export class TrustedProxies {
   }
 
   /**
-   * The client's address: that of the connection, or if a trusted proxy opened it, the right-most address of
-   * `X-Forwarded-For` that is not a trusted proxy. The client itself may have written the addresses to the left of it.
+   * The client's address: the address of the connection, or if a trusted proxy opened it, the right-most address in
+   * `X-Forwarded-For` that is not a trusted proxy. The client itself may have written the addresses to the left of that
+   * one.
    *
    * @param connection  the address of the other end of the connection, or null if unknown, for example a Unix socket
    */
@@ -61,8 +65,8 @@ export function isLoopback(address: string): boolean {
 }
 
 /**
- * The key under which a limit counts one client: an IPv4 address, or the /64 network that a provider gives to one
- * customer, who has more IPv6 addresses than any table can hold.
+ * The key under which a limit counts one client: an IPv4 address or a /64 network, because a provider gives a /64
+ * network to each customer, with more IPv6 addresses than any table can hold.
  */
 export function clientKey(address: string): string {
   if (isIP(address) !== 6) return address
@@ -75,13 +79,13 @@ export function clientKey(address: string): string {
 }
 
 /**
- * Removes brackets, port, zone, and the IPv6 form of an IPv4 address. Null if it is not an address.
+ * Removes brackets, port, zone, and the IPv6 form of an IPv4 address. Returns null if the text is not an address.
  *
  * @param text  as sockets and proxies write it: `::ffff:10.0.0.1`, `[::1]:4040`, `10.0.0.1:4040`, `fe80::1%eth0`
  */
 function plainAddress(text: string): string | null {
   const trimmed = text.trim()
-  // Longer than any address with a port.
+  // This is longer than any address with a port.
   if (trimmed.length > 80) return null
   const bare =
     /^\[([\da-f:.]+)(?:%\w+)?\](?::\d+)?$/i.exec(trimmed)?.[1] ??

@@ -13,9 +13,9 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   '400': 'The request cannot be parsed, or is not possible in this state',
   '401': 'Not signed in',
   '403':
-    'The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page',
-  '404': 'It does not exist, or belongs to another owner',
-  '409': 'It conflicts with the current state, such as a job that has not finished',
+    'The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page',
+  '404': 'The row does not exist, or belongs to another owner',
+  '409': 'The request conflicts with the current state, such as a job that has not finished',
   '413': 'The body is too large',
   '415': 'The body is not JSON',
   '422': 'A field is invalid',
@@ -119,7 +119,7 @@ function reference(schema: z.ZodType): Json {
 }
 
 function jsonSchema(schema: z.core.$ZodType): Json {
-  // Numbers in a query are coerced from text; the document describes the number.
+  // Numbers in a query are converted from text; the document describes the number.
   const isCoerced = schema instanceof z.ZodOptional && schema.unwrap() instanceof z.ZodNumber
   const io = isCoerced ? 'output' : 'input'
   return withoutIdentity({ ...z.toJSONSchema(schema, { io, unrepresentable: 'any' }) })

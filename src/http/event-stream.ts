@@ -4,13 +4,13 @@ export type Topic = 'schedules' | 'jobs' | 'workers'
 
 /** Maximum number of messages that may wait in a connection. */
 const MAX_WAITING = 8
-/** A client that reads nothing for this long is disconnected. */
+/** A client that has read nothing for this long is disconnected. */
 const STUCK_MS = 30_000
 
 export interface Listener {
   /** The user whose connections are counted together, or null if unknown. */
   readonly user: string | null
-  /** The caller sees only the rows of one owner. */
+  /** Whether the caller sees only the rows of one owner. */
   readonly isScoped: boolean
 }
 
@@ -50,7 +50,7 @@ export class EventStream {
     })
   }
 
-  /** Sends these topics together with the waiting ones. */
+  /** Sends these topics together with those that are waiting. */
   notify(topics: readonly Topic[]): void {
     for (const topic of topics) this.#pending.add(topic)
     if (this.#pending.size === 0) return
@@ -58,7 +58,7 @@ export class EventStream {
     if (this.send(`event: change\ndata: ${data}`)) this.#pending.clear()
   }
 
-  /** @returns whether the connection has room for more */
+  /** @returns whether the connection has room for another message */
   send(message: string): boolean {
     if ((this.#controller?.desiredSize ?? 0) > 0) {
       this.#controller?.enqueue(this.#encoder.encode(`${message}\n\n`))

@@ -1,9 +1,9 @@
 /**
- * Slows down guesses of tokens and passwords. The response to a failed sign-in is delayed, longer with each failure
- * from the same address; other responses are never delayed. An attempt from an address with failures takes one of its
- * 50 tries, and an accepted one gives it back. Each address regains one try per second; while it has none, its attempts
- * are refused unchecked. So an address can guess once per second, and a user with the right token can sign in from
- * there within a second after the guesses end. Other addresses are not affected.
+ * Slows down guesses of tokens and passwords. The response to a failed sign-in is delayed, and the delay grows with
+ * each failure from the same address; other responses are never delayed. An attempt from an address with failures takes
+ * one of its 50 tries, and a successful attempt gives it back. Each address regains one try per second; while it has
+ * none, its attempts are refused without a check. So an address can guess once per second, and a user with the right
+ * token can sign in from that address within a second after the guesses end. Other addresses are not affected.
  */
 import { clientKey } from './client-address.ts'
 import { Problem } from './problem.ts'
@@ -11,7 +11,10 @@ import { Problem } from './problem.ts'
 export const SIGN_IN_LIMITS = {
   firstDelayMs: 100,
   longestDelayMs: 10_000,
-  /** Maximum number of delayed responses of all addresses; beyond that, a failed sign-in gets an immediate response. */
+  /**
+   * Maximum number of delayed responses for all addresses together; beyond that, a failed sign-in gets an immediate
+   * response.
+   */
   delayed: 500,
   tries: 50,
   /** How long it takes to regain a try. */
@@ -29,20 +32,20 @@ interface Failures {
   countedAt: number
 }
 
-/** Names of headers that carry credentials, including those of applications, such as `x-api-key`. */
+/** Names of headers that carry credentials, including application headers such as `x-api-key`. */
 const CREDENTIALS = /auth|cookie|token|key|session|secret|password|signature/
 
 /** Names that look like credentials, but authenticate no one. */
 const NO_CREDENTIALS = /^sec-|idempotency|csrf|xsrf/
 
-/** Whether a request contains credentials. Without them, refusing it is not a failed sign-in. */
+/** Whether a request contains credentials. Refusing a request without credentials is not a failed sign-in. */
 export function hasCredentials(headers: Headers): boolean {
   return [...headers.keys()].some((name) => CREDENTIALS.test(name) && !NO_CREDENTIALS.test(name))
 }
 
 export class FailedSignIns {
   readonly #limits: typeof SIGN_IN_LIMITS
-  /** By client, ordered by their last failure. */
+  /** The failures of each client, ordered by the last failure. */
   readonly #failures = new Map<string, Failures>()
   /** Ends each delay. */
   readonly #delays = new Set<() => void>()
@@ -54,7 +57,7 @@ export class FailedSignIns {
   /**
    * @param check  returns null if the sign-in is rejected
    * @param waits  whether the result of a rejected sign-in is delayed
-   * @throws Problem 429 when it must not be checked now
+   * @throws Problem 429 when the sign-in must not be checked now
    */
   async check<Found>(
     address: string,
@@ -62,7 +65,7 @@ export class FailedSignIns {
     waits: boolean,
   ): Promise<Found | null> {
     const key = clientKey(address)
-    // While an address has no failures, any number of its attempts is checked at the same time.
+    // While an address has no failures, any number of its attempts can be checked at the same time.
     const { tries } = this.#limits
     const before = this.#known(key) ?? { count: 0, last: 0, tries, countedAt: performance.now() }
     if (before.tries < 1) throw tooMany()

@@ -1,4 +1,4 @@
-/** Schemas of single fields, including settings: in requests and in responses. */
+/** Schemas of single fields, including settings, in requests and responses. */
 import { z } from 'zod'
 import {
   explained,
@@ -32,7 +32,7 @@ export const text = (most: number, least = 0) =>
   z
     .string()
     .min(least, { error: least === 1 ? 'must not be empty' : undefined })
-    // Not `max`, which counts an emoji as two characters.
+    // This does not use `max`, which counts an emoji as two characters.
     .refine((value) => isUpTo(value, most), { error: `must have at most ${most} characters` })
     .refine((value) => !value.includes('\0') && value.isWellFormed(), {
       error: 'must be a string without NUL and without lone surrogates',
@@ -69,7 +69,7 @@ type Given = Omit<SettingOptions, 'timer'> & {
   readonly args?: unknown
 }
 
-/** By name, for requests: each is optional, and nullable if the setting may be null. */
+/** The settings by name, for requests: each is optional, and nullable if the setting may be null. */
 export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
   const schemas = names.map((name) => {
     const setting = settingOf(name)
@@ -82,7 +82,7 @@ export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
   }
 }
 
-/** By the name of the stored value, for responses. */
+/** The settings by the name of the stored value, for responses. */
 export function settingsOut(names: readonly SettingName[]): Readonly<Record<string, z.ZodType>> {
   return Object.fromEntries(
     names.map((name) => {

@@ -1,4 +1,4 @@
-/** Freezes: stops of schedules, tasks and groups until a given time. They affect all owners. */
+/** Operations for freezes, which stop schedules, tasks and groups until a given time. They affect all owners. */
 import { z } from 'zod'
 import * as answers from './answer-schemas.ts'
 import * as bodies from './body-schemas.ts'
@@ -20,7 +20,7 @@ export const freezeOperations: readonly Operation[] = [
   operation('freeze', 'POST', PATH, 'admin', {
     summary: 'Stop a schedule, a task, a group or everything until a given time',
     description:
-      'It applies to everything that matches all fields. Jobs and retries wait; slots are skipped with the reason `frozen`.',
+      'A freeze applies to everything that matches all fields. Jobs and retries wait; slots are skipped with the reason `frozen`.',
     unscoped: true,
     body: bodies.NewFreeze,
     answers: { 201: one },

@@ -1,8 +1,8 @@
 /**
- * Decides which requests are allowed. Closed by default: without `authorize` every request is refused, unless the
- * option `open` is set. An open API responds only under the names of this machine, so that a web page whose name points
- * here (DNS rebinding) gets no response. It never responds through a proxy, because all clients behind it have this
- * machine's address.
+ * Decides which requests are allowed. The API is closed by default: without `authorize`, every request is refused,
+ * unless the option `open` is set. An open API responds only to the host names of this machine, so a web page whose
+ * host name points to this machine (DNS rebinding) gets no response. It never responds through a proxy, because all
+ * clients behind it have this machine's address.
  */
 import { InvalidInputError } from '../errors.ts'
 import type { Logger } from '../index.ts'
@@ -23,7 +23,7 @@ export class Gate {
   readonly #proxies: TrustedProxies
   readonly #failedSignIns = new FailedSignIns()
   readonly #logger: Logger
-  /** The warnings that were already logged; each is logged once. */
+  /** The warnings that have already been logged; each is logged once. */
   readonly #warned = new Set<string>()
 
   /** @throws InvalidInputError */
@@ -92,7 +92,7 @@ export class Gate {
     )
   }
 
-  /** Rejects writes that a page of another site made a browser send. @throws Problem 403 */
+  /** Rejects writes that a page on another site made a browser send. @throws Problem 403 */
   checkOrigin(request: Request): void {
     const origin = request.headers.get('origin')
     if (origin !== null) {

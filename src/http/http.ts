@@ -1,5 +1,5 @@
 /**
- * The REST API as a fetch handler: a Request in, a Response out, under any base path of any server.
+ * The REST API as a fetch handler, which turns a Request into a Response under any base path of any server.
  *
  * It uses only the public interface of Kalends. Every error is a problem (RFC 9457). Requests are refused in this
  * order: a URL or a header that is too long, a path outside the mount point, an unknown host, an unknown path, a write
@@ -25,7 +25,7 @@ import { secured } from './response.ts'
 
 export interface HttpHandler {
   (request: Request, context?: RequestContext): Promise<Response>
-  /** Ends the connections that wait for events, so that a server can close. */
+  /** Closes the connections that wait for events, so that a server can close. */
   close(): void
 }
 
@@ -96,9 +96,9 @@ function serviceOf(kalends: Kalends, options: HttpOptions): Service {
 }
 
 /**
- * Spreads the long synchronous work of many requests over turns of the event loop. If a hundred requests were parsed in
- * one turn, every timer and every response of the database would wait for all of them. One submission of a schedule
- * needs about twelve responses.
+ * Spreads the long synchronous work of many requests over several turns of the event loop. If a hundred requests were
+ * parsed in one turn, every timer and every response from the database would wait for all of them. A single submission
+ * of a schedule needs about twelve responses from the database.
  *
  * @returns a function that resolves for one caller per turn, in the order of the calls
  */

@@ -71,7 +71,7 @@ export const jobOperations: readonly Operation[] = [
     run: async (call) => ok(shownJob(await existing(call.reach.jobs, call.params.id), call)),
   }),
   operation('jobAttempts', 'GET', `${ONE}/attempts`, 'read', {
-    summary: 'List its newest 100 attempts, oldest first',
+    summary: 'List the newest 100 attempts of a job, oldest first',
     description: 'Attempts before a manual retry, a running one and a successful one are included.',
     params: JobParams,
     answers: { 200: { description: 'Attempts', schema: answers.Attempts } },
@@ -82,7 +82,7 @@ export const jobOperations: readonly Operation[] = [
     },
   }),
   operation('jobLogs', 'GET', `${ONE}/logs`, 'read', {
-    summary: 'List the log lines of its attempts, in order',
+    summary: 'List the log lines of all attempts of a job, in order',
     description: 'To follow the log, repeat the request with the id of the last line in `after`.',
     params: JobParams,
     query: queries.LogsQuery,
@@ -132,7 +132,7 @@ async function submitted({
     return { job: await existing(reach.jobs, made), isNew: true }
   } catch (error) {
     if (!(error instanceof ConflictError) || id === undefined) throw error
-    // The same request was sent twice concurrently.
+    // The same request was sent twice at the same time.
     const there = await reach.jobs.get(id)
     if (there === null || !isSame(there)) throw error
     return { job: there, isNew: false }
@@ -162,7 +162,7 @@ async function actOnMany(
     dryRun,
     ...(ids === undefined && { limit }),
     each: async (id, change) => void (await acted(call, id, change)),
-    // After an internal error or without the database, the other jobs would fail as well.
+    // After an internal error or if the database is unavailable, the other jobs would fail as well.
     isRefusal: (error) => (problemOf(error)?.status ?? 500) < 500,
   })
   return {

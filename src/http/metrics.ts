@@ -9,7 +9,7 @@ export interface MetricsRegistry {
   metrics(): Promise<string>
 }
 
-/** @param given  the application's own registry, which includes `kalends/prometheus`; default: a new one */
+/** @param given  the application's own registry, which includes `kalends/prometheus`; default: a new registry */
 export function metricsOf(kalends: Kalends, given: MetricsRegistry | undefined): () => Promise<Response> {
   const registry = given === undefined ? ownRegistry(kalends) : Promise.resolve(given)
   return async () => {
@@ -24,7 +24,7 @@ export function metricsOf(kalends: Kalends, given: MetricsRegistry | undefined):
   }
 }
 
-/** Starts counting now, so that the first scrape includes what happened before it. */
+/** Starts counting now, so that the first scrape includes earlier events. */
 async function ownRegistry(kalends: Kalends): Promise<MetricsRegistry | null> {
   try {
     const client = await import('prom-client')

@@ -1,21 +1,21 @@
-/** The handler for servers that use Node's own requests: node:http, Express, Fastify. */
+/** The handler for servers that use Node's own request objects: node:http, Express, Fastify. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { HttpHandler } from './http.ts'
 
 type Incoming = IncomingMessage & {
-  /** Set by Express, which removes the mount point from `url`. */
+  /** The original URL, set by Express, which removes the mount point from `url`. */
   readonly originalUrl?: string
-  /** Set by Express: the mount point. */
+  /** The mount point, set by Express. */
   readonly baseUrl?: string
   readonly body?: unknown
   rawBody?: Buffer
 }
 
 /**
- * For `createServer(node(handler))`, `app.use('/kalends', node(handler))` of Express, and similar.
+ * For `createServer(node(handler))`, Express's `app.use('/kalends', node(handler))`, and similar.
  *
- * If a middleware such as `express.json()` has already read the body, it is taken from there.
+ * If a middleware such as `express.json()` has already read the body, the body is taken from the request.
  */
 export function node(handler: HttpHandler): (request: IncomingMessage, response: ServerResponse) => void {
   return (request: Incoming, response) => {
@@ -35,7 +35,7 @@ export function node(handler: HttpHandler): (request: IncomingMessage, response:
 
 /** @returns undefined if no framework removed anything from the URL */
 function mountPointOf({ baseUrl, originalUrl, url }: Incoming): string | undefined {
-  // Express reports the mount point, even one with parameters. Connect only removes it.
+  // Express reports the mount point, even if it has parameters. Connect only removes it.
   if (baseUrl !== undefined) return baseUrl
   if (originalUrl === undefined || url === undefined || !originalUrl.endsWith(url)) return undefined
   return originalUrl.slice(0, originalUrl.length - url.length)

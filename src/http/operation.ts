@@ -1,4 +1,6 @@
-/** One operation of the API: its route, permission, input and responses. The OpenAPI document derives from these. */
+/**
+ * One operation of the API: its route, permission, input and responses. The OpenAPI document is generated from these.
+ */
 import { z } from 'zod'
 import type { Kalends, Scope } from '../index.ts'
 import type { Access, Permission, RequestContext } from './access.ts'
@@ -24,7 +26,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly reach: Scope
   readonly kalends: Kalends
   readonly redaction: Redaction
-  /** Calls the application's hook before each write. @throws Problem 403 when it refuses */
+  /** Calls the application's hook before each write. @throws Problem 403 when the hook refuses */
   readonly permit: (subject: Subject) => Promise<void>
   readonly writes: WriteLog
   readonly changes: Changes
@@ -57,7 +59,7 @@ export interface Answers {
 interface Description {
   readonly summary: string
   readonly description?: string
-  /** Whether it covers all owners, so that callers with a scope cannot use it. */
+  /** Whether the operation covers all owners, so callers with a scope cannot use it. */
   readonly unscoped?: boolean
   readonly answers: Answers
 }
@@ -79,7 +81,7 @@ export interface Operation extends Description {
 
 const Nothing = z.strictObject({})
 
-/** Defines an operation; its schemas type its input. */
+/** Defines an operation; its schemas determine the type of its input. */
 export function operation<
   Params extends z.ZodObject = typeof Nothing,
   Query extends z.ZodObject = typeof Nothing,

@@ -1,4 +1,4 @@
-/** All operations, in the order of the document. */
+/** All operations, in the order in which the document lists them. */
 import { z } from 'zod'
 import { UNKNOWN_USER } from './access.ts'
 import { openApiDocument } from './document.ts'
@@ -19,8 +19,8 @@ export const operations: readonly Operation[] = [
     description:
       'For readiness probes, without a sign-in. Signed-in callers without a scope see the reasons.',
     answers: {
-      200: { description: 'It works', schema: answers.Health },
-      503: { description: 'It does not work' },
+      200: { description: 'The process works', schema: answers.Health },
+      503: { description: 'The process does not work' },
     },
     run: async (call) => healthAnswer(call, 'ok'),
   }),
@@ -29,8 +29,8 @@ export const operations: readonly Operation[] = [
     description:
       'For liveness probes: an unavailable database is not a reason to restart the process, but a stuck loop is.',
     answers: {
-      200: { description: 'It can', schema: answers.Health },
-      503: { description: 'It needs a restart' },
+      200: { description: 'The process can recover', schema: answers.Health },
+      503: { description: 'The process needs a restart' },
     },
     run: async (call) => healthAnswer(call, 'live'),
   }),

@@ -6,39 +6,45 @@ import type { MetricsRegistry } from './metrics.ts'
 
 export interface HttpOptions {
   /**
-   * Returns who the caller is and what they may do, or null if unknown. Without it, every request is rejected, unless
-   * `open` is set. It must not read the body.
+   * Returns the caller and its permissions, or null if the caller is unknown. Without this option, every request is
+   * rejected, unless `open` is set. The function must not read the body.
    */
   readonly authorize?: Authorize | undefined
   /**
-   * Without `authorize`: what every caller may do. Only for demos, on a server that listens on the loopback interface.
-   * It responds only under the machine's own names, and not through a proxy.
+   * The access of every caller, if there is no `authorize`. Only for demos, on a server that listens on the loopback
+   * interface. The API then responds only under the machine's own host names, and not through a proxy.
    */
   readonly open?: Role | undefined
   /**
    * Whether callers without a scope may use Kalends' own tasks, `kalends.*`, and the task `command`, which runs
-   * programs; default false. Callers with a scope never may.
+   * programs; default false. Callers with a scope are never allowed to.
    */
   readonly builtInTasks?: boolean | undefined
-  /** Called before each write, for each schedule and job. False, or a message for the caller, refuses the write. */
+  /**
+   * Called before each write, for each schedule and job. Returning false, or a message for the caller, refuses the
+   * write.
+   */
   readonly permit?: Permit | undefined
-  /** Host names that it responds to, in addition to those of this machine; default, with `authorize`: any. */
+  /** Host names that the API responds to, in addition to those of this machine; default with `authorize`: any. */
   readonly hosts?: readonly string[] | undefined
-  /** Origins of other sites whose pages may write, such as `https://admin.example`. Its own origin always may. */
+  /**
+   * Origins of other sites whose pages may write, such as `https://admin.example`. The API's own origin is always
+   * allowed.
+   */
   readonly origins?: readonly string[] | undefined
   /**
-   * Addresses and CIDR ranges of proxies in front, such as `10.0.0.0/8`. `X-Forwarded-For` is trusted only from these.
-   * Limits and the log then use the address of the client, not of the proxy.
+   * Addresses and CIDR ranges of the proxies in front of the API, such as `10.0.0.0/8`. `X-Forwarded-For` is trusted
+   * only from these proxies. Limits and the log then use the client's address, not the proxy's.
    */
   readonly trustedProxies?: readonly string[] | undefined
   /**
-   * The mount point, such as `/kalends`. Other paths are not found. Default: where Express mounted `node(handler)`,
-   * otherwise the root.
+   * The mount point, such as `/kalends`. Other paths return 404. Default: the path where Express mounted
+   * `node(handler)`, otherwise the root.
    */
   readonly basePath?: string | undefined
   /** The largest body in bytes; default 1,000,000. */
   readonly bodyLimit?: number | undefined
-  /** Gets an audit event for each write; default: the logger of Kalends. */
+  /** Receives an audit event for each write; default: the logger of Kalends. */
   readonly logger?: Logger | undefined
   /** A prom-client registry that includes `kalends/prometheus`; default: a new one, if prom-client is installed. */
   readonly metrics?: MetricsRegistry | undefined
@@ -47,7 +53,7 @@ export interface HttpOptions {
   readonly page?: boolean | undefined
 }
 
-/** What is about to be written. Ids are the ones that the caller uses. */
+/** The row that is about to be written. Ids are shown as the caller uses them. */
 export interface Subject {
   readonly task: string
   readonly scheduleId?: string | null
@@ -58,7 +64,7 @@ export interface Subject {
 export interface WriteRequest extends Subject {
   /** The operation, such as `pauseSchedule`. */
   readonly action: string
-  /** The caller, as returned by `authorize`. */
+  /** The caller that `authorize` returned. */
   readonly access: Access
 }
 

@@ -1,7 +1,7 @@
 /**
- * The web page: the files that vite builds from src/ui, under any base path. They are the same for every caller and
- * contain no data of the database, so they need no sign-in. The page gets its data from the API, with the caller's
- * permissions.
+ * The web page: the files that vite builds from src/ui, served under any base path. They are the same for every caller
+ * and contain no data from the database, so they need no sign-in. The page gets its data from the API, with the
+ * caller's permissions.
  */
 import { gzipSync } from 'node:zlib'
 import { PAGE } from '../generated/page.ts'
@@ -24,7 +24,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The addresses of the page, as defined in src/ui. */
+/** The page's addresses, as defined in src/ui. */
 const ADDRESS = /^\/(?:(?:schedules(?:\/[^/]+(?:\/edit)?)?|jobs(?:\/[^/]+)?|calendar|workers)\/?)?$/
 
 const FOREVER = 'public, max-age=31536000, immutable'
@@ -36,7 +36,7 @@ interface File {
 }
 
 export class WebPage {
-  /** Null if the sources run without a build of the page. */
+  /** Null if the sources run without a built page. */
   readonly #html = PAGE['index.html'] ?? null
   readonly #files = new Map<string, File>()
 
@@ -50,7 +50,7 @@ export class WebPage {
   }
 
   /**
-   * The page, if a browser requests one of its addresses; otherwise null.
+   * Returns the page if a browser requests one of its addresses, otherwise null.
    *
    * @param path  below the mount point, which itself is the empty path
    */
@@ -59,8 +59,7 @@ export class WebPage {
   }
 
   /**
-   * The response if there is no operation: the files of the page, the mount point without a slash, and unknown
-   * addresses.
+   * The response if no operation matches: for the page's files, the mount point without a slash, and unknown addresses.
    *
    * @param base  the mount point
    */
@@ -71,8 +70,8 @@ export class WebPage {
     if (!wantsPage(request)) return path === '' || path === '/' ? this.#hint(base) : null
     // The page reports the unknown address and links back.
     if (path !== '') return path.startsWith('/api/') ? null : this.#page(path, 404)
-    // Relative addresses start from the folder, so the mount point needs a trailing slash. The location contains only
-    // the last segment, because the caller chooses the host name.
+    // Relative addresses start from the folder, so the mount point must have a trailing slash. The location contains
+    // only the last segment, because the caller chooses the host name.
     return new Response(null, {
       status: 308,
       headers: { location: `./${base.slice(base.lastIndexOf('/') + 1)}/` },

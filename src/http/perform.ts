@@ -1,4 +1,4 @@
-/** Performs one operation: checks the caller and the input, runs it, and returns its response. */
+/** Performs one operation: checks the caller and the input, runs the operation, and returns its response. */
 import { z } from 'zod'
 import type { Kalends, Logger, Scope } from '../index.ts'
 import { type Access, type RequestContext, requirePermission, UNKNOWN_USER } from './access.ts'
@@ -23,7 +23,7 @@ export interface Service {
   readonly limits: BodyLimits
   readonly changes: Changes
   readonly metrics: () => Promise<Response>
-  /** Awaited before long synchronous steps: parsing bodies and writing responses. */
+  /** Awaited before long synchronous steps, such as parsing bodies and writing responses. */
   readonly turn: () => Promise<void>
 }
 
@@ -34,7 +34,7 @@ export interface Entry {
   context: RequestContext
   /** The mount point, without a trailing slash. */
   base: string
-  /** The path below it: empty, or starting with a slash. */
+  /** The path below the mount point: empty, or starting with a slash. */
   below: string
   operation?: Operation
   access?: Access
@@ -122,7 +122,7 @@ function parsed(schema: z.ZodType, value: unknown): unknown {
   return result.data
 }
 
-/** The response to a failed request. The log contains the cause if it is internal or a caller was rejected. */
+/** The response to a failed request. The cause is logged if the error is internal or a caller was rejected. */
 export function refusal(error: unknown, entry: Entry, logger: Logger): Response {
   const problem = problemOf(error)
   if (problem === null) {

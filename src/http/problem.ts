@@ -5,7 +5,7 @@ import { ConflictError, InvalidInputError, KalendsError } from '../errors.ts'
 import { isInvalidTimer } from '../timer/error.ts'
 import type { ProblemDetails } from './answer-schemas.ts'
 
-/** What is wrong with one field. */
+/** The problem with one field. */
 type FieldError = NonNullable<z.input<typeof ProblemDetails>['errors']>[number]
 
 interface ProblemExtras {
@@ -15,7 +15,7 @@ interface ProblemExtras {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** The status of each error of Kalends, by its code in the API. Other errors are internal. */
+/** The HTTP status of each Kalends error, by its code in the API. Other errors are internal. */
 const STATUSES: Readonly<Record<string, number>> = {
   FORBIDDEN: 403,
   NOT_FOUND: 404,
@@ -27,12 +27,12 @@ const STATUSES: Readonly<Record<string, number>> = {
   STORE_UNAVAILABLE: 503,
 }
 
-/** The response to a body must not be larger than the body. */
+/** A response about a body must not be larger than the body. */
 const MAX_ERRORS = 20
 const LONGEST_FIELD = 200
 const LONGEST_DETAIL = 1000
 
-/** Thrown anywhere in an operation; becomes the response. */
+/** A problem that is thrown anywhere in an operation becomes the response. */
 export class Problem extends Error {
   readonly status: number
   readonly code: string
@@ -70,7 +70,7 @@ export function invalidField(field: string, detail: string): Problem {
   return new Problem(422, 'INVALID_INPUT', `${field}: ${detail}`, { errors: [{ field, detail }] })
 }
 
-/** What the schemas reject in a body or a query. */
+/** The problem for a body or query that the schemas reject. */
 export function invalidInput(error: z.ZodError): Problem {
   const all = error.issues.flatMap(errorsOf)
   const errors = all.slice(0, MAX_ERRORS)
@@ -98,7 +98,7 @@ export function codeOf<Code extends string>({ code }: { readonly code: `KALENDS_
   return code.slice('KALENDS_'.length) as Code
 }
 
-/** The problem for anything that was thrown, or null for an internal error. */
+/** The problem for any thrown value, or null for an internal error. */
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error
   if (error instanceof InvalidInputError) {

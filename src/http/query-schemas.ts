@@ -13,7 +13,7 @@ export const jobFilter = {
   state: state.optional(),
   ...owners,
   scheduleId: scheduleId.optional(),
-  worker: text(255, 1).optional().meta({ description: 'The worker that runs it now' }),
+  worker: text(255, 1).optional().meta({ description: 'The worker that runs the job now' }),
   id: jobId.optional().meta({ description: 'The start of the id' }),
   error: text(500, 1).optional().meta({ description: 'Part of the error; case-insensitive' }),
   args: text(500, 1).optional().meta({ description: 'Part of the stored args; case-insensitive' }),

@@ -1,4 +1,4 @@
-/** The parts of a request's URL and headers that are checked before anything else reads the request. */
+/** Checks parts of a request's URL and headers before anything else reads the request. */
 import { InvalidInputError } from '../errors.ts'
 import { invalidField, Problem, shortened } from './problem.ts'
 
@@ -6,7 +6,7 @@ const LONGEST_PATH = 8192
 const LONGEST_QUERY = 16_384
 const MAX_PARAMETERS = 100
 const LONGEST_HEADER = 8192
-/** The headers that the API reads. The server limits those that `authorize` reads, such as cookies. */
+/** The headers that the API reads. The server limits the headers that `authorize` reads, such as cookies. */
 const READ_HEADERS = [
   'accept',
   'accept-encoding',
@@ -45,14 +45,15 @@ export function checkSize({ pathname, search }: URL, headers: Headers): void {
   }
 }
 
-/** In a path: a step `.` or `..`, also percent-encoded. */
+/** A step `.` or `..` in a path, even if percent-encoded. */
 const DOT_STEP = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i
 
 /**
- * The path below the mount point, empty or starting with a slash, or null if the URL is not below it. A path with the
- * steps `.` or `..` is never below it: `URL` resolves them, but a proxy that checks the start of a path may not.
+ * The path below the mount point, empty or starting with a slash, or null if the URL is not below it. A path with a
+ * step `.` or `..` never counts as below it: `URL` resolves these steps, but a proxy that checks the start of a path
+ * may not.
  *
- * @param sent  the URL as the client sent it, if that is known
+ * @param sent  the URL as the client sent it, if known
  */
 export function pathBelow(base: string, { pathname }: URL, sent = ''): string | null {
   const isBelow =
@@ -62,7 +63,10 @@ export function pathBelow(base: string, { pathname }: URL, sent = ''): string | 
   return isBelow ? pathname.slice(base.length) : null
 }
 
-/** The path in the form of routes. A regular expression for trailing slashes would start again at each slash. */
+/**
+ * The path in the form that routes use. This is not a regular expression, because one for trailing slashes would start
+ * again at each slash.
+ */
 export function withoutSlashes(path: string): string {
   let end = path.length
   while (end > 0 && path[end - 1] === '/') end -= 1
@@ -77,7 +81,7 @@ export function checkedBasePath(basePath: string): string {
       `must be a path such as '/kalends', got ${JSON.stringify(basePath)}`,
     )
   const steps = basePath.split('/').filter((step) => step !== '')
-  // In the same form as the paths of requests.
+  // Puts the base path in the same form as request paths.
   const path = withoutSlashes(new URL(`http://localhost/${steps.join('/')}`).pathname)
   return path === '/' ? '' : path
 }

@@ -1,4 +1,4 @@
-/** Responses: JSON, compressed if large, with headers that stop browsers from any other use of them. */
+/** Responses are JSON, compressed if large, with headers that stop browsers from using them for anything else. */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { parseAccept } from 'hono/utils/accept'
@@ -13,7 +13,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 }
-/** Shorter responses fit into one packet anyway. */
+/** Shorter responses fit in a single packet anyway. */
 const SHORTEST_COMPRESSED = 1024
 const gzipped = promisify(gzip)
 
@@ -33,7 +33,7 @@ export async function toResponse(
   const type = { 'content-type': 'application/json; charset=utf-8', vary: 'accept-encoding' }
   if (text.length < SHORTEST_COMPRESSED || !acceptsGzip(request))
     return new Response(text, { status, headers: { ...type, ...headers } })
-  // Not by Hono's middleware, which turns entity tags into weak ones that If-Match cannot use.
+  // This does not use Hono's middleware, which turns entity tags into weak tags that If-Match cannot use.
   return new Response(await gzipped(text), {
     status,
     headers: { ...type, 'content-encoding': 'gzip', ...headers },

@@ -1,11 +1,11 @@
-/** Concurrent edits of a schedule: entity tags, `If-Match`, and retries. */
+/** Handles concurrent edits of a schedule with entity tags, `If-Match` and retries. */
 import { ConflictError, missing, VersionError } from '../errors.ts'
 import type { IfVersion, Schedule } from '../index.ts'
 import type { Answer, Call } from './operation.ts'
 import { invalidField } from './problem.ts'
 import { shownSchedule } from './shown.ts'
 
-/** How often a change is retried after a concurrent edit. */
+/** How many times a change is retried after a concurrent edit. */
 const MAX_TRIES = 3
 
 type Edit<Result, Before = Schedule> = (before: Before, options: IfVersion) => Promise<Result>
@@ -13,8 +13,8 @@ type ScheduleCall = Call<{ readonly id: string }>
 
 /**
  * Changes a schedule based on the version that was read: `If-Match` and the hook refer to this version, and the
- * restored secrets belong to it. Versions for `If-Match` exclude secrets, so the write requires the whole row as it was
- * read.
+ * restored secrets belong to it. Versions for `If-Match` exclude secrets, so the write requires the whole row to be
+ * unchanged since it was read.
  *
  * @throws VersionError when the caller's `If-Match` names another version
  * @throws ConflictError after repeated concurrent edits
@@ -38,7 +38,7 @@ export async function onBasis<Before extends Schedule | null, Result>(
   }
 }
 
-/** The same for a schedule that must exist, after the hook has permitted it. @throws NotFoundError */
+/** Like `onBasis`, for a schedule that must exist, after the hook has permitted the change. @throws NotFoundError */
 export function onExisting<Result>(call: ScheduleCall, change: Edit<Result>): Promise<Result> {
   const { id } = call.params
   const read = async () => (await call.reach.schedules.get(id)) ?? missing('schedule', id)
@@ -79,9 +79,9 @@ export function scheduleAnswer(
 }
 
 /**
- * The version that the header `If-Match` requires (RFC 9110, section 13.1.1); null means any.
+ * The version that the header `If-Match` requires (RFC 9110, section 13.1.1); null means any version.
  *
- * @throws Problem 422 unless it is one strong entity tag
+ * @throws Problem 422 unless the header is one strong entity tag
  */
 function ifMatch(request: Request): string | null {
   const wanted = request.headers.get('if-match')

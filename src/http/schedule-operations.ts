@@ -26,7 +26,7 @@ const ACTIONS = {
   reset: 'Reactivate a schedule that is done or dead, and clear its counters',
 } as const satisfies Record<string, string>
 
-const CHANGED = { 200: current, 400: { description: 'Not possible in its current state' } }
+const CHANGED = { 200: current, 400: { description: 'Not possible in the current state of the schedule' } }
 
 export const scheduleOperations: readonly Operation[] = [
   operation('listSchedules', 'GET', PATH, 'read', {
@@ -55,7 +55,7 @@ export const scheduleOperations: readonly Operation[] = [
     description: 'A request with an id of your choice can be repeated: the schedule is created once.',
     body: bodies.NewSchedule,
     answers: {
-      200: { description: 'It already exists with these settings', schema: answers.Schedule },
+      200: { description: 'The schedule already exists with these settings', schema: answers.Schedule },
       201: created,
     },
     run: async (call) => {
@@ -76,7 +76,7 @@ export const scheduleOperations: readonly Operation[] = [
   }),
   operation('deleteSchedules', 'POST', `${PATH}/batch-delete`, 'admin', {
     summary: 'Delete several schedules',
-    description: 'Unknown ids are ignored. It stops at the first schedule that you may not delete.',
+    description: 'Unknown ids are ignored. The request stops at the first schedule that you may not delete.',
     body: bodies.Ids,
     answers: { 204: { description: 'Deleted' } },
     run: async (call) => {
@@ -98,7 +98,7 @@ export const scheduleOperations: readonly Operation[] = [
   operation('putSchedule', 'PUT', ONE, 'admin', {
     summary: 'Create or replace a schedule',
     description:
-      'Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only: a paused schedule stays paused. What GET returns can be changed and sent back: its state is ignored.',
+      'Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only, so a paused schedule stays paused. You can change the response of GET and send it back: its state is ignored.',
     params: ScheduleParams,
     body: bodies.PutSchedule,
     answers: { 200: current, 201: created },
@@ -135,7 +135,7 @@ export const scheduleOperations: readonly Operation[] = [
   }),
   operation('deleteSchedule', 'DELETE', ONE, 'admin', {
     summary: 'Delete a schedule',
-    description: 'Its jobs are kept.',
+    description: 'The jobs of the schedule are kept.',
     params: ScheduleParams,
     answers: { 204: { description: 'Deleted' } },
     run: async (call) => {
@@ -144,7 +144,7 @@ export const scheduleOperations: readonly Operation[] = [
     },
   }),
   operation('pauseSchedule', 'POST', `${ONE}/pause`, 'operate', {
-    summary: 'Submit no runs until it is resumed',
+    summary: 'Submit no runs until the schedule is resumed',
     params: ScheduleParams,
     body: bodies.PauseInput.optional(),
     answers: CHANGED,
@@ -163,7 +163,7 @@ export const scheduleOperations: readonly Operation[] = [
     }),
   ),
   operation('runSchedule', 'POST', `${ONE}/run`, 'operate', {
-    summary: 'Run it now, in addition to its timer',
+    summary: 'Run a schedule now, in addition to its timer',
     description:
       'This also works while the schedule is paused. While a job is waiting or running, the request is rejected with its id.',
     params: ScheduleParams,
@@ -182,7 +182,7 @@ export const scheduleOperations: readonly Operation[] = [
     },
   }),
   operation('scheduleHistory', 'GET', `${ONE}/history`, 'read', {
-    summary: 'List its runs and skips, newest slot first',
+    summary: 'List the runs and skips of a schedule, newest slot first',
     params: ScheduleParams,
     query: queries.HistoryQuery,
     answers: { 200: { description: 'Runs and skips', schema: answers.History } },
@@ -192,7 +192,7 @@ export const scheduleOperations: readonly Operation[] = [
     },
   }),
   operation('scheduleElapses', 'GET', `${ONE}/elapses`, 'read', {
-    summary: 'List its next run times',
+    summary: 'List the next run times of a schedule',
     params: ScheduleParams,
     query: queries.ElapsesQuery,
     answers: { 200: { description: 'Run times', schema: answers.Elapses } },
@@ -204,7 +204,7 @@ export const scheduleOperations: readonly Operation[] = [
     },
   }),
   operation('explainSchedule', 'GET', `${ONE}/explain`, 'read', {
-    summary: 'Explain why it did or did not run, and when it runs next',
+    summary: 'Explain why a schedule did or did not run, and when it runs next',
     params: ScheduleParams,
     query: queries.ExplainQuery,
     answers: { 200: { description: 'Reasons, most important first', schema: answers.Explanation } },

@@ -1,12 +1,12 @@
-/** Input that a caller may not send: rows of other owners, and searches of hidden values. */
+/** Rejects input that a caller may not send: rows of other owners, and searches in hidden values. */
 import type { JobConditions } from '../index.ts'
 import type { Access } from './access.ts'
 import type { Call } from './operation.ts'
 import { invalidField, Problem } from './problem.ts'
 
 /**
- * The scope supplies the owner. Another owner in the body is rejected instead of silently replaced, and so is a field
- * that the scope leaves open: it would create a row of another owner.
+ * The scope supplies the owner. Another owner in the body is rejected instead of silently replaced. A field that the
+ * scope leaves open is also rejected, because it would create a row of another owner.
  *
  * @throws Problem 403
  */
@@ -23,9 +23,9 @@ export function checkOwner(
 }
 
 /**
- * A search can reveal text letter by letter, so what is hidden from a caller cannot be searched.
+ * A search can reveal text letter by letter, so callers cannot search values that are hidden from them.
  *
- * @param path  of the conditions, in a body
+ * @param path  the path of the conditions in a body
  */
 export function checkSearch(
   conditions: JobConditions,

@@ -1,4 +1,4 @@
-/** Counts, tasks, workers, run times, metrics, events and the caller itself. */
+/** Operations for counts, tasks, workers, run times, metrics, events and the caller itself. */
 import type { FailureGroup } from '../index.ts'
 import { checkTimer } from '../timer/index.ts'
 import { type Access, type RequestContext, taskNames } from './access.ts'
@@ -43,7 +43,7 @@ export const serverOperations: readonly Operation[] = [
       const found = await reach.views.failures(query)
       const items: FailureGroup[] = []
       for (const group of found.items.slice(0, MAX_FAILURES)) {
-        // Errors from before `redact` was set, or written with SQL, still contain the secrets of their args.
+        // Errors stored before `redact` was set, or written in SQL, still contain the secrets of their args.
         const job = redaction.hides() ? await reach.jobs.get(group.lastJobId) : null
         items.push({ ...group, error: shownFailure(group.error, job, call) })
       }
@@ -56,7 +56,7 @@ export const serverOperations: readonly Operation[] = [
     run: async ({ reach, kalends, access }) => {
       const isScoped = access.scope !== undefined
       const workers = (await kalends.api.workers()).filter(({ alive }) => alive)
-      // The tasks of others and the number of workers are not exposed to owners.
+      // Other owners' tasks and the number of workers are not exposed to owners.
       const others = isScoped ? (taskNames(access) ?? []) : workers.flatMap(({ tasks }) => tasks)
       const names = [...new Set([...(await reach.views.tasks()), ...others])].toSorted()
       const items = names.map((name) => {

@@ -1,9 +1,9 @@
-/** Rows as callers see them: without secrets and, for owners, without details of the server. */
+/** Rows as callers see them: without secrets and, for owners, without details about the server. */
 import { errorTextForOwner, logTextForOwner } from '../errors.ts'
 import type { Attempt, Job, Listed, Schedule } from '../index.ts'
 import type { Call, Payload } from './operation.ts'
 
-/** The caller, and what is hidden from every caller. */
+/** The caller, and the values that are hidden from every caller. */
 type Reader = Pick<Call, 'access' | 'redaction'>
 
 export function shownSchedule(schedule: Listed<Schedule>, { access, redaction }: Reader): Schedule {
@@ -42,21 +42,21 @@ export function shownAttempts(
   })
 }
 
-/** Text that a handler logged, without secrets. */
+/** Returns the text that a handler logged, without secrets. */
 export function shownText(text: string, { access }: Reader): string {
   return isOwner(access) ? logTextForOwner(text) : text
 }
 
-/** The payload of a job that was deleted or now has a different error. */
+/** The payload to use for a job that was deleted or now has a different error. */
 const UNKNOWN: Payload = { truncated: { args: 0, result: 0, progress: 0 } }
 /** Maximum number of characters of a failure, after its secrets are replaced. */
 const MAX_FAILURE_CHARACTERS = 500
 
 /**
- * The error of a group of failures: its first line, or the start of it.
+ * The error of a group of failures: its first line, or the start of that line.
  *
  * @param start  as stored; it may end in the middle of a secret, which then cannot be recognised
- * @param newest  the whole job, if anything is hidden; null if it was deleted
+ * @param newest  the whole job, if anything is hidden; null if the job was deleted
  */
 export function shownFailure(start: string, newest: Job | null, { access, redaction }: Reader): string {
   const error = newest?.error ?? ''

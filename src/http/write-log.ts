@@ -1,4 +1,4 @@
-/** The writes of one call: each becomes an audit event in the log and a message of the event stream. */
+/** The writes of one call. Each write becomes an audit event in the log and a message in the event stream. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Freeze, Job, Kalends, Logger, Schedule } from '../index.ts'
 import type { Access } from './access.ts'
@@ -20,7 +20,7 @@ export function writeLog(
   mark: (topics: readonly Topic[]) => void,
 ) {
   const caller = { user: user ?? null, role, scope, action }
-  // The message is constant, and input is only the value of a field, so callers cannot forge log lines.
+  // The message is constant, and input only appears as the value of a field, so callers cannot forge log lines.
   const write = (event: Fields) => logger.info({ audit: { ...caller, ...event } }, 'Written through the API')
   /** @param args  the args of the row that the fields belong to */
   const hidden = (fields: Fields, args: unknown): Fields => {
@@ -55,7 +55,7 @@ export function writeLog(
       mark(['schedules', 'jobs'])
     },
 
-    /** A manual run of a schedule. @param args  undefined means the schedule's own */
+    /** A manual run of a schedule. @param args  undefined means the schedule's own args */
     run(scheduleId: string, jobId: string, args: unknown): void {
       write({ scheduleId, jobId, before: null, after: args === undefined ? {} : hidden({ args }, args) })
       mark(['schedules', 'jobs'])

@@ -12,13 +12,13 @@ import type { FinishedRun, JobStore } from '../store/job-store.ts'
 /** How a run in an external queue ended. */
 export interface FinishOptions {
   readonly state: 'success' | 'failed' | 'cancelled'
-  /** Why the run did not succeed: an error or a text. */
+  /** The reason why the run did not succeed: an error or a text. */
   readonly error?: unknown
-  /** What it returned, as JSON. */
+  /** The result of the run, as JSON. */
   readonly result?: unknown
-  /** When the run started; default: the hand-over. */
+  /** The start of the run; default: the time of the hand-over. */
   readonly startedAt?: Date | undefined
-  /** When it ended; default: now. */
+  /** The end of the run; default: now. */
   readonly finishedAt?: Date | undefined
 }
 
@@ -48,8 +48,8 @@ export class ExternalJobs {
   }
 
   /**
-   * Reports the outcome of a job that was handed over to an external queue. Only the first report counts: a final job
-   * stays unchanged.
+   * Reports the outcome of a job that was handed over to an external queue. Only the first report counts, because a
+   * final job stays unchanged.
    *
    * @returns the job afterwards
    * @throws InvalidInputError naming the option, NotFoundError
@@ -58,7 +58,7 @@ export class ExternalJobs {
   async finish(id: string, options: FinishOptions): Promise<Job> {
     checkKeys(options, OPTIONS)
     const { state } = options
-    // Callers in plain JavaScript may pass null instead of leaving an option out.
+    // Callers in plain JavaScript may pass null instead of omitting an option.
     const error = options.error ?? undefined
     const result = options.result ?? undefined
     if (typeof id !== 'string')
@@ -92,7 +92,7 @@ export class ExternalJobs {
   }
 }
 
-/** A job may be reported while it waits: the queue may be faster than the COMMIT of the hand-over. */
+/** A job may be reported while it still waits, because the queue may be faster than the COMMIT of the hand-over. */
 function mayBeFinished(id: string, { state, queue }: Pick<Job, 'state' | 'queue'>): void {
   if (queue === null)
     throw new ConflictError(`The job ${id} does not belong to an external queue: Kalends runs it`)

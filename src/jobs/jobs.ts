@@ -39,21 +39,21 @@ import { type UnhandledTask, unhandledText } from './unhandled-tasks.ts'
 import { untilFinal, type WaitOptions } from './wait.ts'
 
 export interface JobsContext {
-  /** Returns the task with a name, if this process knows it. */
+  /** Returns the task with the given name, if this process knows it. */
   readonly taskNamed: (name: string) => Task | null
-  /** Whether no worker is known to handle a task, or null if one is. */
+  /** The warning that no worker is known to handle a task, or null if a worker is. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
-  /** What the caller may do. Its owner overrides the input. */
+  /** The caller's authority. Its owner overrides the input. */
   readonly authority: Authority
   /** Runs work that counts against a limit of this owner, one call at a time. */
   readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
   readonly argsLimit: number
   readonly redaction: Redaction
-  /** Called after a write, so that the executor of this process can act at once. */
+  /** Called after a write, so that the executor of this process can act immediately. */
   readonly onWrite: () => void
   /** Subscribes to finished attempts in this process. @returns a function that ends the subscription */
   readonly onSettled: (listener: (jobId: string) => void) => () => void
-  /** How often to check for changes by others, in milliseconds. */
+  /** How often to check for changes made by other processes, in milliseconds. */
   readonly pollIntervalMs: number
   readonly now: () => Date
 }
@@ -94,9 +94,9 @@ export class Jobs {
   }
 
   /**
-   * Submits a job without a schedule: `submit(task, args, options)`, or everything in one object, as for `submitMany`.
+   * Submits a job without a schedule: `submit(task, args, options)`, or everything in one object, as in `submitMany`.
    * The args must match the task's schema; they are stored as JSON. If no worker is known to handle the task, the job
-   * waits, and the logger gets a warning; see `taskWarning`.
+   * waits, and the logger receives a warning; see `taskWarning`.
    *
    * @returns the job's id
    * @throws InvalidInputError naming the field
@@ -126,8 +126,8 @@ export class Jobs {
   }
 
   /**
-   * Submits many jobs in one transaction: all of them or none. On SQLite, nothing else can write to the file in the
-   * meantime.
+   * Submits many jobs in one transaction, either all of them or none. On SQLite, nothing else can write to the file in
+   * the meantime.
    *
    * @returns their ids, in order
    * @throws as `submit` does
@@ -150,8 +150,8 @@ export class Jobs {
   }
 
   /**
-   * A warning if no worker is known to handle a task. Usually its name is misspelt, so the warning suggests the most
-   * similar known task; in a scope, it suggests none.
+   * A warning if no worker is known to handle a task. Usually the task's name is misspelt, so the warning suggests the
+   * most similar known task, except in a scope.
    *
    * @returns null when a worker handles the task or has claimed a job of it
    * @throws ForbiddenError when the scope does not include the task
@@ -170,9 +170,9 @@ export class Jobs {
   }
 
   /**
-   * Lists jobs, newest first; with a final state, those that ended last. Large values are left out, see `truncated`.
-   * Conditions without an index, such as the text of errors, are searched in the next 100,000 rows that match the other
-   * filters.
+   * Lists jobs, newest first; with a final state, the jobs that ended last come first. Large values are left out; see
+   * `truncated`. Conditions without an index, such as the text of errors, are searched in the next 100,000 rows that
+   * match the other filters.
    *
    * @throws InvalidInputError
    */
@@ -190,7 +190,7 @@ export class Jobs {
   }
 
   /**
-   * Waits until a job is final, wherever it runs.
+   * Waits until a job is final, regardless of where it runs.
    *
    * @returns the final job
    * @throws NotFoundError when the job does not exist or was pruned
@@ -212,7 +212,7 @@ export class Jobs {
   }
 
   /**
-   * Cancels a waiting job, or asks the worker of a running job to stop it: its handler's signal is aborted within the
+   * Cancels a waiting job, or asks the worker of a running job to stop it: the handler's signal is aborted within the
    * poll interval. A final job stays unchanged.
    *
    * @returns the job afterwards: still `running` if it was asked to stop
@@ -289,10 +289,10 @@ export class Jobs {
   }
 
   /**
-   * The log lines of all attempts of a job, in order. Secrets of its result are hidden here, because the result may be
-   * newer than the lines.
+   * The log lines of all attempts of a job, in order. Secrets in the result are redacted here, because the result may
+   * be newer than the lines.
    *
-   * @param query.after  the `id` of a line: only lines after it
+   * @param query.after  the `id` of a line; only lines after it are returned
    * @param query.limit  1 to 1000, default 1000
    * @throws NotFoundError
    */
@@ -314,8 +314,8 @@ export class Jobs {
   }
 
   /**
-   * The newest 100 attempts of a job, oldest first, including those before a manual retry, a running one, and the one
-   * that succeeded. Errors longer than 16,384 characters are shortened, see `truncated`.
+   * The newest 100 attempts of a job, oldest first, including those before a manual retry, a running attempt, and the
+   * attempt that succeeded. Errors longer than 16,384 characters are shortened; see `truncated`.
    *
    * @throws NotFoundError
    */
@@ -323,14 +323,14 @@ export class Jobs {
     return (await this.#lists.attempts(id, MAX_ATTEMPTS)) ?? missing('job', id)
   }
 
-  /** @throws LimitError when the owner may not have this many more open jobs */
+  /** @throws LimitError when this many more open jobs would exceed the owner's limit */
   async #checkOpen(more: number, store = this.#store): Promise<void> {
     const { limits } = this.#context.authority
     if (limits !== null) checkOpenJobs(limits, await store.countOpen(limits.openJobs), more)
   }
 
   /**
-   * Rejects ids of this owner's existing rows without a prefix: the new job would hide them.
+   * Rejects ids of this owner's existing rows that have no prefix, because the new job would hide those rows.
    *
    * @throws ConflictError
    */
@@ -354,11 +354,11 @@ export class Jobs {
       await this.#checkOpen(jobs.length, store)
       await store.submit(jobs)
     }
-    // In a transaction of the caller there is no turn, because it could wait for a lock of this transaction.
+    // In a transaction of the caller there is no turn, because the turn could wait for a lock of this transaction.
     await (tx === undefined ? inTurn(submit) : submit())
     onWrite()
     const warned = warnings()
-    // The look-up uses another connection, and would keep the caller's transaction open.
+    // The look-up would use another connection and keep the caller's transaction open.
     if (tx === undefined) await warned
     return jobs.map(({ id }) => shownId(authority.owner, id))
   }
@@ -378,7 +378,7 @@ export class Jobs {
         `'${options.id}' has the form of the ids of schedules' occurrences (UUIDv8); choose another`,
       )
     const text = await storedArgs(known, args, argsLimit)
-    // A literal with spreads takes several times as long.
+    // An object literal with spreads takes several times as long.
     const job = Object.assign(
       defaultsOf(JOB_OPTION_NAMES),
       checkedSettings(JOB_OPTION_NAMES, options),
@@ -391,7 +391,7 @@ export class Jobs {
   }
 }
 
-/** When the job may start, checked. */
+/** The earliest start of the job. Checks both options. */
 function startOf({ runAt, delay }: JobOptions): Pick<NewJob, 'runAt' | 'delayMs'> {
   if (delay === undefined) return { runAt: checkedInstant('runAt', runAt) ?? null, delayMs: null }
   if (runAt !== undefined)

@@ -1,4 +1,4 @@
-/** Cancels or retries many jobs: those with some ids, or those that match a filter. */
+/** Cancels or retries many jobs: the jobs with the given ids, or those that match a filter. */
 import { ConflictError, ForbiddenError, InvalidInputError, LimitError, NotFoundError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole } from '../model/input.ts'
@@ -31,8 +31,8 @@ export interface ManyOptions {
   /** Only counts the jobs that match. */
   readonly dryRun?: boolean | undefined
   /**
-   * Maximum number of jobs to change; the search is then bounded as in a list. Default: all, after a search of all
-   * rows.
+   * Maximum number of jobs to change; if given, the search is bounded as in a list. Default: all jobs, after a search
+   * of all rows.
    */
   readonly limit?: number | undefined
   /**
@@ -48,7 +48,7 @@ export interface ManyOptions {
 export interface ManyResult {
   /** How many jobs match. */
   readonly matched: number
-  /** False if there are, or may be, more. */
+  /** False if there are, or may be, more matching jobs. */
   readonly matchedIsExact: boolean
   readonly changed: readonly string[]
   readonly refused: readonly { readonly id: string; readonly error: unknown }[]
@@ -56,12 +56,12 @@ export interface ManyResult {
   readonly more: boolean
 }
 
-/** What the change of many jobs needs. */
+/** The dependencies of a change of many jobs. */
 export interface ManyActions {
-  /** @param limit  Infinity means all, after a search of all rows */
+  /** @param limit  Infinity means all jobs, after a search of all rows */
   readonly ids: (conditions: JobConditions, limit: number) => Promise<MatchingIds>
   readonly count: (conditions: JobConditions) => Promise<Counts<JobState>>
-  /** @returns the job afterwards. @throws ConflictError when it cannot be changed */
+  /** @returns the job afterwards. @throws ConflictError when the job cannot be changed */
   readonly change: (id: string) => Promise<Job>
 }
 
@@ -121,7 +121,7 @@ async function matching(
     found.push(...some.ids)
     isComplete &&= some.isComplete
   }
-  // A job that changes its state during the search may be found twice.
+  // A job whose state changes during the search may be found twice.
   const unique = [...new Set(found)]
   if (limit === Infinity)
     return { ids: unique, matched: unique.length, matchedIsExact: isComplete, more: false }

@@ -7,7 +7,7 @@ import type { Retention, RetentionStore } from '../store/retention-store.ts'
 
 /** How long final jobs and their logs are kept. */
 export interface RetentionOptions {
-  /** Final jobs that ended longer ago are removed: milliseconds or a time span; default `30d`. */
+  /** Final jobs that ended longer ago than this are removed: milliseconds or a time span; default `30d`. */
   readonly age?: number | string | undefined
   /** How many of the newest final jobs and skips of each schedule are kept; default 10,000. */
   readonly perSchedule?: number | undefined
@@ -16,7 +16,7 @@ export interface RetentionOptions {
 export const HOUSEKEEPING = 'kalends'
 const DEFAULT: Retention = { ageMs: 30 * 86_400_000, perSchedule: 10_000 }
 const LIMITS = { least: 1000, most: Number.MAX_SAFE_INTEGER }
-/** Maximum number of jobs in one transaction: few, so that other transactions wait only briefly for their locks. */
+/** Maximum number of jobs per transaction, kept low so that other transactions wait only briefly for locks. */
 const BATCH = 500
 
 export const pruneTask = task<Retention>('kalends.prune', {
@@ -26,7 +26,8 @@ export const pruneTask = task<Retention>('kalends.prune', {
 })
 
 /**
- * Hand-written, because the library does not load zod. The message does not repeat the input, which may contain SQL.
+ * This schema is hand-written, because the library does not load zod. The message does not repeat the input, because it
+ * may contain SQL.
  */
 function pruneArgs(): StandardSchema<Retention> {
   const message = `must be ageMs, an integer of at least ${LIMITS.least}, and perSchedule, an integer of at least 1, and nothing else`
@@ -85,7 +86,7 @@ export async function prune(
   }
 }
 
-/** Avoids the full hour, when most other schedules are due. */
+/** This avoids the full hour, when most other schedules are due. */
 export function housekeepingDeclarations(retention: Retention) {
   return [
     {

@@ -42,7 +42,7 @@ export class UnhandledTasks {
   /**
    * Logs a warning when a task turns out to be unhandled. Concurrent calls share one look-up.
    *
-   * @returns null when a worker handles it or has claimed a job of it, or when the database does not answer
+   * @returns null when a worker handles the task or has claimed a job of it, or when the database does not respond
    */
   async find(task: string, stores: TaskStores): Promise<UnhandledTask | null> {
     if (this.#handlers.has(task) || this.#handled.has(task)) return null
@@ -50,7 +50,7 @@ export class UnhandledTasks {
     if (kept !== undefined && performance.now() < kept.until) return await kept.found
     if (this.#others.size >= MAX_KEPT) this.#others.clear()
     const found = this.#lookUp(task, stores).catch(() => {
-      // The job stays submitted, and the next submission looks again.
+      // The job stays submitted, and the next submission repeats the look-up.
       this.#others.delete(task)
       return null
     })

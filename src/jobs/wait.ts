@@ -13,15 +13,15 @@ export interface WaitOptions {
 
 interface WaitedJob {
   readonly read: () => Promise<Job>
-  /** Calls back when an attempt of the job ended in this process. @returns a function that ends the subscription */
+  /** Calls back when an attempt of the job has ended in this process. @returns a function that ends the subscription */
   readonly onEnd: (ended: () => void) => () => void
-  /** How often to check for changes by others, in milliseconds. */
+  /** How often to check for changes made by other processes, in milliseconds. */
   readonly pollIntervalMs: number
 }
 
 const ANY_SPAN = { least: 0, most: 2 ** 31 - 1 }
 
-/** Reads the job until it is final. @throws WaitTimeoutError, InvalidInputError, and the reason of the signal */
+/** Reads the job until it is final. @throws WaitTimeoutError, InvalidInputError, and the signal's abort reason */
 export async function untilFinal(
   { read, onEnd, pollIntervalMs }: WaitedJob,
   options: WaitOptions,
@@ -36,7 +36,7 @@ export async function untilFinal(
   signal?.addEventListener('abort', wake)
   try {
     for (;;) {
-      // Created before the read, so that an outcome between the read and the sleep ends the sleep.
+      // Created before the read, so that an outcome that arrives between the read and the sleep ends the sleep.
       awake = new AbortController()
       const job = await read()
       if (isFinal(job.state)) return job

@@ -1,9 +1,9 @@
-/** The attempts of a job, as its history shows them. */
+/** The attempts of a job, as shown in its history. */
 import type { AttemptEnd, JobOutcome } from './settle.ts'
 
 /**
- * How an attempt ended. `released`: its worker stopped and gave the job back. `snoozed`: its
- * handler asked to run again later. `lost`: its worker died.
+ * How an attempt ended. `released` means that the worker stopped and returned the job to the queue. `snoozed` means
+ * that the handler asked to run again later. `lost`: its worker died.
  */
 export type AttemptOutcome = 'success' | 'failed' | 'timeout' | 'cancelled' | 'released' | 'snoozed' | 'lost'
 
@@ -27,8 +27,8 @@ export interface Attempt {
 }
 
 /**
- * What is stored about the outcome of an attempt, or null for a success or an unstarted one. The last attempt of a
- * cancelled job is cancelled, even if it failed: no counter and no `last_error` includes it.
+ * The stored outcome of an attempt, or null if it succeeded or never started. The last attempt of a cancelled job
+ * counts as cancelled even if it failed, so no counter and no `last_error` includes it.
  */
 export function storedEnd(
   end: AttemptEnd,

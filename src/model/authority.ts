@@ -1,4 +1,4 @@
-/** What a caller may do: which rows it can access, which tasks it may use, and its limits. */
+/** A caller's authority: which rows it can access, which tasks it may use, and its limits. */
 import { checkKeys, namesOf } from '../keys.ts'
 import { ForbiddenError, InvalidInputError, LimitError } from '../errors.ts'
 import { timer } from '../timer/index.ts'
@@ -8,7 +8,7 @@ import type { ScheduleSettings } from './schedule.ts'
 import { SETTINGS } from './settings.ts'
 import { isBuiltInTask, type Task } from './task.ts'
 
-/** The limits of one owner. Omitted limits have their defaults. */
+/** The limits of one owner. Omitted limits get their defaults. */
 export interface OwnerLimits {
   /** Maximum number of schedules; default 100. */
   readonly schedules?: number | undefined
@@ -18,7 +18,7 @@ export interface OwnerLimits {
   readonly openJobs?: number | undefined
   /** Maximum size of the args of one schedule or job in bytes, as JSON in UTF-8; default 65,536. */
   readonly argsBytes?: number | undefined
-  /** The lowest and highest priority; default -100 and 0, so that no owner overtakes jobs of the default priority. */
+  /** The lowest and highest priority; default -100 and 0, so that no owner overtakes jobs with the default priority. */
   readonly priority?: readonly [lowest: number, highest: number] | undefined
   /** Maximum timeout: milliseconds or a time span; default `1h`. */
   readonly timeout?: number | string | undefined
@@ -42,9 +42,9 @@ export type GrantedTasks = readonly (Pick<Task, 'name'> | string)[]
 
 export interface Authority {
   readonly owner: Owner
-  /** The tasks whose schedules and jobs it may write; null means all except the built-in ones. */
+  /** The tasks whose schedules and jobs the caller may write; null means all except the built-in ones. */
   readonly tasks: ReadonlySet<string> | null
-  /** Whether it may also use `kalends.*` and `command`. */
+  /** Whether the caller may also use `kalends.*` and `command`. */
   readonly builtInTasks: boolean
   /** Null means no limits. */
   readonly limits: CheckedLimits | null
@@ -126,13 +126,13 @@ export function requireTask({ tasks, builtInTasks }: Authority, name: string): v
     throw new ForbiddenError(`The task '${name}' is built in; callers of the API cannot use it`)
 }
 
-/** The limited settings of a schedule or a job. Omitted ones come from its task. */
+/** The limited settings of a schedule or a job. Omitted settings come from the task. */
 export type LimitedSettings = Partial<
   Pick<ScheduleSettings, 'priority' | 'timeout' | 'retries' | 'args' | 'overlap' | 'catchUp'>
 >
 
 /**
- * Maximum number of runs that one pass makes up for a schedule of a limited owner, because they are all open at once.
+ * Maximum number of runs that one pass makes up for a schedule of a limited owner. These runs are all open at once.
  */
 const MAX_CATCH_UP = 10
 
@@ -172,7 +172,10 @@ export function checkOpenJobs({ openJobs }: CheckedLimits, open: number, more: n
     )
 }
 
-/** How many elapses are checked: about two days of a timer that elapses as often as allowed, weeks of slower ones. */
+/**
+ * How many elapses are checked: about two days for a timer that elapses as often as allowed, and weeks for slower
+ * timers.
+ */
 const MAX_ELAPSES = 20_000
 const LEAST_ELAPSES = 400
 const DAY_MS = 86_400_000
@@ -180,7 +183,7 @@ const HOUR_MS = 3_600_000
 
 /**
  * Checks that a timer does not elapse too often. A calendar event has the same times on each of its days, so two days
- * of elapses show the shortest time between two of them.
+ * of elapses show the shortest interval.
  *
  * @throws InvalidInputError naming the timer and the limit
  */

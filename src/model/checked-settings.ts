@@ -43,7 +43,7 @@ export function checkedSettings(
 /**
  * The stored form of the value of one setting. The caller handles null.
  *
- * @param otherwise  what null means, if it is allowed
+ * @param otherwise  the meaning of null, if it is allowed
  * @throws InvalidInputError
  */
 export function checkedSetting(name: OptionName, value: unknown, otherwise?: string): unknown {
@@ -66,14 +66,14 @@ export function checkedSetting(name: OptionName, value: unknown, otherwise?: str
   }
 }
 
-/** The reason of a pause or a freeze, or null if there is none. @throws InvalidInputError */
+/** The reason for a pause or a freeze, or null if there is none. @throws InvalidInputError */
 export function checkedReason(reason: unknown): string | null {
   return reason === undefined || reason === null
     ? null
     : String(checkedText('reason', reason, SETTINGS.summary))
 }
 
-/** A name may be empty, which means none. */
+/** A name may be empty, which means that there is none. */
 function checkedText(
   field: string,
   value: unknown,

@@ -1,4 +1,4 @@
-/** How far ahead of the database's clock an instant that it wrote may be. */
+/** How far ahead of the database's clock an instant written by the database may be. */
 
 /** Synchronization sets clocks back by seconds. */
 const TOLERANCE_MS = 60_000
@@ -8,7 +8,7 @@ export function isAhead(at: Date, now: Date): boolean {
   return at.getTime() - now.getTime() > TOLERANCE_MS
 }
 
-/** The latest instant that is not ahead. */
+/** The latest instant that does not count as ahead. */
 export function latestNotAhead(now: Date): Date {
   return new Date(now.getTime() + TOLERANCE_MS)
 }

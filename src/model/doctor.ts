@@ -1,4 +1,4 @@
-/** Detects problems of a database and its workers, and suggests fixes. Pure: it judges one snapshot. */
+/** Detects problems of a database and its workers, and suggests fixes. It is pure: it evaluates one snapshot. */
 import { durationText, retryText } from '../duration.ts'
 import { elapsesWithin, timer } from '../timer/index.ts'
 import { plannedInFuture } from './future-slots.ts'
@@ -6,18 +6,18 @@ import { toText } from './instant.ts'
 import type { Plannable } from './plan.ts'
 import type { Idle } from './schedule.ts'
 
-/** A snapshot of the whole database. Instants are by its clock. */
+/** A snapshot of the whole database. All instants are from the database's clock. */
 export interface DoctorInput {
   readonly now: Date
   /** This machine's clock at the same moment. */
   readonly localNow: Date
-  /** How long reading the clock took: the accuracy of the comparison. */
+  /** How long it took to read the clock, which limits the accuracy of the comparison. */
   readonly roundTripMs: number
   readonly workers: readonly {
     readonly id: string
     readonly heartbeatAt: Date
     readonly tasks: readonly string[]
-    /** How many jobs it runs. */
+    /** The number of jobs that the worker runs. */
     readonly running: number
   }[]
   /** Schedules that a worker is submitting. */
@@ -26,15 +26,15 @@ export interface DoctorInput {
   readonly schedules: readonly DoctorSchedule[]
   /** The schedules whose next run or last slot is furthest in the future. */
   readonly furthest: readonly Plannable[]
-  /** Claimable jobs; `since` is when the first of them was submitted. */
+  /** Claimable jobs; `since` is the time at which the first of them was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
-  /** Schedules that are submitted continuously and still missed several of their last few slots. */
+  /** Schedules that are submitted continuously but still missed several of their last few slots. */
   readonly behind: readonly { readonly id: string }[]
   /** Blocked jobs that no other job blocks. */
   readonly blocked: readonly { readonly id: string; readonly schedule: string }[]
-  /** Schedules that wait for a run to finish whose job was deleted. */
+  /** Schedules that wait for a run whose job was deleted. */
   readonly endless: readonly { readonly id: string }[]
-  /** Jobs in an external queue for longer than an hour. */
+  /** Jobs that have been in an external queue for longer than an hour. */
   readonly unreported: readonly { readonly id: string }[]
   /** Running jobs whose worker is not registered. */
   readonly orphans: readonly { readonly id: string; readonly worker: string }[]
@@ -51,23 +51,23 @@ export interface DoctorSchedule {
   readonly retryAt: Date | null
   readonly retry: number | null
   readonly retryLimit: number | null
-  /** Whether a scheduler would submit it now. */
+  /** Whether a scheduler would submit the schedule now. */
   readonly isDue: boolean
 }
 
-/** How the tables differ from what this version needs. */
+/** The differences between the tables and those that this version needs. */
 export interface SchemaDrift {
   /** Migrations that have not been applied. */
   readonly pending: readonly string[]
-  /** Such as `table job` or `column job.state`. */
+  /** Missing items, such as `table job` or `column job.state`. */
   readonly missing: readonly string[]
-  /** Tables without transactions; the engine of a view is VIEW. */
+  /** Tables that do not support transactions; the engine of a view is VIEW. */
   readonly engines: readonly { readonly table: string; readonly engine: string }[]
   /** Why this version cannot use the tables, or null if it can. */
   readonly version: string | null
 }
 
-/** A problem, or a possible one, and its fix. */
+/** A problem or possible problem, and its fix. */
 export interface Finding {
   readonly code:
     | 'schema'
@@ -88,7 +88,7 @@ export interface Finding {
     | 'orphaned-job'
     | 'blocked-job'
     | 'endless-schedule'
-  /** What it concerns: at most ten ids, earliest or worst first. */
+  /** The ids that the finding concerns: at most ten, earliest or worst first. */
   readonly subjects: readonly string[]
   /** The total number of subjects. */
   readonly count: number
@@ -96,9 +96,9 @@ export interface Finding {
   readonly fix: string
 }
 
-/** Kalends uses the database's clock; handlers and logs show this machine's. */
+/** Kalends uses the database's clock; handlers and logs use this machine's. */
 const CLOCK_SKEW_MS = 2000
-/** A running scheduler submits within a fraction of this time, and an idle executor claims within it. */
+/** A running scheduler submits schedules, and an idle executor claims jobs, within a fraction of this time. */
 const LATE_MS = 10_000
 const FREQUENT_MS = 60_000
 const MAX_SUBJECTS = 10
@@ -140,7 +140,7 @@ function ofEngine(table: string, engine: string): Advice {
   }
 }
 
-/** @param leaseMs  a worker that is silent for longer is dead */
+/** @param leaseMs  a worker that is silent for longer than this is dead */
 export function doctorFindings(seen: DoctorInput, leaseMs: number): Finding[] {
   const isAlive = ({ heartbeatAt }: { readonly heartbeatAt: Date }) =>
     seen.now.getTime() - heartbeatAt.getTime() <= leaseMs
@@ -177,7 +177,10 @@ function clockSkew({ now, localNow, roundTripMs }: DoctorInput): Finding[] {
   })
 }
 
-/** The database's clock writes heartbeats. One in the future means another clock, or one that was set back. */
+/**
+ * Heartbeats use the database's clock. A heartbeat in the future means that it came from another clock, or that the
+ * clock was set back.
+ */
 function heartbeatSkew({ now, workers }: DoctorInput): Finding[] {
   const ahead = workers
     .map(({ id, heartbeatAt }) => ({ id, aheadMs: heartbeatAt.getTime() - now.getTime() }))
@@ -258,7 +261,7 @@ function retryingSchedules({ schedules, now }: DoctorInput): Finding[] {
   })
 }
 
-/** When the schedule became due. */
+/** The time at which the schedule became due. */
 const since = ({ nextRunAt, createdAt: created }: DoctorSchedule) => (nextRunAt ?? created).getTime()
 
 function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
@@ -326,7 +329,7 @@ function unhandledTasks({ waiting, now }: DoctorInput, handled: ReadonlySet<stri
   })
 }
 
-/** Jobs of an external queue are claimed under its name, with a blank before it. */
+/** Jobs of an external queue are claimed under the queue's name, preceded by a blank. */
 function isClaimedByQueue(claimed: string): boolean {
   return claimed.startsWith(' ')
 }
@@ -342,7 +345,7 @@ function unreportedJobs({ unreported }: DoctorInput): Finding[] {
   })
 }
 
-/** A worker that runs something may be full; one that runs nothing has no reason to leave jobs unclaimed. */
+/** A worker that runs jobs may be full; a worker that runs none has no reason to leave jobs unclaimed. */
 function unclaimedJobs({ waiting, now }: DoctorInput, alive: DoctorInput['workers']): Finding[] {
   return waiting.flatMap(({ task, count, since }) => {
     const able = alive.filter(({ tasks }) => tasks.includes(task))
@@ -381,7 +384,7 @@ function endlessSchedules({ endless }: DoctorInput): Finding[] {
 
 type Advice = Pick<Finding, 'problem' | 'fix'>
 
-/** One finding about all of these subjects, or none without subjects. */
+/** One finding about all of these subjects, or none if there are no subjects. */
 function findings(code: Finding['code'], subjects: readonly string[], advice: Advice): Finding[] {
   if (subjects.length === 0) return []
   return [{ code, subjects: subjects.slice(0, MAX_SUBJECTS), count: subjects.length, ...advice }]

@@ -1,6 +1,6 @@
 /**
- * Which slots of a schedule became due since it was last planned. Pure. It searches backwards for the newest slots, so
- * that the first plan after a long absence costs no more than any other.
+ * Finds the slots of a schedule that have become due since it was last planned. Pure. It searches backwards for the
+ * newest slots, so that the first plan after a long absence costs no more than any other.
  */
 import type { Elapses } from '../timer/index.ts'
 
@@ -8,7 +8,7 @@ import type { Elapses } from '../timer/index.ts'
 export interface DueSlots {
   /** The newest `catchUp` slots, oldest first. */
   readonly kept: readonly Date[]
-  /** How many due slots come before these. */
+  /** The number of due slots before these. */
   readonly dropped: number
   readonly newestDropped: Date | null
   /** The oldest due slot. */
@@ -18,7 +18,7 @@ export interface DueSlots {
 /**
  * All slots from `first` to now.
  *
- * @param catchUp  maximum number of slots to keep; 0 keeps only the newest one, if it is due for at most
+ * @param catchUp  maximum number of slots to keep; 0 keeps only the newest slot, if it has been due for at most
  *   `missedAfterMs`
  */
 export function dueSlots(
@@ -38,7 +38,8 @@ export function dueSlots(
 }
 
 /**
- * The newest slots from `first` to `last`, oldest first, found backwards, so that a long absence costs nothing extra.
+ * The newest slots from `first` to `last`, oldest first, found by searching backwards, so a long absence costs nothing
+ * extra.
  */
 function newestSlots(event: Elapses, first: Date, last: Date, limit: number): Date[] {
   const newestFirst: Date[] = []
@@ -47,7 +48,7 @@ function newestSlots(event: Elapses, first: Date, last: Date, limit: number): Da
     slot = lastElapse(event, justBefore(slot))
   }
   if (newestFirst.length < limit) {
-    // Usually just `first`, which may have been set manually, or may lie in a repeated hour.
+    // Usually there is only `first`, which may have been set manually or may lie in a repeated hour.
     const oldest = newestFirst.at(-1)
     newestFirst.push(...chain(event, first, oldest === undefined ? last : justBefore(oldest)).toReversed())
   }
@@ -68,8 +69,8 @@ function chain(event: Elapses, first: Date, end: Date): Date[] {
 }
 
 /**
- * The last elapse at or before an instant that repeated calls of next() reach. When the clock repeats an hour, a
- * timer's own previous() may return the instant itself, which would cause a second run.
+ * The last elapse at or before an instant, among those that repeated calls of next() reach. When the clock repeats an
+ * hour, a timer's own previous() may return the instant itself, which would cause a second run.
  */
 export function lastElapse(event: Elapses, at: Date): Date | null {
   const latest = event.previous(at)

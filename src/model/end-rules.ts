@@ -5,13 +5,13 @@ import type { RunPolicy } from './task.ts'
 
 /** A locked job whose attempt has ended. */
 export interface LockedJob {
-  /** The number of the attempt that ended, from 1. */
+  /** The number of the attempt that ended, starting at 1. */
   readonly attempt: number
   /** Whether someone asked to cancel the job. */
   readonly stopRequested: boolean
-  /** The timer of its schedule, or null without a schedule. */
+  /** The timer of the job's schedule, or null if there is none. */
   readonly timer: string | null
-  /** Whether a retry gives way to another job, which it blocks. */
+  /** Whether a retry gives way to another job that it blocks. */
   readonly yields: boolean
 }
 
@@ -21,7 +21,7 @@ export interface EndRules {
     end: { readonly end: AttemptEnd; readonly policy: RunPolicy },
     job: LockedJob,
   ) => JobOutcome
-  /** Decides what happens to its schedule, or null for no change. */
+  /** Decides how the job's schedule changes, or null for no change. */
   readonly ofSchedule: typeof finish
 }
 

@@ -1,4 +1,7 @@
-/** How finished runs change their schedule. Pure; the result is written in the transaction that ends the jobs. */
+/**
+ * Decides how finished runs change their schedule. It is pure: the result is written in the transaction that ends the
+ * jobs.
+ */
 import { timer } from '../timer/index.ts'
 import { elapsesOf, type Plannable } from './plan.ts'
 import type { StoredSchedule } from './schedule.ts'
@@ -8,7 +11,7 @@ export interface Finishing extends Plannable, Pick<SettingValues, 'onExhausted'>
 
 /**
  * @param schedule  with its counters after these runs
- * @param failed  whether one of the runs has failed permanently
+ * @param failed  whether one of the runs failed permanently
  * @param open  how many of its jobs are not final after these runs
  * @param now  by the database's clock
  * @returns the changes to the schedule, or null if there is none
@@ -23,9 +26,10 @@ export function finish(
     schedule.definition !== schedule.plannedDefinition ||
     schedule.nextRunAt?.getTime() !== schedule.plannedRun?.getTime()
   const { idle } = schedule
-  // An edit is planned from now in any case. A schedule that is paused, or idle for another reason, stays so.
+  // An edited schedule is planned from now in any case. A schedule that is paused, or idle for another reason, stays
+  // so.
   if (edited || !schedule.enabled || idle === 'dead' || idle === 'invalid' || idle === 'retired') return null
-  // Also after the last slot: `dead` is more important than `done`.
+  // This also applies after the last slot, because `dead` is more important than `done`.
   if (failed && schedule.onExhausted === 'stop') return { nextRunAt: null, idle: 'dead' }
   if (idle === 'done') return null
   if (schedule.maxRuns !== null && schedule.successes >= schedule.maxRuns)

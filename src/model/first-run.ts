@@ -3,11 +3,11 @@ import type { ScheduleSettings } from './schedule.ts'
 
 /**
  * When a new schedule first runs: at the next time of its timer (`next`), now (`now`), or now if its timer has elapsed
- * in the current minute, otherwise at the next time (`if-due`).
+ * in the current minute and otherwise at the next time (`if-due`).
  */
 export type FirstRun = 'next' | 'now' | 'if-due'
 
-/** Decides by the database's clock whether a new schedule, with its stored id, is due at once. */
+/** Decides by the database's clock whether a new schedule, with its stored id, is due immediately. */
 export type IsDue = (id: string, now: Date) => boolean
 
 /** @returns null if the timer plans the schedule, regardless of the current time */

@@ -1,6 +1,6 @@
-/** Freezes: what must not run until a given time. */
+/** Types and rules for freezes, which keep schedules, tasks and groups from running until a given time. */
 
-/** A temporary stop: of a schedule, a task or a group, or of everything if it names none of them. */
+/** A temporary stop of a schedule, a task or a group, or of everything if it names none of them. */
 export interface Freeze {
   readonly id: string
   readonly scheduleId: string | null

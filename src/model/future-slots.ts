@@ -1,19 +1,20 @@
 /**
- * Finds schedules whose slots were decided or planned while the database's clock was ahead. They run nothing until the
- * clock gets there. Pure.
+ * Finds schedules whose slots were decided or planned while the database's clock was ahead. Such schedules run nothing
+ * until the clock reaches these slots. Pure.
  */
 import { timer } from '../timer/index.ts'
 import { isAhead, latestNotAhead } from './clock-ahead.ts'
 import { justBefore, lastElapse } from './due-slots.ts'
 import { elapsesOf, type Plannable, type TimedSchedule } from './plan.ts'
 
-/** Judged by `last_slot` and `nextrun`. */
+/** A schedule with the columns that show this: `last_slot` and `nextrun`. */
 export type SlottedSchedule = TimedSchedule & Pick<Plannable, 'nextRunAt' | 'lastSlot'>
 
 /**
- * The `nextrun` or `last_slot` that is further ahead than the timer explains.
+ * The `nextrun` or `last_slot` that is further ahead than the timer can explain.
  *
- * @param schedule  with `nextRunAt` as planned by its timer; null if it was set manually, which may be any time
+ * @param schedule  with `nextRunAt` as planned by its timer; null if it was set manually, because it may then be any
+ *   time
  * @param now  by the database's clock
  * @returns null if there is none, or the timer is invalid
  */
@@ -25,7 +26,8 @@ export function slotInFuture(schedule: SlottedSchedule, now: Date): Date | null 
 }
 
 /**
- * The same for a stored schedule, which records who set `nextrun`. Also for one that is done only due to such a slot.
+ * The same check for a stored schedule, which records how `nextrun` was set. This includes a schedule that is done only
+ * because of such a slot.
  */
 export function plannedInFuture(schedule: Plannable, now: Date): Date | null {
   const { nextRunAt, plannedRun, isByHand, idle, lastSlot } = schedule

@@ -4,12 +4,12 @@ import { checkKeys } from '../keys.ts'
 import { timeSpan } from '../timer/index.ts'
 import { isUpTo, wholeNeeded } from './settings.ts'
 
-/** The limit of the columns, and of four-digit years. */
+/** The maximum of the columns, and of four-digit years. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const DEFAULT_LIMIT = 100
 const MAX_AT_ONCE = 1000
 
-/** Rejected input as error messages quote it: escaped, and at most one or two lines long. */
+/** Rejected input in the form in which error messages quote it: escaped, and at most one or two lines long. */
 export function shownInput(value: unknown): string {
   // JSON.stringify returns undefined for a function or a symbol, although its type does not say so.
   const text: string = JSON.stringify(value) ?? typeof value
@@ -17,18 +17,20 @@ export function shownInput(value: unknown): string {
 }
 
 /**
- * Whether every database stores the text unchanged. SQLite's driver cuts a text at NUL. UTF-8 cannot express half a
- * surrogate pair: the drivers would silently store U+FFFD instead.
+ * Whether every database stores the text unchanged. SQLite's driver truncates text at NUL. UTF-8 cannot express half a
+ * surrogate pair, so the drivers would silently store U+FFFD instead.
  */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
-/** Names that differ only by one of these can look the same. Joiners and variation selectors are included. */
+/**
+ * Names that differ only in one of these characters can look the same. This includes joiners and variation selectors.
+ */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/u
 
 /**
- * Whether a text can be a name, which decides who runs what, so every database must store and compare it unchanged.
+ * Whether a text can be a name. Names decide who runs what, so every database must store and compare them unchanged.
  * Blanks around a name, and control or invisible characters within it, are always mistakes.
  */
 export function isName(value: unknown, limit: number): value is string {
@@ -64,9 +66,9 @@ function codePoint(character: string): string {
 }
 
 /**
- * @param otherwise  what null means, if it is allowed
+ * @param otherwise  the meaning of null, if it is allowed
  * @param unlimited  whether `unlimited` is allowed
- * @throws InvalidInputError when it is not an integer or is out of range
+ * @throws InvalidInputError when the value is not an integer or is out of range
  */
 export function checkedWhole<Value>(
   field: string,
@@ -116,13 +118,13 @@ export function spanOption(
   }
 }
 
-/** @throws InvalidInputError when it is not a function */
+/** @throws InvalidInputError when the value is not a function */
 export function checkedFunction<Value>(field: string, value: Value): Value {
   if (typeof value === 'function') return value
   throw new InvalidInputError(field, `must be a function, got ${shownInput(value)}`)
 }
 
-/** @throws InvalidInputError when it is not one of the values */
+/** @throws InvalidInputError when it is not one of the allowed values */
 export function oneOf<Value extends string>(
   field: string,
   value: unknown,
@@ -137,7 +139,7 @@ export function oneOf<Value extends string>(
   )
 }
 
-/** @throws InvalidInputError when the database cannot store it as an instant */
+/** @throws InvalidInputError when the database cannot store the value as an instant */
 export function checkedInstant<Value>(field: string, value: Value): Value {
   if (value === undefined || value === null) return value
   if (!(value instanceof Date) || Number.isNaN(value.getTime()))

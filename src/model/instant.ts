@@ -1,4 +1,4 @@
-/** Instants as the tables hold them: UTC text, `YYYY-MM-DD HH:MM:SS.mmm`. */
+/** Instants as stored in the tables: UTC text, `YYYY-MM-DD HH:MM:SS.mmm`. */
 
 export function toText(instant: Date): string {
   return instant.toISOString().replace('T', ' ').slice(0, 23)

@@ -1,14 +1,14 @@
 import type { JobSettingValues } from './settings.ts'
 import type { RunPolicy } from './task.ts'
 
-/** Maximum number of characters of the name of an external queue. */
+/** Maximum number of characters in the name of an external queue. */
 export const QUEUE_LIMIT = 190
-/** When a job of an external queue without a `timeout` fails, unless its outcome is reported before. */
+/** The time after which a job of an external queue without a `timeout` fails, unless its outcome is reported before. */
 export const DEFAULT_REPORT_MS = 86_400_000
 
 /**
- * waiting, blocked, running and external are not final. A retry is waiting with attempt > 0. external: it was handed
- * over to an external queue, whose report finishes it.
+ * waiting, blocked, running and external are not final. A retry is waiting with attempt > 0. external: the job was
+ * handed over to an external queue, whose report finishes it.
  */
 export type JobState = 'waiting' | 'blocked' | 'running' | 'external' | FinalState
 /** How a job ended. skipped: the slot did not become a run. */
@@ -51,31 +51,34 @@ export type Stored<Value> = unknown extends Value
 /** One run: a row of `job`. */
 export interface Job<Result = unknown> extends JobSettingValues {
   readonly id: string
-  /** The schedule that created it; null when it was submitted directly. */
+  /** The schedule that created the job; null when the job was submitted directly. */
   readonly scheduleId: string | null
   /** The elapse that the run is for. */
   readonly slot: Date | null
-  /** The number of missed slots before this one that are not made up. For a skip, how many slots it stands for. */
+  /**
+   * The number of missed slots before this one that are not made up. For a skip, the number of slots that it
+   * represents.
+   */
   readonly missed: number
-  /** The number of the run within its schedule, from 1. It only increases; cancelled runs count too. */
+  /** The number of the run within its schedule, starting at 1. The number only increases; cancelled runs count too. */
   readonly run: number | null
   readonly args: unknown
   readonly state: JobState
   readonly reason: string | null
-  /** The external queue that it is handed over to, or null if Kalends runs it. */
+  /** The external queue that the job is handed over to, or null if Kalends runs it. */
   readonly queue: string | null
   readonly worker: string | null
-  /** The number of the attempt, from 1; 0 before the first. */
+  /** The number of the attempt, starting at 1; 0 before the first. */
   readonly attempt: number
   readonly submittedAt: Date
   /** The job does not start before this time, or null if it starts as soon as possible. */
   readonly runAt: Date | null
-  /** A freeze holds it until then, although a worker could start it. Null if none does. */
+  /** The time until which a freeze holds the job, although a worker could start it. Null if none does. */
   readonly frozenUntil: Date | null
   readonly startedAt: Date | null
   readonly finishedAt: Date | null
   readonly progress: unknown
-  /** What its handler returned; null unless it succeeded. */
+  /** The return value of the handler; null unless the job succeeded. */
   readonly result: Result | null
   readonly error: string | null
   readonly stopRequestedAt: Date | null
@@ -85,13 +88,13 @@ export interface Job<Result = unknown> extends JobSettingValues {
 export interface ClaimedJob extends Job {
   readonly worker: string
   readonly startedAt: Date
-  /** The number of the claim. It only increases, including for attempts that do not count. */
+  /** The number of the claim. It only increases, even for attempts that do not count. */
   readonly claim: number
-  /** How many times in a row workers gave it back. */
+  /** How many times in a row workers have returned the job to the queue. */
   readonly releases: number
   /** JSON text, as stored. */
   readonly argsText: string
-  /** The policy in force: the job's own, else the task's. */
+  /** The policy in effect: the job's own, else the task's. */
   readonly policy: RunPolicy
 }
 
@@ -100,7 +103,7 @@ export function withoutClaim(claimed: ClaimedJob): Job {
   return job
 }
 
-/** The condition of each write about a run: the job is still running, by this worker, in this claim. */
+/** The condition for each write about a run: the job is still running, on this worker and in this claim. */
 export interface Fence {
   readonly id: string
   readonly worker: string

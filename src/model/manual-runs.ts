@@ -1,4 +1,7 @@
-/** Runs a schedule now, retries and cancels jobs. Pure; the store calls these while it holds the locks. */
+/**
+ * Rules for running a schedule now, and for retrying and cancelling jobs. They are pure: the store calls them while it
+ * holds the locks.
+ */
 import { ConflictError } from '../errors.ts'
 import { isAhead } from './clock-ahead.ts'
 import { isFinal, type Job, type JobState } from './job.ts'
@@ -10,14 +13,14 @@ export interface OpenJob {
   /** The id that the caller sees, or null if the job belongs to another owner. */
   readonly id: string | null
   readonly state: JobState
-  /** How many jobs of the schedule are not final. */
+  /** The number of the schedule's jobs that are not final. */
   readonly number: number
 }
 
 /** A locked schedule that should run now. */
 export interface ScheduleToRun extends Pick<Schedule, 'id' | 'task' | 'overlap' | 'lastSlot' | 'runCount'> {
   readonly open: OpenJob | null
-  /** The number of its newest run, or 0 if there is none yet. */
+  /** The number of the schedule's newest run, or 0 if there is none yet. */
   readonly latestRun: number
 }
 
@@ -41,7 +44,7 @@ export function runNow(schedule: ScheduleToRun, now: Date): ManualRun {
   }
 }
 
-/** Slots only increase, so that each run has a different one. A slot from a clock that was ahead does not count. */
+/** Slots only increase, so that each run has a different slot. A slot from a clock that was ahead does not count. */
 function slotOfNow(lastSlot: Date | null, now: Date): Date {
   if (lastSlot === null || lastSlot < now || isAhead(lastSlot, now)) return now
   return new Date(lastSlot.getTime() + 1)
@@ -63,7 +66,7 @@ export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'queue' 
 /**
  * @returns `exclusive`: no other job of its schedule may run at the same time. The current policy of the schedule
  *   decides; a deleted schedule submits nothing else
- * @throws ConflictError when it is neither failed nor cancelled, or another job of its schedule is not final
+ * @throws ConflictError when the job is neither failed nor cancelled, or another job of its schedule is not final
  */
 export function retry(job: JobToRetry): { readonly exclusive: boolean } {
   const { id, state, queue, scheduleId, overlap, open } = job
@@ -79,13 +82,13 @@ export function retry(job: JobToRetry): { readonly exclusive: boolean } {
   return { exclusive }
 }
 
-/** What a cancel request does to a job, or null if the job is already final. */
+/** The effect of a cancel request on a job, or null if the job is already final. */
 export function cancel({ state }: Pick<Job, 'state'>): 'cancel' | 'request stop' | null {
   if (isFinal(state)) return null
   return state === 'running' ? 'request stop' : 'cancel'
 }
 
-/** @param refusal  what cannot be done, as the start of a sentence */
+/** @param refusal  the action that is refused, as the start of a sentence */
 function openJobConflict(refusal: string, { id, state }: OpenJob): ConflictError {
   if (id === null)
     return new ConflictError(

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 
 /**
- * The id of the job of one occurrence. It is the same wherever and whenever it is computed, so that the primary key
- * enforces "once". UUIDv8 of RFC 9562: the slot's Unix milliseconds in 48 bits, so that ids sort by time, then bits of
- * SHA-256 over the schedule's id and the slot.
+ * The id of the job for one occurrence. It is the same wherever and whenever it is computed, so the primary key
+ * guarantees at most one job. The id is a UUIDv8 (RFC 9562): the slot's Unix milliseconds in 48 bits, so that ids sort
+ * by time, then bits of a SHA-256 hash of the schedule's id and the slot.
  */
 export function occurrenceId(scheduleId: string, slot: Date): string {
   const digest = createHash('sha256').update(`${scheduleId}\n${slot.getTime()}`).digest()
@@ -14,8 +14,8 @@ export function occurrenceId(scheduleId: string, slot: Date): string {
 let last: { readonly unixMs: number; readonly bytes: Buffer } = { unixMs: -1, bytes: Buffer.alloc(10) }
 
 /**
- * A new id that sorts by time: UUIDv7 of RFC 9562. Within a millisecond, ids count up from a random number, so that
- * jobs keep the order in which a process submitted them.
+ * A new id that sorts by time: a UUIDv7 (RFC 9562). Within a millisecond, ids count up from a random number, so jobs
+ * keep the order in which a process submitted them.
  */
 export function newJobId(now: Date): string {
   const unixMs = now.getTime()

@@ -1,9 +1,9 @@
 /**
- * Which rows a call can access, and the namespace of the ids that this owner chooses.
+ * The rows that a call can access, and the namespace of the ids that their owner chooses.
  *
- * A scope stores an id that its owner chose as `<owner>/<id>` and shows it without the prefix. So no owner can take, or
- * find out about, an id of another owner or of the application. Ids from the application's code contain no slash. Ids
- * of jobs are ASCII, so the name of an owner is percent-encoded.
+ * A scope stores an id that its owner chose as `<owner>/<id>` and shows it without the prefix. So no owner can use, or
+ * find out about, an id of another owner or of the application. Ids from the application's code contain no slash. Job
+ * ids are ASCII, so the owner's name is percent-encoded.
  */
 import { createHash } from 'node:crypto'
 import { ForbiddenError, InvalidInputError } from '../errors.ts'
@@ -20,7 +20,7 @@ export interface Owner {
 
 export const ANY_OWNER: Owner = { group: null, submitter: null }
 
-/** Longer prefixes are hashed, so that every owner has at least this much room for its ids. */
+/** Longer prefixes are hashed, so that every owner keeps at least this much room for its own ids. */
 const LONGEST_PREFIX = NAME_LIMIT / 2
 
 /**
@@ -35,8 +35,8 @@ export function prefixOf({ group, submitter }: Owner): string {
 }
 
 /**
- * Percent-encodes blanks, everything but ASCII, the characters that separate the parts of a prefix, and the one that
- * marks a hash. decodeURIComponent returns the name.
+ * Percent-encodes blanks, all non-ASCII characters, the characters that separate the parts of a prefix, and the
+ * character that marks a hash. decodeURIComponent returns the name.
  */
 function encoded(name: string): string {
   return name.replaceAll(/[^!-~]|[%/:~]/gu, (character) =>
@@ -76,8 +76,8 @@ export function shownId(owner: Owner, stored: string): string {
 }
 
 /**
- * The stored ids that an owner may see as `shown`, the likelier one first. An id that the owner chose has the prefix.
- * Generated ids, and ids that the application chose for a row of this owner, have none.
+ * The stored ids that an owner may see as `shown`, in order of likelihood. An id that the owner chose has the prefix.
+ * Generated ids, and ids that the application chose for a row of this owner, have no prefix.
  */
 export function storedIds(owner: Owner, shown: string): readonly string[] {
   const prefix = prefixOf(owner)
@@ -101,7 +101,7 @@ export function newId(owner: Owner, id: string): string {
   return `${prefix}${id}`
 }
 
-/** Whether a job can have the id: every database stores ASCII, and none pads it with blanks. */
+/** Whether a job can have the id: it must be ASCII that every database stores without padding it with blanks. */
 export function isJobId(id: string): boolean {
   return /^\p{ASCII}*$/u.test(id) && !id.endsWith(' ')
 }

@@ -1,6 +1,6 @@
 /**
  * The planner: decides what happens to a schedule now. A pure function of the row, the clock and the schedule's open
- * jobs. It does not access the database, and contains all policies.
+ * jobs. It contains all policies and does not access the database.
  */
 import { type Elapses, elapsesWithin, timer } from '../timer/index.ts'
 import { isAhead } from './clock-ahead.ts'
@@ -35,7 +35,7 @@ export interface Plannable
   readonly idle: Idle | null
   readonly lastSlot: Date | null
   readonly lastError: string | null
-  /** Everything that determines the next run, as one text. */
+  /** All settings that determine the next run, as one text. */
   readonly definition: string
   /** The definition at the last planning; null before the first. */
   readonly plannedDefinition: string | null
@@ -47,20 +47,20 @@ export interface Plannable
   readonly frozenUntil: Date | null
 }
 
-/** What determines the elapses of a schedule. */
+/** The values that determine the elapses of a schedule. */
 export interface TimedSchedule
   extends Pick<Plannable, 'id' | 'timer' | 'createdAt' | 'jitter' | 'starts' | 'ends'> {
-  /** Omitted if not planned yet. */
+  /** Omitted if the schedule has not been planned yet. */
   readonly nextRunAt?: Date | null | undefined
 }
 
-/** How many jobs of a schedule are not final. */
+/** The number of a schedule's jobs that are not final. */
 export interface OpenJobs {
   readonly waiting: number
   readonly blocked: number
-  /** Includes those in an external queue. */
+  /** This includes jobs in an external queue. */
   readonly running: number
-  /** How many of the waiting ones wait for a retry. */
+  /** The number of waiting jobs that wait for a retry. */
   readonly retrying: number
 }
 
@@ -69,13 +69,13 @@ export const NO_OPEN_JOBS: OpenJobs = { waiting: 0, blocked: 0, running: 0, retr
 /** A slot that becomes a job. */
 export interface PlannedRun {
   readonly slot: Date
-  /** How many slots were dropped before this one. */
+  /** The number of slots that were dropped before this one. */
   readonly missed: number
-  /** blocked: it waits until the previous run finishes. */
+  /** blocked: the job waits until the previous run finishes. */
   readonly state: 'waiting' | 'blocked'
 }
 
-/** Slots that do not become runs, as one row. */
+/** Slots that do not become runs, stored as one row. */
 export interface PlannedSkip {
   /** The newest of these slots. */
   readonly slot: Date
@@ -83,7 +83,7 @@ export interface PlannedSkip {
   /** The number of slots. */
   readonly count: number
   readonly error: string | null
-  /** For missed slots: the oldest was no longer on time, so no scheduler was running. */
+  /** For missed slots: whether the oldest was no longer on time, so no scheduler was running. */
   readonly wasAway?: boolean
 }
 
@@ -91,9 +91,9 @@ export interface PlannedSkip {
 export interface Plan {
   readonly runs: readonly PlannedRun[]
   readonly skips: readonly PlannedSkip[]
-  /** Waiting jobs are replaced by the new one, and running jobs are asked to stop. */
+  /** Whether waiting jobs are replaced by the new job and running jobs are asked to stop. */
   readonly replaces: boolean
-  /** Jobs that wait for a retry fail, because a new one takes their place. */
+  /** Whether jobs that wait for a retry fail because a new job takes their place. */
   readonly yields: boolean
   readonly nextRunAt: Date | null
   /** Whether nextRunAt was set manually. */
@@ -102,7 +102,7 @@ export interface Plan {
   /** Lower than before only if the clock was ahead and the schedule is planned again manually. */
   readonly lastSlot: Date | null
   readonly lastError: string | null
-  /** Nothing is decided before this time, because a freeze is in force. */
+  /** Nothing is decided before this time, because a freeze is active. */
   readonly frozenUntil: Date | null
 }
 
@@ -110,9 +110,9 @@ export interface Circumstances {
   /** By the database's clock. */
   readonly now: Date
   readonly open: OpenJobs
-  /** A slot is on time while it is due for at most this long: lease + poll interval, in milliseconds. */
+  /** A slot is on time as long as it has been due for at most this long: lease + poll interval, in milliseconds. */
   readonly missedAfterMs: number
-  /** Of all freezes that apply to it, the times since its next run; also those that have ended. */
+  /** The periods since the next run of all freezes that apply to the schedule, including freezes that have ended. */
   readonly freezes?: readonly FrozenTime[]
 }
 
@@ -130,7 +130,7 @@ interface Readable {
   readonly afterFinish: boolean
 }
 
-/** @returns what to write; null when the schedule is not due, in which case nothing may be written */
+/** @returns the changes to write; null when the schedule is not due, in which case nothing may be written */
 export function plan(schedule: Plannable, circumstances: Circumstances): Plan | null {
   const edited = isEdited(schedule)
   if (!edited && !isDue(schedule, circumstances.now)) return null
@@ -151,7 +151,8 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
 /**
  * Plans a schedule within the write that edits it.
  *
- * @returns null when there is nothing to write, or when it is manually set to due: then a scheduler submits it
+ * @returns null when there is nothing to write, or when the schedule was manually made due, because a scheduler then
+ *   submits it
  */
 export function planEdit(schedule: Plannable, now: Date, open: OpenJobs): Plan | null {
   const { enabled, nextRunAt } = schedule
@@ -177,8 +178,8 @@ export function elapsesOf(schedule: TimedSchedule, now: Date): Elapses {
 }
 
 /**
- * If the clock was ahead when the schedule was created, its slots also extend back from there, until all of these are
- * decided.
+ * If the clock was ahead when the schedule was created, its slots also extend back from that time, until all of them
+ * are decided.
  */
 function anchorOf(
   { createdAt: created, nextRunAt = null }: TimedSchedule,
@@ -190,7 +191,7 @@ function anchorOf(
   return new Date((created.getTime() % spanMs) - spanMs)
 }
 
-/** Skips slots that permanently cannot be submitted, so that they affect no other schedule. */
+/** Skips slots that can never be submitted, so that they do not affect other schedules. */
 export function planUnsubmittable(planned: Plan, error: string): Plan {
   const newest = planned.runs.at(-1)
   if (newest === undefined) return { ...planned, lastError: error }
@@ -253,7 +254,10 @@ function isDue(schedule: Plannable, now: Date): boolean {
   return schedule.nextRunAt === null || schedule.nextRunAt <= now
 }
 
-/** After an edit of the definition or of nextRunAt: planned from now. The edit itself never causes a run. */
+/**
+ * After an edit of the definition or of nextRunAt, the schedule is planned from now. The edit itself never causes a
+ * run.
+ */
 function planEdited(readable: Readable, circumstances: Circumstances): Plan {
   const { schedule, event } = readable
   const { now } = circumstances
@@ -280,7 +284,7 @@ function planFromNow({ schedule, event, afterFinish }: Readable, { now, open }: 
   return withNextRun(schedule, event.next(laterOf(now, schedule.lastSlot)) ?? passedUnseen(schedule, event))
 }
 
-/** A one-off that passed before a worker planned it, or while it was due, runs late. */
+/** A one-off whose time passed before a worker planned it, or that was already due, runs late. */
 function passedUnseen(
   { plannedDefinition, nextRunAt, lastSlot, createdAt: created }: Plannable,
   event: Elapses,
@@ -297,8 +301,8 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
   const frozenUntil = endOfFreeze(circumstances)
   if (schedule.nextRunAt === null) return planFromNow(readable, circumstances)
   if (frozenUntil !== null) return { ...unchanged(schedule), isByHand, frozenUntil }
-  // A manual run may have passed this slot. One from a clock that was ahead does not count: it would hold back all
-  // slots until then.
+  // A manual run may have passed this slot. A manual run from a clock that was ahead does not count, because it would
+  // hold back all slots until then.
   const decided = lastSlot !== null && schedule.nextRunAt <= lastSlot && !isAhead(lastSlot, now)
   const isOver = decided && !isByHand && wereFrozen(readable, lastSlot, circumstances)
   const given = decided ? nowAfter(now, lastSlot) : slotOf(readable, schedule.nextRunAt)
@@ -310,7 +314,9 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
     : planSlots(readable, first, circumstances)
 }
 
-/** Whether all slots that a manual run has passed became due during freezes, so that it stands for none. */
+/**
+ * Whether all slots that a manual run has passed became due during freezes, so that the run represents none of them.
+ */
 function wereFrozen(
   { schedule: { nextRunAt, frozenUntil }, event, afterFinish }: Readable,
   lastSlot: Date,
@@ -329,20 +335,20 @@ function wereFrozen(
   return parts.some(({ isFrozen }) => isFrozen)
 }
 
-/** When the freeze that is in force ends, or null if there is none. */
+/** The end of the active freeze, or null if there is none. */
 function endOfFreeze({ now, freezes = [] }: Circumstances): Date | null {
   const ends = freezes.flatMap(({ from, until }) => (from <= now && until > now ? [until.getTime()] : []))
   return ends.length === 0 ? null : new Date(Math.max(...ends))
 }
 
-/** A part of the time since the first slot that is due. */
+/** A part of the time since the first due slot. */
 interface Part {
   /** The last millisecond. */
   readonly end: Date
   readonly isFrozen: boolean
 }
 
-/** @param heldUntil  the end of what a deleted freeze held, which is all that is known about it */
+/** @param heldUntil  the end of a deleted freeze, which is all that is known about it */
 function partsOf(first: Date, heldUntil: Date | null, { now, freezes = [] }: Circumstances): Part[] {
   const held = heldUntil === null ? [] : [{ from: first, until: heldUntil }]
   const known = freezes.some(({ from, until }) => heldUntil !== null && from <= heldUntil && until > first)
@@ -359,7 +365,7 @@ function partsOf(first: Date, heldUntil: Date | null, { now, freezes = [] }: Cir
 }
 
 /**
- * Slots in a freeze are skipped, except for a one-off and a manual run. Those before and after it are decided as after
+ * Slots in a freeze are skipped, except for a one-off and a manual run. Slots before and after it are decided as after
  * a downtime.
  */
 function planThawed(
@@ -426,9 +432,11 @@ function planSlots(readable: Readable, first: Date, circumstances: Circumstances
 }
 
 /**
- * The slot that is due at nextRunAt. If the zone data has changed since it was planned, as with another version of
- * Node.js, nextRunAt is no elapse. Then it stands for the nearest one that is not decided: otherwise, a run would come
- * an hour early and once more on time, or not at all. @returns null when there is none
+ * The slot that is due at nextRunAt. If the zone data has changed since the slot was planned, for example with another
+ * version of Node.js, nextRunAt may not be an elapse. It then represents the nearest undecided elapse; otherwise, a run
+ * would start an hour early and again on time, or not at all.
+ *
+ * @returns null when there is none
  */
 function slotOf({ schedule, event, afterFinish }: Readable, nextRunAt: Date): Date | null {
   const isElapse = event.next(justBefore(nextRunAt))?.getTime() === nextRunAt.getTime()
@@ -487,7 +495,7 @@ function afterYield({ blocked }: OpenJobs): OpenJobs {
   return { ...NO_OPEN_JOBS, waiting: Math.min(1, blocked), blocked: Math.max(0, blocked - 1) }
 }
 
-/** What the overlap policy allows: the newest slots, each blocked by the one before it. */
+/** The runs that the overlap policy allows: the newest slots, each blocked by the one before it. */
 function choose(
   overlap: Overlap,
   slots: readonly Date[],
@@ -517,7 +525,7 @@ function choose(
   }
 }
 
-/** The skip row for some slots, if there are any. It is stored at the newest slot. */
+/** The skip row for the given slots, if there are any. It is stored at the newest slot. */
 function skipOf(reason: SkipReason, slots: readonly Date[]): PlannedSkip[] {
   const newest = slots.at(-1)
   return newest === undefined ? [] : [{ slot: newest, reason, count: slots.length, error: null }]
@@ -532,7 +540,7 @@ function missedSkip(
   return [{ slot, reason: 'missed', count, error: null, wasAway: now.getTime() - since.getTime() > afterMs }]
 }
 
-/** How many more runs may be submitted, assuming that all open runs succeed. */
+/** The number of further runs that may be submitted, assuming that all open runs succeed. */
 function runsLeft({ maxRuns, successes }: Plannable, open: OpenJobs, replaces: boolean): number {
   if (maxRuns === null) return Infinity
   return Math.max(0, maxRuns - successes - (replaces ? open.running : countOf(open)))
@@ -570,7 +578,7 @@ function laterOf(now: Date, lastSlot: Date | null): Date {
   return lastSlot !== null && lastSlot > now ? lastSlot : now
 }
 
-/** Now as a slot. Slots only increase, even when the clock was set back. */
+/** Now as a slot. Slots only increase, even if the clock was set back. */
 function nowAfter(now: Date, lastSlot: Date | null): Date {
   return lastSlot !== null && lastSlot >= now ? new Date(lastSlot.getTime() + 1) : now
 }

@@ -1,5 +1,5 @@
 /**
- * Hides secrets in args, results and progress: at the paths of the option `redact`, and wherever the same values occur
+ * Redacts secrets in args, results and progress at the paths of the option `redact`, and wherever the same values occur
  * in other texts of the same job. Pure.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -8,7 +8,7 @@ import { shownInput } from './input.ts'
 
 const REDACTED = '[redacted]'
 
-/** The first part of a path of `redact`. */
+/** The first part of a `redact` path. */
 export type RedactRoot = 'args' | 'result' | 'progress'
 const ROOTS: readonly RedactRoot[] = ['args', 'result', 'progress']
 
@@ -38,8 +38,8 @@ export class Redaction {
   }
 
   /**
-   * Whether anything is hidden, below the root if one is given. Hidden values must not be searchable, because a search
-   * could reveal a secret letter by letter.
+   * Whether anything is hidden; if a root is given, whether anything below it is. Hidden values must not be searchable,
+   * because a search could reveal a secret letter by letter.
    */
   hides(root?: RedactRoot): boolean {
     return this.#paths.some(([first]) => root === undefined || first === root)
@@ -58,23 +58,23 @@ export class Redaction {
     return secrets
   }
 
-  /** Adds the secrets of more values of the same job. @param secrets  from `secretsOf` */
+  /** Adds the secrets in more values of the same job. @param secrets  from `secretsOf` */
   addSecrets(secrets: Secrets, payload: Payload): void {
     for (const root of ROOTS)
       for (const path of this.#pathsOf(root)) changedAt(payload[root], path, (value) => secrets.add(value))
   }
 
-  /** A value without its secrets. @param secrets  those of the whole job, if it has more than this value */
+  /** A value without its secrets. @param secrets  the secrets of the whole job, if it has more than this value */
   redacted(root: RedactRoot, value: unknown, secrets = this.secretsOf({ [root]: value })): unknown {
     const shown = this.#pathsOf(root).reduce((part, path) => changedAt(part, path, marked), value)
     return secrets.hiddenIn(shown)
   }
 
   /**
-   * The progress or the result of a job as it is stored. Readers take the secrets of a job from its row, which lacks
-   * those of earlier progress; these are removed if readers of the row would see them.
+   * The progress or result of a job in the form in which it is stored. Readers take a job's secrets from its row, which
+   * lacks the secrets of earlier progress, so these are removed if readers of the row would see them.
    *
-   * @param row  the values of the job, with the one to store
+   * @param row  the values of the job, including the one to store
    * @param earlier  the secrets of earlier progress
    */
   stored(root: RedactRoot, row: Payload, earlier: Secrets): unknown {
@@ -107,9 +107,9 @@ function isPath(path: string): boolean {
 }
 
 /**
- * The value with everything that a path names changed. A path also applies to each item of an array.
+ * The value with every part that the path names changed. A path also applies to each item of an array.
  *
- * @param change  gets the value that the path names, and its whole path
+ * @param change  receives the value that the path names, and its full path
  */
 function changedAt(
   value: unknown,
@@ -127,7 +127,7 @@ function changedAt(
   })
 }
 
-/** The array or the object with its items changed. @param names  new names of some properties of an object */
+/** The array or the object with its items changed. @param names  new names for some properties of an object */
 function mapped(
   value: object,
   change: (item: unknown, name: string) => unknown,
@@ -172,11 +172,14 @@ function ownProperty(value: unknown, name: string): unknown {
   return property
 }
 
-/** Shorter values are not secrets: hiding `1` or `yes` would make texts unreadable. */
+/** Shorter values do not count as secrets, because hiding `1` or `yes` would make texts unreadable. */
 const SHORTEST_SECRET = 4
-/** Maximum number of characters in all secrets of one job. If there are more, its texts are hidden completely. */
+/**
+ * Maximum total number of characters in the secrets of one job. If there are more, the job's texts are hidden
+ * completely.
+ */
 const MAX_SECRET_CHARACTERS = 65_536
-/** More secrets than this do not wait for a text. */
+/** If there are more secrets than this, they are added to the trie before there is a text to search. */
 const MAX_WAITING = 1000
 /**
  * The start of a secret is redacted too if it has at least this length: drivers, for example, quote only the beginning.
@@ -186,23 +189,24 @@ const LONG_PREFIX = 64
 /** The end of a text that `shortened` has cut. */
 const CUT = /… \(cut, of \d+ bytes\)$/
 
-/** A character of some secrets, and the characters that can follow. */
+/** A character that occurs in secrets, and the characters that can follow it. */
 interface Step {
   readonly next: Map<number, Step>
   isEnd: boolean
 }
 
 /**
- * The secrets of one job. Each text is scanned once, regardless of the number of secrets: both may come from a tenant,
- * and `replaceAll` is quadratic for texts such as `aaaa…`.
+ * The secrets of one job. Each text is scanned once, regardless of the number of secrets, because both may come from a
+ * tenant, and `replaceAll` is quadratic for texts such as `aaaa…`.
  */
 export class Secrets {
   /**
-   * Secrets that are not in the trie yet: most jobs have no text to search. Null if unknown, or too many to search for.
+   * Secrets that are not in the trie yet, because most jobs have no text to search. Null if the secrets are unknown, or
+   * too many to search for.
    */
   #waiting: string[] | null
   readonly #start: Step = { next: new Map(), isEnd: false }
-  /** The characters in the trie; a common beginning counts once. */
+  /** The number of characters in the trie; a common prefix counts once. */
   #characters = 0
 
   /** @param waiting  null if unknown */
@@ -210,14 +214,14 @@ export class Secrets {
     this.#waiting = waiting
   }
 
-  /** Each text, number and name in this value is a secret. */
+  /** Makes each text, number and name in this value a secret. */
   add(value: unknown): void {
     for (const leaf of leaves(value)) this.#waiting?.push(leaf)
-    // A handler may store progress very often.
+    // Cached, because a handler may store progress very often.
     if ((this.#waiting?.length ?? 0) > MAX_WAITING) this.#trie()
   }
 
-  /** Whether the secrets are complete: not too many to search for, and no value left out. */
+  /** Whether the secrets are complete: there are not too many to search for, and no value was left out. */
   areKnown(): boolean {
     return this.#trie() !== null
   }
@@ -247,7 +251,7 @@ export class Secrets {
     return shortened(this.hiddenInText(text).toWellFormed(), mostBytes)
   }
 
-  /** The same for every text, number and name in a JSON value. */
+  /** Redacts every text, number and name in a JSON value. */
   hiddenIn(value: unknown): unknown {
     if (isEmpty(this.#trie())) return value
     if (typeof value === 'string') return this.hiddenInText(value)
@@ -257,7 +261,7 @@ export class Secrets {
     return mapped(value, (item) => this.hiddenIn(item), this.shownNames(value))
   }
 
-  /** The names in an object that contain secrets, and how they are shown: each one differently. */
+  /** The names in an object that contain secrets, each with a different name to show instead. */
   shownNames(value: unknown): Map<string, string> {
     const shown = new Map<string, string>()
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return shown
@@ -323,7 +327,8 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * The length of the longest secret, or long start of a secret, at this position; 0 if there is none.
+ * The length of the longest secret, or of the longest start of a secret that is long enough, at this position; 0 if
+ * there is none.
  *
  * @param cutAt  where the text was cut, or -1: a secret may have been cut, too
  */
@@ -333,7 +338,7 @@ function secretAt(text: string, at: number, start: Step, cutAt: number): number 
   for (let step: Step | undefined = start; ; length += 1) {
     const isCut = at + length === cutAt && length >= SHORTEST_SECRET
     if (step.isEnd || isCut || length >= LONG_PREFIX) found = length
-    // NaN beyond the end of the text: no step has it.
+    // NaN beyond the end of the text, which no step contains.
     step = step.next.get(text.charCodeAt(at + length))
     if (step === undefined) return found
   }

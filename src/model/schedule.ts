@@ -13,25 +13,27 @@ import {
 /** Why a schedule has no next run: the column `idle`. */
 export type Idle = Exclude<ScheduleStatus, 'active' | 'retrying' | 'frozen' | 'paused'> | 'awaiting-finish'
 
-/** When and with which args a task runs: a row of `periodic_task`. */
+/** A row of `periodic_task`: when a task runs, and with which args. */
 export interface Schedule extends SettingValues {
   readonly id: string
   readonly args: unknown
   readonly status: ScheduleStatus
   /** The next slot; null while paused, or if there is none. */
   readonly nextRunAt: Date | null
-  /** `finish`: it is active without a next slot, because the next slot counts from the end of the current run. */
+  /**
+   * `finish`: the schedule is active without a next slot, because the next slot counts from the end of the current run.
+   */
   readonly waitingFor: 'finish' | null
   /** The declared set that the schedule belongs to; null for schedules that are not declared in code. */
   readonly declaredBy: string | null
   readonly createdAt: Date
-  /** The high-water mark: all slots up to this one have been decided. */
+  /** The high-water mark: all slots up to and including this one have been decided. */
   readonly lastSlot: Date | null
   readonly runCount: number
   readonly errorCount: number
   /** Attempts that failed, including those that were retried. */
   readonly failedAttempts: number
-  /** When its newest job was submitted. */
+  /** The time at which the newest job was submitted. */
   readonly lastRunAt: Date | null
   /** When the last run ended; cancelled runs do not count. */
   readonly lastFinishedAt: Date | null
@@ -39,13 +41,15 @@ export interface Schedule extends SettingValues {
   readonly lastJobId: string | null
   /** The error of the last attempt, including one that is being retried, or why the timer is invalid. */
   readonly lastError: string | null
-  /** Why it is paused, if a reason was given. */
+  /** The reason why the schedule is paused, if one was given. */
   readonly pauseReason: string | null
-  /** A freeze holds it until then. Null if none does, or if no slot has become due during it. */
+  /**
+   * The time until which a freeze holds the schedule. Null if no freeze does, or if no slot has become due during it.
+   */
   readonly frozenUntil: Date | null
-  /** When its failed job is retried, or was: until the retry ends. Null if no job is being retried. */
+  /** The time of the retry of a failed job, kept until the retry ends. Null if no job is being retried. */
   readonly retryAt: Date | null
-  /** The number of this retry, from 1. */
+  /** The number of this retry, starting at 1. */
   readonly retry: number | null
   /** The number of the last possible retry. */
   readonly retryLimit: number | null
@@ -73,7 +77,7 @@ export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
 
 const STORED = [...SETTING_NAMES.map((name) => name), 'declaredBy' as const].toSorted()
 
-/** A schedule after a change of its settings. */
+/** A schedule after a change to its settings. */
 export function withSettings(
   current: StoredSchedule,
   { args, ...changes }: Partial<ScheduleSettings>,
@@ -82,7 +86,7 @@ export function withSettings(
   return { ...current, ...changes, args: value }
 }
 
-/** `status` is the same as the column. */
+/** `status` is computed as in the column of that name. */
 export function stateOf({
   enabled,
   idle,
@@ -113,7 +117,7 @@ export function settingsHash(schedule: Schedule): string {
   return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 22)
 }
 
-/** The settings that differ from the current ones. Args are compared as JSON values. */
+/** The settings that differ from the current settings. Args are compared as JSON values. */
 export function changedSettings(
   current: Pick<Schedule, SettingName | 'declaredBy'>,
   wanted: Partial<ScheduleSettings>,

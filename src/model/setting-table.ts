@@ -1,19 +1,20 @@
 /**
  * The settings of a schedule, each defined once: name, column, kind, limits, default and description.
  *
- * Types, columns and their CHECKs, the schemas of the REST API, command-line flags, the form of the web page and the
- * tables of the documentation derive from this table. The comment above an entry is what editors show for the option; a
- * test compares it with the entry. After a change, run `npm run docs:settings`, and for a column also `npm run schema`.
+ * This table is the source of types, columns and their CHECKs, the schemas of the REST API, command-line flags, the
+ * form of the web page and the tables in the documentation. Editors show the comment above an entry for the option; a
+ * test compares the comment with the entry. After a change, run `npm run docs:settings`, and for a column also `npm run
+ * schema`.
  */
 
 interface Common {
   readonly column: string
   readonly description: string
-  /** What null or an empty form field means. */
+  /** The meaning of null or an empty form field. */
   readonly otherwise?: string
-  /** Jobs have it too: a schedule's jobs get a copy. */
+  /** Jobs also have this setting: a schedule's jobs get a copy. */
   readonly isOfJobs?: true
-  /** It affects the next run: an edit plans the schedule again, from now. */
+  /** The setting affects the next run, so an edit plans the schedule again, from now. */
   readonly replans?: true
 }
 
@@ -22,7 +23,7 @@ export interface TextSetting extends Common {
   readonly kind: 'text'
   /** Maximum number of characters. */
   readonly most: number
-  /** A name decides who runs what: no blanks around it, no invisible characters. */
+  /** A name decides who runs what, so it has no surrounding blanks and no invisible characters. */
   readonly isName?: true
   readonly default?: string | null
 }
@@ -83,15 +84,15 @@ export type Setting =
   | JsonSetting
 
 /**
- * Maximum number of characters of an id, and of the name of a task, a submitter, a group or a declared set. Characters
- * are code points, as databases count them. Two such columns and some numbers fit into an index of InnoDB.
+ * Maximum number of characters in an id, and in the name of a task, a submitter, a group or a declared set. Characters
+ * are code points, as databases count them. Two such columns and some numbers fit in an InnoDB index.
  */
 export const NAME_LIMIT = 254
 
 /** The largest integer of an INT column, which is also the longest delay of setTimeout: 24.8 days. */
 const INT = 2 ** 31 - 1
 
-/** By the name that code, the REST API and, in kebab case, the command line use. */
+/** The settings by the name used in code, in the REST API and, in kebab case, on the command line. */
 export const SETTINGS = {
   /** The name of the task to run. */
   task: {
@@ -293,7 +294,8 @@ export const SETTINGS = {
   priority: {
     kind: 'whole',
     column: 'priority',
-    // Excludes the smallest number of the column, which cannot be negated: the queue orders by the negated number.
+    // Excludes the smallest number of the column, because it cannot be negated and the queue orders by the negated
+    // number.
     least: -INT,
     most: INT,
     default: 0,

@@ -1,16 +1,16 @@
-/** Everything that derives from the table of settings: names, and the types of values in rows and in input. */
+/** Names and types derived from the table of settings, for values in rows and in input. */
 import { type Setting, SETTINGS } from './setting-table.ts'
 
 export { NAME_LIMIT, type Setting, SETTINGS, type TextSetting } from './setting-table.ts'
 
 type Definitions = typeof SETTINGS
 export type SettingName = keyof Definitions
-/** The settings whose definitions match. */
+/** The settings whose definitions match a condition. */
 type Marked<Mark> = { [Name in SettingName]: Definitions[Name] extends Mark ? Name : never }[SettingName]
 /** How long a run may take and what happens when it fails. A task, a schedule and a job may each set these. */
 export type PolicyName = Marked<{ taskDefault: unknown }>
 export type JobSettingName = Marked<{ isOfJobs: true }>
-/** The settings as people write them, except those that are checked elsewhere. */
+/** The settings as people write them, except settings that are checked elsewhere. */
 export type OptionName = Exclude<SettingName, 'task' | 'args' | 'timer'>
 
 interface Values {
@@ -28,7 +28,7 @@ type Value<Definition> = Definition extends { kind: 'choice'; values: infer Choi
     : Definition extends { kind: keyof Values }
       ? Values[Definition['kind']]
       : never
-// Conditional types, so that editors show the resulting type.
+// These are conditional types, so that editors show the resulting type.
 /** The value of a setting in a row. */
 export type StoredValue<Name extends SettingName> = Definitions[Name] extends { default: null }
   ? Value<Definitions[Name]> | null
@@ -50,7 +50,7 @@ export type Overlap = Value<Definitions['overlap']>
  */
 export type OnExhausted = Value<Definitions['onExhausted']>
 /**
- * exponential: the delay doubles with each retry, up to ten times the first. fixed: the delay stays the same.
+ * exponential: the delay doubles with each retry, up to ten times the first delay. fixed: the delay stays the same.
  *
  * @useDeclaredType
  */
@@ -68,14 +68,14 @@ export type JobSettingValues = {
     : never]: StoredValue<Name>
 }
 
-/** The policy in force, after all defaults. */
+/** The policy in effect, after all defaults are applied. */
 export type PolicyValues = {
   readonly [Name in PolicyName]: Definitions[Name] extends { taskDefault: null }
     ? Value<Definitions[Name]> | null
     : Value<Definitions[Name]>
 }
 
-/** The settings as people write them. The task types its args. */
+/** The settings as people write them. The task determines the type of its args. */
 export type SettingOptions = {
   readonly [Name in keyof Definitions as Name extends OptionName ? Name : never]?:
     | GivenValue<Name>
@@ -121,7 +121,7 @@ export function wholeNeeded(least: number, most: number, otherwise?: string, unl
   return `must be an integer between ${least} and ${most}${others}${otherwise === undefined ? '' : `, or null (${otherwise})`}`
 }
 
-/** `unlimited` in the column of a number. */
+/** The number that represents `unlimited` in a column. */
 export const UNLIMITED = -1
 
 /** Maximum `delay` of a job: ten years. */
@@ -196,8 +196,9 @@ export function taskDefaultText(setting: Setting): string {
 }
 
 /**
- * The status of a schedule for people. paused: not enabled, whatever else applies. retrying: the last attempt of a job
- * failed, and it is retried; the schedule is planned as usual. frozen: a slot became due during a freeze.
+ * The status of a schedule, as shown to people. paused: not enabled, regardless of anything else. retrying: the last
+ * attempt of a job failed, and the job is being retried; the schedule is planned as usual. frozen: a slot became due
+ * during a freeze.
  */
 export type ScheduleStatus =
   | 'active'

@@ -1,15 +1,15 @@
-/** Decides what happens to a job when an attempt has ended. Pure; the store writes the outcome. */
+/** Decides what happens to a job when an attempt has ended. It is pure: the store writes the outcome. */
 import type { FinalState } from './job.ts'
 import type { Secrets } from './redaction.ts'
 import type { RunPolicy } from './task.ts'
 
 interface Spread {
-  /** The delay before the next attempt is multiplied by it; default 1. */
+  /** The factor for the delay before the next attempt; default 1. */
   readonly delayFactor?: number
 }
 
 /**
- * A factor of up to 10 % more or less, so that a burst of failures is not retried in the same millisecond.
+ * A factor between 0.9 and 1.1, so that a burst of failures is not retried in the same millisecond.
  *
  * @param random  from 0 to 1
  */
@@ -28,19 +28,19 @@ export type AttemptEnd =
   /** The handler threw. */
   | ({ readonly kind: 'error'; readonly error: string; readonly permanent: boolean } & Spread)
   | ({ readonly kind: 'timeout'; readonly error: string } & Spread)
-  /** Another worker took over the job: a failed attempt that is retried at once. */
+  /** Another worker took over the job. This is a failed attempt that is retried immediately. */
   | { readonly kind: 'lost'; readonly error: string }
   | { readonly kind: 'cancelled'; readonly error: string | null }
   /** The external queue did not report the job's outcome in time. */
   | { readonly kind: 'unreported'; readonly error: string }
-  /** Returned to the queue by a stopping worker; the attempt does not count. */
+  /** A stopping worker returned the job to the queue; the attempt does not count. */
   | { readonly kind: 'released' }
-  /** Claimed ahead and returned to the queue before it started: there was no attempt. */
+  /** The job was claimed ahead and returned to the queue before it started, so there was no attempt. */
   | { readonly kind: 'unstarted' }
   /** The handler asked to run again later; the attempt does not count. */
   | { readonly kind: 'snoozed'; readonly delayMs: number }
 
-/** What happens to a job after an attempt: it is final, or waits for its next attempt. */
+/** The state of a job after an attempt: it is final, or waits for its next attempt. */
 export type JobOutcome = {
   /** The attempt's secrets, if they are known. */
   readonly secrets?: Secrets | undefined
@@ -61,10 +61,10 @@ export type JobOutcome = {
 )
 
 /**
- * @param attempt  the number of the attempt that ended, from 1
+ * @param attempt  the number of the attempt that ended, starting at 1
  * @param stopRequested  whether someone asked to cancel the job
  * @param spanMs  the span of the schedule's `every` timer, if it has one
- * @param yields  whether another job is blocked by this one, and a retry gives way to it
+ * @param yields  whether this job blocks another job to which a retry gives way
  */
 export function settle(
   end: AttemptEnd,
@@ -130,10 +130,10 @@ function settleFailure(
 }
 
 const DEFAULT_DELAY_MS = 60_000
-/** Maximum delay, as a multiple of the first. */
+/** Maximum delay, as a multiple of the first delay. */
 const LARGEST_FACTOR = 10
 
-/** The time before the n-th retry. exponential: delay × 2^(n−1), at most ten times the delay. fixed: the delay. */
+/** The delay before the n-th retry. exponential: delay × 2^(n−1), at most ten times the delay. fixed: the delay. */
 export function retryDelayOf(
   retry: number,
   policy: Pick<RunPolicy, 'retryDelay' | 'retryBackoff'>,
@@ -144,7 +144,7 @@ export function retryDelayOf(
   return delayMs * Math.min(2 ** (retry - 1), LARGEST_FACTOR)
 }
 
-/** The same end without its result or error text. @param reason  why they cannot be stored */
+/** The same outcome without its result or error text. @param reason  the reason why they cannot be stored */
 export function withoutTexts(end: AttemptEnd, reason: string): AttemptEnd {
   switch (end.kind) {
     case 'success':

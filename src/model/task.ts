@@ -17,15 +17,15 @@ export const DEFAULT_POLICY: RunPolicy = {
 }
 
 /**
- * Something that can run: a plain value without I/O, shared by the processes that submit and those that run.
+ * A task that can run: a plain value without I/O, shared by the processes that submit jobs and those that run them.
  *
- * `Input` is what is stored, `Args` is what the handler gets after the schema has parsed the stored JSON, and `Result`
- * is what the handler returns.
+ * `Input` is the stored value, `Args` is the value that the handler gets after the schema has parsed the stored JSON,
+ * and `Result` is the return value of the handler.
  */
 export interface Task<Input = unknown, Args = Input, Result = unknown> {
   readonly name: string
   readonly schema: StandardSchema<Input, Args> | null
-  /** Checks what its handler returns. */
+  /** Checks the return value of the handler. */
   readonly resultSchema: StandardSchema<Result, unknown> | null
   readonly policy: RunPolicy
   /** Maximum number of concurrent runs in one worker; null means limited only by the worker's concurrency. */
@@ -36,7 +36,10 @@ export interface Task<Input = unknown, Args = Input, Result = unknown> {
 export interface TaskOptions<Input, Args, Result = unknown> extends PolicyOptions {
   /** Checks and converts the arguments: any Standard Schema (zod, valibot, arktype, …). */
   readonly args?: StandardSchema<Input, Args>
-  /** Checks what the handler returns, and types it for callers that wait. The original value is stored as JSON. */
+  /**
+   * Checks the return value of the handler, and determines its type for callers that wait. The original value is stored
+   * as JSON.
+   */
   readonly result?: StandardSchema<Result, unknown>
   /** Maximum number of concurrent runs in one worker; default: limited only by the worker's concurrency. */
   readonly concurrency?: number
@@ -52,8 +55,8 @@ export type ArgsOption<Input> = {} extends Input
   : { readonly args: NoInfer<Input> }
 
 /**
- * Whether a task is Kalends' own, or runs programs. Callers of the API get these only if the server was started with
- * them. A name with blanks around it counts too, because it looks the same.
+ * Whether a task is built into Kalends, or runs programs. Callers of the API can use these only if the server was
+ * started with them. A name surrounded by blanks also counts, because it looks the same.
  */
 export function isBuiltInTask(name: string): boolean {
   const trimmed = name.trim()
@@ -84,7 +87,7 @@ export function task<Input = AnyArgs, Args = Input, Result = unknown>(
 /** Whether Kalends itself handles the task. */
 export const isBuiltIn = (task: string): boolean => task.startsWith('kalends.')
 
-/** What plain JavaScript passes as a task. @throws InvalidInputError */
+/** A task, as plain JavaScript code may pass it. @throws InvalidInputError */
 export function checkedTask(given: unknown): Task {
   if (typeof given === 'object' && given !== null && 'name' in given && 'schema' in given)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `task` makes such objects
@@ -129,7 +132,7 @@ export async function storedArgs(
   return text
 }
 
-/** The args that the handler gets: the stored JSON, parsed by the task's schema. @throws InvalidInputError */
+/** The args for the handler: the stored JSON, parsed by the task's schema. @throws InvalidInputError */
 export async function readArgs<Args>(
   task: Pick<Task<never, Args>, 'name'> & {
     readonly schema: StandardSchema<unknown, Args> | StandardSchema<never, Args> | null
@@ -149,7 +152,7 @@ export async function readArgs<Args>(
   return result.value
 }
 
-/** @throws InvalidInputError when it does not match the result schema of the task */
+/** @throws InvalidInputError when the result does not match the task's result schema */
 export async function checkResult(task: Pick<Task, 'name' | 'resultSchema'>, result: unknown): Promise<void> {
   const checked = await task.resultSchema?.['~standard'].validate(result)
   if (checked?.issues !== undefined) {
@@ -160,13 +163,15 @@ export async function checkResult(task: Pick<Task, 'name' | 'resultSchema'>, res
   }
 }
 
-/** MariaDB rejects JSON that is nested 32 levels deep, MySQL more than 100 levels, SQLite more than 1000. */
+/**
+ * MariaDB rejects JSON that is nested 32 levels deep; MySQL rejects more than 100 levels, and SQLite more than 1000.
+ */
 const MAX_JSON_LEVELS = 31
 
 export interface JsonTextOptions {
   /** Maximum size of the text in bytes. */
   readonly limit?: number
-  /** 'replace': they become U+FFFD, so that completed work does not fail because of its text. */
+  /** 'replace' turns them into U+FFFD, so that completed work does not fail because of its text. */
   readonly loneSurrogates?: 'reject' | 'replace'
 }
 
@@ -217,7 +222,7 @@ const SURROGATE = String.raw`\ud`
 /** JSON.stringify escapes lone surrogates; one may follow an escaped backslash. */
 const LONE_SURROGATES = /(?<!\\)((?:\\\\)*)(\\ud[\da-f]{3})/g
 
-/** How deep a JSON text is nested. */
+/** The nesting depth of a JSON text. */
 function levelsOf(text: string): number {
   let levels = 0
   let level = 0

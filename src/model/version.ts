@@ -8,7 +8,7 @@ export function versionProblem(needed: string | null, own: string = VERSION): st
   return `The tables need Kalends ${needed} or later, and this is ${own}: upgrade this process`
 }
 
-/** The newest of some versions, or null if the list is empty. */
+/** The newest of the given versions, or null if the list is empty. */
 export function newest(versions: readonly string[]): string | null {
   return versions.reduce<string | null>(
     (found, version) => (found === null || isOlder(found, version) ? version : found),

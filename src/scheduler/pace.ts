@@ -1,19 +1,19 @@
 import type { Submission } from '../store/scheduling-store.ts'
 
-/** After this many consecutive submissions with missed slots, slots come faster than they can be submitted. */
+/** After this many consecutive submissions with missed slots, slots become due faster than they can be submitted. */
 const TOO_MANY = 5
-/** After this time, it may have been changed, or another worker submits it. */
+/** After this time, the schedule may have been changed, or another worker may submit it. */
 const RECENT_MS = 60_000
-/** Maximum number of schedules to remember: after an outage, each may have missed slots once. */
+/** Maximum number of schedules to remember, because after an outage, each may have missed slots once. */
 const MAX = 1000
 
-/** Which schedules cannot keep up: they miss slots in consecutive submissions. */
+/** Finds schedules that cannot keep up, because they miss slots in consecutive submissions. */
 export class Pace {
   readonly #behind = new Map<string, { readonly times: number; readonly at: number }>()
 
   submitted({ id, plan }: Pick<Submission, 'id' | 'plan'>): void {
     const times = (this.#behind.get(id)?.times ?? 0) + 1
-    // Deleted first, so that the map stays in the order of the last submissions.
+    // Deleted first, to keep the map in the order of the last submissions.
     this.#behind.delete(id)
     if (!plan.skips.some(({ reason }) => reason === 'missed')) return
     this.#behind.set(id, { times, at: performance.now() })

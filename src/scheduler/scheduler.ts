@@ -1,5 +1,5 @@
 /**
- * The scheduler: mark → plan → submit, while anything is due.
+ * The scheduler marks, plans and submits schedules while any are due.
  *
  * Every worker runs one; there is no leader. A pass marks the earliest due schedules with this worker's id. A mark is a
  * lease: no other worker plans the schedule. Then one transaction locks the marked rows again, plans each in its
@@ -32,7 +32,7 @@ export interface SchedulerOptions {
    */
   readonly reserve: (worker: string, most: number) => Reservation | null
   readonly onSubmitted: (submissions: readonly Submission[]) => void
-  /** The pass has changed something. @param queued  whether jobs wait to be claimed */
+  /** Called when a pass has changed something. @param queued  whether jobs wait to be claimed */
   readonly onProgress: (queued: boolean) => void
   /** The schedule cannot be submitted or marked. */
   readonly onUnsubmittable: (scheduleId: string, error: unknown) => void
@@ -40,22 +40,25 @@ export interface SchedulerOptions {
 }
 
 /**
- * How many batches are marked and submitted at the same time if more is due than fits into one batch. One batch uses
- * only one core of the database server; see docs/contributing/benchmarks.md.
+ * How many batches are marked and submitted at the same time if more schedules are due than fit in one batch. One batch
+ * uses only one core of the database server; see docs/contributing/benchmarks.md.
  */
 const LANES = 2
-/** A pass ends after this time even if more is due, so that the worker can stop, and deferred marks get a turn. */
+/**
+ * A pass ends after this time even if more schedules are due, so that the worker can stop and deferred marks get a
+ * turn.
+ */
 const LONGEST_PASS_MS = 1000
 /** Rows that another transaction has locked are retried after this time. */
 const LOCKED_RETRY_MS = 250
 
 interface Batch {
-  /** The id under which this worker marked it. */
+  /** The id under which this worker marked the schedule. */
   readonly worker: string
   readonly marks: readonly Mark[]
   /** More may be due. */
   readonly isFull: boolean
-  /** The next marks may continue after these. */
+  /** The next marks may continue after these schedules. */
   readonly behind: readonly Mark[]
 }
 
@@ -64,7 +67,10 @@ const NOTHING: Batch = { worker: '', marks: [], isFull: false, behind: [] }
 export class Scheduler {
   readonly loop: Loop
   readonly #options: SchedulerOptions
-  /** Marked by this worker, but not submitted: locked by another transaction, or the submission failed. */
+  /**
+   * Schedules that this worker marked but did not submit, because another transaction had locked them or the submission
+   * failed.
+   */
   #deferred: readonly Mark[] = []
   readonly #pace = new Pace()
 
@@ -73,7 +79,7 @@ export class Scheduler {
     this.loop = new Loop({ name: 'scheduler', pass: () => this.pass(), onError: options.onError })
   }
 
-  /** The ids of schedules whose slots come faster than they can be submitted. */
+  /** The ids of schedules whose slots become due faster than they can be submitted. */
   behind(): string[] {
     return this.#pace.behind()
   }
@@ -99,7 +105,7 @@ export class Scheduler {
     return this.#deferred.length > 0 ? LOCKED_RETRY_MS : Infinity
   }
 
-  /** Submits batch after batch, as long as they are full. @returns whether more may be due */
+  /** Submits batch after batch, as long as the batches are full. @returns whether more may be due */
   async #lane(first: Batch | null, until: number): Promise<'more' | 'done'> {
     for (let batch = first ?? (await this.#mark(NOTHING)); ; ) {
       const left = await this.#submit(batch)
@@ -112,11 +118,11 @@ export class Scheduler {
     }
   }
 
-  /** Marks the next due schedules, after those of a batch. */
+  /** Marks the next due schedules, after those in a batch. */
   async #mark({ behind }: Batch): Promise<Batch> {
     const { store, worker, leaseMs, batch, onUnsubmittable } = this.#options
     const id = worker()
-    // Currently not registered: deferred marks wait.
+    // The worker is not registered at the moment, so deferred marks wait.
     if (id === null) return NOTHING
     const most = batch()
     let refused = 0
@@ -125,7 +131,7 @@ export class Scheduler {
       onUnsubmittable(schedule, error)
     })
     const isFull = marks.length === most
-    // Others may be due after refused ones, and before those after which it has continued.
+    // Other schedules may be due after refused ones, and before the position at which this pass continued.
     return {
       worker: id,
       marks,
@@ -134,7 +140,7 @@ export class Scheduler {
     }
   }
 
-  /** Adds the schedules that an earlier pass could not submit; they come first. */
+  /** Moves schedules that an earlier pass could not submit to the front. */
   #withDeferred(batch: Batch): Batch {
     const deferred = this.#deferred.filter((mark) => !batch.marks.some((again) => again.id === mark.id))
     const marks = [...deferred, ...batch.marks]

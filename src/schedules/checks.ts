@@ -13,7 +13,7 @@ export function versionOf(schedule: Schedule, { redaction }: SchedulesContext): 
 }
 
 /**
- * For a locked row: checks that the caller may write it, and that it is the version that the caller read.
+ * Checks that the caller may write a locked row, and that the row is the version that the caller read.
  *
  * @param known  further options of the call
  */
@@ -36,7 +36,7 @@ export function checkOf(
   }
 }
 
-/** @throws LimitError when this owner has reached its limit of schedules */
+/** @throws LimitError when this owner has reached its schedule limit */
 export async function checkCount(
   limits: CheckedLimits | null,
   store: Pick<ScheduleStore, 'count'>,

@@ -16,35 +16,35 @@ export interface ScheduleStores {
   readonly freezes: Pick<FreezeStore, 'inForce'>
 }
 
-/** Which part of a history to return. */
+/** The part of a history to return. */
 export interface HistoryQuery {
   /** 1 to 1000, default 100. */
   readonly limit?: number | undefined
-  /** Only slots before this one: the last slot of the previous page. */
+  /** Returns only slots before this one, which is the last slot of the previous page. */
   readonly before?: Date | undefined
 }
 
-/** Makes a change only if the schedule is still the given version. */
+/** Makes a change only if the schedule still has the given version. */
 export interface IfVersion {
   /** A version from `versionOf`, or the schedule as it was read, or null if it did not exist; default: any version. */
   readonly ifVersion?: string | Schedule | null | undefined
 }
 
-/** Options of changes to a schedule. */
+/** Options for changes to a schedule. */
 export interface WriteOptions extends IfVersion, TransactionOption {}
 
 /** Options of `pause`. */
 export interface PauseOptions extends WriteOptions {
   /** What happens to waiting and blocked jobs; default `leave`: they run. */
   readonly jobs?: 'leave' | 'cancel' | undefined
-  /** Up to 1000 characters, for people. */
+  /** A note for people, up to 1000 characters. */
   readonly reason?: string | undefined
 }
 
 export interface SchedulesContext extends SettingsContext {
-  /** Hides secrets in the errors that explanations quote. */
+  /** Redacts secrets in the errors that explanations quote. */
   readonly redaction: Redaction
-  /** Called after a write, so that the scheduler of this process can act at once. */
+  /** Called after a write, so that the scheduler of this process can act immediately. */
   readonly onWrite: () => void
   /** Runs work that counts against a limit of this owner, one call at a time. */
   readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>

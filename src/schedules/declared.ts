@@ -1,5 +1,5 @@
 /**
- * Declared schedules: a set that code names and describes, written to the database when a worker starts.
+ * Declared schedules: sets that are named and described in code, and written to the database when a worker starts.
  *
  * A set changes only its own rows. Code decides every column except `enabled`, which belongs to users. A schedule whose
  * timer is unchanged keeps its next run.
@@ -33,7 +33,7 @@ export type AnyDeclaration = AnyScheduleInput & { readonly task: Task; readonly 
 /** What happens to schedules of a set that no live worker declares any longer. */
 export type OnRemoved = 'retire' | 'delete' | 'keep'
 
-/** A declaration whose settings were checked. */
+/** A declaration whose settings have been checked. */
 interface DeclaredSchedule {
   readonly id: string
   readonly settings: ScheduleSettings
@@ -42,7 +42,7 @@ interface DeclaredSchedule {
 
 export interface DeclaredSet {
   readonly name: string
-  /** A hash of everything that is declared: two versions of the code have different hashes. */
+  /** A hash of everything that is declared, so different declarations have different hashes. */
   readonly hash: string
   readonly onRemoved: OnRemoved
   readonly schedules: readonly DeclaredSchedule[]
@@ -61,7 +61,7 @@ export interface SyncReport {
   readonly unchanged: readonly string[]
   /** Schedules of this set in the database that no live worker declares. */
   readonly removed: readonly string[]
-  /** Ids that are used by schedules outside this set; these are left unchanged. */
+  /** Ids that are used by schedules outside this set; those schedules are left unchanged. */
   readonly conflicts: readonly string[]
 }
 
@@ -136,8 +136,8 @@ function hashOf(declared: object): string {
 /**
  * Writes a set to the database, in one transaction.
  *
- * @param isStart  false for later passes, which only repair: they log what they changed, and re-create deleted
- *   schedules without a first run
+ * @param isStart  false for later passes, which only repair: they log their changes, and re-create deleted schedules
+ *   without a first run
  */
 export async function syncSet(
   store: DeclaredStore,
@@ -189,7 +189,7 @@ function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState): S
 
 function changesOf(set: DeclaredSet, report: SyncReport, isStart: boolean): SetChanges {
   const nothing: SetChanges = { create: [], change: [], retire: [], reactivate: [], delete: [] }
-  // An older version never undoes a newer one.
+  // An older version never undoes the changes of a newer one.
   if (!report.isNewest) return nothing
   const isNew = new Set(report.created)
   return {

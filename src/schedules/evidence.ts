@@ -10,10 +10,10 @@ import { type Evidence, startOfMinute } from './explain.ts'
 
 /** Maximum number of jobs in each state that an explanation mentions. */
 const MAX_OPEN = 5
-/** Maximum number of rows to read, starting with the minute in question: those of the minute, and the next one. */
+/** Maximum number of rows to read: those of the minute in question, and the next row. */
 const AROUND = 100
 
-/** Reads the data for an explanation, without secrets. @param at  the time in question; null means now */
+/** Reads the data for an explanation, without secrets. @param at  the time in question; null means the present */
 export async function evidenceOf(
   schedule: Schedule,
   at: Date | null,
@@ -32,7 +32,7 @@ export async function evidenceOf(
   const openIn = (state: JobState) => lists.jobs({ scheduleId: id, state, limit: MAX_OPEN })
   const pages = await Promise.all((['running', 'external', 'waiting', 'blocked'] as const).map(openIn))
   const { workers } = await stores.workers.list()
-  // The stored id of a scope's schedule has a prefix.
+  // In a scope, the stored id of a schedule has a prefix.
   const ids = storedIds(authority.owner, id)
   const freezes = (await stores.freezes.inForce()).filter((freeze) =>
     ids.some((scheduleId) => isFrozenBy(freeze, { ...schedule, scheduleId })),

@@ -12,21 +12,24 @@ export interface Explanation {
   readonly scheduleId: string
   readonly status: Schedule['status']
   readonly nextRunAt: Date | null
-  /** Sentences, the most informative first. */
+  /** Sentences, with the most informative first. */
   readonly reasons: readonly string[]
 }
 
 /** The data for an explanation. */
 export interface Evidence {
   readonly schedule: Schedule
-  /** Its non-final jobs, running ones first. */
+  /** The schedule's non-final jobs, running ones first. */
   readonly open: readonly Job[]
-  /** Its jobs and skips from the minute in question, oldest first. */
+  /** The schedule's jobs and skips, starting with the minute in question, oldest first. */
   readonly around: readonly Job[]
   readonly liveWorkers: number
-  /** The tasks that live workers run or hand over, or `EVERY_TASK`; also their external queues, as they are claimed. */
+  /**
+   * The tasks that live workers run or hand over, or `EVERY_TASK`; also their external queues, under the names that
+   * claims use.
+   */
   readonly handledTasks: ReadonlySet<string>
-  /** Whether the reader may see the ids of workers. */
+  /** Whether the reader may see worker ids. */
   readonly namesWorkers: boolean
   /** The freezes that apply to it now. */
   readonly freezes: readonly Freeze[]
@@ -172,7 +175,7 @@ function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evid
   })
 }
 
-/** Warns before any job waits for it. Workers without any task have another queue. */
+/** Warns before any job waits for such a worker. Workers without any task use another queue. */
 function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
   if (schedule.status !== 'active' || open.length > 0) return []
   if (handledTasks.size === 0 || handledTasks.has(schedule.task) || handledTasks.has(EVERY_TASK)) return []
@@ -197,8 +200,8 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
   const runs = around.filter(
     (job) => job.state !== 'skipped' && job.slot !== null && job.slot.getTime() < endOfMinute,
   )
-  // If the question names the exact second of an elapse, only that elapse matters. Otherwise, the first run of the
-  // minute does.
+  // If the question names the exact second of an elapse, only that elapse matters. Otherwise, the first run in the
+  // minute matters.
   const isExact = elapse?.getTime() === at.getTime()
   const run = isExact ? runs.find((job) => job.slot?.getTime() === at.getTime()) : runs[0]
   if (run !== undefined) return [aboutRun(run, schedule)]
@@ -208,7 +211,7 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
   if (elapse < schedule.createdAt)
     return [`It did not run at ${when}: it was created later, at ${shown(schedule.createdAt, schedule)}.`]
   const next = around.find((job) => job.slot !== null && job.slot >= elapse)
-  // A skip is stored at the newest of its consecutive slots, and a run may stand for slots before it.
+  // A skip is stored at the newest of its consecutive slots, and a run may represent earlier slots.
   if (next?.slot && standsFor(next, next.slot, elapse, schedule)) {
     if (next.state === 'skipped')
       return [sentence(`It did not run for ${when}: ${skipWords(next, schedule)}`)]
@@ -278,14 +281,14 @@ function elapseInMinute(schedule: Schedule, at: Date): Date | null {
   const minute = startOfMinute(at).getTime()
   const inMinute = (elapse: Date | null) =>
     elapse !== null && elapse.getTime() < minute + MINUTE_MS ? elapse : null
-  // The elapse at this exact second if there is one, otherwise the first of the minute.
+  // The elapse at this exact second if there is one, otherwise the first elapse of the minute.
   const second = nextAfter(schedule, new Date(at.getTime() - 1))
   return second?.getTime() === at.getTime() ? second : inMinute(nextAfter(schedule, new Date(minute - 1)))
 }
 
 /**
- * Whether this job covers the elapse: there are at most `missed` slots from the elapse to its own. A skip counts its
- * own slot, a run does not.
+ * Whether this job covers the elapse: there are at most `missed` slots from the elapse to the job's own slot. A skip
+ * counts its own slot; a run does not.
  */
 function standsFor(job: Job, slot: Date, elapse: Date, schedule: Schedule): boolean {
   let count = 0
@@ -304,7 +307,7 @@ function nextAfter(schedule: Schedule, after: Date): Date | null {
   }
 }
 
-/** In the timer's zone, so that it can be compared with the timer. */
+/** Shown in the timer's zone, so that it can be compared with the timer. */
 function shown(at: Date, schedule: Schedule): string {
   let zone = 'UTC'
   try {

@@ -1,6 +1,6 @@
 /**
- * The operations on schedules that users and application code can run. Nothing here plans: the scheduler notices every
- * edit, whether it was made here or with SQL.
+ * The operations on schedules that users and application code can run. None of these operations plans a schedule: the
+ * scheduler notices every edit, whether it was made here or in SQL.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { ConflictError, InvalidInputError, NotFoundError, VersionError } from '../errors.ts'
@@ -43,7 +43,7 @@ const SCHEDULE_CONDITIONS = {
 
 const DEFAULT_ELAPSES = 5
 const CREATE = [...DECLARATION, 'ifExists']
-/** What `put` accepts, including what `get` returns; it ignores the state. */
+/** The input of `put`, including everything that `get` returns; `put` ignores the state. */
 const WITH_STATE = [
   ...DECLARATION,
   ...namesOf<Omit<Schedule, keyof SettingValues | 'args' | 'id'>>({
@@ -97,7 +97,7 @@ export class Schedules {
   }
 
   /**
-   * For `kalends/http`: the same, and whether it was created.
+   * For `kalends/http`: like `put`, but also returns whether the schedule was created.
    *
    * @internal
    */
@@ -117,7 +117,7 @@ export class Schedules {
     const timer = isSameFine && id !== undefined ? (await schedules.get(id))?.timer : undefined
     const created = await newSchedule(stored, input, this.#context, schedules, timer, CREATE)
     const written = await inTurn(async () => {
-      // A row of this owner whose id has no prefix would have the same visible id.
+      // The owner could also have a row with the same visible id whose stored id has no prefix.
       const isHidden = id !== undefined && id !== stored
       const existing = isSameFine || isHidden ? await schedules.get(id ?? '') : null
       if (existing !== null && !isSameFine) throw inUse(existing.id)
@@ -141,9 +141,9 @@ export class Schedules {
   }
 
   /**
-   * Creates the schedule with this id, or changes the settings that differ. `enabled` only applies to a new one, so
-   * that a paused schedule stays paused. What `get` returns can be changed and passed to `put`, which ignores the
-   * state.
+   * Creates the schedule with this id, or changes those of its settings that differ. `enabled` only applies to a new
+   * schedule, so a paused schedule stays paused. You can change the value that `get` returns and pass it to `put`,
+   * which ignores the state.
    *
    * @throws as `create` does, except that the id may be in use
    */
@@ -167,18 +167,18 @@ export class Schedules {
     const { schedules, inTurn } = this.#in(options)
     const existing = await schedules.get(id)
     const created = await newSchedule(id, input, this.#context, schedules, existing?.timer, WITH_STATE)
-    // An existing schedule keeps these: `enabled` belongs to users.
+    // An existing schedule keeps these values, because `enabled` belongs to users.
     const { enabled: _, declaredBy: __, ...wanted } = created.settings
     const check = checkOf(id, options, this.#context)
     const { limits } = this.#context.authority
     const written = await inTurn(async () => {
-      // If the owner has limits, another call may have created it before this turn.
+      // If the owner has limits, another call may have created the schedule before this turn.
       const isNew = (limits === null ? existing : await schedules.get(id)) === null
       if (isNew) await checkCount(limits, schedules)
       return await schedules.put(
         id,
         () => {
-          // It was deleted in the meantime, and a schedule that was not counted is not created.
+          // The schedule was deleted in the meantime, and a schedule that was not counted must not be created.
           if ((options.ifVersion ?? null) !== null || !isNew) throw new VersionError(id)
           return created
         },
@@ -194,8 +194,8 @@ export class Schedules {
   }
 
   /**
-   * The version of a schedule's settings, for `ifVersion`. It is different after each edit, and runs do not change it.
-   * It excludes what `redact` hides; otherwise callers could use versions to guess hidden values.
+   * The version of a schedule's settings, for `ifVersion`. It changes with each edit, but not with runs. It excludes
+   * the values that `redact` hides; otherwise callers could use versions to guess hidden values.
    */
   versionOf(schedule: Schedule): string {
     return versionOf(schedule, this.#context)
@@ -207,8 +207,8 @@ export class Schedules {
   }
 
   /**
-   * Lists schedules by id, or by next run. Large values are left out, see `truncated`. A text search of a page covers
-   * the next 100,000 rows that match the other filters.
+   * Lists schedules by id, or by next run. Large values are left out; see `truncated`. For each page, a text search
+   * covers the next 100,000 rows that match the other filters.
    *
    * @throws InvalidInputError
    */
@@ -227,7 +227,7 @@ export class Schedules {
   }
 
   /**
-   * Changes the given settings. A new timer is planned from now. With another task, the args must match it.
+   * Changes the given settings. A new timer is planned from now. If the task changes, the args must match the new task.
    *
    * @throws NotFoundError, and as `create` does
    */
@@ -271,7 +271,7 @@ export class Schedules {
    * Submits nothing until `resume`. A running job continues.
    *
    * @throws NotFoundError
-   * @throws ConflictError when it is already paused, or has no further runs
+   * @throws ConflictError when the schedule is already paused, or has no further runs
    */
   async pause(id: string, options: PauseOptions = {}): Promise<Schedule> {
     const check = checkOf(id, options, this.#context, ['jobs', 'reason'])
@@ -292,7 +292,7 @@ export class Schedules {
   /**
    * Plans the schedule from now. Slots during the pause do not count as missed.
    *
-   * @throws NotFoundError, ConflictError when it is not paused
+   * @throws NotFoundError, ConflictError when the schedule is not paused
    */
   async resume(id: string, options: WriteOptions = {}): Promise<Schedule> {
     const check = checkOf(id, options, this.#context)
@@ -312,7 +312,7 @@ export class Schedules {
    * Reactivates a schedule that is done or dead: its counters are cleared, and it is planned from now.
    *
    * @throws NotFoundError
-   * @throws ConflictError when it is neither done nor dead
+   * @throws ConflictError when the schedule is neither done nor dead
    */
   async reset(id: string, options: WriteOptions = {}): Promise<Schedule> {
     const check = checkOf(id, options, this.#context)
@@ -331,7 +331,7 @@ export class Schedules {
   }
 
   /**
-   * Submits a run now, in addition to the timer. Also works for a paused schedule.
+   * Submits a run now, in addition to the timer. This also works for a paused schedule.
    *
    * @param options.args  for this run only; default: the schedule's own
    * @returns the id of the job
@@ -399,7 +399,10 @@ export class Schedules {
     return explain(await evidenceOf(await this.#existing(id), at, this.#stores, this.#context))
   }
 
-  /** Where a call writes. In a transaction of the caller there is no turn, which could wait for its own locks. */
+  /**
+   * Where a call writes. In a transaction of the caller there is no turn, because the turn could wait for locks of that
+   * transaction.
+   */
   #in({ tx }: TransactionOption): Pick<SchedulesContext, 'inTurn'> & Pick<ScheduleStores, 'schedules'> {
     const { schedules } = this.#stores
     if (tx === undefined) return { schedules, inTurn: this.#context.inTurn }

@@ -1,4 +1,4 @@
-/** Converts schedules as people and code write them into their stored settings. */
+/** Converts schedules, as written by people and code, into stored settings. */
 import { InvalidInputError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { type Authority, checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
@@ -13,7 +13,7 @@ import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
 import type { NewSchedule, ScheduleStore } from '../store/schedule-store.ts'
 import { checkedZone, timer, withZone } from '../timer/index.ts'
 
-/** The policy of a schedule's runs. Null, or omitted in a new schedule, means as set for the task. */
+/** The policy for a schedule's runs. Null, or an omitted value in a new schedule, means the value set for the task. */
 export interface SchedulePolicy extends Pick<SettingOptions, PolicyName> {}
 
 /** When and how a schedule runs. Times are milliseconds or time spans such as `10min`; instants are UTC. */
@@ -24,7 +24,7 @@ export interface ScheduleOptions extends SettingOptions {
 
 /** Options that only apply to a new schedule. */
 export interface NewScheduleOptions {
-  /** When it first runs; default `next`. A one-off in the past is rejected unless `firstRun` is `now`. */
+  /** The first run of the schedule; default `next`. A one-off in the past is rejected unless `firstRun` is `now`. */
   readonly firstRun?: FirstRun | undefined
 }
 
@@ -33,26 +33,26 @@ export interface CreateOptions {
   /** 1 to 254 characters without a slash; default: a new UUID. */
   readonly id?: string | undefined
   /**
-   * If a schedule has this id: `error` (default) is a ConflictError; `same` returns it if its settings are equal, for
-   * callers that repeat a call because they do not know whether it succeeded.
+   * What to do if a schedule already has this id: `error` (default) throws a ConflictError; `same` returns the schedule
+   * if its settings are equal, for callers that repeat a call because they do not know whether it succeeded.
    */
   readonly ifExists?: IfExists | undefined
 }
 
-/** What `create` does if a schedule has the id. */
+/** What `create` does if a schedule already has the id. */
 export type IfExists = 'error' | 'same'
 
-/** A new schedule; the task types the args. */
+/** A new schedule; the task determines the type of the args. */
 export type ScheduleInput<Input> = ScheduleOptions &
   NewScheduleOptions & {
     readonly task: Task<Input, unknown>
   } & ArgsOption<Input>
 
-/** The same without types for the args, for example for a task that is only known by its name. */
+/** The same as `NewSchedule`, without types for the args, for example for a task that is only known by its name. */
 export type AnyScheduleInput = ScheduleOptions &
   NewScheduleOptions & { readonly task: Task | string; readonly args?: unknown }
 
-/** The settings to change; omitted ones stay unchanged. */
+/** The settings to change; omitted settings stay unchanged. */
 export type ScheduleChanges = Partial<Omit<ScheduleOptions, 'timer'>> & {
   readonly timer?: string | undefined
   /** Another task; unchanged args must match it. */
@@ -60,9 +60,9 @@ export type ScheduleChanges = Partial<Omit<ScheduleOptions, 'timer'>> & {
   readonly args?: unknown
 }
 
-/** What a call may set in an existing schedule. */
+/** The settings that a call may change in an existing schedule. */
 const CHANGES = [...OPTION_NAMES, 'timer', 'zone', 'args', 'task']
-/** What a new schedule may have. */
+/** The properties that a new schedule may have. */
 const INPUT = [...CHANGES, 'firstRun']
 export const DECLARATION: readonly string[] = [...INPUT, 'id']
 
@@ -73,9 +73,9 @@ export const IF_EXISTS: readonly IfExists[] = ['error', 'same']
 export interface SettingsContext {
   /** Added to timers that name no zone; null means that these are in UTC. */
   readonly zone: string | null
-  /** Returns the task with a name, if this process knows it. */
+  /** Returns the task with the given name, if this process knows it. */
   readonly taskNamed: (name: string) => Task | null
-  /** What the caller may do. Its owner overrides the input. */
+  /** The caller's authority. Its owner overrides the input. */
   readonly authority: Authority
   /** Maximum size of args in bytes. */
   readonly argsLimit: number
@@ -114,7 +114,7 @@ export async function newSettings(
 /**
  * A new schedule, checked.
  *
- * @param store  has the database's clock
+ * @param store  provides the database's clock
  * @param timer  the current timer of the schedule, which may have elapsed for the last time
  * @throws InvalidInputError if a setting is invalid or the timer never elapses again
  */
@@ -139,7 +139,7 @@ export async function newSchedule(
   return { id, settings, isDue: dueAtOnce(firstRun, settings) }
 }
 
-/** All errors of a declaration that `newSettings` would find, one for each option. */
+/** All errors that `newSettings` would find in a declaration, one for each option. */
 export async function settingsProblems(input: AnyScheduleInput, context: SettingsContext): Promise<Error[]> {
   const { task, args, firstRun, timer: _, zone: __, ...options } = input
   const known = taskOf(task, context)
@@ -162,8 +162,8 @@ export async function settingsProblems(input: AnyScheduleInput, context: Setting
 /**
  * The checked changes to a schedule. Throws like newSettings.
  *
- * @param current  the schedule as it was read. The write must fail if its task has changed since, or, if only the task
- *   is replaced, its args
+ * @param current  the schedule as it was read. The write must fail if its task has changed since then, or, if only the
+ *   task is replaced, its args
  */
 export async function settingsChanges(
   current: Pick<Schedule, 'task' | 'args'>,
@@ -212,7 +212,7 @@ export function checkedFirstRun(value: FirstRun | undefined): FirstRun {
   return oneOf('firstRun', value, FIRST_RUNS) ?? 'next'
 }
 
-/** @param current  the timer of the schedule, which has the zone that it was given; none for a new schedule */
+/** @param current  the timer of the schedule, including the zone that it was given; none for a new schedule */
 function checkedTimer(
   { timer: value, zone: own }: Pick<ScheduleOptions, 'timer' | 'zone'>,
   context: SettingsContext,

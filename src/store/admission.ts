@@ -1,6 +1,6 @@
 /**
- * Limits how many statements of the API run at the same time and how many may wait. It rejects further requests at
- * once, so that a flood of requests cannot exhaust memory or connections.
+ * Limits how many statements of the API run at the same time and how many may wait. Further requests are rejected
+ * immediately, so that a flood of requests cannot exhaust memory or connections.
  */
 import { OverloadedError } from '../errors.ts'
 import type { Database } from './database.ts'
@@ -8,9 +8,9 @@ import type { Database } from './database.ts'
 export interface AdmissionLimits {
   /** Maximum number of statements and transactions that run at the same time. */
   readonly atOnce: number
-  /** Maximum number that may wait. */
+  /** Maximum number of statements and transactions that may wait. */
   readonly waiting: number
-  /** Maximum time that one may wait. */
+  /** Maximum time that a statement or transaction may wait. */
   readonly waitMs: number
 }
 
@@ -22,7 +22,7 @@ const WAITING = { waiting: 64, waitMs: 5000 }
 export const admittedForApi = (database: Database, atOnce: number): Database =>
   admitted(database, { atOnce, ...WAITING })
 
-/** Wraps a database and limits concurrent work. Each of its methods can throw an OverloadedError. */
+/** Wraps a database and limits concurrent work. Each method of the result can throw an OverloadedError. */
 export function admitted(database: Database, limits: AdmissionLimits): Database {
   const admission = new Admission(limits)
   return {

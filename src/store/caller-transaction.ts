@@ -5,9 +5,9 @@ import type { Transaction } from './job-store.ts'
 /** Runs a statement in the transaction. @returns what the driver returns */
 type Execute = (statement: string, reads: boolean) => unknown
 
-/** The only text in a row of `select`: a JSON object, see `Dialect.encoded`. */
+/** The only text in a row of `select`: a JSON object; see `Dialect.encoded`. */
 const ROW = /^7B22[\dA-F]*$/i
-/** Drivers return `[{ '': { text } }]` with some options. */
+/** With some options, drivers return `[{ '': { text } }]`. */
 const DEEPEST_TEXT = 3
 const NEEDED =
   'must be a drizzle transaction, a connection of mysql2 or SQLite, or a function (sql, params) => Promise'
@@ -16,7 +16,7 @@ const NEEDED =
  * Runs statements in a transaction that the application has started and will commit or roll back.
  *
  * Drivers return rows in different forms, and convert dates, numbers and characters according to their options. So each
- * row is one ASCII text, wherever it is in the result.
+ * row is a single ASCII text, found wherever it is in the result.
  *
  * @throws InvalidInputError when `transaction` cannot run statements, or when its session would store different values
  */
@@ -29,13 +29,13 @@ export function callerTransaction(
   const executed = async (text: string, params: readonly SqlValue[], reads: boolean) => {
     checked ??= dialect.checkTransaction?.((statement) => execute(statement, true))
     await checked
-    // Before each statement, because with a synchronous driver, the application may have ended the transaction.
+    // Checked before each statement, because with a synchronous driver, the application may have ended the transaction.
     if (isIdle(transaction)) throw noTransaction()
     try {
       // Uses literals, because drivers pass parameters in different ways.
       return await execute(dialect.withLiterals(text, params), reads)
     } catch (error) {
-      // Query builders wrap the errors of their driver, some twice.
+      // Query builders wrap the errors of their driver, and some wrap them twice.
       throw withCauses(error).find((cause) => dialect.isDuplicate(cause)) ?? error
     }
   }
@@ -55,8 +55,8 @@ export function callerTransaction(
 const turns = new WeakMap<object, Promise<unknown>>()
 
 /**
- * Runs the writes of one transaction one at a time. Otherwise, a call that is not awaited could undo what others wrote
- * since its savepoint.
+ * Runs the writes of one transaction one at a time. Otherwise, a call that is not awaited could undo writes that other
+ * calls made after its savepoint.
  */
 export function inTurn<Result>(transaction: Transaction, write: () => Promise<Result>): Promise<Result> {
   const turn = (turns.get(transaction) ?? Promise.resolve()).then(write)
@@ -89,7 +89,7 @@ export async function wholly<Result>(
 function executorOf(transaction: Transaction): Execute {
   if (typeof transaction === 'function') return (statement) => transaction(statement, [])
   if (typeof transaction === 'object' && transaction !== null && !isPool(transaction)) {
-    // A mysql2 connection with callbacks: the result of its `query` cannot be awaited.
+    // With a callback-style mysql2 connection, the result of `query` cannot be awaited.
     if ('promise' in transaction && typeof transaction.promise === 'function')
       return executorOf(transaction.promise())
     // mysql2 has `query` and `execute`, but `execute` would prepare each of these statements on the server. drizzle
@@ -114,7 +114,7 @@ function executorOf(transaction: Transaction): Execute {
   throw new InvalidInputError('tx', `${NEEDED}; a pool is not a transaction`)
 }
 
-/** @throws InvalidInputError when the result contains no rows, such as from a function that returns nothing */
+/** @throws InvalidInputError when the result contains no rows, for example from a function that returns nothing */
 function rowsIn(result: unknown): readonly unknown[] {
   if (!Array.isArray(result)) {
     if (typeof result === 'object' && result !== null && 'rows' in result) return rowsIn(result.rows)
@@ -130,7 +130,7 @@ function rowsIn(result: unknown): readonly unknown[] {
 
 function decoded(row: unknown): object {
   const values: object = JSON.parse(Buffer.from(textIn(row), 'hex').toString('utf8'))
-  // MariaDB nests a column whose CHECK requires JSON, instead of quoting it as a text.
+  // MariaDB nests the value of a column whose CHECK requires JSON, instead of quoting it as a text.
   const columns = Object.entries(values).map(([name, value]: [string, unknown]) =>
     typeof value === 'object' && value !== null ? [name, JSON.stringify(value)] : [name, value],
   )
@@ -161,7 +161,7 @@ export function noTransaction(): InvalidInputError {
 
 /**
  * Whether a connection of better-sqlite3, libsql (`inTransaction`) or node:sqlite (`isTransaction`), or of a drizzle
- * database on one, reports no transaction.
+ * database that uses one, reports that there is no transaction.
  */
 function isIdle(given: Transaction): boolean {
   if (typeof given !== 'object' || given === null) return false
@@ -177,7 +177,10 @@ function isIdle(given: Transaction): boolean {
   )
 }
 
-/** A pool, or a drizzle database on one, may run each statement on a different connection: it is not a transaction. */
+/**
+ * A pool, or a drizzle database that uses one, may run each statement on a different connection, so it is not a
+ * transaction.
+ */
 function isPool(given: object): boolean {
   const client = '$client' in given ? given.$client : given
   return typeof client === 'object' && client !== null && 'getConnection' in client

@@ -1,9 +1,9 @@
 /**
- * What every database provides: statements, transactions with retries, and its SQL dialect. Instants are UTC text,
- * `YYYY-MM-DD HH:MM:SS.mmm`, in both directions.
+ * The interface of every database: statements, transactions with retries, and the SQL dialect. Instants are UTC text,
+ * `YYYY-MM-DD HH:MM:SS.mmm`, in parameters and results.
  */
 
-/** A pool of mysql2, with promises or with callbacks. Its types differ between versions of the driver. */
+/** A pool of mysql2, with promises or with callbacks. The pool's types differ between versions of the driver. */
 export interface MysqlPool {
   /** Never called: Kalends opens its own connections. */
   readonly getConnection: (...args: never[]) => unknown
@@ -33,7 +33,7 @@ export type SqliteTarget =
 /**
  * `mysql://user:password@host:port/database` (also `mariadb://`, and several hosts, `h1:3306,h2`), `sqlite:./file.db`,
  * `sqlite::memory:`, a mysql2 pool, a connection of better-sqlite3 or libsql, a client of @libsql/client, or a drizzle
- * database on one of these. Kalends only reads how they connect, and opens its own connections.
+ * database on one of these. Kalends only reads their connection settings, and opens its own connections.
  */
 export type DatabaseTarget =
   | string
@@ -45,8 +45,8 @@ export type DatabaseTarget =
 export type SqlValue = string | number | null
 
 /**
- * What a connection is used for: the loops and the heartbeat, the application's calls, or the API. Each use has its own
- * connections, so that none waits for another.
+ * The purpose of a connection: the loops and the heartbeat, the application's calls, or the API. Each use has its own
+ * connections, so that no use waits for another.
  */
 export type Use = 'loops' | 'calls' | 'api'
 
@@ -58,9 +58,9 @@ export interface Sql {
 }
 
 /**
- * Lends the connection of an open transaction to code of the application.
+ * Lends the connection of an open transaction to application code.
  *
- * @param use  gets the connection of the driver, and a signal that is aborted when the time is up
+ * @param use  receives the driver's connection, and a signal that is aborted when the time is up
  * @throws CallbackError, CallbackTooSlowError, TransactionEndedError
  */
 export type Lend = <Result>(
@@ -72,7 +72,7 @@ export interface Database extends Sql {
   readonly dialect: Dialect
   /**
    * Runs at READ COMMITTED or stricter. Rolls back if `work` throws. Retries after a temporary failure (deadlock, lock
-   * wait, busy), so `work` must have no effect outside the transaction.
+   * wait, busy), so `work` must have no effects outside the transaction.
    *
    * @throws StoreUnavailableError when the database cannot be reached
    */
@@ -88,15 +88,15 @@ export interface Database extends Sql {
   close(): Promise<void>
 }
 
-/** The message of the ConflictError of every use after `close`. */
+/** The message of the ConflictError that every use after `close` throws. */
 export const CLOSED = 'This Kalends was stopped, so its connections are closed; open another one'
 
-/** The same database for each use. */
+/** The same database, once for each use. */
 export interface Databases extends Readonly<Record<Use, Database>> {
   readonly close: () => Promise<void>
 }
 
-/** Options of a dialect when it opens a database. */
+/** The options with which a dialect opens a database. */
 export interface OpenOptions {
   /** Milliseconds after which a connection that is still busy with one piece of work is destroyed. */
   readonly longestUseMs?: number | undefined
@@ -122,7 +122,7 @@ export interface Turn {
 
 /** Which turns to select. */
 export interface TurnSelection {
-  /** Whether the given group itself is included (`>=`) or only later groups are (`>`). */
+  /** Whether the given group itself is included (`>=`), or only later groups (`>`). */
   readonly from: '>' | '>='
   /** The number of tasks; at least one. */
   readonly tasks: number
@@ -138,7 +138,7 @@ export interface BatchUpdate {
   readonly assignments: Readonly<Record<string, string>>
 }
 
-/** A SQL dialect: how it expresses what the shared statements need, and its own version of some operations. */
+/** A SQL dialect: the expressions that the shared statements need, and its own version of some operations. */
 export interface Dialect {
   readonly name: 'mysql' | 'sqlite'
   /** Quotes the name of an index. */
@@ -147,11 +147,11 @@ export interface Dialect {
   readonly table: (name: string) => string
 
   /**
-   * The placeholder of a job id in a comparison. The column may have its own character set, and a value in another one
-   * could not use its index.
+   * The placeholder for a job id in a comparison. The column may have its own character set, and a comparison with a
+   * value in another character set could not use the index.
    */
   readonly jobId: string
-  /** The placeholder of a value that is only stored, not compared. */
+  /** The placeholder for a value that is only stored, not compared. */
   readonly storedValue: string
   /** Expression: the database's clock. */
   readonly now: string
@@ -161,11 +161,14 @@ export interface Dialect {
   readonly instant: (column: string) => string
 
   /**
-   * A table in a FROM or an UPDATE whose rows are found by key or by an index. An optimizer may prefer to scan a small
-   * table, but a scan waits for every row that another transaction has locked.
+   * A table in a FROM or an UPDATE whose rows are found by key or through an index. An optimizer may prefer to scan a
+   * small table, but a scan waits for every row that another transaction has locked.
    */
   readonly found: (table: string, by: { readonly index: string } | 'key') => string
-  /** Joins each row of a table expression with the table row that has its key, in the order of the table expression. */
+  /**
+   * Joins each row of a table expression with the table row that has the same key, in the order of the table
+   * expression.
+   */
   readonly joinedByKey: (rows: string, table: string, as: string, key: string) => string
   /** Ends a SELECT and locks its rows. `skip` leaves out locked rows instead of waiting for them. */
   readonly locked: (how: 'wait' | 'skip') => string
@@ -175,32 +178,35 @@ export interface Dialect {
   readonly batch: (columns: Readonly<Record<string, BatchColumn>>) => string
   readonly updateFromBatch: (update: BatchUpdate) => string
   /**
-   * Whether a CASE with several hundred keys is cheaper than a batch with one value for each. [An outcome on MariaDB
-   * takes 6 µs less of 90; on SQLite 3 µs more.]
+   * Whether a CASE with several hundred keys is cheaper than a batch with one value for each key. [On MariaDB, a CASE
+   * saves 6 of 90 µs per outcome; on SQLite, it costs 3 µs more.]
    */
   readonly prefersCase: boolean
   /**
-   * Splits updates into statements for the case that one row takes over a unique key from another. A row of a later
+   * Splits updates into several statements, in case one row takes over a unique key from another. A row of a later
    * stage may take a key that a row of an earlier stage gives up.
    */
   readonly updateStages: <Row extends { readonly stage: number }>(rows: readonly Row[]) => Row[][]
   /**
    * The first groups and tasks with claimable jobs, as a table: a loose scan of the claim index, which costs one probe
-   * for each group and task, however many jobs there are. Its parameters are a group, then the tasks.
+   * per group and task, however many jobs there are. The parameters are a group, followed by the tasks.
    */
   readonly turns: (job: string, claimIndex: string, selection: TurnSelection) => string
-  /** Expression: the columns of a row as one text of hexadecimal digits, which is JSON: an object by name. */
+  /** Expression: the columns of a row as one text of hexadecimal digits, which encodes a JSON object by column name. */
   readonly encoded: (columns: readonly string[]) => string
-  /** Replaces parameters with literals that mean the same in every session. */
+  /** Replaces parameters with literals that have the same meaning in every session. */
   readonly withLiterals: (text: string, params: readonly SqlValue[]) => string
 
-  /** Whether two transactions can write different rows at the same time. If not, one waits for the other to end. */
+  /**
+   * Whether two transactions can write different rows at the same time. If not, one transaction waits for the other to
+   * end.
+   */
   readonly writesInParallel: boolean
   /** Whether the error means that a row with that key exists. */
   readonly isDuplicate: (error: unknown) => boolean
   /**
-   * Whether the statement failed because others have locked rows, not because the database is unavailable. Fewer rows
-   * may succeed.
+   * Whether the statement failed because other transactions have locked rows, not because the database is unavailable.
+   * Fewer rows may succeed.
    */
   readonly isContended: (error: unknown) => boolean
   /** Whether a statement waited for a lock until its timeout. */
@@ -213,17 +219,17 @@ export interface Dialect {
    */
   readonly checkTransaction?: (execute: (statement: string) => unknown) => Promise<void>
   /**
-   * A token for each table, given by its quoted name, that is different after each change of the table. Two changes
-   * within one second may have the same token, so read it again one second after a change.
+   * A token for each table, given by its quoted name, that changes with each change of the table. Two changes within
+   * one second may produce the same token, so read it again one second after a change.
    */
   readonly changeTokens: (database: Database, tables: readonly string[]) => Promise<string[]>
 
   readonly schema: SchemaDialect
 }
 
-/** What migrations and schema checks need. Names are unquoted. */
+/** The operations that migrations and schema checks need. Names are unquoted. */
 export interface SchemaDialect {
-  /** Ends each CREATE TABLE, so that nothing depends on the server's defaults. */
+  /** The end of each CREATE TABLE, so that nothing depends on the server's defaults. */
   readonly tableOptions: string
   /** The tables and views among these names that exist. */
   readonly existing: (sql: Sql, names: readonly string[]) => Promise<string[]>

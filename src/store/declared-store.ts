@@ -5,7 +5,7 @@ import type { NewSchedule } from './schedule-store.ts'
 export interface SetVersion {
   readonly name: string
   readonly hash: string
-  /** The ids that it declares. */
+  /** The ids that this version declares. */
   readonly schedules: readonly string[]
 }
 
@@ -23,9 +23,9 @@ export interface SetState {
 export interface SetChanges {
   readonly create: readonly NewSchedule[]
   readonly change: readonly { readonly id: string; readonly settings: Partial<ScheduleSettings> }[]
-  /** Schedules that get no more runs. */
+  /** Schedules that will have no more runs. */
   readonly retire: readonly string[]
-  /** Retired schedules that are declared again: they are planned from now. */
+  /** Retired schedules that are declared again; they are planned from now. */
   readonly reactivate: readonly string[]
   readonly delete: readonly string[]
 }

@@ -4,23 +4,23 @@ import type { RunPolicy } from '../model/task.ts'
 import type { AttemptEnd, JobOutcome } from '../model/settle.ts'
 import type { OnRefused, Refusal } from './refusal.ts'
 
-/** A callback of the application threw; what it wrote with its connection was undone. */
+/** A callback of the application threw; its writes on the connection were rolled back. */
 export class CallbackError extends Error {
   override readonly name = 'CallbackError'
 }
 
-/** A callback took too long. Everything that it still does with its connection fails. */
+/** A callback took too long. Anything that it still does with its connection fails. */
 export class CallbackTooSlowError extends StoreUnavailableError {}
 
 /**
- * A callback ended the transaction of its connection: by a COMMIT, a ROLLBACK, a statement that commits, such as DDL,
- * or by ignoring a deadlock. What was written before may be committed.
+ * A callback ended the transaction of its connection with a COMMIT, a ROLLBACK, or a statement that commits, such as
+ * DDL, or by ignoring a deadlock. Earlier writes may have been committed.
  */
 export class TransactionEndedError extends StoreUnavailableError {}
 
-/** What a write did not write. */
+/** The entries that a write did not write. */
 export interface PartialWrite<Item> {
-  /** Locked by others, or not written after an error: write these again. */
+  /** Entries that were locked by other transactions, or not written because of an error; write them again. */
   readonly left: readonly Item[]
   /** Rejected by the database. */
   readonly refused: readonly Refusal<Item>[]
@@ -53,22 +53,22 @@ export interface EndedAttempt {
   readonly policy: RunPolicy
 }
 
-/** In place of a task name: all tasks that are not named, except for the built-in ones. */
+/** Used in place of a task name: all tasks that are not named, except the built-in ones. */
 export const EVERY_TASK = '*'
 
-/** The name under which jobs of an external queue are claimed, in `claim_task`. No task has such a name. */
+/** The name under which jobs of an external queue are claimed, in `claim_task`. No task can have such a name. */
 export const claimedAs = (queue: string): string => ` ${queue}`
 
 /** Whether a name that a worker registered is the name of a task. */
 export const isTask = (registered: string): boolean =>
   registered !== EVERY_TASK && !registered.startsWith(' ')
 
-/** What the store knows about an external queue. */
+/** The properties of an external queue that the store knows. */
 export interface HandOverQueue {
   readonly name: string
-  /** Whether it reports the outcome of a job; otherwise, the hand-over finishes it. */
+  /** Whether the queue reports the outcome of a job; otherwise, the hand-over finishes the job. */
   readonly reports: boolean
-  /** It reports the outcome within this time after the hand-over, unless the job sets its own `timeout`. */
+  /** The queue must report the outcome within this time after the hand-over, unless the job sets its own `timeout`. */
   readonly timeoutMs: number
   /** How long `submit` may take. */
   readonly deadlineMs: number
@@ -81,7 +81,7 @@ export interface SettledAttempt {
   readonly scheduleId: string | null
   readonly attempt: number
   readonly outcome: JobOutcome
-  /** When the attempt started and ended, by the database's clock. */
+  /** The start and end of the attempt, by the database's clock. */
   readonly startedAt: Date
   readonly endedAt: Date
   /** The blocked job that became waiting, or null if there is none. */
@@ -90,28 +90,28 @@ export interface SettledAttempt {
 
 export interface SettleResult {
   readonly settled: readonly SettledAttempt[]
-  /** Jobs that this worker no longer holds: nothing was written. */
+  /** Jobs that this worker no longer holds, so nothing was written. */
   readonly lost: readonly Fence[]
-  /** The row of the job or its schedule is locked by another transaction: settle these again. */
+  /** Another transaction has locked the row of the job or its schedule: settle these again. */
   readonly locked: readonly EndedAttempt[]
-  /** The database rejects these, even without their results and error texts. */
+  /** Attempts that the database rejects, even without their results and error texts. */
   readonly refused: readonly Refusal<EndedAttempt>[]
 }
 
 export interface ClaimOptions {
-  /** Maximum number of jobs to claim, for each task that has a limit. */
+  /** Maximum number of jobs to claim for each task that has a limit. */
   readonly taskLimits?: ReadonlyMap<string, number>
   readonly onRefused?: OnRefused
   /**
-   * How many more jobs to claim that may start later: only jobs with retries left, because a worker that dies loses
+   * How many more jobs to claim that may start later. These must have retries left, because a worker that crashes loses
    * them.
    */
   readonly ahead?: number
-  /** Where to continue. The claim sets where the next claim may continue. */
+  /** Where to continue. The claim sets the position at which the next claim may continue. */
   readonly cursor?: ClaimCursor
 }
 
-/** A group, a task and a rank, and the id of their job that was claimed last. */
+/** A group, a task and a rank, and the id of their most recently claimed job. */
 export interface PlacedTurn {
   readonly in_group: string
   readonly claim_task: string
@@ -119,12 +119,12 @@ export interface PlacedTurn {
   readonly behind: string
 }
 
-/** What one claim passes to the next. */
+/** The state that one claim passes to the next. */
 export interface ClaimCursor {
   /**
-   * Continues each of these turns after its last job. The next claim without turns sees freezes and jobs that were
-   * added before that position. Empty if the last claim did not find all that it asked for, or if others wait for a
-   * turn.
+   * Continues each of these turns after its last job. The next claim without turns also sees freezes, and jobs that
+   * were added before that position. Empty if the last claim found fewer jobs than it asked for, or if other groups and
+   * tasks wait for a turn.
    */
   turns: readonly PlacedTurn[]
   /** Whether the last claim left out jobs because they have no retries left. */
@@ -159,15 +159,15 @@ export interface ExecutingStore {
   /** Excludes a job that this worker cannot start from claims, until its back-off ends. */
   leaveOut(job: ClaimedJob): void
 
-  /** How many jobs are left out because the database rejected them, or this worker cannot start them. */
+  /** The number of jobs that are left out because the database rejected them or this worker cannot start them. */
   leftOut(): number
 
   /**
-   * Claims jobs of an external queue, which `submit` inserts there, all in one transaction. If `submit` throws, the
-   * jobs are tried in halves, and refused ones are left out until their back-off ends.
+   * Claims jobs of an external queue and lets `submit` insert them there, all in one transaction. If `submit` throws,
+   * the jobs are tried in halves, and refused jobs are left out until their back-off ends.
    *
-   * @param submit  gets the connection of the open transaction, and a signal that is aborted at the deadline. It may be
-   *   called again with the same jobs
+   * @param submit  receives the connection of the open transaction, and a signal that is aborted at the deadline. It
+   *   may be called again with the same jobs
    * @returns the jobs that were handed over
    * @throws CallbackTooSlowError, TransactionEndedError
    */
@@ -182,11 +182,11 @@ export interface ExecutingStore {
 
   /**
    * Sends the jobs of these tasks to this external queue from now on, including jobs that wait without a queue. Tasks
-   * that no registered worker of the queue names any longer go back to Kalends.
+   * that no registered worker names for this queue any longer go back to Kalends.
    *
    * @param worker  the id of this worker
    * @param tasks  their names, or `EVERY_TASK`
-   * @returns the tasks that a registered worker sends to another queue: they stay there
+   * @returns the tasks that a registered worker sends to another queue, where they stay
    */
   route(
     worker: string,
@@ -194,34 +194,38 @@ export interface ExecutingStore {
     tasks: readonly string[],
   ): Promise<readonly { readonly task: string; readonly queue: string }[]>
 
-  /** Delays the next hand-over of refused jobs, longer each time. Their rows contain the reason and the time. */
+  /**
+   * Delays the next hand-over of refused jobs, by a longer time with each refusal. Their rows contain the reason and
+   * the time.
+   */
   postpone(refused: readonly { readonly id: string; readonly error: string }[]): Promise<void>
 
-  /** Which of these claims of a worker are committed, and in the external queue. */
+  /** Which of a worker's claims are committed and in the external queue. */
   handedOver(worker: string, claims: readonly Fence[]): Promise<Fence[]>
 
   /**
    * Writes the outcomes of attempts whose jobs are still held by their worker. If the database rejects a result or an
    * error text, the outcome is written without it.
    *
-   * @param areOrphans  `orphans` leaves out refused ones until their back-off ends
+   * @param areOrphans  whether the attempts are orphans; `orphans` then leaves out refused attempts until their
+   *   back-off ends
    * @throws AllRefusedError when every outcome that was tried is refused
    */
   settle(attempts: readonly EndedAttempt[], areOrphans?: boolean): Promise<SettleResult>
 
-  /** Those of these attempts whose jobs were asked to stop. */
+  /** The attempts, among those given, whose jobs were asked to stop. */
   stopRequests(attempts: readonly Fence[]): Promise<readonly Fence[]>
 
-  /** Stores the progress of different jobs. */
+  /** Stores the progress of several jobs. */
   saveProgress(progress: readonly JobProgress[]): Promise<PartialWrite<JobProgress>>
 
-  /** Stores lines in order; those that are left are the last ones. */
+  /** Stores lines in order; lines that could not be written are the last ones. */
   appendLogs(lines: readonly NewLogLine[]): Promise<PartialWrite<NewLogLine>>
 
   /** Replaces messages in the log of a job, wherever they occur. @param replacements  by message */
   replaceLogs(jobId: string, replacements: ReadonlyMap<string, string>): Promise<void>
 
-  /** The running jobs of this worker, as attempts that end as released. */
+  /** This worker's running jobs, as attempts that end as released. */
   held(worker: string): Promise<EndedAttempt[]>
 
   /**

@@ -1,13 +1,17 @@
 import type { Freeze, NewFreeze } from '../model/freeze.ts'
 
-/** Freezes, which people may also write. */
+/** Reads and writes freezes, which people may also write in SQL. */
 export interface FreezeStore {
-  /** @returns null when it would already have ended */
+  /** @returns null when the freeze would already have ended */
   add(freeze: NewFreeze): Promise<Freeze | null>
-  /** Ends it now, and releases what it held. @returns null when this freeze is not in force */
+  /**
+   * Ends a freeze now, and releases the schedules and jobs that it held.
+   *
+   * @returns null when there is no such active freeze
+   */
   end(id: string): Promise<Freeze | null>
-  /** Those that have not ended, by id. */
+  /** The freezes that have not ended, by id. */
   inForce(): Promise<Freeze[]>
-  /** Releases what deleted or shortened freezes held. */
+  /** Releases the schedules and jobs that deleted or shortened freezes held. */
   thaw(): Promise<void>
 }

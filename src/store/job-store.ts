@@ -10,14 +10,14 @@ export interface NewJob extends JobSettingValues {
   /** JSON text. */
   readonly args: string
   readonly runAt: Date | null
-  /** In place of `runAt`: the time from now by the database's clock. */
+  /** An alternative to `runAt`: the time from now by the database's clock. */
   readonly delayMs: number | null
 }
 
 /**
  * The application's own transaction: a drizzle transaction; a connection of mysql2 (promises or callbacks) or of a
- * SQLite driver (better-sqlite3, libsql, node:sqlite) on which it was started; or a function that runs a statement in
- * it.
+ * SQLite driver (better-sqlite3, libsql, node:sqlite) on which the transaction was started; or a function that runs a
+ * statement in it.
  */
 export type Transaction =
   | ((sql: string, params: readonly unknown[]) => Promise<unknown>)
@@ -30,9 +30,9 @@ export type Transaction =
 /** Writes in the application's own transaction. */
 export interface TransactionOption {
   /**
-   * The application's own transaction: what the call writes is stored if it commits. A drizzle transaction, a
-   * connection of mysql2 or of a SQLite driver on which it was started, or a function that runs a statement in it and
-   * returns what the driver returns.
+   * The application's own transaction: the writes of the call are stored if the transaction commits. A drizzle
+   * transaction, a connection of mysql2 or of a SQLite driver on which the transaction was started, or a function that
+   * runs a statement in it and returns the driver's result.
    */
   readonly tx?: Transaction | undefined
 }
@@ -47,9 +47,13 @@ export interface FinishedRun {
 
 /** The operations on jobs that users and application code can run. */
 export interface JobStore {
-  /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
+  /** The same store, limited to the rows of an owner. Ids are in the form that this owner uses. */
   ownedBy(owner: Owner): JobStore
-  /** The same store in a transaction of the application. @throws InvalidInputError when it cannot run statements */
+  /**
+   * The same store in a transaction of the application.
+   *
+   * @throws InvalidInputError when the transaction cannot run statements
+   */
   in(transaction: Transaction): JobStore
   /**
    * Submits all of the jobs or none.
@@ -64,7 +68,7 @@ export interface JobStore {
   /**
    * Cancels a job, or asks its worker to stop it.
    *
-   * @param decide  receives the locked job; null leaves it unchanged. If it throws, nothing is written.
+   * @param decide  receives the locked job; if it returns null, the job is unchanged. If it throws, nothing is written.
    * @returns the job afterwards; null when the job does not exist
    */
   cancel(
@@ -75,8 +79,8 @@ export interface JobStore {
   /**
    * Finishes a job of an external queue.
    *
-   * @param decide  receives the locked job; null leaves it unchanged. If it throws, nothing is written.
-   * @param times  of the run, as the queue knows them; null means the hand-over and now
+   * @param decide  receives the locked job; if it returns null, the job is unchanged. If it throws, nothing is written.
+   * @param times  of the run, as the queue knows them; null means the time of the hand-over and now
    * @returns the job afterwards, and its outcome if this call wrote it; null when the job does not exist
    */
   finish(
@@ -89,10 +93,10 @@ export interface JobStore {
    * Runs a final job again, from its first attempt.
    *
    * @param decide  receives the locked job. `exclusive`: no other job of its schedule may run at the same time. If it
-   * throws, nothing is written.
+   *   throws, nothing is written.
    * @returns as `cancel`
    */
   retry(id: string, decide: (job: JobToRetry) => { readonly exclusive: boolean }): Promise<Job | null>
-  /** How many jobs of this owner are not final; counted up to `most`. */
+  /** The number of this owner's jobs that are not final, counted up to `most`. */
   countOpen(most: number): Promise<number>
 }

@@ -1,11 +1,11 @@
-/** Lends the connection of an open transaction to code of the application. */
+/** Lends the connection of an open transaction to application code. */
 import { randomBytes } from 'node:crypto'
 import { ConflictError, messageOf } from '../errors.ts'
 import type { Lend, Sql } from './database.ts'
 import { CallbackError, CallbackTooSlowError, TransactionEndedError } from './executing-store.ts'
 
 export interface LenderOptions {
-  /** The connection of the driver. */
+  /** The driver's connection. */
   readonly connection: object
   /** Whether the error means that the savepoint does not exist. */
   readonly isNoSavepoint: (error: unknown) => boolean
@@ -13,7 +13,7 @@ export interface LenderOptions {
   readonly abandon: () => void
 }
 
-/** Methods of drivers that end a transaction. */
+/** Driver methods that end a transaction. */
 const ENDS_THE_TRANSACTION: ReadonlySet<unknown> = new Set([
   'beginTransaction',
   'changeUser',
@@ -40,8 +40,8 @@ export function lender(
   { connection, isNoSavepoint, abandon }: LenderOptions,
 ): Lend {
   return async (use, timeoutMs) => {
-    // A name that the application does not use: its own savepoint of that name would hide that the transaction has
-    // ended.
+    // A name that the application does not use, because its own savepoint of that name would hide that the transaction
+    // has ended.
     const savepoint = `kalends_${randomBytes(8).toString('hex')}`
     await run(`SAVEPOINT ${savepoint}`)
     const used = await whileOpen(connection, use, timeoutMs)
@@ -67,7 +67,7 @@ export function lender(
 
 type Used<Result> = { readonly result: Result } | { readonly error: unknown }
 
-/** The connection that the callback gets works until this returns. */
+/** The connection that the callback receives works until this function returns. */
 async function whileOpen<Result>(
   connection: object,
   use: (connection: object, signal: AbortSignal) => Promise<Result>,
@@ -79,7 +79,7 @@ async function whileOpen<Result>(
   const tooSlow = new Promise<'too slow'>((resolve) => {
     timer = setTimeout(resolve, timeoutMs, 'too slow')
   })
-  // Also handles an error before its first await.
+  // This also handles an error before the callback's first await.
   const used = (async (): Promise<Used<Result>> => {
     try {
       return {
@@ -99,7 +99,9 @@ async function whileOpen<Result>(
   return first
 }
 
-/** The connection, whose methods and prepared statements work only in the transaction, and cannot end it. */
+/**
+ * Wraps the connection, so that its methods and prepared statements work only in the transaction, and cannot end it.
+ */
 function guarded<Guarded extends object>(target: Guarded, isOpen: () => boolean): Guarded {
   return new Proxy(target, {
     get(of, name) {

@@ -7,7 +7,7 @@ import type { ScheduleStatus } from '../model/settings.ts'
 
 /** Limits on the cost of reading large tables. */
 export interface ListBounds {
-  /** Rows with one value are not counted beyond this number. */
+  /** Rows with the same value are not counted beyond this number. */
   readonly countUpTo: number
   /** Maximum number of rows, in order, that are searched for conditions that no index serves. */
   readonly searchWithin: number
@@ -15,13 +15,15 @@ export interface ListBounds {
   readonly searchMs: number
 }
 
-/** [1,000,000 rows on MariaDB: a count of 10,000 takes 2 ms, a search through 100,000 rows 60 to 200 ms.] */
+/**
+ * [With 1,000,000 rows on MariaDB, a count of 10,000 takes 2 ms, and a search through 100,000 rows takes 60 to 200 ms.]
+ */
 export const LIST_BOUNDS: ListBounds = { countUpTo: 10_000, searchWithin: 100_000, searchMs: 2000 }
 
 /** All rows are searched. */
 export const NO_BOUNDS: ListBounds = { ...LIST_BOUNDS, searchWithin: Infinity, searchMs: Infinity }
 
-/** Which schedules match; omitted conditions match all. */
+/** The conditions that schedules must match; omitted conditions match all schedules. */
 export interface ScheduleConditions {
   readonly status?: ScheduleStatus | undefined
   readonly task?: string | undefined
@@ -32,14 +34,14 @@ export interface ScheduleConditions {
   readonly text?: string | undefined
 }
 
-/** Which jobs match; omitted conditions match all. */
+/** The conditions that jobs must match; omitted conditions match all jobs. */
 export interface JobConditions {
   readonly state?: JobState | undefined
   readonly task?: string | undefined
   readonly scheduleId?: string | undefined
   readonly group?: string | undefined
   readonly submitter?: string | undefined
-  /** The worker that runs it now. */
+  /** The worker that runs the job now. */
   readonly worker?: string | undefined
   /** A prefix of the id. */
   readonly id?: string | undefined
@@ -53,21 +55,21 @@ export interface JobConditions {
   readonly finishedTo?: Date | undefined
 }
 
-/** Which part of a list to return. */
+/** The part of a list to return. */
 export interface PageQuery {
   /** 1 to 1000, default 100. */
   readonly limit?: number | undefined
-  /** `next` of the previous page. In the order of ids, any id: the page starts after it. */
+  /** `next` of the previous page. If the order is by id, this can be any id: the page starts after it. */
   readonly after?: string | undefined
 }
 
-/** Which schedules to list, and in which order. */
+/** The schedules to list, and their order. */
 export interface ScheduleQuery extends ScheduleConditions, PageQuery {
   /** `id` (default), or `nextRunAt`: earliest next run first; schedules without a next run come last, by id. */
   readonly order?: 'id' | 'nextRunAt' | undefined
 }
 
-/** Which jobs to list, newest first. */
+/** The jobs to list, newest first. */
 export interface JobQuery extends JobConditions, PageQuery {}
 
 type Limited<Query extends PageQuery> = Query & { readonly limit: number }
@@ -76,8 +78,8 @@ type Limited<Query extends PageQuery> = Query & { readonly limit: number }
 export type LargeColumn = 'args' | 'result' | 'progress' | 'error' | 'lastError'
 
 /**
- * A row of a list. Large values are left out: JSON columns are null, and errors are cut to their first lines. `get`
- * returns the full row.
+ * A row of a list. Large values are left out: JSON columns are null, and errors are shortened to their first lines.
+ * `get` returns the full row.
  */
 export type Listed<Row> = Row & {
   /** The sizes in bytes of values that were left out or shortened; omitted if there are none. */
@@ -86,11 +88,17 @@ export type Listed<Row> = Row & {
 
 /** Part of a list. */
 export interface ListPage<Item> {
-  /** May be fewer than `limit`, or none, although there are more: a search reads a limited number of rows. */
+  /**
+   * There may be fewer rows than `limit`, or none, although more rows match, because a search reads a limited number of
+   * rows.
+   */
   readonly items: Item[]
-  /** On all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it had found so many. */
+  /**
+   * The total on all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it found that
+   * many.
+   */
   readonly total: number | null
-  /** `after` for the next page; null at the end. */
+  /** The value of `after` for the next page; null at the end. */
   readonly next: string | null
 }
 
@@ -105,7 +113,7 @@ export interface Counts<Name extends string> {
 /** The ids of rows that match some conditions. */
 export interface MatchingIds {
   readonly ids: readonly string[]
-  /** False if there are, or may be, more. */
+  /** False if there are, or may be, more rows. */
   readonly isComplete: boolean
 }
 
@@ -136,7 +144,7 @@ export interface TimerRow {
   readonly starts: Date | null
   readonly ends: Date | null
   readonly createdAt: Date
-  /** Null if it was not planned since it was created or edited, or if it waits until a run finishes. */
+  /** Null if the schedule has not been planned since it was created or edited, or if it waits until a run finishes. */
   readonly nextRunAt: Date | null
 }
 
@@ -155,14 +163,14 @@ export interface HourCount {
 
 /** A line that a job logged. */
 export interface LogLine {
-  /** Increases from line to line. */
+  /** A number that increases from line to line. */
   readonly id: number
   readonly at: Date
   readonly level: LogLevel
   readonly message: string
 }
 
-/** Tokens that differ after a table changed. Equal tokens mean that nothing changed. */
+/** Tokens that change when a table changes. Equal tokens mean that nothing has changed. */
 export interface ChangeTokens {
   readonly schedules: string
   readonly jobs: string
@@ -171,15 +179,15 @@ export interface ChangeTokens {
 
 /** Lists, counts and overviews. Their cost is bounded, regardless of the size of the tables. */
 export interface ListStore {
-  /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
+  /** The same store, limited to the rows of an owner. Ids are in the form that this owner uses. */
   ownedBy(owner: Owner): ListStore
-  /** @throws InvalidInputError when `after` does not fit the order */
+  /** @throws InvalidInputError when `after` does not match the order */
   schedules(query: Limited<ScheduleQuery>, bounds?: ListBounds): Promise<ListPage<Listed<Schedule>>>
   /**
    * Newest first. Jobs of one schedule are ordered by slot. With a final state or a range of finish times, jobs
    * are ordered by finish time, except for an owner.
    *
-   * @throws InvalidInputError when `after` does not fit the order
+   * @throws InvalidInputError when `after` does not match the order
    */
   jobs(query: Limited<JobQuery>, bounds?: ListBounds): Promise<ListPage<Listed<Job>>>
   /** The ids of jobs, in the order of `jobs`. */
@@ -188,7 +196,7 @@ export interface ListStore {
   jobCounts(conditions: JobConditions, bounds?: ListBounds): Promise<Counts<JobState>>
   /** The last runs and skips of each of these schedules, newest first. */
   recentRuns(schedules: readonly string[], limit: number): Promise<ReadonlyMap<string, readonly RecentRun[]>>
-  /** Runs and skips of a schedule: from a slot on, oldest first; or before a slot, newest first. */
+  /** Runs and skips of a schedule: starting from a slot, oldest first; or before a slot, newest first. */
   history(
     schedule: string,
     slots: { readonly from: Date } | { readonly before: Date | null },
@@ -198,7 +206,7 @@ export interface ListStore {
   logs(job: string, after: number, limit: number): Promise<LogLine[] | null>
   /** The newest attempts of a job, oldest first; null when the job does not exist. */
   attempts(job: string, limit: number): Promise<Listed<Attempt>[] | null>
-  /** The newest failed jobs. `complete` is false if there are, or may be, more. */
+  /** The newest failed jobs. `complete` is false if there are, or may be, more jobs. */
   failures(
     conditions: JobConditions,
     limit: number,
@@ -206,16 +214,18 @@ export interface ListStore {
   ): Promise<{ readonly items: Failure[]; readonly complete: boolean }>
   /** The distinct tasks of schedules, in order. */
   tasks(limit: number): Promise<string[]>
-  /** Active schedules, grouped by when they elapse. `complete` is false if there may be more. */
+  /**
+   * Active schedules, grouped by the times at which they elapse. `complete` is false if there may be more schedules.
+   */
   timerGroups(
     conditions: ScheduleConditions,
     bounds?: ListBounds,
   ): Promise<{ readonly groups: TimerGroup[]; readonly complete: boolean }>
-  /** Whether any of the first jobs of this task was ever claimed. */
+  /** Whether any of the first jobs of this task has ever been claimed. */
   hasRun(task: string): Promise<boolean>
   /**
-   * Schedules with further runs, in parts. Without conditions, those whose next run is at `until` or later may be left
-   * out; `until` is read after each part. If the last part is not `isLast`, there may be more.
+   * Schedules with further runs, in parts. Without conditions, schedules whose next run is at `until` or later may be
+   * left out; `until` is read after each part. If the last part is not `isLast`, there may be more schedules.
    */
   timers(
     conditions: ScheduleConditions,
@@ -223,8 +233,8 @@ export interface ListStore {
     bounds?: ListBounds,
   ): AsyncGenerator<{ readonly rows: TimerRow[]; readonly isLast: boolean }, void>
   /**
-   * Ended jobs, by state and by hour, which begins at the minute of `finishedFrom`. `complete` is false if jobs are
-   * missing: those that ended first, or for an owner, those that were submitted first.
+   * Ended jobs, by state and by hour; hours begin at the minute of `finishedFrom`. `complete` is false if jobs are
+   * missing: the jobs that ended first, or for an owner, the jobs that were submitted first.
    */
   finishedPerHour(
     conditions: Pick<JobConditions, 'task' | 'group' | 'submitter'> & {
@@ -233,6 +243,6 @@ export interface ListStore {
     },
     bounds?: ListBounds,
   ): Promise<{ readonly hours: HourCount[]; readonly complete: boolean }>
-  /** Tokens that are different after each change of a table, including manual SQL. */
+  /** Tokens that change with each change of a table, including changes in manual SQL. */
   changeTokens(): Promise<ChangeTokens>
 }

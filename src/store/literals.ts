@@ -1,6 +1,6 @@
 import type { SqlValue } from './database.ts'
 
-/** Placeholders on servers: of a job id, and of a value that is only stored, not compared. */
+/** Placeholders on servers: for a job id, and for a value that is only stored, not compared. */
 export const JOB_ID = '{job id}?'
 export const STORED_VALUE = '{value}?'
 
@@ -28,10 +28,10 @@ function literal(value: SqlValue, textLiteral: (value: string) => string): strin
 }
 
 /**
- * A number for places that take no parameter in some dialect, such as LIMIT. Despite its type, it may come from a
- * request or from the args of a job, so only an integer becomes SQL text.
+ * A number for places that accept no parameter in some dialect, such as LIMIT. Despite its type, the value may come
+ * from a request or from the args of a job, so only an integer becomes SQL text.
  *
- * @throws RangeError that never repeats a text, because it may be SQL
+ * @throws RangeError that never quotes a text, because the text may be SQL
  */
 export function integerLiteral(value: number): string {
   if (!Number.isSafeInteger(value) || value < 0) {
@@ -42,12 +42,12 @@ export function integerLiteral(value: number): string {
   return String(value)
 }
 
-/** Shows only numbers: a text could be SQL. */
+/** Shows only numbers, because a text could be SQL. */
 function shown(value: unknown): string {
   return typeof value === 'number' ? String(value) : `a value of type ${typeof value}`
 }
 
-/** Selected columns as the arguments of JSON_OBJECT. @param columns  each a name, or `… AS name` */
+/** Selected columns as the arguments of JSON_OBJECT. @param columns  each is a name, or `… AS name` */
 export function jsonPairs(columns: readonly string[]): string {
   return columns
     .map((column) => {

@@ -1,7 +1,7 @@
 /**
  * Migrates the tables to this version. drizzle-kit generates the migrations in drizzle/<dialect>. They run in the order
- * of its journal. Each statement is recorded when it is done, so that an interrupted run can continue (MySQL commits
- * each CREATE TABLE separately).
+ * of drizzle-kit's journal. Each statement is recorded when it has run, so that an interrupted migration can continue
+ * (MySQL commits each CREATE TABLE separately).
  */
 import { SchemaError } from '../errors.ts'
 import { MIGRATIONS } from '../generated/migrations.ts'
@@ -12,11 +12,14 @@ import { lowestVersion } from './sql/lowest-version.ts'
 import { TABLE_NAMES, tables } from './sql/tables.ts'
 import { versionProblem } from '../model/version.ts'
 
-/** The lowest version that may use the tables once a migration has started. Migrations without one change nothing. */
+/**
+ * The lowest version that may use the tables once a migration has started. A migration without an entry does not change
+ * it.
+ */
 const LOWEST_VERSIONS: Readonly<Record<string, string>> = { '0000_first': '0.1.0' }
 
 export interface Migration {
-  /** The name of its file, such as `0000_first`. */
+  /** The name of the migration's file, such as `0000_first`. */
   readonly tag: string
   /** Names of tables, indexes and constraints start with `{prefix}`. */
   readonly statements: readonly string[]
@@ -28,15 +31,15 @@ interface Step {
   /** `0000_first/3`: the migration and the number of its statement. */
   readonly name: string
   readonly statement: string
-  /** The lowest version of Kalends that can use the tables from here on; null means unchanged. */
+  /** The lowest version of Kalends that can use the tables from this step on; null means unchanged. */
   readonly lowest: string | null
 }
 
 /**
- * @param onStep  called before each statement; on large tables, a statement may take long
+ * @param onStep  called before each statement; on large tables, a statement may take a long time
  * @param migrations  in order; default: those in drizzle/
  * @returns the migrations that were applied; empty when the tables were up to date
- * @throws SchemaError when the application has a table with one of our names
+ * @throws SchemaError when the application has a table with the name of one of Kalends' tables
  */
 export async function migrate(
   database: Database,
@@ -65,9 +68,9 @@ export async function migrate(
 /**
  * The statements that `migrate` would run, each complete, for a deployment that runs them itself.
  *
- * @param isNew  whether the schema or file of the tables does not exist yet, so that nothing is read from `database`
- * @returns none when the tables are up to date
- * @throws SchemaError when the application has a table with one of our names
+ * @param isNew  whether the schema or file of the tables does not exist yet, so nothing is read from `database`
+ * @returns no statements when the tables are up to date
+ * @throws SchemaError when the application has a table with the name of one of Kalends' tables
  */
 export async function pendingStatements(
   database: Database,
@@ -132,7 +135,7 @@ async function apply(sql: Sql, dialect: Dialect, prefix: string, step: Step): Pr
   try {
     await sql.run(step.statement)
   } catch (error) {
-    // Applied but not recorded: the process ended in between, or another process is about to record it.
+    // The step was applied but not recorded: the process ended in between, or another process is about to record it.
     if (!dialect.schema.isAlreadyApplied(error)) throw error
   }
   await record(step.name, null)
@@ -149,7 +152,7 @@ async function tablesVersionProblem(database: Database, prefix: string): Promise
   return isMigrated ? versionProblem(await lowestVersion(database, tables(prefix, database.dialect))) : null
 }
 
-/** @throws SchemaError when the tables do not fit this version */
+/** @throws SchemaError when the tables do not match this version */
 export async function checkMigrated(database: Database, prefix: string): Promise<void> {
   const applied = await appliedSteps(database, database.dialect, prefix)
   const steps = stepsOf(migrationsFor(database), prefix)
@@ -161,9 +164,9 @@ export async function checkMigrated(database: Database, prefix: string): Promise
 }
 
 /**
- * An engine without transactions guarantees nothing: jobs start twice without an error.
+ * An engine without transactions guarantees nothing, so jobs could start twice without an error.
  *
- * @throws SchemaError when a table has such an engine, or is a view
+ * @throws SchemaError when a table has such an engine or is a view
  */
 export async function checkEngines(database: Database, prefix: string): Promise<void> {
   const wrong = await wrongEngines(database, prefix)
@@ -184,7 +187,7 @@ async function wrongEngines(database: Database, prefix: string): Promise<SchemaD
   return found.map(({ name, engine }) => ({ table: name, engine }))
 }
 
-/** How the tables differ from what the migrations create: pending migrations and missing parts. */
+/** The differences between the tables and those that the migrations create: pending migrations and missing parts. */
 export async function schemaDrift(database: Database, prefix: string): Promise<SchemaDrift> {
   const { name, schema } = database.dialect
   const steps = stepsOf(migrationsFor(database), prefix)

@@ -23,17 +23,17 @@ export interface StoreOptions {
   /** Prefix for the names of all tables; default: none. */
   readonly tablePrefix?: string | undefined
   /**
-   * The database on the same server that has the tables, such as `kalends`, so that migration tools of the application
-   * do not see them; default: the application's own. It is created if it does not exist, unless `migrate` is false. Not
-   * for SQLite.
+   * The database on the same server that contains the tables, such as `kalends`, so that the application's migration
+   * tools do not see them; default: the application's own database. It is created if it does not exist, unless
+   * `migrate` is false. Not for SQLite.
    */
   readonly schema?: string | undefined
-  /** Whether to bring the tables up to date (default), or to fail when they are not. */
+  /** Whether to bring the tables up to date (default), or to fail when they are out of date. */
   readonly migrate?: boolean | undefined
   /**
    * Maximum number of connections that this process opens to a database server, at least 3: about a tenth is for the
    * REST API, and the others are shared equally by the worker and by calls. Default: 22, or 5 if you pass a pool; they
-   * are opened on demand, next to those of the pool. SQLite has one.
+   * are opened on demand, in addition to those of the pool. SQLite has one.
    */
   readonly connections?: number | undefined
   /** The database's clock, for tests that control time; SQLite only. See `kalends/testing`. */
@@ -54,8 +54,8 @@ const MEMORY = 'sqlite::memory:'
 /**
  * @throws InvalidInputError when the target or an option is invalid
  * @throws StoreUnavailableError when the database cannot be reached
- * @throws SchemaError when the application has a table with one of our names, a table has an engine without
- * transactions, or the tables are out of date or need a later version of Kalends
+ * @throws SchemaError when the application has a table with the name of one of Kalends' tables, a table has an engine
+ *   without transactions, or the tables are out of date or need a later version of Kalends
  */
 export async function openStore(
   target: DatabaseTarget,
@@ -120,7 +120,7 @@ export async function openToInspect(target: DatabaseTarget, options: Place): Pro
 
 /** Options of `Kalends.migrate`. */
 export interface MigrateOptions extends Place {
-  /** Called before each statement; on large tables, a statement may take long. */
+  /** Called before each statement; on large tables, a statement may take a long time. */
   readonly onStep?: ((done: number, of: number) => void) | undefined
 }
 
@@ -156,7 +156,7 @@ export async function printMigrations(target: DatabaseTarget, options: Place = {
   }
 }
 
-/** If the schema or file does not exist yet, another database. Neither is written to. */
+/** If the schema or file does not exist yet, this uses another database. Neither is written to. */
 async function openToPrint(
   target: DatabaseTarget,
   schema: string | undefined,
@@ -218,7 +218,7 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
   return openMysql(target as string | MysqlTarget, options)
 }
 
-/** @returns null when it is not a URL of SQLite */
+/** @returns null when it is not a SQLite URL */
 function pathIn(url: string): string | null {
   return url.startsWith('sqlite:') ? url.slice('sqlite:'.length).replace(/^\/\//, '') : null
 }

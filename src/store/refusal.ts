@@ -11,5 +11,5 @@ export class AllRefusedError extends Error {
   override readonly name = 'AllRefusedError'
 }
 
-/** Called with the id of each row that the database rejects. The store leaves it out until its back-off ends. */
+/** Called with the id of each row that the database rejects. The store leaves out the row until its back-off ends. */
 export type OnRefused = (id: string, error: unknown) => void

@@ -10,29 +10,29 @@ export interface NewSchedule {
   /** The stored id. */
   readonly id: string
   readonly settings: ScheduleSettings
-  /** Whether the first run is due at once, or null if the timer plans it, regardless of the current time. */
+  /** Whether the first run is due immediately, or null if the timer plans it, regardless of the current time. */
   readonly isDue: IsDue | null
 }
 
 /** How a schedule is paused. */
 export interface Pause {
   readonly reason: string | null
-  /** What happens to its waiting and blocked jobs. */
+  /** What happens to the schedule's waiting and blocked jobs. */
   readonly jobs: 'leave' | 'cancel'
 }
 
-/** Plans a row that was just written, or null to leave it for a scheduler. */
+/** Plans a row that was just written, or returns null to leave it to a scheduler. */
 export type PlanEdit = (schedule: Plannable, now: Date, open: OpenJobs) => Plan | null
 
 /** Receives the locked row before it is written. If it throws, the row is not written. */
 export type Check<Row> = (current: Row) => void
 
 /**
- * The operations on schedules that users and application code can run. Writes without `plan` are planned by a
- * scheduler.
+ * The operations on schedules that users and application code can run. If a write has no `plan`, a scheduler plans the
+ * row.
  */
 export interface ScheduleStore {
-  /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
+  /** The same store, limited to the rows of an owner. Ids are in the form that this owner uses. */
   ownedBy(owner: Owner): ScheduleStore
   /** See `JobStore.in`. */
   in(transaction: Transaction): ScheduleStore
@@ -41,7 +41,7 @@ export interface ScheduleStore {
   /**
    * Creates the schedule, or changes the existing one. If a callback throws, nothing is written.
    *
-   * @param create  returns what to create when the schedule does not exist
+   * @param create  returns the schedule to create when it does not exist
    * @param change  receives the locked schedule and returns its changes
    */
   put(
@@ -64,12 +64,12 @@ export interface ScheduleStore {
   delete(id: string, check?: Check<Schedule>): Promise<Schedule | null>
   /** Plans a schedule from now and clears its counters. @returns as `update` */
   reset(id: string, check?: Check<Schedule>, plan?: PlanEdit): Promise<Schedule | null>
-  /** How many schedules this owner has; counted up to `most`. */
+  /** The number of this owner's schedules, counted up to `most`. */
   count(most: number): Promise<number>
   /**
    * Submits a run now, in addition to the timer.
    *
-   * @param args  JSON text for this run only; null means the schedule's own
+   * @param args  JSON text for this run only; null means the schedule's own args
    * @param decide  receives the locked schedule and the database's clock. If it throws, nothing is written.
    * @returns the job's id; null when the schedule does not exist
    */

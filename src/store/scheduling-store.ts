@@ -3,17 +3,17 @@ import type { FrozenTime, OpenJobs, Plan, Plannable } from '../model/plan.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { OnRefused, Refusal } from './refusal.ts'
 
-/** The state of the database at one instant, read by one statement. */
+/** The state of the database at one instant, read in a single statement. */
 export interface Look {
   /** The database's clock. */
   readonly now: Date
-  /** When the earliest schedule is due, or null if never. */
+  /** The time at which the earliest schedule is due, or null if none ever is. */
   readonly wakeAt: Date | null
-  /** When the earliest waiting job becomes claimable, or null if no job waits for a time. */
+  /** The time at which the earliest waiting job becomes claimable, or null if no job waits for a time. */
   readonly dueAt: Date | null
   /** Whether a job of one of the given tasks can be claimed. */
   readonly claimable: boolean
-  /** Differs after freezes were added or deleted, and after most changes to freezes. */
+  /** A value that changes when freezes are added or deleted, and with most changes to freezes. */
   readonly freezes: string
 }
 
@@ -21,7 +21,7 @@ export interface Look {
 export interface Mark {
   readonly id: string
   readonly marked: Date
-  /** When it was due, as stored. */
+  /** The time at which the schedule was due, as stored. */
   readonly wakeAt?: string
 }
 
@@ -31,17 +31,17 @@ export interface Submission {
   readonly task: string
   readonly timer: string
   readonly plan: Plan
-  /** Ids of the jobs that were inserted, in the order of `plan.runs`. */
+  /** The ids of the inserted jobs, in the order of `plan.runs`. */
   readonly jobs: readonly string[]
 }
 
-/** Which jobs a worker may start. */
+/** The limits on the jobs that a worker may start. */
 export interface StartLimits {
   /** Maximum number of jobs. */
   readonly limit: number
-  /** The tasks that the worker handles, each with the policy for jobs that do not set their own. */
+  /** The tasks that the worker handles, each with the policy for jobs that do not set their own policy. */
   readonly tasks: ReadonlyMap<string, RunPolicy>
-  /** For tasks with their own concurrency limit, the maximum number of jobs of that task. */
+  /** For each task with its own concurrency limit, the maximum number of its jobs. */
   readonly taskLimits: ReadonlyMap<string, number>
 }
 
@@ -65,18 +65,18 @@ export interface SubmitResult {
   readonly submissions: readonly Submission[]
   /** Jobs of the submissions that this worker already runs. */
   readonly started: readonly ClaimedJob[]
-  /** Still marked, because another transaction has locked the row: submit again. */
+  /** Schedules that are still marked, because another transaction has locked the row; submit them again. */
   readonly locked: readonly Mark[]
-  /** Not planned yet, because the others filled one transaction: submit them next. */
+  /** Schedules that are not planned yet, because the others filled the transaction; submit them next. */
   readonly left: readonly Mark[]
-  /** Schedules that cannot be planned, or that the database rejects. They keep their mark as back-off. */
+  /** Schedules that cannot be planned, or that the database rejects. They keep their mark as a back-off. */
   readonly refused: readonly Refusal<Mark>[]
 }
 
 /**
- * The pure planner's decision about a locked row. Null if it is not due.
+ * The pure planner's decision about a locked row. Null if the schedule is not due.
  *
- * @param freezes  those that apply to it and have not ended before its next run
+ * @param freezes  the freezes that apply to the schedule and have not ended before its next run
  */
 export type Decide = (
   schedule: Plannable,
@@ -85,14 +85,15 @@ export type Decide = (
   freezes: readonly FrozenTime[],
 ) => Plan | null
 
-/** Finding what workers left behind reads an index range; checking everything reads whole tables. */
+/** Finding the rows that workers left behind reads an index range; checking everything reads whole tables. */
 export type SweepExtent = 'left by workers' | 'everything'
 
 export interface Swept {
   /** Descriptions of the repairs, for the log. */
   readonly healed: readonly string[]
   /**
-   * Whether jobs run under the id of a worker that is not registered, or an external queue has not reported an outcome.
+   * Whether jobs run under the id of a worker that is not registered, or an external queue has not reported an outcome
+   * in time.
    */
   readonly orphans: boolean
 }
@@ -100,7 +101,7 @@ export interface Swept {
 /** Schedules that are active or done, and whose next run or last slot is in the future. */
 export interface FurthestSchedules {
   readonly schedules: readonly Plannable[]
-  /** The database's clock; meaningless if there are none. */
+  /** The database's clock; meaningless if there are no such schedules. */
   readonly now: Date
 }
 
@@ -108,13 +109,13 @@ export interface FurthestSchedules {
 export interface SchedulingStore {
   /**
    * Maximum number of schedules per transaction; lower on clusters, where servers commit at the same time. On SQLite,
-   * it depends on how long the last ones took, because they block the event loop.
+   * it depends on how long recent transactions took, because they block the event loop.
    */
   mostAtOnce(): number
   /** Whether two transactions can submit different schedules without waiting for each other. */
   readonly submitsInParallel: boolean
 
-  /** One statement for everything that a worker waits for. @param tasks  the tasks that it handles */
+  /** Reads everything that a worker waits for in one statement. @param tasks  the tasks that the worker handles */
   look(tasks: readonly string[]): Promise<Look>
 
   /**
@@ -123,7 +124,7 @@ export interface SchedulingStore {
    *
    * @param limit  maximum number of schedules to mark, earliest first
    * @param behind  the marks of an earlier call: continues after them
-   * @returns empty when nothing is due, or when other workers have marked what is due
+   * @returns empty when nothing is due, or when other workers have marked all due schedules
    */
   markDue(
     worker: string,
@@ -133,13 +134,13 @@ export interface SchedulingStore {
     onRefused?: OnRefused,
   ): Promise<Mark[]>
 
-  /** How many schedules are left out because the database rejected their marks. */
+  /** The number of schedules that are left out because the database rejected their marks. */
   leftOut(): number
 
   /**
    * Plans and submits marked schedules in one transaction: it commits the jobs, the next run and the end of the mark
-   * together. Schedules that this worker no longer marks are left out. When some of them
-   * have many slots or jobs, the others are left for another transaction.
+   * together. Schedules whose marks this worker no longer holds are left out. If some schedules have many slots or
+   * jobs, the others are left for another transaction.
    */
   submit(
     worker: string,
@@ -152,8 +153,8 @@ export interface SchedulingStore {
   clearStaleMarks(worker: string, leaseMs: number): Promise<number>
 
   /**
-   * Ends stale marks, reports whether there are orphans, and repairs what manual edits and crashes leave behind. If
-   * there is nothing to do, this takes one statement.
+   * Ends stale marks, reports whether there are orphans, and repairs rows after manual edits and crashes. If there is
+   * nothing to do, this takes one statement.
    *
    * @param worker  as for `clearStaleMarks`
    */

@@ -27,21 +27,21 @@ export interface Store {
   /** How long the longest-waiting piece of work has waited for a connection, or 0 if nothing waits. */
   longestWaitMs(): number
   /**
-   * How many times the connections moved to another server (a failover, a promotion) or the server was restarted. The
-   * new server may lack the last commits.
+   * How many times the connections have moved to another server (after a failover or a promotion) or the server has
+   * been restarted. The new server may lack the last commits.
    */
   serverChanges(): number
-  /** Closes the connections. A pool of the application stays open. */
+  /** Closes the connections. The application's pool stays open. */
   close(): Promise<void>
 }
 
-/** The same database, once for each use. One use never waits for another's connections. */
+/** The stores of one database, one for each use. One use never waits for another's connections. */
 export interface Stores {
   /** For the loops and the heartbeat. */
   readonly loops: Store
   /** For the application's calls. */
   readonly calls: Store
-  /** For the API: few statements at a time, a bounded queue and time limits. Connects on first use. */
+  /** For the API, with few statements at a time, a bounded queue and time limits. Connects on first use. */
   readonly api: Store
   close(): Promise<void>
 }

@@ -1,12 +1,12 @@
-/** A process that embeds Kalends: a row of `worker`. */
+/** A row of `worker`: a process that embeds Kalends. */
 export interface WorkerRecord {
-  /** `name/incarnation`, new at each start: the id is a fencing token, the name is not. */
+  /** `name/incarnation`, new at each start, because the id is a fencing token and the name is not. */
   readonly id: string
   readonly name: string
   readonly host: string
   readonly pid: number
   readonly tasks: readonly string[]
-  /** The declared sets in its code: name to hash. */
+  /** The declared sets in the worker's code, from name to hash. */
   readonly sets: Readonly<Record<string, string>>
   readonly startedAt: Date
   readonly heartbeatAt: Date
@@ -21,21 +21,24 @@ export interface WorkerList {
 export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tasks'> &
   Partial<Pick<WorkerRecord, 'sets'>>
 
-/** `kept`: its heartbeat changed, or it no longer exists; `locked`: another transaction has locked its row. */
+/**
+ * `kept`: the worker's heartbeat changed, or the worker no longer exists; `locked`: another transaction has locked its
+ * row.
+ */
 export type Eviction = 'evicted' | 'kept' | 'locked'
 
 /** `gone`: another worker considered this one dead; `locked`: another transaction has locked the row. */
 export type Heartbeat = 'written' | 'gone' | 'locked'
 
 export interface WorkerStore {
-  /** Whether one worker can lose the database while others keep it: false for a file on this machine. */
+  /** Whether one worker can lose the database while other workers keep it; false for a file on this machine. */
   readonly canBeCutOff: boolean
   register(worker: NewWorker): Promise<void>
   heartbeat(id: string): Promise<Heartbeat>
   list(): Promise<WorkerList>
-  /** How many jobs each worker runs; workers that run none are omitted. */
+  /** The number of jobs that each worker runs; workers that run none are omitted. */
   running(): Promise<ReadonlyMap<string, number>>
-  /** Removes a worker whose heartbeat has not changed since it was read. Does not wait for a locked row. */
+  /** Removes a worker whose heartbeat has not changed since it was read. It does not wait for a locked row. */
   evict(id: string, heartbeat: Date): Promise<Eviction>
   /** Removes the worker's own row when it stops cleanly. */
   unregister(id: string): Promise<void>

@@ -44,7 +44,7 @@ export function tracing(options: TracingOptions = {}): Middleware {
   }
 }
 
-/** Also handles errors whose properties cannot be read. */
+/** This also handles errors whose properties cannot be read. */
 function record(span: Span, error: unknown): void {
   try {
     span.recordException(isA(error, Error) ? error : messageOf(error))

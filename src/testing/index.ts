@@ -1,9 +1,9 @@
 /**
  * `kalends/testing`: runs an application's schedules and handlers in memory, on a clock that the test controls. A year
- * of a schedule takes milliseconds.
+ * of a schedule takes only milliseconds.
  *
- * Nothing runs automatically. `advance` goes from one due time to the next, and does what a worker would do at each.
- * Handlers really run, and their retries wait for the test's clock.
+ * Nothing runs automatically. `advance` moves from one due time to the next, and at each does what a worker would do.
+ * Handlers actually run, and their retries wait for the test clock.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export interface TestOptions
   readonly now?: Date | string | undefined
   /**
    * A SQLite file, `sqlite:./file.db`, instead of memory. A second test application can open the same file at a later
-   * time, like after a restart, an outage or an upgrade.
+   * time, as after a restart, an outage or an upgrade.
    */
   readonly database?: string | undefined
 }
@@ -49,7 +49,7 @@ const OPTIONS = namesOf<TestOptions>({
   externalQueue: true,
 })
 
-/** How many rounds of work may be due at the same instant before the test fails. */
+/** Maximum number of rounds of work that may be due at the same instant before the test fails. */
 const MAX_ROUNDS = 10_000
 
 /**
@@ -89,12 +89,12 @@ export class TestKalends {
     this.#step = step
   }
 
-  /** The time of the test's clock, which the database and Kalends share. */
+  /** The time on the test clock, which the database and Kalends share. */
   now(): Date {
     return this.#clock.now
   }
 
-  /** Does everything that is due now, until nothing is left. */
+  /** Does all work that is due now, until nothing is left. */
   async drain(): Promise<void> {
     for (let round = 0; (await this.#step()).acted; round += 1) {
       if (round === MAX_ROUNDS)
@@ -104,9 +104,9 @@ export class TestKalends {
   }
 
   /**
-   * Moves the clock forward, and does everything that becomes due at its time.
+   * Moves the clock forward, and does all work at the time at which it becomes due.
    *
-   * @param by  a time span such as `1d`, milliseconds, or the instant to go to
+   * @param by  a time span such as `1d`, milliseconds, or the instant to move to
    */
   async advance(by: string | number | Date): Promise<void> {
     const end = by instanceof Date ? new Date(by) : new Date(this.#clock.now.getTime() + timeSpan(by))
@@ -122,7 +122,7 @@ export class TestKalends {
   }
 
   /**
-   * Moves the clock forward until a job has a state; default: until it is final.
+   * Moves the clock forward until a job has the given state; default: until it is final.
    *
    * @param options.within  maximum time to advance; default `1d`
    * @throws NotFoundError, WaitTimeoutError
@@ -148,7 +148,7 @@ export class TestKalends {
     }
   }
 
-  /** Moves the clock to the next due time. @returns false when that is after `end`, or never */
+  /** Moves the clock to the next due time. @returns false when that is after `end`, or there is none */
   async #toNext(end: Date): Promise<boolean> {
     const { acted, next } = await this.#step()
     if (next === null || next > end) return acted
@@ -158,12 +158,12 @@ export class TestKalends {
     return true
   }
 
-  /** Stops, and discards a database in memory. `await using` does this automatically. */
+  /** Stops, and discards the database if it is in memory. `await using` does this automatically. */
   async close(): Promise<void> {
     await this.kalends.stop()
   }
 
-  /** Same as `close`. */
+  /** Does the same as `close`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }

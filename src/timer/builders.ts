@@ -1,4 +1,4 @@
-/** Functions that return timer text, with their input checked. */
+/** Functions that check their input and return timer text. */
 import { InvalidInputError } from '../errors.ts'
 import { spanText } from '../duration.ts'
 import { timeSpan } from './span.ts'
@@ -6,7 +6,7 @@ import { checkedZone, timer } from './timer.ts'
 
 /** The zone of the built timer. */
 export interface BuilderOptions {
-  /** An IANA name, or 'local'. By default, the timer names no zone, so the zone of the application applies, or UTC. */
+  /** An IANA name, or 'local'. By default, the timer names no zone, so the application's zone applies, else UTC. */
   readonly zone?: string | undefined
 }
 
@@ -20,7 +20,7 @@ const TIME = /^(?:[01]?\d|2[0-3])(?::[0-5]\d){1,2}$/u
 const WEEKDAYS: readonly string[] = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
 
 /**
- * Elapses at fixed intervals from the creation of the schedule, or a span after the end of each run.
+ * At fixed intervals from the creation of the schedule, or a span after the end of each run.
  *
  * @param span  a time span such as `5min`, or milliseconds, at least 1000
  * @throws InvalidInputError
@@ -39,7 +39,7 @@ export function every(
     )
   return checked('span', () => {
     const text = typeof span === 'number' ? spanText(timeSpan(span)) : span
-    // Text that is not a span could still form a valid timer: '5min after finish'.
+    // Text that is not a span could still form a valid timer, as in '5min after finish'.
     timeSpan(text)
     return `every ${text}${after === undefined ? '' : ' after finish'}`
   })
@@ -79,7 +79,7 @@ export function at(instant: Date): string {
 
 function zoned(text: string, { zone }: BuilderOptions): string {
   if (zone === undefined) return timer(text).text
-  // An explicit UTC is written too, so that the application's zone does not replace it.
+  // An explicit UTC is also written, so that the application's zone does not replace it.
   return timer(`${text} ${checkedZone(zone)}`).text
 }
 

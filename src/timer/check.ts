@@ -1,4 +1,4 @@
-/** Checks a timer before it is stored: its meaning, its next elapses, and warnings. */
+/** Checks a timer before it is stored, and returns its meaning, its next elapses, and warnings. */
 import { calendar, CalendarSyntaxError } from '../calendar/index.ts'
 import { InvalidInputError } from '../errors.ts'
 import { clockChanges, clockWarning, localText } from './clock-changes.ts'
@@ -8,11 +8,11 @@ import type { Timer } from './elapses.ts'
 import { prefixOf, timer, withZone } from './timer.ts'
 import { inWords } from './words.ts'
 
-/** Why a text is not a timer. */
+/** The reason why a text is not a timer. */
 export interface TimerError {
   readonly code: 'KALENDS_CALENDAR_SYNTAX' | 'KALENDS_CRON_SYNTAX' | 'KALENDS_INVALID_TIME_SPAN'
   readonly message: string
-  /** From 1; null if unknown. */
+  /** Starts at 1; null if unknown. */
   readonly column: number | null
   readonly token: string | null
   /** What to write instead. */
@@ -26,7 +26,7 @@ export interface CheckedElapse {
   readonly local: string
 }
 
-/** The result of `checkTimer`: the error, or what the timer means. */
+/** The result of `checkTimer`: the error, or the meaning of the timer. */
 export type TimerCheck =
   | { readonly valid: false; readonly error: TimerError }
   | {
@@ -44,18 +44,18 @@ export type TimerCheck =
 
 /** Options of `checkTimer`. */
 export interface CheckOptions {
-  /** Added to a timer without a zone; default UTC. */
+  /** Added to a timer that names no zone; default UTC. */
   readonly zone?: string | undefined
   /** Elapses are listed after this time; default: now. */
   readonly after?: Date | undefined
-  /** How many elapses to list; default 5. */
+  /** The number of elapses to list; default 5. */
   readonly limit?: number | undefined
   /** The start of the slots of `every`; default `after`. */
   readonly anchor?: Date | undefined
 }
 
 /**
- * Checks a timer, and returns the error or what the timer means.
+ * Checks a timer, and returns the error or the meaning of the timer.
  *
  * @throws InvalidInputError only when an option is invalid
  */

@@ -6,7 +6,7 @@ import { cronEvents } from './cron.ts'
 import type { Elapses, Timer } from './elapses.ts'
 import { union } from './union.ts'
 
-/** A change of a zone's clock. */
+/** A change to a zone's clock. */
 export interface ClockChange {
   readonly at: Date
   /** Positive: set forward. */
@@ -15,7 +15,7 @@ export interface ClockChange {
   readonly wall: Date
 }
 
-/** How far ahead clock changes are searched. */
+/** How far ahead to search for clock changes. */
 const HORIZON_MS = 400 * 86_400_000
 /** Maximum number of skipped or repeated times that are counted. */
 const MAX_COUNTED = 100
@@ -42,7 +42,7 @@ export function clockChanges(zone: string, after: Date): ClockChange[] {
 /**
  * Describes the effect of a clock change on a timer, or null if it has no noticeable effect.
  *
- * It compares the timer with the same timer on a clock that never changes: this shows which of its times are skipped or
+ * Comparing the timer with the same timer on a clock that never changes shows which of its times are skipped or
  * repeated.
  *
  * @param after  a timer with no elapse after this time gets no warning about repeated times
@@ -68,7 +68,8 @@ export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, afte
   }
   const later = times.next(last)
   const rest = later === null ? Infinity : later.getTime() - last.getTime()
-  // From the last occurrence before the change to the first one after it: is this interval shorter than usual?
+  // Whether the interval from the last occurrence before the change to the first one after it is at least as long as
+  // usual.
   const regular = first.getTime() - shiftMs - last.getTime() >= rest
   if (of.kind === 'cron')
     return regular
@@ -94,7 +95,7 @@ function unchangedTimes(of: Timer): Elapses {
   return calendar(of.text.endsWith(suffix) ? of.text.slice(0, -suffix.length) : of.text)
 }
 
-/** The times from `from` up to, but not including, `to`; at most a hundred. */
+/** The times from `from` up to, but not including, `to`; at most one hundred. */
 function between(times: Elapses, from: Date, to: Date): Date[] {
   const found: Date[] = []
   let time = times.next(new Date(from.getTime() - 1))

@@ -1,4 +1,4 @@
-/** Finds the calendar event with the meaning of a cron expression in one of its many dialects. */
+/** Finds the calendar event that has the same meaning as a cron expression in one of the many cron dialects. */
 import { calendar } from '../calendar/index.ts'
 import { SHORT_WEEKDAYS } from '../calendar/spec.ts'
 import { ranges } from './words-values.ts'
@@ -8,7 +8,7 @@ export const MACROS: ReadonlyMap<string, readonly [fields: string, event: string
   ['@yearly', ['0 0 1 1 *', 'yearly']],
   ['@annually', ['0 0 1 1 *', 'yearly']],
   ['@monthly', ['0 0 1 * *', 'monthly']],
-  // systemd's weekly is Monday, cron's is Sunday.
+  // For systemd, weekly means Monday; for cron, Sunday.
   ['@weekly', ['0 0 * * 0', 'Sun 00:00']],
   ['@daily', ['0 0 * * *', 'daily']],
   ['@midnight', ['0 0 * * *', 'daily']],
@@ -41,7 +41,7 @@ interface Fields {
   readonly years: string
 }
 
-/** At most one of the two: a single calendar event, else five POSIX fields. */
+/** At most one of the two is set: a single calendar event, else five POSIX fields. */
 interface Instead {
   readonly calendarEvent: string | null
   readonly fields: string | null
@@ -81,7 +81,7 @@ export function elapsing(event: string): string | null {
   }
 }
 
-/** Six fields start with seconds, except in AWS and some others, where they end with years. */
+/** Six fields start with seconds, except in AWS and some others, where the last field is the year. */
 export function endsWithYears(words: readonly string[]): boolean {
   return words.length === 6 && (words[2] === '?' || words[4] === '?' || /^\d{4}/u.test(words[5] ?? ''))
 }
@@ -119,7 +119,7 @@ export function eventOf(words: readonly string[]): string | null {
   return `${weekday}${date}${time}`
 }
 
-/** The expression in five POSIX fields: lists instead of steps, numbers instead of names. */
+/** The expression in five POSIX fields, with lists instead of steps and numbers instead of names. */
 function posixOf({ seconds, minute, hour, day, month, weekday, years }: Fields): string | null {
   if (seconds !== '0' || years !== '*') return null
   const fields = [
@@ -162,7 +162,7 @@ function padded(component: string): string {
   return /^\d$/u.test(component) ? `0${component}` : component
 }
 
-/** A field as a calendar event writes it; null when it cannot be parsed. */
+/** A field in the form that calendar events use; null when it cannot be parsed. */
 function component(text: string, limits: Limits): string | null {
   const items = text.split(',').map((item) => itemText(item, limits))
   if (items.includes(null)) return null
@@ -203,11 +203,11 @@ function readRange(item: string, { low, high, names }: Limits): Range | null {
   const first = from === '*' ? low : value(from)
   const last = from === '*' ? high : to !== undefined ? value(to) : by === undefined ? first : high
   const inside = [first, last].every((number) => Number.isInteger(number) && number >= low && number <= high)
-  // A longer step would be misleading: */90 means every hour.
+  // A longer step would be misleading, because */90 means every hour.
   return inside && step >= 1 && step <= high - low + 1 ? { first, last, step } : null
 }
 
-/** The values in the order of the range, which may wrap around. */
+/** The values in the order of a range, which may wrap around. */
 function valuesOf({ first, last, step }: Range, { low, high }: Limits): number[] {
   const length = high - low + 1
   const reach = last >= first ? last - first : last - first + length
@@ -241,7 +241,7 @@ function weekdays(text: string): { names: string; days?: string } | null {
   return { names, days: `-${7 * Number(nth) - 6}..${Math.min(7 * Number(nth), 31)}` }
 }
 
-/** 0 to 6, Sunday is 0. */
+/** 0 to 6, where 0 is Sunday. */
 function weekdayValues(text: string): ReadonlySet<number> | null {
   const chosen = new Set<number>()
   for (const item of text.split(',')) {

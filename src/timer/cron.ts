@@ -2,9 +2,9 @@
  * `cron <expression>`: the five fields of crontab, compiled to a union of calendar events, so that one evaluator serves
  * all timers.
  *
- * It accepts what cron daemons and libraries read in the same way: numbers, lists, ranges, steps, names, 7 for Sunday,
- * and macros such as `@daily`. They disagree about the rest, so it is rejected with an error that suggests a calendar
- * event with the intended meaning:
+ * It accepts only syntax that cron daemons and libraries read in the same way: numbers, lists, ranges, steps, names, 7
+ * for Sunday, and macros such as `@daily`. They disagree about the rest, so it is rejected with an error that suggests
+ * a calendar event with the intended meaning:
  *
  * - `5/15` is 5, 20, 35 and 50 to most libraries, and 5 or an error to daemons.
  * - `FRI-MON` and `22-2` wrap around in some programs, and are errors in others.
@@ -13,7 +13,7 @@
  *   weekday with a step.
  * - Six fields begin with seconds or end with years. Next to `?`, weekdays often count from 1.
  *
- * `cron! <expression>` accepts only POSIX: numbers, lists and ranges.
+ * `cron! <expression>` accepts only POSIX syntax: numbers, lists and ranges.
  */
 import { calendar } from '../calendar/index.ts'
 import { nearest } from '../nearest.ts'
@@ -54,7 +54,7 @@ const NO_WORD: Word = { text: '', at: 0 }
 
 type Refuse = (field: string, word: Word, problem: string) => never
 
-/** `crontab` is `cron` as daemons read it: both days must match if one of them starts with a star. */
+/** `crontab` is `cron` as daemons read it, where both days must match if one of them starts with a star. */
 type Dialect = 'cron' | 'cron!' | 'crontab'
 
 /** A parsed expression. */
@@ -96,7 +96,7 @@ export function expression(text: string, dialect: Dialect): Expression {
   if (zone !== undefined) words.pop()
   const suffix = zone === undefined ? '' : ` ${zone}`
   const refuse: Refuse = (field, { text: token, at }, problem) => {
-    // No dialect has more words, so the rest is not read.
+    // No dialect uses more words, so the rest is not read.
     const few = words.slice(0, 8).map((word) => word.text)
     throw new CronSyntaxError(text, { strict, field, token, at, problem, ...insteadOf(few, suffix) })
   }
@@ -143,7 +143,7 @@ function refuseCount(words: readonly Word[], text: string, strict: boolean, refu
   const whole: Word = { text: text.trim(), at: first.at }
   if (first.text.startsWith('@')) refuse('expression', first, macroProblem(first.text, second?.text, strict))
   const last = words.at(-1)
-  // No dialect has four letters in a row, so this is meant as a zone.
+  // No dialect uses four letters in a row, so this must be meant as a zone.
   if (words.length >= 6 && last !== undefined && /[a-z]{4}/iu.test(last.text))
     refuse('zone', last, noSuchZone(last.text))
   const syntax = syntaxName(strict)

@@ -8,13 +8,14 @@ import { timer, withZone } from './timer.ts'
  * do not repeat runs when clocks are set back; or `cron …` if no single event is enough.
  *
  * @param zone  the zone whose clock the daemon follows; default UTC
- * @throws CronSyntaxError when the daemons would reject it too, when they read it differently, or when it never elapses
+ * @throws CronSyntaxError when the daemons would also reject the text, when they disagree about its meaning, or when it
+ *   never elapses
  */
 export function fromCrontab(text: string, zone = 'UTC'): string {
   const { fields, zone: own = zone, events } = expression(text, 'crontab')
   const [event = '', another] = events
   const normal = another === undefined ? String(calendar(event)) : `cron ${fields}`
-  // The same in each hour: the daemon uses elapsed time, so it also runs when clocks are set back.
+  // If the times are the same in each hour, the daemon uses elapsed time, so it also runs when clocks are set back.
   return fields.endsWith(' * * * *') && hasWholeHours(own) ? normal : withZone(normal, own)
 }
 

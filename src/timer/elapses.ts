@@ -6,22 +6,22 @@ export interface Elapses {
   previous(at: Date): Date | null
 }
 
-/** Without a schedule, its slots are anchored to 1970; see `elapsesWithin` for those of a schedule. */
+/** Without a schedule, a timer's slots are anchored to 1970; see `elapsesWithin` for the slots of a schedule. */
 export interface Timer extends Elapses {
   readonly kind: 'calendar' | 'cron' | 'every' | 'after-finish'
   /** The normal form. */
   readonly text: string
-  /** The zone whose clock it follows. */
+  /** The zone whose clock the timer follows. */
   readonly zone: string
   /** For `every …`: the span in milliseconds; otherwise null. */
   readonly spanMs: number | null
   /**
-   * Its elapses for one schedule.
+   * The timer's elapses for one schedule.
    *
-   * @param anchor  the start of the slots of `every`: when the schedule was created
+   * @param anchor  the start of the slots of `every`: the time at which the schedule was created
    */
   elapses(anchor: Date): Elapses
 }
 
-/** What each kind of timer defines. */
+/** The parts that each kind of timer defines. */
 export type TimerSpec = Omit<Timer, keyof Elapses>

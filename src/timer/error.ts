@@ -6,7 +6,7 @@ const SPAN_HINT = "write numbers with units, such as '90s', '10min' or '1h 30min
 export class InvalidTimeSpanError extends Error {
   readonly code = 'KALENDS_INVALID_TIME_SPAN'
   override readonly name = 'InvalidTimeSpanError'
-  /** Where the invalid piece starts in the span, from 1; null when the whole span is invalid. */
+  /** The start of the invalid piece in the span, counted from 1; null when the whole span is invalid. */
   readonly column: number | null
   /** The invalid piece, or the whole span. */
   readonly token: string
@@ -21,7 +21,7 @@ export class InvalidTimeSpanError extends Error {
 }
 
 export interface CronProblem {
-  /** Whether the text must be POSIX. */
+  /** Whether the text must use POSIX syntax. */
   readonly strict: boolean
   /** The field's name, 'zone' or 'expression'. */
   readonly field: string
@@ -42,13 +42,13 @@ export class CronSyntaxError extends Error {
   readonly field: string
   /** The invalid piece. */
   readonly token: string
-  /** Where the token starts in the expression, from 1. */
+  /** The start of the token in the expression, counted from 1. */
   readonly column: number
   readonly problem: string
   readonly calendarEvent: string | null
   /** The `cron` timer to write instead, if no single calendar event is equivalent, or if programs disagree. */
   readonly cron: string | null
-  /** What to write instead, if known. */
+  /** The text to write instead, if known. */
   readonly hint: string | null
 
   constructor(text: string, { strict, field, token, at, problem, calendarEvent, fields }: CronProblem) {

@@ -3,7 +3,7 @@ import { spanText } from '../duration.ts'
 import { timeSpan, varyingUnit } from './span.ts'
 import type { TimerSpec } from './elapses.ts'
 
-/** The last instant of the years 1970 to 2199, as for calendar events. */
+/** The last instant of the year 2199, as for calendar events. */
 const LAST_INSTANT = Date.UTC(2200, 0, 1) - 1
 
 const BY_CALENDAR =
@@ -33,7 +33,7 @@ export function every(text: string): TimerSpec {
   }
 }
 
-/** `every <span> after finish`: the next elapse is one span after the end of a run. It has no other elapses. */
+/** `every <span> after finish`: the next elapse is one span after the end of a run. There are no other elapses. */
 export function afterFinish(text: string): TimerSpec {
   const spanMs = positiveSpan(text)
   return {

@@ -1,5 +1,5 @@
 /**
- * Timers: calendar events, cron expressions and time spans, as stored in `periodic_task.timer`.
+ * Timers, which are calendar events, cron expressions and time spans, as stored in `periodic_task.timer`.
  *
  * @module
  */

@@ -1,6 +1,8 @@
 import { InvalidTimeSpanError } from './error.ts'
 
-/** The milliseconds of each unit of systemd.time(7); a year is 365.25 days, a month is a twelfth of that. */
+/**
+ * The length of each unit of systemd.time(7) in milliseconds; a year is 365.25 days, and a month is a twelfth of that.
+ */
 const UNITS: ReadonlyMap<string, number> = new Map(
   (
     [

@@ -1,11 +1,11 @@
 /**
- * Timers: the text in `periodic_task.timer`, parsed, so that its elapses can be computed.
+ * Parses the text in `periodic_task.timer`, so that its elapses can be computed.
  *
- * - a calendar event of systemd.time(7): `Mon..Fri 09:00 Europe/Berlin`; without a zone it is in UTC for every reader
+ * - a calendar event of systemd.time(7): `Mon..Fri 09:00 Europe/Berlin`; without a zone, it is in UTC for every reader
  *   of the row. A full date is a one-off
  * - `cron 0 9 * * mon-fri Europe/Berlin`: crontab syntax, a union of calendar events; `cron!` accepts only POSIX
- * - `every 5min`: on slots that are anchored to the schedule's creation, so that it neither drifts nor changes its
- *   phase when a process restarts
+ * - `every 5min`: on slots that are anchored to the schedule's creation, so the slots neither drift nor shift when a
+ *   process restarts
  * - `every 5min after finish`: counted from the end of the previous run
  */
 import { calendar } from '../calendar/index.ts'
@@ -14,7 +14,7 @@ import { cron } from './cron.ts'
 import type { Elapses, Timer, TimerSpec } from './elapses.ts'
 import { afterFinish, every } from './every.ts'
 
-/** Parsed timers by their text, because each pass needs the same ones. */
+/** Caches parsed timers by their text, because each pass needs the same timers. */
 const parsed = new Map<string, Timer>()
 const MAX_PARSED = 2000
 
@@ -34,7 +34,7 @@ export function timer(text: string): Timer {
 
 /** How a schedule restricts and shifts its timer. */
 export interface Bounds {
-  /** When the schedule was created. */
+  /** The creation time of the schedule. */
   readonly anchor: Date
   /** Added to every elapse, in milliseconds. */
   readonly shiftMs: number
@@ -48,7 +48,7 @@ export interface Bounds {
  * The elapses of a timer for one schedule: none before `starts`, none after `ends`, all shifted by the same time.
  *
  * `after finish` is not shifted, because runs already finish at different times. An elapse that would be before
- * `starts` is at `starts`.
+ * `starts` is moved to `starts`.
  */
 export function elapsesWithin(of: Timer, { anchor, shiftMs, starts, ends }: Bounds): Elapses {
   const base = of.elapses(anchor)
@@ -81,14 +81,14 @@ export function elapsesWithin(of: Timer, { anchor, shiftMs, starts, ends }: Boun
  * Adds a zone to a timer that names none, so that the text has the same meaning for every reader.
  *
  * @param zone  an IANA zone name, or 'local' for the zone of this process
- * @throws InvalidInputError when unknown zone; and as `timer` does
+ * @throws InvalidInputError when the zone is unknown; and as `timer` does
  */
 export function withZone(text: string, zone: string): string {
   const name = checkedZone(zone)
   const { kind } = timer(text)
   if (name === 'UTC' || (kind !== 'calendar' && kind !== 'cron')) return text
   const zoned = `${text} ${name}`
-  // A text that already names a zone, or is an instant (`@…`), does not accept another.
+  // A text that already names a zone, or is an instant (`@…`), does not accept another zone.
   try {
     return timer(zoned).zone === name ? zoned : text
   } catch {

@@ -5,7 +5,7 @@ import { enumeration, joinedRuns, listed, numbers, single, type Values } from '.
 const MONTHS = 'January February March April May June July August September October November December'.split(
   ' ',
 )
-/** February has its length in most years. */
+/** February has 28 days, as in most years. */
 const MONTH_LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 export interface DateSets {
@@ -71,7 +71,7 @@ function weekdayNames(chosen: readonly number[], name: string): string {
   return / to /u.test(names) && !/,| and /u.test(names) ? names : `on ${names}`
 }
 
-/** Which occurrence of a weekday in the month the days are: `first` to `fifth`, or `last`. */
+/** Which occurrences of a weekday in the month these days are: `first` to `fifth`, or `last`. */
 function whichOfMonth(days: readonly number[], fromEnd: boolean): string | null {
   const [first = 0] = days
   const last = days.at(-1) ?? 0
@@ -106,7 +106,7 @@ function ofMonths(months: Values, day: number): string {
   return `of every month${range === '' ? '' : ` ${range}`}${isMissing ? ' that has one' : ''}`
 }
 
-/** `from January to March`; null if they are few, or not consecutive. */
+/** `from January to March`; null if there are few months, or they are not consecutive. */
 function rangeOfMonths(months: readonly number[]): string | null {
   const [first = 1] = months
   const last = months.at(-1) ?? 1

@@ -17,7 +17,7 @@ export function timeWords(hours: Values, minutes: Values, secondField: string): 
     }
     return `${words} of ${minuteOf(minutes)}${hourOf(hours, minutes)}`
   }
-  // Fractions are not expanded: there may be millions in a minute.
+  // Fractions are not expanded, because there may be millions in a minute.
   const seconds = /\.\d/u.test(secondField) ? null : values(secondField, 59)
   if (hours !== null && minutes !== null) {
     const shown = /^\d\d(?:\.\d+)?$/u.test(secondField)

@@ -1,9 +1,9 @@
 /** Parses the fields of a normalised calendar event into their allowed values, and describes such values in words. */
 
-/** The allowed values in ascending order; null means any. */
+/** The allowed values in ascending order; null means any value. */
 export type Values = readonly number[] | null
 
-/** Null, too, if all values are listed. */
+/** Also null if all values are listed. */
 export function restricted(of: Values, all: number): Values {
   return of?.length === all ? null : of
 }

@@ -42,7 +42,7 @@ interface EventWords {
   readonly time: string
   /** Empty means every day. */
   readonly on: string
-  /** Whether the time is the same in each hour, and so in nearly every zone. */
+  /** Whether the times are the same in each hour, and therefore in nearly every zone. */
   readonly hourly: boolean
 }
 

@@ -1,4 +1,4 @@
-/** What users do to schedules and jobs: asks first where needed, and reports the result. */
+/** Runs users' actions on schedules and jobs: asks for confirmation where needed, and reports the result. */
 import { api, contentOf, OfflineError } from './api/client.ts'
 import type { Job, JobsAction, JobsActionAnswer } from './api/generated/api.ts'
 import { notify } from './api/live.ts'

@@ -5,7 +5,7 @@ interface Place {
   readonly name: IconName
   readonly title: string
   readonly path: readonly string[]
-  /** `g` and this letter open it. */
+  /** `g` followed by this letter opens the page. */
   readonly key: string
 }
 

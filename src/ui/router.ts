@@ -1,5 +1,5 @@
 /**
- * The location of the page: the path below the base, and the query. The base is the document's, so that the page works
+ * The location of the page: the path below the base, and the query. The base is the document's base, so the page works
  * under any prefix; links in the markup are relative to it (`schedules/nightly?tab=history`).
  */
 import { computed, signal } from '@preact/signals'
@@ -20,7 +20,7 @@ export const segments = computed<readonly string[]>(() =>
     .map(decoded),
 )
 
-/** Entries of the address, without empty ones. */
+/** The entries of the address's query, without empty ones. */
 export const query = computed<Query>(() =>
   Object.fromEntries([...url.value.searchParams].filter(([, value]) => value !== '')),
 )
@@ -37,7 +37,7 @@ export function link(
   return `${path.length === 0 ? './' : path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`
 }
 
-/** @param mode  `replace` adds no entry to the history, for changes while typing */
+/** @param mode  `replace` adds no entry to the history, for changes while the user types */
 export function go(to: string, mode: 'push' | 'replace' = 'push'): void {
   const target = new URL(to, base)
   if (target.href === address.value) return
@@ -46,7 +46,7 @@ export function go(to: string, mode: 'push' | 'replace' = 'push'): void {
   address.value = target.href
   if (!samePath) {
     scrollTo(0, 0)
-    // Screen readers announce the new page.
+    // This makes screen readers announce the new page.
     requestAnimationFrame(() => document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true }))
   }
 }

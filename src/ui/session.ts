@@ -1,4 +1,4 @@
-/** Who uses this page, and what they may do. The server enforces it; the page only hides the rest. */
+/** The user of this page, and the user's permissions. The server enforces them; the page only hides everything else. */
 import { computed, signal } from '@preact/signals'
 import { api, contentOf } from './api/client.ts'
 import type { Me } from './api/generated/api.ts'
@@ -7,7 +7,7 @@ import { setServerTime } from './time/clock.ts'
 
 export const session = signal<Me | null>(null)
 
-/** Limited to the rows of one owner. */
+/** Whether the user is limited to the rows of one owner. */
 export const isScoped = computed(() => {
   const scope = session.value?.scope
   return scope !== undefined && (scope.group !== null || scope.submitter !== null)
@@ -20,7 +20,7 @@ export const mayEdit = computed(() => session.value?.role === 'admin')
 /** Run a schedule with other args. */
 export const maySubmit = computed(() => session.value?.submit === true)
 
-/** Loads the session and the server's time, again after each new connection. */
+/** Loads the session and the server's time, and repeats this after each new connection. */
 export function startSession(): void {
   void loadSession()
   connections.subscribe((number) => {
@@ -34,6 +34,6 @@ async function loadSession(): Promise<void> {
     setServerTime(new Date(me.now))
     session.value = me
   } catch {
-    // Each page itself shows that the server cannot be reached; the next connection tries again.
+    // The pages themselves show that the server cannot be reached, and the next connection tries again.
   }
 }

@@ -1,14 +1,14 @@
-/** The access token: typed into the page, or taken from a sign-in link. It lasts as long as the tab. */
+/** The access token, typed into the page or taken from a sign-in link. It lasts as long as the tab. */
 import { signal } from '@preact/signals'
 import { load, save } from './storage.ts'
 
 const TOKEN = 'kalends.token'
 
-/** The server requires a token, or rejected the one it got. */
+/** The server requires a token, or rejected the one it received. */
 export const signInNeeded = signal(false)
 
 let token = load(TOKEN, 'sessionStorage')
-// Before the router reads the address.
+// This runs before the router reads the address.
 signInByLink()
 
 export function accessToken(): string | null {
@@ -29,8 +29,8 @@ export function startSignInLinks(): void {
 }
 
 /**
- * A sign-in link carries the token after #, which browsers never send to a server. It is removed from the address bar
- * and the history at once, so that it is not shared with the address.
+ * A sign-in link carries the token after #, which browsers never send to a server. The token is immediately removed
+ * from the address bar and the history, so that it is not shared with the address.
  */
 function signInByLink(): boolean {
   const [, value] = /^#token=([!-~]+)$/.exec(location.hash) ?? []

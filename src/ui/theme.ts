@@ -7,7 +7,7 @@ const CHOICES = ['system', 'light', 'dark'] as const
 const chosen = document.documentElement.dataset['theme']
 export const theme = signal(CHOICES.find((choice) => choice === chosen) ?? 'system')
 
-/** From system to light, to dark, and back. */
+/** Switches from system to light, then to dark, and back. */
 export function nextTheme(): void {
   const next = CHOICES[(CHOICES.indexOf(theme.value) + 1) % CHOICES.length] ?? 'system'
   theme.value = next

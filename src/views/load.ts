@@ -24,7 +24,7 @@ export interface Load {
   readonly from: Date
   readonly to: Date
   readonly hours: readonly HourLoad[]
-  /** How many active schedules were counted. */
+  /** The number of active schedules that were counted. */
   readonly schedules: number
   /** Whether `planned` was counted completely; otherwise it is extrapolated, or covers only some of the schedules. */
   readonly plannedIsExact: boolean
@@ -33,7 +33,7 @@ export interface Load {
 }
 
 export interface Planned {
-  /** By hour, from the first. */
+  /** The counts by hour, starting with the first. */
   readonly hours: readonly number[]
   readonly isExact: boolean
 }
@@ -41,7 +41,8 @@ export interface Planned {
 /**
  * Calculates the elapses of each group.
  *
- * @param pause  called regularly, so that other work can run. @returns false to skip the rest
+ * @param pause  called regularly, so that other work can run.
+ * @returns false to skip the rest
  */
 export async function planned(
   groups: readonly TimerGroup[],
@@ -108,7 +109,7 @@ async function walked(
   }
 }
 
-/** Jitter spreads the schedules of a group evenly over its span. */
+/** Jitter spreads the schedules of a group evenly over the span of the jitter. */
 function spread(counts: number[], from: number, at: number, { jitter, schedules }: TimerGroup): void {
   const add = (time: number, share: number) => {
     const hour = Math.floor((time - from) / HOUR_MS)

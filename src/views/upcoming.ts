@@ -23,7 +23,7 @@ export class UpcomingRuns {
   readonly #limit: number
   #until: Date
   #items: Upcoming[] = []
-  // A schedule that is planned during the search moves, and is read again.
+  // A schedule that is planned during the search moves, and may be read again.
   readonly #seen = new Set<string>()
   #isAll = true
 
@@ -80,7 +80,7 @@ export class UpcomingRuns {
       )
         times.push(at)
     } catch {
-      // An invalid timer: the schedule shows the error.
+      // The timer is invalid; the schedule shows the error.
     }
     return times
   }

@@ -1,4 +1,4 @@
-/** Overviews of large tables at a bounded cost: counts and searches stop at a limit, and the result shows this. */
+/** Overviews of large tables at a bounded cost: counts and searches stop at a limit, and the result indicates this. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { betweenParts } from '../event-loop.ts'
 import { checkedInstant, checkedLimit, checkedWhole } from '../model/input.ts'
@@ -43,9 +43,9 @@ export interface UpcomingQuery extends Pick<ScheduleConditions, 'task' | 'group'
   readonly limit?: number | undefined
 }
 
-/** Maximum computing time of a view, in addition to the time of the database. */
+/** Maximum computing time of a view, not including the time of the database. */
 const COMPUTE_MS = 2000
-/** Maximum time before the event loop can run other work. */
+/** Maximum time before the event loop gets to run other work. */
 const TURN_MS = 10
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -76,7 +76,7 @@ export class Views {
   /**
    * The newest 10,000 failed jobs, grouped by the first line of their error, most frequent first.
    *
-   * @returns `complete` is false if there are, or may be, more
+   * @returns `complete` is false if there are, or may be, more jobs
    */
   async failures(
     conditions: JobConditions = {},
@@ -97,7 +97,7 @@ export class Views {
     return { items: [...groups.values()].toSorted((one, other) => other.jobs - one.jobs), complete }
   }
 
-  /** The distinct tasks of schedules, in order; at most a thousand. */
+  /** The distinct tasks of schedules, in order; at most one thousand. */
   tasks(): Promise<string[]> {
     return this.#store.tasks(MAX_TASKS)
   }
@@ -127,10 +127,10 @@ export class Views {
 
   /**
    * The run times between two instants, earliest first. Reads schedules in order of their next run until it has the
-   * first `limit` run times; with a condition, reads those that match it. At most 20,000 schedules are searched.
+   * first `limit` run times; with a condition, reads only matching schedules. At most 20,000 schedules are searched.
    *
-   * @returns `complete` is false if there are more schedules, if there are more run times than `limit`, or if it took
-   *   too long
+   * @returns `complete` is false if there are more schedules, if there are more run times than `limit`, or if the
+   *   search took too long
    */
   async upcoming(
     query: UpcomingQuery,
@@ -154,7 +154,7 @@ export class Views {
     return { items, complete: isAll && isComplete }
   }
 
-  /** Tokens that are different after each change of a table, including manual SQL. */
+  /** Tokens that change with each change of a table, including changes in manual SQL. */
   changeTokens(): Promise<ChangeTokens> {
     return this.#store.changeTokens()
   }

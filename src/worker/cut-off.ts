@@ -1,11 +1,11 @@
 import { deadAfterMs } from './dead-workers.ts'
 
 /**
- * The response to the first heartbeat since the last one is awaited for at least this long: longer than the wait for a
- * lock on its row, which takes up to two seconds.
+ * The worker waits at least this long for the response to the first unanswered heartbeat. This is longer than the wait
+ * for a lock on its row, which takes up to two seconds.
  */
 const RESPONSE_MS = 2500
-/** A worker whose row is locked repeats its heartbeat, so the next response comes within this time. */
+/** A worker whose row is locked repeats its heartbeat, so the next response arrives within this time. */
 const NEXT_RESPONSE_MS = 4000
 
 interface CutOffOptions {
@@ -15,15 +15,15 @@ interface CutOffOptions {
 }
 
 /**
- * Notices that this worker is cut off from the database: from now on, others may evict it without its knowledge. It is
- * a timer, because the heartbeat may be waiting for a response.
+ * Notices that this worker is cut off from the database, so that other workers may evict it without its knowledge. This
+ * is a timer, because the heartbeat may be waiting for a response.
  */
 export class CutOff {
   readonly #options: CutOffOptions
   #timer: NodeJS.Timeout | undefined
-  /** When the last written heartbeat was sent. */
+  /** The time at which the last written heartbeat was sent. */
   #writtenAt = 0
-  /** When the first heartbeat since the last response was sent, or null if there was none. */
+  /** The time at which the first heartbeat since the last response was sent, or null if there was none. */
   #sentAt: number | null = null
 
   constructor(options: CutOffOptions) {
@@ -34,7 +34,11 @@ export class CutOff {
     this.#sentAt ??= this.#options.monotonicNow()
   }
 
-  /** A heartbeat was written. @param sentAt  when it was sent, because others may have seen it since then */
+  /**
+   * A heartbeat was written.
+   *
+   * @param sentAt  the time at which it was sent, because other workers may have seen it since then
+   */
   written(sentAt: number): void {
     this.#writtenAt = sentAt
     this.#answered(0)
@@ -50,8 +54,8 @@ export class CutOff {
   }
 
   /**
-   * If this process stalled, no heartbeat was sent in time. The one that is sent now shows whether others evicted this
-   * worker. Otherwise, a handler that stalls the only worker would be released and run again endlessly.
+   * If this process stalled, no heartbeat was sent in time. The heartbeat that is sent now shows whether other workers
+   * have evicted this one. Otherwise, a handler that stalls the only worker would be released and run again endlessly.
    */
   #due(): void {
     const { monotonicNow, onCutOff } = this.#options

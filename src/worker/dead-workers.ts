@@ -3,7 +3,7 @@ import type { WorkerRecord, WorkerStore } from '../store/worker-store.ts'
 const BEATS_UNTIL_DEAD = 3
 /** After a longer break between two checks, earlier observations are discarded. */
 const MAX_BEATS_BETWEEN_CHECKS = 2
-/** Checks may be early by this factor. */
+/** Checks may be early by up to this factor. */
 const TOLERANCE = 0.99
 
 /** Minimum time from the last successful heartbeat of a worker to its eviction. */
@@ -18,7 +18,7 @@ interface DeadWorkersOptions {
 
 interface Observation {
   readonly heartbeat: number
-  /** By this process's monotonic clock. */
+  /** Measured with this process's monotonic clock. */
   readonly unchangedSince: number
 }
 
@@ -45,13 +45,13 @@ export class DeadWorkers {
 
   /** The dead workers that keep their work because another transaction has locked their rows. */
   locked(): string[] {
-    // In a single check, another worker may hold the lock to evict it.
+    // In a single check, the lock may belong to another worker that is evicting it.
     return [...this.#locked].flatMap(([id, checks]) => (checks > 1 ? [id] : []))
   }
 
   /**
    * @param list  all workers
-   * @param asked  when the database was asked for them, by the monotonic clock
+   * @param asked  the time at which the database was asked for them, by the monotonic clock
    * @returns how many workers were evicted
    */
   async evict(list: readonly WorkerRecord[], asked: number, ownId: string | null): Promise<number> {

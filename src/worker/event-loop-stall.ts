@@ -1,7 +1,7 @@
 /**
- * Notices when the event loop of this process stalled: a handler that computes without a break, a suspended machine, a
- * debugger, SIGSTOP. The process can report a stall only afterwards. It matters because there was no heartbeat during
- * the stall.
+ * Notices that the event loop of this process has stalled, because of a handler that computes without a break, a
+ * suspended machine, a debugger or SIGSTOP. The process can report a stall only afterwards. A stall matters because no
+ * heartbeat is sent during it.
  */
 
 const TICK_MS = 250
@@ -12,7 +12,7 @@ export interface Stall {
   readonly ms: number
   /** When the process continued. */
   readonly until: Date
-  /** How long ago that was, by a monotonic clock. */
+  /** How long ago the stall was, by a monotonic clock. */
   readonly agoMs: number
 }
 

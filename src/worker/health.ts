@@ -1,6 +1,6 @@
 /**
- * The health of a worker, as it sees itself: an assessment of its loops, lease, clock and handlers. Pure: it reads
- * neither the database nor a clock.
+ * The health of a worker, as it sees itself: an assessment of its loops, lease, clock and handlers. It is pure: it
+ * reads neither the database nor a clock.
  */
 import { durationText } from '../duration.ts'
 import type { UnwrittenLog } from '../executor/journal.ts'
@@ -10,24 +10,24 @@ import type { Retry } from './retries.ts'
 
 /** The health of a worker, as it sees itself. */
 export interface Health {
-  /** Whether it does its work. Suitable for readiness checks. */
+  /** Whether the worker does its work. Suitable for readiness checks. */
   readonly ok: boolean
-  /** Whether it can recover without a restart. Suitable for liveness checks. */
+  /** Whether the worker can recover without a restart. Suitable for liveness checks. */
   readonly live: boolean
   /** The id of this worker; null while it may not take on work. */
   readonly worker: string | null
   readonly running: number
   /** Runs that have ended, but whose outcome is not written yet. */
   readonly unwritten: number
-  /** How many of these wait because another transaction has locked their row. */
+  /** The number of these that wait because another transaction has locked their row. */
   readonly locked: number
   /** Runs whose outcome the database rejects. Their jobs stay `running` until the outcome is written. */
   readonly rejected: number
-  /** How far this machine's clock is ahead of the database's clock, in ms, or null if unknown. */
+  /** How far this machine's clock is ahead of the database's clock, in ms; null if unknown. */
   readonly clockAheadMs: number | null
   /** Why `ok` is false. */
   readonly reasons: readonly HealthNote[]
-  /** What needs attention although `ok` may be true. */
+  /** Problems that need attention although `ok` may be true. */
   readonly warnings: readonly HealthNote[]
   readonly loops: readonly LoopHealth[]
 }
@@ -54,7 +54,9 @@ export interface HealthNote {
     | 'stall'
     | 'clock'
     | 'handlers-left'
-  /** The loop, task, schedule or other worker that it concerns, by name or id; null means this worker itself. */
+  /**
+   * The loop, task, schedule or other worker that the problem concerns, by name or id; null means this worker itself.
+   */
   readonly subject: string | null
   readonly text: string
 }
@@ -62,11 +64,11 @@ export interface HealthNote {
 /** The measured difference between this machine's clock and the database's clock. */
 export interface ClockDifference {
   readonly aheadMs: number
-  /** How long the query took. The difference may be off by half of this. */
+  /** How long the query took. The difference may be off by half of this time. */
   readonly roundTripMs: number
 }
 
-/** The input of the assessment. Durations are measured by a monotonic clock. */
+/** The input of the assessment. Durations are measured with a monotonic clock. */
 export interface Vitals {
   readonly leaseMs: number
   readonly worker: string | null
@@ -83,30 +85,30 @@ export interface Vitals {
   readonly log: UnwrittenLog
   /** Schedules and jobs that failed and wait for their back-off. */
   readonly leftOut: number
-  /** Schedules whose slots come faster than they can be submitted. */
+  /** Schedules whose slots become due faster than they can be submitted. */
   readonly behind: readonly string[]
   /** Schedules with a future retry after an attempt that failed in this worker. */
   readonly retries: readonly Retry[]
   /** Whether another transaction has locked the row of this worker. */
   readonly isRowLocked: boolean
-  /** Dead workers whose rows others have locked. */
+  /** Dead workers whose rows other transactions have locked. */
   readonly lockedWorkers: readonly string[]
-  /** Schedules whose slots are further in the future than their timers explain. */
+  /** Schedules whose slots are further in the future than their timers can explain. */
   readonly slotsInFuture: readonly string[]
-  /** Whether further outcomes that cannot be written count against capacity. */
+  /** Whether any further outcomes that cannot be written count against capacity. */
   readonly isLimitReached: boolean
   /** How long the longest-waiting loop has waited for a connection, or 0 if none waits. */
   readonly connectionWaitMs: number
   readonly clock: ClockDifference | null
   readonly stall: Stall | null
-  /** The tasks of handlers that continue although their attempts ended without them; one entry per handler. */
+  /** The tasks whose handlers continue although their attempts have ended without them; one entry per handler. */
   readonly abandonedHandlers: readonly string[]
   readonly loops: readonly LoopHealth[]
 }
 
 /**
- * The share of the lease that a heartbeat may take before others may evict the worker. A connection is closed after a
- * whole lease.
+ * The share of the lease that a heartbeat may take before other workers may evict this one. A connection is closed
+ * after a whole lease.
  */
 const STUCK_AFTER = 3 / 5
 /** How long a loop may wait for a connection: a fifth of the lease, within these limits. */
@@ -116,11 +118,11 @@ const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
 const CLOCK_MS = 2000
 const JOURNAL = 'journal'
-/** A longer list would not help. */
+/** Maximum number of entries, because a longer list would not help. */
 const MAX_NAMED = 10
 /** Runs continue without these loops, so their failures are only warnings. */
 const UNNEEDED = new Set([JOURNAL, 'progress'])
-/** Longer than Kalends' own sessions wait for a lock. */
+/** This is longer than Kalends' own sessions wait for a lock. */
 const SLOW_WRITE_MS = 5000
 
 /** The health of a process that is not a worker, or has stopped. */
@@ -221,7 +223,7 @@ function leaseReasons({ worker, sinceHeartbeatMs, isRowLocked }: Vitals): Health
   ]
 }
 
-/** Problems of the last lease, during which other workers may still see their effects. */
+/** Problems during the last lease, whose effects other workers may still see. */
 function recent({ leaseMs, sinceLeaseLostMs, stall, worker }: Vitals): HealthNote[] {
   const notes: HealthNote[] = []
   if (sinceLeaseLostMs !== null && sinceLeaseLostMs <= leaseMs) {

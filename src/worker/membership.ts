@@ -1,14 +1,14 @@
 /**
  * The membership of a worker: its registration and its heartbeat, and the eviction of other workers.
  *
- * A worker whose own row is gone was evicted, because others considered it dead. It aborts its handlers and registers
- * again under a new id.
+ * A worker whose own row is gone was evicted, because other workers considered it dead. It aborts its handlers and
+ * registers again under a new id.
  *
- * A worker that is cut off from the database does not learn that it was evicted. It uses its own clock: before others
- * may evict it, it gives up its jobs, and takes on nothing until a heartbeat succeeds.
+ * A worker that is cut off from the database does not learn that it was evicted. It therefore uses its own clock:
+ * before other workers may evict it, it gives up its jobs, and takes on nothing until a heartbeat succeeds.
  *
- * The heartbeat is every fifth of the lease, and a worker is evicted after three missed heartbeats. So the work of a
- * dead worker is free within one lease: one beat until the last heartbeat is seen, the three missed ones, and one by
+ * A heartbeat is sent every fifth of the lease, and a worker is evicted after three missed heartbeats. So the work of a
+ * dead worker is free within one lease: one beat until the last heartbeat is seen, three missed beats, and one beat by
  * which the other worker may be late.
  */
 import { randomBytes } from 'node:crypto'
@@ -21,7 +21,7 @@ import { CutOff } from './cut-off.ts'
 import { deadAfterMs, DeadWorkers } from './dead-workers.ts'
 import { TakeOver, type TakeOverOptions } from './take-over.ts'
 
-/** How soon a heartbeat is repeated after a lock on this worker's row: too soon for others to evict it. */
+/** How soon a heartbeat is repeated after a lock on this worker's row: soon enough that no other worker evicts it. */
 const LOCKED_RETRY_MS = 50
 
 export interface MembershipOptions
@@ -29,10 +29,10 @@ export interface MembershipOptions
   readonly workers: WorkerStore
   readonly name: string
   readonly tasks: () => readonly string[]
-  /** The declared sets of this code: name to hash. */
+  /** The declared sets in this code, from name to hash. */
   readonly sets: Readonly<Record<string, string>>
   readonly version: string
-  /** This worker was evicted: others now own its jobs. */
+  /** This worker was evicted, so other workers now own its jobs. */
   readonly onLost: (workerId: string) => void
   /** Heartbeats have failed for so long that other workers may evict this worker and run its jobs. */
   readonly onCutOff: (workerId: string) => void
@@ -49,13 +49,13 @@ export class Membership {
   readonly #deadWorkers: DeadWorkers
   readonly takeOver: TakeOver
   #id: string | null = null
-  /** When the last successful heartbeat was sent, by the monotonic clock; null before the first. */
+  /** The time at which the last successful heartbeat was sent, by the monotonic clock; null before the first. */
   #lastBeat: number | null = null
   /** Null while no heartbeats are sent, because `beat` is called manually, or if no worker can be cut off. */
   #cutOff: CutOff | null = null
   /** Whether the last heartbeat waited for a lock on this worker's row. */
   #isLocked = false
-  /** When this worker last found that it had been evicted, by the monotonic clock. */
+  /** The time at which this worker last found that it had been evicted, by the monotonic clock. */
   #lostAt: number | null = null
   /** Why this version can no longer use the tables, or null if it can. */
   #outdated: string | null = null
@@ -129,7 +129,8 @@ export class Membership {
   }
 
   /**
-   * Ends the heartbeat and removes the registration. Comes last, because until then others must see this worker alive.
+   * Ends the heartbeat and removes the registration. This comes last, because until then other workers must see that
+   * this worker is alive.
    */
   async stop(): Promise<void> {
     await this.takeOver.loop.stop()
@@ -140,7 +141,7 @@ export class Membership {
     if (id !== null) await this.#options.workers.unregister(id)
   }
 
-  /** One heartbeat, then a check of the other workers. @returns milliseconds until the next */
+  /** Sends one heartbeat, then checks the other workers. @returns milliseconds until the next */
   async beat(): Promise<number> {
     const { workers, version, monotonicNow } = this.#options
     const started = monotonicNow()
@@ -149,13 +150,13 @@ export class Membership {
     this.#isLocked = heartbeat === 'locked'
     if (this.#isLocked) {
       this.#cutOff?.locked()
-      // Others may have waited as well, without sending a heartbeat.
+      // Other workers may also have waited, without sending a heartbeat.
       this.#deadWorkers.forget()
       return LOCKED_RETRY_MS
     }
     if (heartbeat === 'gone') await this.#renew()
     this.#beaten(started)
-    // Checked after the heartbeat, so that attempts that still run here are not taken over and can end.
+    // Checked after the heartbeat, so that attempts that are still running here are not taken over and can end.
     const asked = monotonicNow()
     const { workers: list, lowestVersion } = await workers.list()
     this.#outdated = versionProblem(lowestVersion, version)
@@ -169,7 +170,7 @@ export class Membership {
     this.#cutOff?.written(sentAt)
   }
 
-  /** Continues under a new id: this worker is not registered, or was evicted. */
+  /** Continues under a new id, because this worker is not registered or was evicted. */
   async #renew(): Promise<void> {
     const isEvicted = this.#id !== null
     if (this.#id !== null) {
@@ -177,7 +178,7 @@ export class Membership {
       this.#options.onLost(this.#id)
     }
     await this.#register()
-    // Others may not have taken over the jobs of its earlier id yet.
+    // Other workers may not have taken over the jobs of its earlier id yet.
     if (isEvicted) this.takeOver.wake()
   }
 

@@ -17,46 +17,48 @@ export interface SubmittedEvent {
   readonly scheduleId: string
   readonly task: string
   readonly timer: string
-  /** The submitted jobs, oldest slot first. `missed`: the number of slots before it that are not made up. */
+  /** The submitted jobs, oldest slot first. `missed` is the number of slots before it that are not made up. */
   readonly runs: readonly { readonly jobId: string; readonly slot: Date; readonly missed: number }[]
-  /** Slots that did not become runs. `slot`: the newest of `count` slots with the same reason. */
+  /** Slots that did not become runs. `slot` is the newest of `count` slots with the same reason. */
   readonly skips: readonly { readonly slot: Date; readonly reason: SkipReason; readonly count: number }[]
   /** The next slot; null if there is none. */
   readonly nextRunAt: Date | null
 }
 
-/** An attempt ended: the job is final, or waits for its next attempt. */
+/** An attempt ended, and the job is final or waits for its next attempt. */
 export interface SettledEvent {
   readonly jobId: string
   readonly task: string
   readonly scheduleId: string | null
-  /** The number of the attempt, from 1. */
+  /** The number of the attempt, starting at 1. */
   readonly attempt: number
   /** The state of the job now. */
   readonly state: FinalState | 'waiting'
   /** The time until the next attempt in milliseconds, or null if the job does not wait. */
   readonly retryInMs: number | null
-  /** Whether a stopping worker gave the job back: this attempt does not count. */
+  /** Whether a stopping worker returned the job to the queue; if so, this attempt does not count. */
   readonly released: boolean
-  /** Whether the handler asked to run again later: this attempt does not count. */
+  /** Whether the handler asked to run again later; if so, this attempt does not count. */
   readonly snoozed: boolean
   readonly error: string | null
-  /** What its handler returned, as read back from JSON; null unless it succeeded. */
+  /** The return value of the handler, as read back from JSON; null unless the attempt succeeded. */
   readonly result: unknown
   /** By the database's clock. */
   readonly startedAt: Date
   readonly endedAt: Date
 }
 
-/** What happened in this process. The values that `redact` names are hidden in args and results. */
+/** The events of this process. Values that `redact` names are hidden in args and results. */
 export interface KalendsEvents {
   submitted: SubmittedEvent
   /** An attempt of a job started in this process. */
   started: Job
   settled: SettledEvent
-  /** Another worker was found dead. This or another worker takes over its work. */
+  /** Another worker was found dead. This worker or another one takes over its work. */
   workerLost: { readonly worker: string }
-  /** Other workers considered this worker dead, for example after a long stall. It continues under a new id. */
+  /**
+   * Other workers considered this worker dead, for example after a long stall. This worker continues under a new id.
+   */
   leaseLost: { readonly worker: string }
   /** An operation failed and will be retried. */
   error: { readonly where: string; readonly error: unknown }

@@ -6,7 +6,7 @@ const MAX = 1000
 /** A schedule whose job is retried. */
 export interface Retry {
   readonly scheduleId: string
-  /** The number of the attempt that failed, from 1. */
+  /** The number of the attempt that failed, starting at 1. */
   readonly attempt: number
   /** By the database's clock. */
   readonly at: Date
@@ -26,7 +26,7 @@ export class Retries {
     }
   }
 
-  /** Those whose retry is in the future. */
+  /** The schedules whose retry is in the future. */
   waiting(now: Date): Retry[] {
     return [...this.#retries.values()].filter(({ at }) => at > now)
   }

@@ -15,7 +15,7 @@ export interface TakeOverOptions {
   readonly monotonicNow: () => number
   /** The id of this worker; null while its last heartbeat is too long ago. */
   readonly worker: () => string | null
-  /** This worker's jobs are orphans: it was evicted and does not know it yet. */
+  /** Called when this worker's jobs are orphans, which means that it was evicted and does not know it yet. */
   readonly onEvicted: () => void
   readonly onTakenOver: (result: SettleResult) => void
   readonly onRejected: (attempt: EndedAttempt, error: unknown) => void
@@ -23,7 +23,9 @@ export interface TakeOverOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** The number of leases between sweeps of everything: more if sweeps are slow because the tables are large. */
+/**
+ * The number of leases between sweeps of everything, which is larger if sweeps are slow because the tables are large.
+ */
 const LEASES_PER_WHOLE_SWEEP = { quick: 1, slow: 5 }
 /** A sweep is quick if it takes less than this share of the lease, or less than this many ms. */
 const QUICK_SWEEP = { share: 1 / 500, ms: 50 }
@@ -32,11 +34,11 @@ const ORPHANS_AT_ONCE = 200
 const MAX_IN_FUTURE = 100
 
 /**
- * Takes over what dead workers held: ends their marks, and settles their running jobs (orphans) as lost attempts. Once
- * per lease, it also repairs what manual edits and interrupted take-overs leave behind.
+ * Takes over the work of dead workers: ends their marks, and settles their running jobs (orphans) as lost attempts.
+ * Once per lease, it also repairs rows after manual edits and interrupted take-overs.
  */
 export class TakeOver {
-  /** Separate from the heartbeat, which waits only for the row of this worker. */
+  /** It is separate from the heartbeat, which waits only for this worker's row. */
   readonly loop: Loop
   readonly #options: TakeOverOptions
   #mayHaveOrphans = false
@@ -55,7 +57,9 @@ export class TakeOver {
     })
   }
 
-  /** The schedules whose slots are further in the future than their timers explain, at the last sweep of everything. */
+  /**
+   * The schedules whose slots are further in the future than their timers can explain, at the last sweep of everything.
+   */
   slotsInFuture(): readonly string[] {
     return this.#slotsInFuture
   }
@@ -81,13 +85,13 @@ export class TakeOver {
     return Math.max(0, beatMs - (monotonicNow() - started))
   }
 
-  /** Runs once per lease, so that nothing is held for longer than by a dead worker. */
+  /** Runs once per lease, so that no row is held for longer than a dead worker would hold it. */
   async #sweep(id: string): Promise<void> {
     const { scheduling, leaseMs, beatsPerLease, monotonicNow, onHealed } = this.#options
     this.#beatsUntilSweep = beatsPerLease
     this.#sweepsUntilWhole -= 1
     const isWhole = this.#sweepsUntilWhole <= 0
-    // Set before the sweep, so that a failing sweep is not repeated in each beat and does not delay what follows.
+    // Set before the sweep, so that a failing sweep is not repeated in each beat and does not delay the next steps.
     if (isWhole) this.#sweepsUntilWhole = LEASES_PER_WHOLE_SWEEP.slow
     const started = monotonicNow()
     // If the sweep fails, the next beat looks for orphans.
@@ -104,7 +108,7 @@ export class TakeOver {
     if (this.#mayHaveOrphans) await this.#settleRemainingOrphans()
   }
 
-  /** An error about orphans does not count as an error of this loop: the next pass is on time, and retries. */
+  /** An error about orphans does not count as an error of this loop, so the next pass is on time, and retries. */
   async #settleRemainingOrphans(): Promise<void> {
     const { beatMs, monotonicNow, onError } = this.#options
     const started = monotonicNow()
@@ -115,8 +119,8 @@ export class TakeOver {
       } catch (error) {
         if (isA(error, StoreUnavailableError)) throw error
         onError(error, 'take-over')
-        // Retries at once, because each pass tries more orphans, and ones that can be settled may follow the rejected
-        // ones.
+        // Retries immediately, because each pass tries more orphans, and orphans that can be settled may follow the
+        // rejected ones.
         if (!(error instanceof AllRefusedError) || monotonicNow() - started > beatMs) return
       }
     }
@@ -132,7 +136,7 @@ export class TakeOver {
       if (!this.#mayHaveOrphans || monotonicNow() - started > beatMs) return
       const id = worker()
       if (id === null || orphans.some(({ fence, end }) => end.kind === 'lost' && fence.worker === id)) {
-        // Its handlers must be aborted before others get their jobs.
+        // The worker's handlers must be aborted before other workers get the jobs.
         onEvicted()
         return
       }

@@ -1,7 +1,7 @@
 /**
  * The watch: one poll of the database per poll interval for all parts of a worker, so that an idle worker costs one
  * statement per second, or ten while other processes submit jobs for it. Between polls, it sleeps exactly until the
- * next schedule or job is due, by the database's clock. Writes of this process wake it.
+ * next schedule or job is due, by the database's clock. Writes by this process wake it.
  */
 import { Loop } from '../loop.ts'
 import type { ClockDifference } from './health.ts'
@@ -9,7 +9,7 @@ import type { SchedulingStore } from '../store/scheduling-store.ts'
 
 export interface WatchOptions {
   readonly store: SchedulingStore
-  /** How often to check for changes by others, in milliseconds. */
+  /** How often to check for changes made by other processes, in milliseconds. */
   readonly pollIntervalMs: number
   /** This machine's clock. */
   readonly now: () => Date
@@ -27,11 +27,14 @@ export interface WatchOptions {
 
 /** Time until the next poll while other processes submit jobs. */
 const BRISK_MS = 100
-/** How long the worker polls this often after it found such a job. */
+/** How long the worker keeps polling this often after it found such a job. */
 const BRISK_FOR_MS = 10_000
 /** Time until the next poll if something is due that another worker may be processing. */
 const BUSY_MS = 250
-/** The time until the next poll after a schedule became due as the last poll predicted: long enough to submit it. */
+/**
+ * The time until the next poll after a schedule became due as the last poll predicted, long enough to submit the
+ * schedule.
+ */
 const SUBMITTED_MS = 20
 
 export class Watch {
@@ -39,13 +42,13 @@ export class Watch {
   readonly #options: WatchOptions
   #clock: ClockDifference | null = null
   #serverChanges = 0
-  /** When the next schedule is due according to the last poll, by performance.now(). */
+  /** The time at which the next schedule is due according to the last poll, by performance.now(). */
   #scheduleDue = Infinity
   #briskUntil = -Infinity
   #wasClaimable = false
   /** Whether this process has submitted jobs since the last poll. */
   #hasOwn = false
-  /** From the last poll; null before the first. */
+  /** The value of `freezes` at the last poll; null before the first. */
   #freezes: string | null = null
 
   constructor(options: WatchOptions) {
@@ -58,7 +61,7 @@ export class Watch {
     return this.#clock
   }
 
-  /** Polls for the next times after this process wrote jobs. */
+  /** Polls for the next due times after this process has written jobs. */
   wakeForJobs(): void {
     this.#hasOwn = true
     this.loop.wake()
@@ -68,7 +71,8 @@ export class Watch {
   async pass(): Promise<number> {
     const { store, pollIntervalMs, onScheduleDue, onJobDue } = this.#options
     if (onScheduleDue !== null && performance.now() >= this.#scheduleDue) {
-      // No poll is needed, because the last one found when it is due. The poll after the submission finds the next one.
+      // No poll is needed, because the last poll found the time at which this schedule is due. The poll after the
+      // submission finds the next schedule.
       this.#scheduleDue = Infinity
       onScheduleDue()
       return SUBMITTED_MS
@@ -85,7 +89,7 @@ export class Watch {
     if (look.freezes !== this.#freezes) await this.#thaw(look.freezes)
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }
-    // The executor is woken for jobs of this process. One that was already claimable may be impossible to start.
+    // The executor is woken for jobs of this process. A job that was already claimable may be impossible to start.
     if (look.claimable && !this.#wasClaimable && !this.#hasOwn) this.#briskUntil = answered + BRISK_FOR_MS
     this.#wasClaimable = look.claimable
     this.#hasOwn = false
@@ -96,13 +100,13 @@ export class Watch {
       if (waitMs > 0) this.#scheduleDue = answered + waitMs
       waits.push(notifyWhenDue(look.wakeAt, look.now, onScheduleDue))
     }
-    // Even without capacity now: when some becomes free, the executor claims without a poll.
+    // This applies even if there is no capacity now: when capacity becomes free, the executor claims without a poll.
     if (onJobDue !== null && look.dueAt !== null) waits.push(notifyWhenDue(look.dueAt, look.now, onJobDue))
     if (onJobDue !== null && look.claimable) waits.push(notifyWhenDue(look.now, look.now, onJobDue))
     return Math.min(...waits)
   }
 
-  /** An error does not delay what is due; the next poll tries again. */
+  /** An error does not delay due schedules and jobs; the next poll tries again. */
   async #thaw(freezes: string): Promise<void> {
     try {
       await this.#options.onFreezesChanged()

@@ -2,13 +2,13 @@ import { isTask } from '../store/executing-store.ts'
 import type { Store } from '../store/store.ts'
 import type { WorkerRecord } from '../store/worker-store.ts'
 
-/** A worker, as the database shows it. */
+/** A worker, as recorded in the database. */
 export interface WorkerStatus extends WorkerRecord {
-  /** Time since its last heartbeat, by the database's clock. */
+  /** Time since the worker's last heartbeat, by the database's clock. */
   readonly silentMs: number
-  /** Whether its last heartbeat is within the lease. */
+  /** Whether the last heartbeat is within the lease. */
   readonly alive: boolean
-  /** How many jobs it runs. */
+  /** The number of jobs that the worker runs. */
   readonly running: number
 }
 

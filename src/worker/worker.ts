@@ -33,7 +33,7 @@ export interface WorkerOptions {
   readonly pollIntervalMs: number
   readonly handlers: ReadonlyMap<string, HandledTask>
   readonly sets: readonly DeclaredSet[]
-  /** Whether it submits due schedules. */
+  /** Whether the worker submits due schedules. */
   readonly schedules: boolean
   /** The queue that this worker hands jobs over to, or null if there is none. */
   readonly externalQueue: ExternalQueue | null
@@ -49,10 +49,10 @@ export interface WorkerOptions {
   readonly events: Emitter<KalendsEvents>
 }
 
-/** Maximum number of schedules in one transaction: enough for bursts. A cluster limits it further. */
+/** Maximum number of schedules in one transaction, enough for bursts. A cluster limits this number further. */
 const BATCH = 500
 
-/** Whether the outcome sets a time: the job waits for its retry, or its schedule for its next run. */
+/** Whether the outcome sets a time, because the job waits for its retry, or its schedule for its next run. */
 const setsATime = ({ scheduleId, outcome }: SettledAttempt) => scheduleId !== null || !isFinal(outcome.state)
 
 export class Worker {
@@ -63,12 +63,15 @@ export class Worker {
   readonly #scheduler: Scheduler | null
   readonly #executor: JobExecutor | null
   readonly #handOver: HandOver | null
-  /** Restores declared schedules that others changed, and notices when workers with newer code are gone. */
+  /**
+   * Restores declared schedules that users or other processes changed, and notices when workers with newer code are
+   * gone.
+   */
   readonly #declared: Loop
   readonly #stall = new EventLoopStall()
   readonly #retries = new Retries()
   #isByHand = false
-  /** How many jobs were handed over. */
+  /** The number of jobs that were handed over. */
   #handedOver = 0
   readonly #onError: (error: unknown, loop: string) => void
 
@@ -123,7 +126,7 @@ export class Worker {
     }
   }
 
-  /** One round of all parts, without loops. @returns whether anything was due */
+  /** Runs one round of all parts, without loops. @returns whether anything was due */
   async step(): Promise<boolean> {
     let submitted = 0
     const unsubscribe = this.#options.events.on('submitted', () => {
@@ -142,9 +145,9 @@ export class Worker {
     return submitted + attempts + this.#handedOver - before > 0
   }
 
-  /** Stops the parts in the order of their dependencies: the heartbeat comes last. */
+  /** Stops the parts in the order of their dependencies, with the heartbeat last. */
   async stop(graceMs: number): Promise<void> {
-    // All at the same time: from now on, nothing is claimed.
+    // All parts stop at the same time, so nothing is claimed from now on.
     await Promise.all([
       this.#scheduler?.loop.stop(),
       this.#handOver?.stop(),
@@ -157,7 +160,7 @@ export class Worker {
     this.#options.logger.info({}, 'Kalends stopped')
   }
 
-  /** Something was written that any part may act on. */
+  /** Wakes all parts after a write that any of them may act on. */
   wake(): void {
     this.#scheduler?.loop.wake()
     this.wakeForJobs()

@@ -1,4 +1,7 @@
-/** Creates schedules from candidates, and shows the result, the next elapses, and what cannot be carried over. */
+/**
+ * Creates schedules from candidates, and prints the result, the next elapses and the settings that cannot be carried
+ * over.
+ */
 import { spanText } from '../../duration.ts'
 import { messageOf } from '../../errors.ts'
 import type { Kalends, Listed, ListPage, Schedule } from '../../index.ts'
@@ -34,7 +37,7 @@ interface Stale {
 
 /**
  * @param isRead  whether the candidates contain all entries that may be the source of the schedule with this id
- * @throws QuietFailure if any of them was refused
+ * @throws QuietFailure if any candidate was refused
  */
 export async function importAll(
   candidates: readonly Candidate[],
@@ -103,7 +106,7 @@ async function writeAll(
   return { outcomes, stale: stale.map((id) => ({ id, result: prune === true ? 'removed' : 'stale' })) }
 }
 
-/** The schedules of commands whose ids start with a prefix, except those that code declares. */
+/** The schedules of the task `command` whose ids start with a prefix, except those that code declares. */
 async function commandsOf({ schedules }: Kalends, prefix: string): Promise<Existing[]> {
   const found: Existing[] = []
   let after: string | null = prefix
@@ -131,7 +134,7 @@ async function write({ schedules }: Kalends, named: Named, enabled: boolean): Pr
     const settings = { ...schedule, task: COMMAND_TASK, retries: 0, enabled }
     return outcomeOf(named, (await schedules.put(id, settings)).result)
   } catch (error) {
-    // A time in the past or an id that is too long does not affect the others.
+    // A candidate with a time in the past or an id that is too long does not affect other candidates.
     if (!hasCode(error, 'KALENDS_INVALID_INPUT')) throw error
     return outcomeOf(named, 'refused', messageOf(error))
   }

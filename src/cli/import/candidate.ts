@@ -1,24 +1,24 @@
-/** What an importer found, before it becomes a schedule. */
+/** An entry that an importer found, before it becomes a schedule. */
 import { InvalidInputError } from '../../errors.ts'
 import type { Overlap } from '../../index.ts'
 import { isInvalidTimer } from '../../timer/error.ts'
 import type { CommandArgs } from '../command-task.ts'
 
-/** One imported entry: a schedule, or why it cannot become one. */
+/** One imported entry: a schedule, or the reason why it cannot become one. */
 export interface Candidate extends Entry {
   readonly schedule: CandidateSchedule | null
-  /** Whether there is no schedule because the old scheduler does not run it either. */
+  /** Whether there is no schedule because the old scheduler does not run the entry either. */
   readonly isLeftOut: boolean
-  /** What cannot be carried over, or why there is no schedule. */
+  /** The settings that cannot be carried over, or the reason why there is no schedule. */
   readonly notes: readonly string[]
 }
 
 export interface Entry {
-  /** Its location: `line 7`, `apt-daily.timer`. */
+  /** The location of the entry: `line 7`, `apt-daily.timer`. */
   readonly source: string
   /** Its text. */
   readonly original: string
-  /** Without the prefix; candidates that share one are numbered. */
+  /** The name without the prefix; candidates that share a name are numbered. */
   readonly name: string
 }
 
@@ -34,7 +34,7 @@ export interface CandidateSchedule {
   readonly timeout: string
 }
 
-/** Neither cron nor systemd stops a long run, but a stuck run must end eventually. */
+/** Neither cron nor systemd stops a long run, but a run that hangs must end eventually. */
 export const LONGEST_RUN = '24h'
 
 /** Why an entry cannot become a schedule. */
@@ -49,7 +49,7 @@ export class LeftOut extends Refusal {
 
 /** What an entry becomes. */
 export interface Reading {
-  /** Its text, if it is only a part of the entry. */
+  /** The text that becomes this schedule, if it is only a part of the entry. */
   readonly original?: string
   readonly schedule: CandidateSchedule
   readonly notes: readonly string[]
@@ -68,7 +68,7 @@ export function candidates(entry: Entry, read: () => readonly Reading[]): Candid
 
 const characters = new Intl.Segmenter()
 
-/** The beginning of a text that is too long for a summary, without cutting a character. */
+/** The beginning of a text that is too long for a summary; no character is cut in half. */
 export function summaryOf(text: string): string {
   if (text.length <= 1000) return text
   let summary = ''

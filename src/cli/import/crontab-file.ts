@@ -1,4 +1,4 @@
-/** Reads crontabs, as crontab(5) of Debian and of cronie describe them. */
+/** Reads crontabs, as described in crontab(5) of Debian and of cronie. */
 import { checkedZone, fromCrontab, timeSpan } from '../../timer/index.ts'
 import type { CommandArgs } from '../command-task.ts'
 import { findUser, USER_NAME } from '../command-user.ts'
@@ -8,12 +8,12 @@ import { type Candidate, candidates, LONGEST_RUN, Refusal, summaryOf } from './c
 export interface CrontabOptions {
   /** Whether lines name a user, as in /etc/crontab and /etc/cron.d; undefined means to detect it. */
   readonly system: boolean | undefined
-  /** The zone that the daemon follows; a CRON_TZ line changes it for the lines after it. */
+  /** The zone that the daemon follows; a CRON_TZ line changes it for the lines that follow. */
   readonly zone: string
 }
 
 const ASSIGNMENT = /^("[^"]*"|'[^']*'|[^\s=]+)\s*=\s*(.*?)\s*$/
-/** Variables for the daemon, not for the commands. */
+/** Variables that are meant for the daemon, not for the commands. */
 const DAEMON_VARIABLES: ReadonlySet<string> = new Set([
   'CRON_TZ',
   'MAILTO',
@@ -29,10 +29,10 @@ interface Line {
   readonly source: string
   readonly original: string
   readonly comment: string | null
-  /** The variables that the lines above it set. */
+  /** The variables that are set in the lines above. */
   readonly env: ReadonlyMap<string, string>
   readonly time: string
-  /** Includes the user, if lines name one; empty if the line is incomplete. */
+  /** Includes the user if lines name one; empty if the line is incomplete. */
   readonly rest: string
 }
 
@@ -56,7 +56,7 @@ function linesOf(text: string): Line[] {
     const [, name, value] = ASSIGNMENT.exec(original) ?? []
     if (name !== undefined && value !== undefined) env.set(unquoted(name), unquoted(value))
     else {
-      // cronie: a dash in front keeps the entry out of the syslog.
+      // In cronie, a leading dash keeps the entry out of the syslog.
       const [, time = '', rest = ''] = /^-?(@\S+|(?:\S+\s+){4}\S+)\s+(\S.*)$/.exec(original) ?? []
       lines.push({ source: `line ${index + 1}`, original, comment, env: new Map(env), time, rest })
     }
@@ -89,7 +89,7 @@ function isUser(name: string): boolean {
   try {
     return USER_NAME.test(name) && findUser(name) !== null
   } catch {
-    // Without getent, all users are unknown.
+    // If getent is missing, all users are unknown.
     return false
   }
 }
@@ -129,10 +129,10 @@ function candidatesOf({ source, original, comment, env, time, rest }: Line, hasU
   })
 }
 
-/** The highest value of each field after a number and a step; 7 would be Sunday a second time. */
+/** The highest value of each field when a number and a step become a range; 7 would repeat Sunday. */
 const HIGHEST = [59, 23, 31, 12, 6]
 
-/** Replaces a number with a step, which daemons reject, by a range. */
+/** Replaces a number with a step, which daemons reject, with a range. */
 function withRanges(time: string, notes: string[]): string {
   const fields = time.split(/\s+/)
   const ranges = fields.map((field, index) => {
@@ -175,14 +175,14 @@ function notesOf(env: ReadonlyMap<string, string>): string[] {
     notes.push(`MAILTO=${mail}: no mail is sent; output goes to the log of the job`)
   if (env.has('TZ'))
     notes.push(
-      'TZ sets only the zone of the command, as under cron; CRON_TZ or --zone sets that of the timer',
+      'TZ sets only the zone of the command, as under cron; CRON_TZ or --zone sets the zone of the timer',
     )
   if (env.has('RANDOM_DELAY'))
-    notes.push('RANDOM_DELAY: the delay is a fixed part of it, not random for each run')
+    notes.push('RANDOM_DELAY: the delay is a fixed offset within this range, not random for each run')
   return notes
 }
 
-/** A % ends the command. The rest is its input, where further % are line ends. `\%` is a %. */
+/** A % ends the command. The rest is the command's input, in which each further % is a newline. `\%` is a %. */
 function split(text: string): { command: string; stdin: string | null } {
   const [command = '', ...input] = text.split(/(?<!\\)%/)
   return {
@@ -200,7 +200,7 @@ function unquoted(text: string): string {
   return inside ?? text
 }
 
-/** Words that say how to run a command, not which one. */
+/** Words that determine how a command runs, not which command runs. */
 const WRAPPERS: ReadonlySet<string> = new Set(
   'test [ [[ { ( ! if then else cd exec command sudo nice ionice chronic flock env sh bash dash zsh timeout sleep perl python python3 node php ruby'.split(
     ' ',

@@ -1,4 +1,4 @@
-/** Finds the schedules that an earlier import created, so that edits of a file change the right ones. */
+/** Finds the schedules that an earlier import created, so that edits to a file change the right schedules. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Candidate, CandidateSchedule } from './candidate.ts'
 
@@ -17,7 +17,7 @@ interface Matches {
   readonly stale: readonly string[]
 }
 
-/** How a schedule can match a candidate of its name: from its whole content to a part of it. */
+/** The ways in which a schedule can match a candidate of the same name, from its whole content to a part of it. */
 const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boolean)[] = [
   ({ timer, args }, wanted) => timer === wanted.timer && isDeepStrictEqual(args, wanted.args),
   ({ args }, wanted) => isDeepStrictEqual(args, wanted.args),
@@ -28,7 +28,7 @@ const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boole
 ]
 
 /**
- * Assigns each candidate the id of its schedule, or a new one.
+ * Assigns each candidate the id of its schedule, or a new id.
  *
  * @param existing  schedules whose ids start with the prefix
  */
@@ -51,7 +51,7 @@ export function matched(
       const { name, schedule } = candidate
       take(candidate, schedule === null ? undefined : freeOf(name).find((one) => isSame(one, schedule)))
     }
-  // If the name is unique, before and now, it is the same schedule although its time and command changed.
+  // If the name was unique before and is unique now, it is the same schedule, even if its time and command changed.
   for (const candidate of waiting()) {
     const [found, ...others] = existing.filter(({ id }) => isNumbered(id, prefix + candidate.name))
     const isOnly = candidates.filter(({ name }) => name === candidate.name).length === 1

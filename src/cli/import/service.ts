@@ -10,16 +10,16 @@ import type { Unit } from './unit-folders.ts'
 export interface ServiceCommand {
   readonly args: CommandArgs
   readonly timeout: string
-  /** What cannot be carried over. */
+  /** The settings that cannot be carried over. */
   readonly notes: readonly string[]
 }
 
 /** One command line of a service. */
 interface Line {
   readonly words: readonly string[]
-  /** Whether its exit code always counts as success. */
+  /** Whether any exit code counts as success. */
   readonly mayFail: boolean
-  /** Whether it runs as root, regardless of the service's user. */
+  /** Whether the command runs as root, regardless of the service's user. */
   readonly isPrivileged: boolean
 }
 
@@ -33,7 +33,7 @@ const CARRIED: ReadonlySet<string> = new Set([
   'TimeoutStartSec',
   'User',
   'WorkingDirectory',
-  // Has no meaning for a single run.
+  // This setting has no meaning for a single run.
   'RemainAfterExit',
   'SyslogIdentifier',
   'StandardOutput',
@@ -57,7 +57,7 @@ export function serviceCommand(unit: Unit, manager: CommandUser): ServiceCommand
   if (!['oneshot', 'simple', 'exec'].includes(type))
     throw new Refusal(`${name} has Type=${type}: its commands end before its work does`)
   const env = {
-    // The value of a user's service manager; other commands get it from the worker.
+    // The value that a user's service manager sets; other commands get it from the worker.
     ...(manager === ROOT ? {} : { HOME: manager.home }),
     ...environmentOf(valuesOf(settings, 'Service', 'Environment').flatMap(wordsOf).map(expand), notes),
   }
@@ -71,10 +71,11 @@ export function serviceCommand(unit: Unit, manager: CommandUser): ServiceCommand
       `${name} runs as a user that systemd creates (DynamicUser=): create one, and name it in User=`,
     )
   if (!USER_NAME.test(user)) throw new Refusal(`${name}: User=${user} is not the name of a user`)
-  // systemd starts commands in the root folder, a user's service manager in the user's home, the task in the worker's.
+  // systemd starts commands in the root folder, a user's service manager in that user's home, and the task `command` in
+  // the home of the worker's user.
   const home = manager === ROOT ? null : manager.home
   const cwd = start === undefined ? (home ?? '/') : start === '~' ? home : expand(start)
-  // A user's service manager has no other privileges to give.
+  // A user's service manager cannot grant any other privileges.
   const asRoot = manager === ROOT && lines.some(({ isPrivileged }) => isPrivileged)
   const timeoutKey =
     lastOf(settings, 'Service', 'TimeoutStartSec') === undefined ? 'TimeoutSec' : 'TimeoutStartSec'
@@ -149,7 +150,10 @@ function lineOf(text: string, expand: (word: string) => string): Line {
   }
 }
 
-/** `$FOO` as a separate word is split at blanks, `${FOO}` within a word is not; `$$` is a `$`. */
+/**
+ * The value of `$FOO` as a separate word is split at blanks; the value of `${FOO}` within a word is not. `$$` stands
+ * for `$`.
+ */
 function withVariables(word: string, env: Readonly<Record<string, string>>): string[] {
   const [, alone] = /^\$(\w+)$/.exec(word) ?? []
   if (alone !== undefined) return (env[alone] ?? '').split(/\s+/).filter((part) => part !== '')
@@ -160,7 +164,7 @@ function withVariables(word: string, env: Readonly<Record<string, string>>): str
   ]
 }
 
-/** The same word for a shell. */
+/** The same word, quoted for a shell. */
 function shellWord(word: string): string {
   if (/^\$\w+$/.test(word)) return word
   return (

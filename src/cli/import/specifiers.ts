@@ -1,10 +1,10 @@
-/** Expands specifiers, as systemd.unit(5) describes them. */
+/** Expands specifiers, as described in systemd.unit(5). */
 import { dirname } from 'node:path'
 import type { CommandUser } from '../command-user.ts'
 import { Refusal } from './candidate.ts'
 import type { Unit } from './unit-folders.ts'
 
-/** The user that the service manager of the system runs as. */
+/** The user that the system's service manager runs as. */
 export const ROOT: CommandUser = { name: 'root', uid: 0, gid: 0, home: '/root' }
 
 const SYSTEM: Readonly<Record<string, string>> = {
@@ -18,7 +18,7 @@ const SYSTEM: Readonly<Record<string, string>> = {
 
 /**
  * @param manager  the user that the service manager runs as
- * @throws Refusal for specifiers whose value only the machine that runs it knows
+ * @throws Refusal for specifiers whose value is only known on the machine that runs the unit
  */
 export function expanded(text: string, { name, path }: Unit, manager: CommandUser): string {
   const base = name.slice(0, name.lastIndexOf('.'))
@@ -43,7 +43,7 @@ export function expanded(text: string, { name, path }: Unit, manager: CommandUse
     h: manager.home,
     T: '/tmp',
     V: '/var/tmp',
-    // %S and %L of users depend on the version of systemd.
+    // For users, %S and %L depend on the version of systemd.
     ...(manager === ROOT
       ? SYSTEM
       : { t: `/run/user/${manager.uid}`, C: `${manager.home}/.cache`, E: `${manager.home}/.config` }),

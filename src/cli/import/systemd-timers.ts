@@ -10,11 +10,11 @@ import { acceptedOf, flag, lastOf, type UnitFile, valuesOf } from './unit-file.t
 import type { Unit, Units } from './unit-folders.ts'
 
 export interface TimerOptions {
-  /** The machine's zone, for calendar events without one. */
+  /** The machine's zone, used for calendar events that name none. */
   readonly zone: string
-  /** Whether timers that are not enabled are read as well. */
+  /** Whether to read timers that are not enabled as well. */
   readonly all: boolean
-  /** Who runs units of users; null means the owner of the file. */
+  /** The user that runs user units; null means the owner of the file. */
   readonly user: CommandUser | null
 }
 
@@ -24,7 +24,7 @@ const TIMES: readonly (readonly [key: string, timerOf: (value: string) => string
   ['OnUnitActiveSec', (text) => `every ${fixed(text)}`],
   ['OnUnitInactiveSec', (text) => `every ${fixed(text)} after finish`],
 ]
-/** systemd's month is 30.44 days, and its year 365.25. */
+/** In systemd, a month has 30.44 days and a year 365.25. */
 const fixed = (text: string) => (varyingUnit(text) === null ? text : spanText(timeSpan(text)))
 const BOOT = ['OnBootSec', 'OnStartupSec', 'OnActiveSec'] as const
 const KNOWN: ReadonlySet<string> = new Set([
@@ -92,11 +92,11 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
   const has = (key: string) => lastOf(settings, 'Timer', key) !== undefined
   if (has('OnUnitActiveSec'))
     notes.push(
-      'OnUnitActiveSec: the runs follow a fixed grid from its creation, instead of counting from the last start',
+      'OnUnitActiveSec: the runs follow a fixed grid from the creation of the schedule, instead of counting from the last start',
     )
   if (delay > 0 && !isFixed)
     notes.push(
-      'RandomizedDelaySec: the delay is a fixed part of it, as with FixedRandomDelay=, not random for each run',
+      'RandomizedDelaySec: the delay is a fixed offset within this range, as with FixedRandomDelay=, not random for each run',
     )
   if (has('AccuracySec')) notes.push('AccuracySec: runs are exact, not grouped')
   const others = [...(settings.get('Timer')?.keys() ?? [])].filter((key) => !KNOWN.has(key))
@@ -110,7 +110,7 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
       summary,
       jitter,
       catchUp: isPersistent ? 1 : 0,
-      // A unit that is active is not started again.
+      // systemd does not start an active unit again.
       overlap: 'skip',
       timeout: command.timeout,
     },
@@ -119,7 +119,7 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
 }
 
 function serviceOf(unit: Unit, units: Units, options: TimerOptions): Unit {
-  // systemd ignores any but the first.
+  // systemd ignores all but the first.
   const [named] = valuesOf(unit.settings, 'Timer', 'Unit')
   const name =
     named === undefined

@@ -1,11 +1,11 @@
-/** Reads unit files, as systemd.syntax(7) describes them. */
+/** Reads unit files, as described in systemd.syntax(7). */
 import { isInvalidTimer } from '../../timer/error.ts'
 import { Refusal } from './candidate.ts'
 
-/** The values of each key by section, in order; an empty value clears the earlier ones. */
+/** The values of each key by section, in order; an empty value clears earlier values. */
 export type UnitFile = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
 
-/** The settings of [Timer] that an empty value of any of them clears. */
+/** The settings in [Timer] that are all cleared by an empty value of any of them. */
 const TIMES = /^On(?:Active|Boot|Startup|UnitActive|UnitInactive)Sec$|^OnCalendar$/
 
 /** @param texts  the file and its drop-ins, in order */
@@ -60,7 +60,7 @@ export class IgnoredValue extends Error {
   override readonly name = 'IgnoredValue'
 }
 
-/** The values that systemd accepts. It warns about others and ignores them; here, they become notes. */
+/** The values that systemd accepts. systemd warns about other values and ignores them; here, they become notes. */
 export function acceptedOf<Value>(
   unit: UnitFile,
   section: string,
@@ -84,7 +84,7 @@ export function ignoredNote(key: string, text: string): string {
   return `systemd ignores '${key}=${text}', because it cannot read the value${hint}`
 }
 
-/** Reads a boolean like systemd. @throws IgnoredValue */
+/** Reads a boolean as systemd does. @throws IgnoredValue */
 export function flag(text: string): boolean {
   const isTrue = /^(?:1|yes|y|true|t|on)$/i.test(text)
   if (!isTrue && !/^(?:0|no|n|false|f|off)$/i.test(text)) throw new IgnoredValue(text)

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../failure.ts'
 import { readUnit, type UnitFile, valuesOf } from './unit-file.ts'
 
-/** Where systemd looks for the units of the system. */
+/** The folders in which systemd looks for system units. */
 export const SYSTEM_FOLDERS: readonly string[] = [
   '/etc/systemd/system.control',
   '/run/systemd/system.control',
@@ -22,19 +22,19 @@ export const SYSTEM_FOLDERS: readonly string[] = [
 ]
 
 export interface Unit {
-  /** The name with the instance, not that of an alias. */
+  /** The name with the instance, not the name of an alias. */
   readonly name: string
   readonly path: string
   /** The settings with drop-ins. */
   readonly settings: UnitFile
-  /** The uid of the file's owner if a user's service manager runs it, or null if the system's does. */
+  /** The uid of the file's owner if a user's service manager runs the unit, or null if the system's does. */
   readonly uid: number | null
 }
 
 export interface Units {
-  /** Timers and templates of timers, sorted. */
+  /** Timers and timer templates, sorted. */
   readonly timers: () => string[]
-  /** Whether something starts it, through a link in a folder such as `timers.target.wants`. */
+  /** Whether the unit is started by a link in a folder such as `timers.target.wants`. */
   readonly isEnabled: (name: string) => boolean
   /** Null if there is none. */
   readonly find: (name: string) => Unit | 'masked' | null
@@ -43,7 +43,7 @@ export interface Units {
 /**
  * @param folders  the first one that has a file wins
  * @param skipsMasks  whether a masked unit is read from the next folder that has it
- * @throws UsageError if some of the folders are for users and others are not
+ * @throws UsageError if only some of the folders are for users
  */
 export function unitsIn(folders: readonly string[], skipsMasks: boolean): Units {
   const paths = new Set(folders.map((folder) => realpathSync(folder)))
@@ -64,7 +64,7 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean): Units 
     }
   const linked = (): [name: string, path: string][] => [...links].map(([key, path]) => [basename(key), path])
 
-  /** An alias is a link to another unit of these folders. */
+  /** An alias is a link to another unit in these folders. */
   const idOf = (name: string) => {
     const [path] = files.get(name) ?? []
     if (path === undefined || !existsSync(path)) return name
@@ -76,7 +76,10 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean): Units 
     id,
     ...[...files.keys()].filter((name) => name !== id && idOf(name) === id),
   ]
-  /** Of those with the same name, the one in the first folder counts, then the one with the most specific name. */
+  /**
+   * Among drop-ins with the same file name, the one in the first folder counts, then the one for the most specific unit
+   * name.
+   */
   const dropInsOf = (id: string) => {
     const type = id.slice(id.lastIndexOf('.') + 1)
     const found = new Map<string, string>()
@@ -125,7 +128,7 @@ function templateOf(name: string): string {
   return name.replace(/@.+(?=\.)/, '@')
 }
 
-/** Whose drop-ins apply, from specific to general: `a-b@c`, `a-b@`, `a-@c`, `a-@`. */
+/** The names whose drop-ins apply, from specific to general: `a-b@c`, `a-b@`, `a-@c`, `a-@`. */
 function dropInNames(name: string): string[] {
   const [, prefix = '', rest = ''] = /^([^@]*?)((?:@.*)?\.\w+)$/.exec(name) ?? []
   const words = prefix.split('-')
@@ -135,12 +138,12 @@ function dropInNames(name: string): string[] {
   return [...new Set(prefixes.flatMap((one) => [one + rest, templateOf(one + rest)]))]
 }
 
-/** Whether a service manager of users reads a folder: `/etc/systemd/user`, `~/.config/systemd/user`. */
+/** Whether a user's service manager reads a folder: `/etc/systemd/user`, `~/.config/systemd/user`. */
 function isFolderOfUsers(folder: string): boolean {
   return /\/systemd\/user(?:\.\w+)?$|^\/run\/user\//.test(folder)
 }
 
-/** In a folder that no service manager reads, units of users are known by the target that only they use. */
+/** In a folder that no service manager reads, user units are recognized by the target that only they use. */
 function isOfUsers(folder: string, unit: UnitFile): boolean {
   if (isFolderOfUsers(folder)) return true
   return (

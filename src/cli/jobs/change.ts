@@ -1,4 +1,4 @@
-/** `kalends jobs cancel` and `kalends jobs retry`: jobs by their ids, or all that match a filter. */
+/** `kalends jobs cancel` and `kalends jobs retry`: change jobs by their ids, or all jobs that match a filter. */
 import type { JobState, Kalends, ManyJobs, ManyOptions, ManyResult } from '../../index.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { confirm } from '../confirm.ts'
@@ -57,7 +57,7 @@ function changeCommand(command: Command, states: readonly JobState[], change: Ch
   )
 }
 
-/** @throws QuietFailure with the exit code of the first job that was refused, after all were tried */
+/** @throws QuietFailure with the exit code of the first job that was refused, after all jobs were tried */
 async function changeJobs(
   kalends: Kalends,
   ids: readonly string[],

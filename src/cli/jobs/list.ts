@@ -1,4 +1,4 @@
-/** `kalends jobs list`, and the filter that `cancel` and `retry` share with it. */
+/** `kalends jobs list`, and the filter that it shares with `cancel` and `retry`. */
 import { durationText } from '../../duration.ts'
 import type { Job, JobConditions, JobState, PageQuery } from '../../index.ts'
 import { type AnyCommand, Command, examples, Option, type OptionValues, withFlags } from '../commander.ts'
@@ -85,7 +85,7 @@ function columns(now: number): Column<Job>[] {
   ]
 }
 
-/** @param now  the end of the duration of a running job, or null to show no duration */
+/** @param now  the time up to which to measure the duration of a running job, or null to show no duration */
 export function took(
   { startedAt: started, finishedAt: finished }: Pick<Job, 'startedAt' | 'finishedAt'>,
   now: number | null,

@@ -41,7 +41,7 @@ export function logsCommand(): AnyCommand {
     .addHelpText('after', examples('jobs logs 0193…', 'jobs logs --follow 0193… | grep -i error'))
   return onDatabase(command, async ({ jobs }, id, { follow, json }) => {
     for (let last = 0; ; ) {
-      // Read before its lines: a line that is logged between the two reads is printed.
+      // Read the job before its lines, so that a line logged between the two reads is printed.
       const { state, error } = (await jobs.get(id)) ?? missing('job', id)
       for await (const line of linesAfter(jobs, id, last)) {
         if (json === true) printJson(line)
@@ -56,7 +56,7 @@ export function logsCommand(): AnyCommand {
   })
 }
 
-/** The facts of a job whose only attempt is running or succeeded include those of its attempt. */
+/** If the only attempt of a job is running or succeeded, the job's facts include those of the attempt. */
 function attemptsText(attempts: readonly Attempt[]): string {
   const [first, ...others] = attempts
   const isInFacts = first === undefined || first.outcome === null || first.outcome === 'success'

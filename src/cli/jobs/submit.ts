@@ -48,9 +48,9 @@ export function submitCommand(): AnyCommand {
 }
 
 /**
- * Prints a submitted job; with `wait`, after it finished.
+ * Prints a submitted job; with `wait`, after the job has finished.
  *
- * @throws QuietFailure if it did not succeed
+ * @throws QuietFailure if the job did not succeed
  */
 export async function showSubmitted(
   { jobs }: Kalends,

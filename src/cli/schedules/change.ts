@@ -103,9 +103,9 @@ export function rmCommand(): AnyCommand {
 }
 
 /**
- * Does the same for several ids; an error of one does not stop the others.
+ * Applies an action to several ids; an error for one id does not stop the others.
  *
- * @throws QuietFailure with the exit code of the first error, after all were tried
+ * @throws QuietFailure with the exit code of the first error, after all ids were tried
  */
 async function forEachId(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
   if (ids.length === 1 && ids[0] !== undefined) return work(ids[0])

@@ -1,4 +1,4 @@
-/** `kalends schedules list`: reads like `systemctl list-timers`. */
+/** `kalends schedules list`: its output resembles `systemctl list-timers`. */
 import { durationText, relativeTime, retryText } from '../../duration.ts'
 import type { PageQuery, Schedule, ScheduleStatus } from '../../index.ts'
 import { STATUSES } from '../../model/settings.ts'

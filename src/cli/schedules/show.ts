@@ -12,7 +12,7 @@ import { counted, firstLine, instantOption, when, wholeNumber } from '../values.
 import { statusText } from './list.ts'
 
 const ELAPSES = 5
-/** The others have their own lines. */
+/** Other states have their own lines. */
 const NAMES = OPTION_NAMES.filter((name) => name !== 'summary' && name !== 'enabled')
 
 export function showCommand(): AnyCommand {

@@ -9,7 +9,7 @@ import { clearableFlags, givenSettings, helpOf, type SettingFlags, withSettingFl
 import { COMMAND_TASK, jsonValue } from '../values.ts'
 import { showSchedule } from './show.ts'
 
-/** `enabled` is changed by the commands `pause` and `resume`. */
+/** `enabled` is changed with the commands `pause` and `resume`. */
 const NAMES = OPTION_NAMES.filter((name) => name !== 'enabled')
 
 export const CLEARABLE = clearableFlags(NAMES)
@@ -100,7 +100,7 @@ interface WriteFlags extends SettingFlags {
   readonly args?: unknown
 }
 
-/** The given settings, in the form that the library takes. @param clears  see `givenSettings` */
+/** The given settings, in the form that the library accepts. @param clears  see `givenSettings` */
 async function settingsOf(flags: WriteFlags, clears: boolean): Promise<ScheduleChanges> {
   const { task, zone, timer, args } = flags
   if (zone !== undefined && timer === undefined) throw new UsageError("option '--zone' requires --timer")
@@ -112,7 +112,7 @@ async function settingsOf(flags: WriteFlags, clears: boolean): Promise<ScheduleC
   }
 }
 
-/** @throws UsageError with the timer to write instead, if known */
+/** @throws UsageError, with the correct timer if known */
 async function checkedTimer(text: string): Promise<string> {
   const { checkTimer } = await import('../../timer/index.ts')
   const checked = checkTimer(text)

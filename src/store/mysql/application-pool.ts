@@ -1,4 +1,4 @@
-/** A pool of the application: only its configuration is used, to open our own connections. */
+/** The application's pool: only its configuration is used, to open our own connections. */
 import mysql from 'mysql2/promise'
 import { InvalidInputError } from '../../errors.ts'
 import type { MysqlTarget } from '../database.ts'
@@ -30,10 +30,10 @@ const FIELDS = [
 ] as const
 
 /**
- * Creates pools that connect to the same server, and as the same user, as a pool of the application. Each new
- * connection reads that pool's configuration again, because the application may replace a password that expires.
+ * Creates pools that connect to the same server, and as the same user, as the application's pool. Each new connection
+ * reads that pool's configuration again, because the application may have replaced an expiring password.
  *
- * @throws InvalidInputError when it is not a pool, or when no further connection can be opened like its own
+ * @throws InvalidInputError when the value is not a pool, or when its configuration cannot open further connections
  */
 export function createPoolLike(target: MysqlTarget): CreatePool {
   const pool = callbackPoolIn(target)
@@ -62,7 +62,7 @@ export function createPoolLike(target: MysqlTarget): CreatePool {
   }
 }
 
-/** A pool with promises wraps the actual pool. */
+/** A promise-based pool wraps the actual pool. */
 function callbackPoolIn(target: MysqlTarget | null): object | null {
   const given: object = (target !== null && '$client' in target ? target.$client : target) ?? {}
   const pool: unknown = 'pool' in given ? given.pool : given
@@ -76,13 +76,13 @@ function callbackPoolIn(target: MysqlTarget | null): object | null {
 
 function settingsOf(pool: object): Partial<Record<(typeof FIELDS)[number], unknown>> {
   const config = connectionConfig(pool) ?? {}
-  // Not all versions of the driver have the same fields.
+  // The fields differ between versions of the driver.
   return Object.fromEntries(
     FIELDS.filter((field) => field in config).map((field) => [field, Reflect.get(config, field)]),
   )
 }
 
-/** The driver's types do not contain it. */
+/** The driver's types do not include this property. */
 function connectionConfig(pool: object): object | null {
   const config: unknown = Reflect.get(pool, 'config')
   if (typeof config !== 'object' || config === null) return null

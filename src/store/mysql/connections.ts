@@ -1,4 +1,4 @@
-/** Our own connections: one pool of the driver for each host. */
+/** Our own connections: one driver pool for each host. */
 import type mysql from 'mysql2/promise'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { CreatePool } from './application-pool.ts'
@@ -18,7 +18,7 @@ export interface ConnectionsOptions {
   readonly connections: number
   /** Statements that set up each new session. */
   readonly setup: readonly string[]
-  /** If a new connection cannot be used within this time, its host fails, and the next one is tried. */
+  /** If a new connection cannot be used within this time, its host counts as failed, and the next host is tried. */
   readonly timeoutMs: number
   /** The replication group that every host must belong to; null means whichever group the host reports. */
   readonly group: string | null
@@ -26,26 +26,28 @@ export interface ConnectionsOptions {
   readonly seen: SeenServers
 }
 
-/** A connection that was checked and can be used. */
+/** A connection that has been checked and can be used. */
 interface Made {
   readonly place: Place
   readonly generation: number
-  /** Its server is a member of a replication group. Before each use, it is checked that it still is. */
+  /** Whether the server is a member of a replication group. If so, its membership is checked before each use. */
   isMember: boolean
 }
 
 /** Servers report their uptime in whole seconds. */
 const UPTIME_SLACK_MS = 2000
 
-/** The servers that connections have reached. Behind a proxy, the host does not show which server it is. */
+/** The servers that connections have reached. Behind a proxy, the host does not show which server was reached. */
 export class SeenServers {
-  /** How many new connections reached a different server than the previous one, or a restarted server. */
+  /**
+   * The number of new connections that reached a different server than the previous connection, or a restarted server.
+   */
   changes = 0
   #last: { readonly name: string; readonly startedMs: number | null } | null = null
 
   /**
    * @param name  identifies the server
-   * @param startedMs  when the server started, by performance.now(), or null if unknown
+   * @param startedMs  the start of the server, by performance.now(), or null if unknown
    */
   add(name: string, startedMs: number | null): void {
     const last = this.#last
@@ -59,14 +61,16 @@ export class SeenServers {
 interface Place {
   readonly host: Host
   readonly pool: mysql.Pool
-  /** Connections from before the host's last failure are not used again: the host may be a different server now. */
+  /**
+   * Connections from before the host's last failure are not used again, because the host may be a different server now.
+   */
   generation: number
 }
 
 /**
- * Connects to the first host that works, and stays there while it works. Moves on when the host refuses connections,
- * does not respond, is read-only (a replica or a former primary), or has lost its cluster. A server outside its
- * replication group can still be writable, so members are checked before each use.
+ * Connects to the first host that works, and stays there while it works. Moves on to the next host when the host
+ * refuses connections, does not respond, is read-only (a replica or a former primary), or has lost its cluster. A
+ * server outside its replication group can still be writable, so members are checked before each use.
  */
 export class Connections {
   readonly #options: ConnectionsOptions
@@ -94,7 +98,7 @@ export class Connections {
         if (step > 0) this.#current = index
         return connection
       } catch (error) {
-        // With a single host, the caller knows which one failed and what its error means.
+        // With a single host, the caller knows which host failed and what the error means.
         if (this.#places.length === 1) throw error
         failures.push({ host: place.host, error })
       }
@@ -111,21 +115,22 @@ export class Connections {
     else connection.release()
   }
 
-  /** Work on it failed with a server or network error: the connection is not used again. */
+  /** Work on a connection failed with a server or network error, so the connection is not used again. */
   drop(connection: mysql.PoolConnection, error: unknown): void {
     const made = this.#made.get(connection.connection)
     connection.destroy()
     // The same failure has already invalidated the other connections of this generation.
     if (made === undefined || made.generation !== made.place.generation || !condemnsHost(error)) return
     made.place.generation += 1
-    // A silent host would also keep the next caller waiting for the full timeout.
+    // A host that does not respond would also keep the next caller waiting for the full timeout.
     if (isSilent(error) && this.#places[this.#current] === made.place)
       this.#current = (this.#current + 1) % this.#places.length
   }
 
   /**
    * Whether the server of this connection may still be used. Never throws. If the server's group refused a COMMIT, this
-   * distinguishes a conflict, which undoes the transaction, from the loss of the group, which may leave it committed.
+   * distinguishes a conflict, which rolls back the transaction, from the loss of the group, which may leave it
+   * committed.
    */
   async isFit(connection: mysql.PoolConnection): Promise<boolean> {
     if (this.#made.get(connection.connection)?.isMember !== true) return true
@@ -153,7 +158,7 @@ export class Connections {
       maxIdle: this.#options.connections,
       enableKeepAlive: true,
     })
-    // Queued on the new connection before anything else.
+    // This is queued on the new connection before anything else.
     pool.pool.on('connection', (connection) => {
       for (const statement of this.#options.setup) {
         connection.query(statement, (error) => {
@@ -186,7 +191,7 @@ export class Connections {
     }
   }
 
-  /** Finds out what kind of server it is. @throws when it must not be used */
+  /** Determines the kind of server. @throws when the server must not be used */
   async #examine(connection: mysql.PoolConnection, place: Place): Promise<void> {
     // Recorded before the check, so that a failure in the meantime invalidates this connection too.
     const made: Made = { place, generation: place.generation, isMember: false }
@@ -218,7 +223,7 @@ export class Connections {
       this.#clustered = true
       if (several && !isOn(status.get('wsrep_ready')))
         throw new Error('it is not synchronised with its cluster')
-      // Reads then see what other nodes have committed, so that work can continue here. Bit 1 means reads.
+      // Reads then see the commits of other nodes, so that work can continue here. Bit 1 means reads.
       await connection.query('SET SESSION wsrep_sync_wait = @@SESSION.wsrep_sync_wait | 1')
     })
   }
@@ -229,7 +234,7 @@ export class Connections {
 }
 
 /**
- * Makes statements see what other members have committed, so that work can continue here after a failover or beside
+ * Makes statements see the commits of other members, so that work can continue here after a failover or alongside
  * another primary.
  */
 async function waitForGroup(
@@ -260,7 +265,7 @@ function isOn(value: string | undefined): boolean {
   return value !== undefined && !/^(off|0)$/i.test(value)
 }
 
-/** A short reason that is never empty: some system errors only have a code. */
+/** A short reason that is never empty, because some system errors only have a code. */
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''

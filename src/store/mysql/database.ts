@@ -30,35 +30,44 @@ import { abandon, withTimeout } from './timeout.ts'
 
 /** Maximum number of attempts after deadlocks. */
 const MAX_TRIES = 10
-/** The application's calls wait for others. Fewer attempts than after a deadlock, because each costs its timeout. */
+/**
+ * The application's calls wait for other transactions. There are fewer attempts than after a deadlock, because each
+ * attempt may wait for the full timeout.
+ */
 const PATIENT: LockWaits = { seconds: 5, tries: 3 }
-/** A pass of a loop returns to a locked row later, and must not delay others. Servers accept only whole seconds. */
+/**
+ * A loop retries a locked row in a later pass, so that the row does not delay other rows. Servers accept only whole
+ * seconds.
+ */
 export const IMPATIENT: LockWaits = { seconds: 1, tries: 1 }
 /**
- * A connection that is busy with one piece of work for longer is destroyed. Otherwise a connection that died silently,
- * for example when an address moved to another machine, would block its loop for a quarter of an hour.
+ * A connection that is busy with one piece of work for longer than this is destroyed. Otherwise a connection that died
+ * silently, for example when an address moved to another machine, would block its loop for a quarter of an hour.
  */
 const LONGEST_USE_MS = 60_000
-/** With several hosts: how long one may take until a new connection can be used. */
+/** With several hosts, how long a host may take until a new connection can be used. */
 const HOST_TIMEOUT_MS = 3000
-/** With a single host: the driver's default. */
+/** With a single host, the driver's default applies. */
 const ONLY_HOST_TIMEOUT_MS = 10_000
 /** How many seconds to wait while another process migrates the tables. */
 const EXCLUSIVE_WAIT_SECONDS = 600
-/** In a cluster, larger transactions conflict more often with those of other nodes, and are then undone as a whole. */
+/**
+ * In a cluster, larger transactions conflict more often with transactions of other nodes, and are then rolled back as a
+ * whole.
+ */
 const MAX_AT_ONCE_IN_A_CLUSTER = 100
-/** How long work waits for locks of rows and tables that others hold. */
+/** How long work waits for row and table locks that other transactions hold. */
 export interface LockWaits {
-  /** The wait of one statement. */
+  /** How long a single statement waits. */
   readonly seconds: number
-  /** How often the work is attempted. */
+  /** How many times the work is attempted. */
   readonly tries: number
 }
 
 export interface MysqlOptions {
-  /** A connection that is busy with one piece of work for longer is destroyed; default: one minute. */
+  /** A connection that is busy with one piece of work for longer than this is destroyed; default: one minute. */
   readonly longestUseMs?: number | undefined
-  /** The server ends a SELECT (on MariaDB, any statement) that takes longer; default: no limit. */
+  /** The server ends a SELECT (on MariaDB, any statement) that takes longer than this; default: no limit. */
   readonly statementLimitMs?: number | undefined
   /** Default: three times five seconds. */
   readonly lockWaits?: LockWaits | undefined
@@ -73,16 +82,17 @@ export class MysqlDatabase implements Database {
   readonly #longestUseMs: number
   readonly #statementLimitMs: number | null
   readonly #lockWaits: LockWaits
-  /** When each piece of work that waits for a connection began to wait, in order. */
+  /** The times at which the work that waits for a connection began to wait, in order. */
   readonly #waiting = new Set<{ readonly since: number }>()
   #server: Server | null = null
   #isClosed = false
 
   /**
-   * Connects when the first work needs it.
+   * Connects when work first needs a connection.
    *
-   * @param target  `mysql://user:password@host:port/database`; with several hosts (`h1:3306,h2`), one is used; with
-   *   `?group=<uuid>`, only a member of that replication group. Alternatively, a function that creates a pool
+   * @param target  `mysql://user:password@host:port/database`; with several hosts (`h1:3306,h2`), one of them is used;
+   *   with `?group=<uuid>`, only a member of that replication group is used. Alternatively, a function that creates a
+   *   pool
    * @param connections  maximum number of connections to one host
    */
   constructor(
@@ -165,7 +175,7 @@ export class MysqlDatabase implements Database {
         )
       }
       try {
-        // A migration waits for others as long as the server allows.
+        // A migration waits for locks as long as the server allows.
         await sql.run(waitForLocks('DEFAULT'))
         return await work(sql)
       } finally {
@@ -219,9 +229,10 @@ export class MysqlDatabase implements Database {
       await connection.query('COMMIT')
       return result
     } catch (error) {
-      // Always roll back: a lock wait undoes only its statement, so a COMMIT would keep the statements before it.
+      // Always roll back: a lock wait timeout only rolls back its statement, so a COMMIT would keep the statements
+      // before it.
       await connection.query('ROLLBACK').catch(() => connection.destroy())
-      // The application's statements may have changed its session, too.
+      // The application's statements may also have changed its session.
       if (error instanceof TransactionEndedError) connection.destroy()
       throw error
     }
@@ -254,12 +265,12 @@ export class MysqlDatabase implements Database {
       // The state of this connection is uncertain, so it must not be used again.
       this.#connections.drop(connection, error)
       connection = null
-      // Not a conflict, which would be retried: the work may have been committed.
+      // Do not report a conflict, which would be retried, because the work may have been committed.
       throw unavailable(
         isRefused ? new NotInGroupError('the server lost its group', { cause: error }) : error,
       )
     } finally {
-      // Has no effect on a connection that was destroyed.
+      // This has no effect on a connection that was destroyed.
       if (connection !== null) this.#connections.give(connection)
     }
   }
@@ -277,7 +288,7 @@ export class MysqlDatabase implements Database {
   }
 }
 
-/** The statement that limits how long a statement waits for the lock of a row or of a table. */
+/** The statement that limits how long statements wait for the lock of a row or a table. */
 function waitForLocks(seconds: number | 'DEFAULT'): string {
   return `SET SESSION innodb_lock_wait_timeout = ${seconds}, lock_wait_timeout = ${seconds}`
 }

@@ -19,8 +19,8 @@ const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
 }
 
 /**
- * Some servers store and compare table names in lower case, with a collation of information_schema that cannot be
- * compared with that of our literals.
+ * Some servers store and compare table names in lower case, and the collation of information_schema cannot be compared
+ * with the collation of our literals.
  */
 function isNamed(names: readonly string[]): string {
   return `table_schema = DATABASE()
@@ -46,7 +46,7 @@ const schema: SchemaDialect = {
       names,
     ),
   async parts(sql, names) {
-    // MariaDB turns a unique key that is too long into a hash index, which has no order and no ranges.
+    // MariaDB turns a unique key that is too long into a hash index, which supports neither order nor ranges.
     const rows = await sql.rows<{ part: string }>(
       `SELECT CONCAT('column ', table_name, '.', column_name) AS part
        FROM information_schema.columns
@@ -69,7 +69,7 @@ const schema: SchemaDialect = {
 const quoted = (name: string) => `\`${name}\``
 
 /**
- * @param server  the connected server; throws before the first connection
+ * @param server  returns the connected server; throws before the first connection
  * @param ownSchema  the database of the tables, if the application's transactions are in another one
  */
 export const mysqlDialect = (server: () => Server, ownSchema: string | null = null): Dialect => ({
@@ -78,7 +78,7 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
   table: ownSchema === null ? quoted : (name) => `${quoted(ownSchema)}.${quoted(name)}`,
   jobId: JOB_ID,
   storedValue: STORED_VALUE,
-  // Not NOW(), which uses the zone of the session, possibly that of the application.
+  // This does not use NOW(), which depends on the session's zone, possibly that of the application.
   now: 'UTC_TIMESTAMP(3)',
   nowPlus: (ms) => `UTC_TIMESTAMP(3) + INTERVAL ${integerLiteral(Math.round(ms * 1000))} MICROSECOND`,
   instant: (column) => column,
@@ -121,7 +121,7 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
   },
   async changeTokens(database, tables) {
     const names = tables.map((table) => table.replaceAll('`', '').replace(/^.*\./, ''))
-    // Plain literals of our table names, so that the server examines no other tables.
+    // Our table names are plain literals, so that the server examines no other tables.
     const literals = names.flatMap((name) => [`'${name}'`, `'${name.toLowerCase()}'`])
     const rows = await database.rows<{ name: string; updated: string | null }>(
       `SELECT table_name AS name, CAST(update_time AS CHAR) AS updated

@@ -1,4 +1,4 @@
-/** The errors of MySQL, MariaDB and the connection to them, classified by number, because texts are translated. */
+/** The errors of MySQL, MariaDB and their connections, classified by number, because texts are translated. */
 
 const REFUSED_BY_GROUP = 3101
 
@@ -11,7 +11,7 @@ const TRANSIENT: ReadonlySet<number> = new Set([
   1180, // Galera: COMMIT refused
 ])
 
-/** The server or the network is at fault: the connection is dropped, and the work is tried again later. */
+/** The server or the network is at fault, so the connection is dropped, and the work is tried again later. */
 const UNAVAILABLE: ReadonlySet<number> = new Set([
   1040, // too many connections
   1047, // Galera: node not ready
@@ -62,11 +62,14 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([
 
 /** Errors of the server's file system calls, such as 3 (a write failed) and 20 (disk full). */
 const LAST_FILE_ERROR = 99
-/** "Got error 28 from storage engine": an operating system error, or from FIRST_OF_ENGINE on one of the engine. */
+/**
+ * "Got error 28 from storage engine": an operating system error, or an engine error if the number is at least
+ * FIRST_OF_ENGINE.
+ */
 const ENGINE_ERROR = 1030
 const FIRST_OF_ENGINE = 120
 
-/** The errors among these that concern one statement or the load, not the host. */
+/** The errors among these that concern a single statement or the load, not the host. */
 const PASSING: ReadonlySet<number> = new Set([
   1016, 1017, 1021, 1023, 1024, 1026, 1036, 1037, 1040, 1041, 1114, 1203, 1206, 1226, 1317, 1792, 1878, 1969,
   3024,
@@ -74,7 +77,7 @@ const PASSING: ReadonlySet<number> = new Set([
 
 const DUPLICATE = 1062
 
-/** A table, column or index already exists from an interrupted migration. */
+/** A table, column or index already exists because a migration was interrupted. */
 const ALREADY_APPLIED: ReadonlySet<number> = new Set([1050, 1060, 1061])
 
 export function errorNumber(error: unknown): number | null {
@@ -93,7 +96,10 @@ export function isLockWait(error: unknown): boolean {
   return errorNumber(error) === 1205
 }
 
-/** Whether group replication undid the transaction at COMMIT, after a conflict or because the member lost its group. */
+/**
+ * Whether group replication rolled back the transaction at COMMIT, after a conflict or because the member lost its
+ * group.
+ */
 export function isRefusedByGroup(error: unknown): boolean {
   return errorNumber(error) === REFUSED_BY_GROUP
 }
@@ -134,7 +140,7 @@ export function condemnsHost(error: unknown): boolean {
   return isUnavailable(error) && !PASSING.has(errorNumber(error) ?? 0) && !isFileError(error)
 }
 
-/** Whether the disk is full or broken: an error of the server, whichever row was written. */
+/** Whether the disk is full or broken, which is a server error, regardless of the row that was written. */
 function isFileError(error: unknown): boolean {
   const number = errorNumber(error) ?? 0
   if (number !== ENGINE_ERROR) return number > 0 && number <= LAST_FILE_ERROR

@@ -1,8 +1,11 @@
-/** MySQL Group Replication: which member of a group may be used. */
+/** MySQL Group Replication: decides which member of a group may be used. */
 import type mysql from 'mysql2/promise'
 import { errorNumber } from './errors.ts'
 
-/** How the member sees its group. group_replication_consistency does not affect this: it never waits for the group. */
+/**
+ * How the member sees its group. group_replication_consistency does not affect this statement, so it never waits for
+ * the group.
+ */
 const MEMBERSHIP = `SELECT
   MAX(IF(member_id = @@GLOBAL.server_uuid, member_state, NULL)) AS state,
   MAX(IF(member_id = @@GLOBAL.server_uuid, member_role, NULL)) AS role,
@@ -18,14 +21,14 @@ export interface Membership {
   /** PRIMARY or SECONDARY; with several primaries, all are PRIMARY. */
   readonly role: string | null
   readonly members: number
-  /** How many members it reaches, including itself. */
+  /** The number of members that it can reach, including itself. */
   readonly reached: number
   readonly readOnly: number
 }
 
 const DENIED = 1142
 
-/** @throws when this is not a writable member, or when the user may not read the membership */
+/** @throws when the server is not a writable member, or when the user may not read the membership */
 export async function checkMembership(connection: mysql.PoolConnection): Promise<void> {
   const why = whyUnfit(await membershipOf(connection))
   if (why !== null) throw new NotInGroupError(why)
@@ -36,7 +39,7 @@ export class NotInGroupError extends Error {
   override readonly name = 'NotInGroupError'
 }
 
-/** @param group  the group that the URL names; null means any */
+/** @param group  the group that the URL names; null means any group */
 export function checkGroupName(group: string | null, configured: string): void {
   if (group === null || group.toLowerCase() === configured.toLowerCase()) return
   throw new NotInGroupError(
@@ -48,7 +51,7 @@ export function checkGroupName(group: string | null, configured: string): void {
 
 /** @returns why a member must not be used, or null if it may be used */
 export function whyUnfit({ state, role, members, reached, readOnly }: Membership): string | null {
-  // Such a member can be writable, but the group does not get what is written to it.
+  // Such a member can be writable, but the group does not receive its writes.
   if (state !== 'ONLINE')
     return `its state in its replication group is ${state ?? 'OFFLINE'}, not ONLINE: run START GROUP_REPLICATION on it, and read its error log if that fails`
   if (reached * 2 <= members) return `it reaches only ${reached} of the ${members} members of its group`

@@ -12,7 +12,7 @@ const EXAMPLE = 'mysql://user@host:3306/name, or mysql://user@host1,host2:3307/n
 
 /**
  * @param url  starts with mysql:// or mariadb://
- * @throws InvalidInputError that never shows what may be a password
+ * @throws InvalidInputError that never shows text that may be a password
  */
 export function hostsOf(url: string): readonly HostUrl[] {
   const { authority, rest } = partsOf(url)
@@ -78,7 +78,7 @@ const UNREADABLE =
   'the URL cannot be read; in a user name or a password, write %40 for @, %23 for #, %2F for / and %25 for %'
 
 function check({ name, url }: HostUrl, index: number, all: readonly HostUrl[]): void {
-  // Named by its position, because the text could be anything, even a secret.
+  // The host is named by its position, because the text could be anything, even a secret.
   const which = all.length === 1 ? 'the host' : `number ${index + 1} of the ${all.length} hosts`
   if (name === '') throw refused(`${which} is empty`)
   if (!URL.canParse(`mysql://${name}/`) || new URL(`mysql://${name}/`).hostname === '') {
@@ -89,7 +89,7 @@ function check({ name, url }: HostUrl, index: number, all: readonly HostUrl[]): 
   if (!URL.canParse(url) || !decodes(url)) throw refused(UNREADABLE)
   if (new URL(url).pathname.length < 2) throw refused('the URL does not name a database')
   const ssl = new URL(url).searchParams.get('ssl')
-  // A profile of the driver has a name such as 'Amazon RDS'.
+  // The driver's SSL profiles have names such as 'Amazon RDS'.
   if (ssl !== null && /^(true|false|1|0|on|off|yes|no|required?|preferred|disabled|)$/i.test(ssl))
     throw refused(
       `ssl=${ssl} is not a setting of the driver: for a server whose certificate is signed by a public authority, write ssl={"verifyIdentity":true}, percent-encoded; for your own authority, also set NODE_EXTRA_CA_CERTS, or pass a mysql2 pool with ssl: { ca }; without TLS, leave ssl out`,
@@ -107,7 +107,7 @@ function withPort(name: string): string {
   return /:\d+$/.test(name) ? name.toLowerCase() : `${name.toLowerCase()}:3306`
 }
 
-/** The driver decodes the user, password and database name, and would fail with another kind of error. */
+/** The driver decodes the user, password and database name, and would fail with a different kind of error. */
 function decodes(url: string): boolean {
   const { username, password, pathname } = new URL(url)
   try {

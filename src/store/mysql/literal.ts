@@ -2,14 +2,14 @@ import { NAME_LIMIT } from '../../model/settings.ts'
 import type { SqlValue } from '../database.ts'
 import { JOB_ID, STORED_VALUE, withLiterals as fill } from '../literals.ts'
 
-/** Text of these characters has the same meaning in every character set and under every sql_mode. */
+/** Text that consists of these characters has the same meaning in every character set and under every sql_mode. */
 const PLAIN = /^[\x20-\x26\x28-\x5b\x5d-\x7e]*$/
 
 const ASCII = /^\p{ASCII}*$/u
-/** Too long for the column, so no job has it. */
+/** The id is too long for the column, so no job has it. */
 const NO_JOB_ID = '~'.repeat(NAME_LIMIT + 1)
 
-/** Compares byte by byte and does not pad with blanks. Neither server has the other's collation. */
+/** The collation that compares byte by byte and does not pad with blanks. Neither server has the other's collation. */
 export type ExactCollation = 'utf8mb4_nopad_bin' | 'utf8mb4_0900_bin'
 
 /** @param version  as the server reports it */
@@ -22,14 +22,16 @@ export function exactCollation(version: string): ExactCollation {
  * character set and sql_mode (NO_BACKSLASH_ESCAPES would make a driver's escaping unsafe), so everything but plain
  * ASCII is written as hexadecimal UTF-8.
  *
- * Each literal names its collation. With that of the session, MariaDB does not treat a column that equals a literal as
- * constant. It then sorts, and so locks, all jobs of a group, although the index has them in order.
+ * Each literal names its collation. With the session's collation, MariaDB does not treat a column that equals a literal
+ * as constant. It then sorts, and therefore locks, all jobs of a group, although the index has them in order.
  *
- * A value that is only stored needs no collation. [With one, an INSERT of many rows takes 25 % longer on MariaDB.]
+ * A value that is only stored needs no collation. [With a collation, an INSERT of many rows takes 25 % longer on
+ * MariaDB.]
  *
- * Ids of jobs are ASCII: converted to the character set of another literal, their column could not use its index.
+ * Job ids are ASCII: if their column were converted to the character set of another literal, its index could not be
+ * used.
  *
- * @param exact  replaces `{exact}`, and is the collation of the literals
+ * @param exact  the replacement for `{exact}` and the collation of the literals
  */
 export function withLiterals(text: string, params: readonly SqlValue[], exact: ExactCollation): string {
   return fill(text.replaceAll('{exact}', exact), params, (value, placeholder) => {

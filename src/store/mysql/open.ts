@@ -10,16 +10,16 @@ const URL_CONNECTIONS = 22
 const POOL_CONNECTIONS = 5
 /** With a short lease, loops keep a connection longer than the lease, so that two statements can wait for a lock. */
 const LEAST_LOOP_USE_MS = 3000
-/** One connection in this many is for the API. */
+/** One connection out of this many is for the API. */
 const API_SHARE = 10
 /** ER_BAD_DB_ERROR and ER_DBACCESS_DENIED_ERROR. */
 const NO_DATABASE = 1049
 const NO_RIGHTS = 1044
 
 /**
- * Connects. Never closes a pool of the application, because only its configuration is used.
+ * Connects. Never closes the application's pool, because only its configuration is used.
  *
- * @throws InvalidInputError for an invalid target, before it connects
+ * @throws InvalidInputError for an invalid target, before any connection is made
  * @throws StoreUnavailableError
  */
 export async function openMysql(
@@ -44,8 +44,8 @@ export async function openMysql(
   const close = async () => {
     await Promise.all([loops, calls, api].map((database) => database.close()))
   }
-  // A server that accepts only some of the connections is reported now instead of on first use. A pool that is closed
-  // while it connects would report a different error.
+  // Report a server that accepts only some of the connections now instead of on first use. A pool that is closed while
+  // connecting would report a different error.
   const connected = await Promise.allSettled([loops.connect(), calls.connect()])
   const failed = connected.find((end) => end.status === 'rejected')
   if (failed !== undefined) {

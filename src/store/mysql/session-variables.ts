@@ -1,8 +1,8 @@
 /**
  * The session variables that change what statements write or read. Our own sessions are set up with the values that
- * Kalends needs. In a transaction of the application nothing can be set, so unsuitable values are rejected.
+ * Kalends needs. In a transaction of the application, no variables can be set, so unsuitable values are rejected.
  *
- * The time zone is not included: no statement depends on it.
+ * The time zone is not included, because no statement depends on it.
  */
 import { InvalidInputError } from '../../errors.ts'
 import { noTransaction } from '../caller-transaction.ts'
@@ -12,29 +12,30 @@ const onMysql = (text: string) => `/*!80000 ${text} */`
 const onMariadb = (text: string) => `/*M! ${text} */`
 
 const OWN = [
-  // Without it, single statements stay uncommitted and read an old snapshot.
+  // Without autocommit, single statements stay uncommitted and read an old snapshot.
   ', SESSION autocommit = 1',
-  // CHAIN starts a transaction after each COMMIT, which nothing ends. RELEASE closes the connection.
+  // CHAIN starts a transaction after each COMMIT, and nothing ends it. RELEASE closes the connection.
   ", SESSION completion_type = 'NO_CHAIN'",
   // Without a strict mode, values that are too long are truncated.
   ", SESSION sql_mode = 'STRICT_TRANS_TABLES'",
   // Characters outside the session's character set would arrive as question marks.
   ', SESSION character_set_results = utf8mb4',
-  // Our literals would not mix with texts in the database's own character set. Also sets character_set_connection.
+  // Otherwise, our literals could not be combined with texts in the database's own character set. This also sets
+  // character_set_connection.
   ', SESSION collation_connection = utf8mb4_bin',
   // Rows beyond the limit would look as if they did not exist.
   ', SESSION sql_select_limit = 18446744073709551615',
   // These reject statements that the server considers large.
   ', SESSION sql_safe_updates = 0, SESSION sql_big_selects = 1',
-  // `id IS NULL` would find the last row that was inserted.
+  // Otherwise, `id IS NULL` would find the last row that was inserted.
   ', SESSION sql_auto_is_null = 0',
-  // Ids that differ only in their last characters would be sorted, and locked, in any order.
+  // Otherwise, ids that differ only in their last characters would be sorted, and locked, in any order.
   ', SESSION max_sort_length = 1024',
   // Unique keys and checks ensure that each occurrence has exactly one job.
   `, SESSION unique_checks = 1 ${onMariadb(', SESSION check_constraint_checks = 1')}`,
   onMariadb(', SESSION tx_read_only = 0'),
   onMysql(', SESSION transaction_read_only = 0'),
-  // Otherwise the times at which tables were changed are a day old.
+  // Otherwise, the times at which tables were changed may be a day old.
   onMysql(', SESSION information_schema_stats_expiry = 0'),
 ]
 
@@ -69,8 +70,8 @@ const AUTOCOMMIT = 2
 const DEEPEST_VALUE = 4
 
 /**
- * A transaction may set its clock to the time at which it began, and servers stall. A smaller difference does not
- * matter for one job.
+ * A transaction may set its clock to the time at which it began, and servers may stall. A smaller difference does not
+ * matter for a single job.
  */
 const CLOCK_OFF_SECONDS = 60
 
@@ -84,10 +85,10 @@ interface TransactionState {
 
 /**
  * @param database  the database that Kalends uses, or null if its statements name it
- * @param state  the result of TRANSACTION_STATE; a function of the application may return anything
+ * @param state  the result of TRANSACTION_STATE; an application's function may return anything
  * @param status  the result of TRANSACTION_STATUS; likewise
  * @throws InvalidInputError when the job would not be part of a transaction of this database, or when the session could
- *   store other values than those given
+ *   store values other than those given
  */
 export function checkTransaction(database: string | null, state: unknown, status: unknown): void {
   const open = statusIn(status)
@@ -137,7 +138,7 @@ function statusIn(result: unknown): number | null {
   return typeof header.serverStatus === 'number' ? header.serverStatus : null
 }
 
-/** Some modes of MariaDB give '' another meaning, or evaluate the assignments of an UPDATE in another order. */
+/** Some modes of MariaDB give '' a different meaning, or evaluate the assignments of an UPDATE in a different order. */
 function isSafeMode(mode: string): boolean {
   return (
     /\bSTRICT_(TRANS|ALL)_TABLES\b/.test(mode) &&

@@ -1,4 +1,4 @@
-/** Runs statements on one connection, independently of the options in its URL or of the application's pool. */
+/** Runs statements on one connection, regardless of the options in its URL or in the application's pool. */
 import type mysql from 'mysql2/promise'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Sql, SqlValue } from '../database.ts'
@@ -26,7 +26,7 @@ export interface Server {
 }
 
 export async function examine(connection: mysql.PoolConnection): Promise<Server> {
-  // Uses no values, so no collation is needed yet.
+  // This statement uses no values, so no collation is needed yet.
   const unknown = { exact: 'utf8mb4_0900_bin', packetLimit: Number.POSITIVE_INFINITY } as const
   const [row] = await session(connection, unknown).rows<{ most: number; version: string; name: string }>(
     `SELECT @@max_allowed_packet AS most, VERSION() AS version, ${CURRENT_DATABASE} AS name`,
@@ -51,7 +51,8 @@ export function session(
     const [result] = await connection
       .query({ sql: statement, rowsAsArray: false, nestTables: false, typeCast: castField })
       .catch((error: unknown) => {
-        // The driver adds the whole statement, including the args of jobs, and loggers write every property.
+        // The driver adds the whole statement to the error, including the args of jobs, and loggers write every
+        // property.
         if (error instanceof Error) Reflect.deleteProperty(error, 'sql')
         throw error
       })
@@ -78,7 +79,7 @@ interface TypedField {
 }
 
 /**
- * Returns numbers as numbers, and everything else as the text that the server sent: instants must not pass through a
+ * Returns numbers as numbers, and everything else as the text that the server sent: instants must not be converted to a
  * Date in some zone.
  */
 function castField(field: TypedField): SqlValue {

@@ -1,8 +1,8 @@
-/** Limits how long a connection may be busy with one task: nothing reports a connection that died silently. */
+/** Limits how long a connection may be busy with one task, because nothing reports a connection that died silently. */
 import { Duplex } from 'node:stream'
 import type mysql from 'mysql2/promise'
 
-/** The driver's own code, because the driver copies an error's code, but not its class. */
+/** This is the driver's own code, because the driver copies an error's code but not its class. */
 const SILENT = 'ETIMEDOUT'
 
 /**
@@ -27,7 +27,7 @@ export async function withTimeout<Result>(
   }
 }
 
-/** Ends a connection that may be busy. Its own destroy() would leave pending queries waiting. */
+/** Closes a connection that may be busy. The driver's own destroy() would leave pending queries waiting. */
 export function abandon(connection: mysql.PoolConnection, reason: Error): void {
   const driver: object = connection.connection
   if ('stream' in driver && driver.stream instanceof Duplex) driver.stream.destroy(reason)

@@ -1,10 +1,11 @@
 /**
- * Claims jobs: turns, locks, starts.
+ * Claims jobs: finds turns, locks jobs and starts them.
  *
- * Locks the rows that it starts or takes ahead, and once a second those that it may not take ahead, through the index
- * on (ready, group_, claim_task, claim_rank) and the key, in its order and with SKIP LOCKED: other workers claim the
- * following rows, and a row that another transaction has locked delays no claim. `ready` comes first, so that the entry
- * of a claimed job moves away from those that can be claimed. The other columns of the index never change.
+ * A claim locks the rows that it starts or claims ahead, and once a second those that it may not claim ahead, through
+ * the index on (ready, group_, claim_task, claim_rank) and the key, in index order and with SKIP LOCKED. So other
+ * workers claim the following rows, and a row that another transaction has locked delays no claim. `ready` comes first,
+ * so that the entry of a claimed job moves away from the entries of claimable jobs. The other columns of the index
+ * never change.
  */
 import { isFrozenBy } from '../../model/freeze.ts'
 import { fromStored } from '../../model/instant.ts'
@@ -32,7 +33,10 @@ import { exceptFor } from './tables.ts'
 
 /** Maximum number of selections in one statement; SQLite allows 500. */
 const MAX_TURNS = 250
-/** How many jobs one transaction holds because of a freeze, and how often a claim does this: others wait for it. */
+/**
+ * How many jobs one transaction holds because of a freeze, and how often a claim does this. Both are limited because
+ * other claims wait for it.
+ */
 const HELD_AT_ONCE = 500
 const MAX_ROUNDS = 20
 
@@ -70,7 +74,8 @@ export function handOver(
   }
   return claimTurns(context, isolation, which, async (tx, rows, _before, lend) => {
     const jobs = await handOverAttempts(tx, worker, rows, queue)
-    // Written first: if the callback ends the transaction, its writes are never stored without this one.
+    // This is written first, so that if the callback ends the transaction, its writes are never stored without this
+    // one.
     if (jobs.length > 0)
       await lend((connection, signal) => submit(jobs, connection, signal), queue.deadlineMs)
     return jobs
@@ -89,9 +94,9 @@ interface Claims {
 }
 
 /**
- * What happens to the locked rows.
+ * Decides what happens to the locked rows.
  *
- * @param before  how many rows earlier transactions of this claim have started
+ * @param before  the number of rows that earlier transactions of this claim have started
  */
 type Begin = (tx: Context, rows: readonly StartableRow[], before: number, lend: Lend) => Promise<ClaimedJob[]>
 
@@ -153,7 +158,7 @@ async function claimTurns(
       },
     })
     if (claimed.length > 0) return claimed
-    // Others may follow the held ones, and turns of which all jobs are left out.
+    // There may be other jobs after held jobs, and after turns whose jobs are all left out.
     if (isHeld) await context.transaction((tx) => hold(tx, turns, freezes, except))
     else if (except.length > 0 && turns.length === most && isNew)
       lastGroup = turns.at(-1)?.in_group ?? lastGroup
@@ -225,7 +230,7 @@ async function holdFrozen(
   return held
 }
 
-/** The turns, each after its last job; none if one of them had no job. */
+/** The turns, each continued after its last job; none if one of them had no job. */
 function placed(turns: readonly Turn[], rows: readonly StartableRow[]): PlacedTurn[] {
   const last = new Map<string, PlacedTurn>()
   for (const { id, group_, task, priority } of rows) {
@@ -235,7 +240,7 @@ function placed(turns: readonly Turn[], rows: readonly StartableRow[]): PlacedTu
   return last.size < turns.length ? [] : [...last.values()]
 }
 
-/** A freeze in force, in the columns of a turn. */
+/** An active freeze, in the columns of a turn. */
 interface FreezeRow {
   readonly in_group: string | null
   readonly claim_task: string | null
@@ -244,8 +249,8 @@ interface FreezeRow {
 }
 
 /**
- * The freezes in force, and the next turns: first the groups after the one that had the last turn, then from the first
- * group again. The scan stops when it has enough, so it reads neither long queues nor many queues to the end.
+ * The active freezes, and the next turns: first the groups after the one that had the last turn, then from the first
+ * group again. The scan stops when it has found enough, so it never reads long queues, or many queues, to the end.
  */
 async function findTurns(
   { rows, tables, dialect }: Context,
@@ -254,7 +259,7 @@ async function findTurns(
   afterGroup: string,
 ): Promise<{ readonly turns: Turn[]; readonly freezes: FreezeRow[] }> {
   // Adds the number of tasks, so that the last group is read completely: within a group the rank decides, but the scan
-  // goes by task name.
+  // is in order of task names.
   const of = { tasks: tasks.length, limit: limit + tasks.length }
   const parts = (['>', '>='] as const).map(
     (from) =>
@@ -282,10 +287,11 @@ async function findTurns(
 const named = ({ in_group, claim_task }: Turn) => JSON.stringify([in_group, claim_task])
 
 /**
- * Locks an equal share of the claimable jobs of each turn, found by the claim index: no other rows are locked.
+ * Locks an equal share of the claimable jobs of each turn, found through the claim index, so no other rows are locked.
  *
  * [Servers remove the entries of claimed jobs from the index about once a second. Until then, each claim that begins at
- * the front passes all of them: 0.55 µs each on MariaDB, so that a claim of 200 after 10,000 took 5 ms.]
+ * the front passes over all of them: this takes 0.55 µs each on MariaDB, so a claim of 200 jobs after 10,000 took 5
+ * ms.]
  */
 async function lockTurns<Row>(
   tx: Context,
@@ -330,7 +336,7 @@ function inOrder<Of extends Turn>(turns: readonly Of[]): Of[] {
   )
 }
 
-/** Limits the jobs of each task, in the given order. */
+/** Limits the number of jobs of each task, in the given order. */
 function withinTaskLimits<Row extends { readonly task: string }>(
   rows: readonly Row[],
   taskLimits: ReadonlyMap<string, number>,
@@ -347,8 +353,8 @@ function withinTaskLimits<Row extends { readonly task: string }>(
 const next = (number: number) => Math.min(number + 1, LARGEST_COUNT)
 
 /**
- * Starts an attempt of each of the jobs, which this transaction has locked. Each attempt stores the policy in force, so
- * that a worker that takes over the job knows it.
+ * Starts an attempt of each of the jobs, which this transaction has locked. Each attempt stores the policy in effect,
+ * so that a worker that takes over the job knows it.
  */
 export async function startAttempts(
   tx: Context,
@@ -384,10 +390,10 @@ export async function startAttempts(
   )
 }
 
-/** The reason of jobs that the hand-over finishes. */
+/** The reason that is stored for jobs that the hand-over finishes. */
 export const HANDED_OVER = 'handed-over'
 
-/** The same for jobs that are handed over to an external queue. */
+/** Starts attempts of jobs that are handed over to an external queue. */
 export async function handOverAttempts(
   tx: Context,
   worker: string,
@@ -442,7 +448,7 @@ export async function promoteDue(
     onRefused,
     together: (report) =>
       context.transaction(async (tx) => {
-        // The index on due_at filters and orders, so only the promoted rows are locked.
+        // The index on due_at both filters and orders, so only the promoted rows are locked.
         const due = await tx.rows<{ id: string }>(
           `SELECT id
            FROM ${dialect.found(tables.job, { index: tables.dueIndex })}
@@ -463,7 +469,7 @@ export async function promoteDue(
   return promoted.reduce((sum, count) => sum + count, 0)
 }
 
-/** @returns how many were still due, as a list that is empty if there were none */
+/** @returns how many jobs were still due, as a list that is empty if there were none */
 async function promote(tx: Context, jobs: readonly { readonly id: string }[]): Promise<number[]> {
   const ids = jobs.map(({ id }) => id)
   const where = `due_at <= ${tx.dialect.now}`

@@ -24,7 +24,7 @@ export function both(...conditions: readonly Condition[]): Condition {
   }
 }
 
-/** The rows of an owner. Part of every statement of a scoped store, so that no id reaches other rows. */
+/** The rows of an owner. Part of every statement of a scoped store, so that no id can access other rows. */
 export function scopeCondition({ group, submitter }: Owner): Condition {
   return both(
     group === null ? NOTHING : and('group_ = ?', group),
@@ -37,10 +37,10 @@ export const OPEN = "state IN ('waiting', 'blocked', 'running', 'external')"
 /** For job: final. */
 export const FINAL = "state IN ('success', 'failed', 'cancelled', 'skipped')"
 
-/** For job: an external queue has it and will report its outcome. */
+/** For job: an external queue has the job and will report its outcome. */
 export const IN_QUEUE = "held_by BETWEEN ' ' AND ' ~'"
 
-/** For job, by the index on the state: running, but its worker is not registered. */
+/** For job, through the index on the state: running, but the job's worker is not registered. */
 export const orphan = ({ worker }: Tables): string =>
   `state = 'running' AND worker IS NOT NULL AND worker NOT IN (SELECT id FROM ${worker})`
 
@@ -48,19 +48,19 @@ export const orphan = ({ worker }: Tables): string =>
 export const unreported = ({ now }: Pick<Dialect, 'now'>): string =>
   `held_by BETWEEN ' ' AND CONCAT(' ', ${now})`
 
-/** For job AS b, by the index on the state: blocked, although no other job of its schedule blocks it. */
+/** For job AS b, through the index on the state: blocked, although no other job of its schedule blocks it. */
 export const blockedByNothing = ({ job }: Tables): string =>
   `b.state = 'blocked' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE a.open_key = b.open_key AND a.state <> 'blocked'
   )`
 
-/** For periodic_task with the given alias: waits until a run finishes, but has no open job. */
+/** For periodic_task with the given alias: the schedule waits until a run finishes, but has no open job. */
 export const waitsForNothing = ({ job }: Tables, schedule: string): string =>
   `${schedule}.idle = 'awaiting-finish' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE a.open_key = ${schedule}.id
   )`
 
-/** For job AS a: its last attempt failed, and it is retried. */
+/** For job AS a: the last attempt failed, and the job is being retried. */
 export const RETRYING = "((a.state = 'waiting' AND a.attempt > 0) OR (a.state = 'running' AND a.attempt > 1))"
 
 /** For periodic_task with the given alias: no job is being retried any longer. */

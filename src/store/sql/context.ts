@@ -4,13 +4,17 @@ import type { Transaction } from '../job-store.ts'
 import { fromStored } from '../../model/instant.ts'
 import { type Tables, tables } from './tables.ts'
 
-/** What statements need: the tables, the dialect, and the connection or transaction that runs them. */
+/** The context of statements: the tables, the dialect, and the connection or transaction that runs them. */
 export interface Context {
-  /** Begins a SELECT that may run in a transaction of the application. @param columns  each a name, or `… AS name` */
+  /**
+   * Begins a SELECT that may run in a transaction of the application.
+   *
+   * @param columns  each is a name, or `… AS name`
+   */
   readonly select: (columns: readonly string[]) => string
   /** Ends a SELECT that must see rows committed after the snapshot of this transaction; empty without a snapshot. */
   readonly current: string
-  /** The same for jobs whose schedule is already locked. */
+  /** The end of a SELECT of jobs whose schedule is already locked. */
   readonly locking: string
   readonly rows: Sql['rows']
   readonly run: Sql['run']
@@ -23,9 +27,11 @@ export interface TablesContext extends Context {
   readonly database: Database
   /** See `Database.transaction`. */
   readonly transaction: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
-  /** The same; the work may lend the connection to code of the application. */
+  /** Runs a transaction that may lend the connection to application code. */
   readonly lendingTransaction: <Result>(work: (tx: Context, lend: Lend) => Promise<Result>) => Promise<Result>
-  /** A transaction that runs again after a unique key conflict. By then, it reads the row that has the key. */
+  /**
+   * A transaction that runs again after a unique key conflict. The second run reads the row that has the key.
+   */
   readonly transactionOnKeys: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
 }
 
@@ -52,7 +58,11 @@ export function tablesContext(database: Database, prefix: string): TablesContext
   }
 }
 
-/** The same tables in a transaction of the application. @throws InvalidInputError when it cannot run statements */
+/**
+ * The same tables in a transaction of the application.
+ *
+ * @throws InvalidInputError when the transaction cannot run statements
+ */
 export function inTransactionOf(context: TablesContext, given: Transaction): TablesContext {
   const { dialect } = context
   const locking = dialect.locked('wait')
@@ -66,7 +76,7 @@ export function inTransactionOf(context: TablesContext, given: Transaction): Tab
     ...tx,
     run: (text, params) => inTurn(given, () => tx.run(text, params)),
     transaction: transaction(tx),
-    // The first attempt may have missed the row that has the key, because it is newer than the snapshot.
+    // The first attempt may have missed the row that has the key, because the row is newer than the snapshot.
     transactionOnKeys: onKeys(dialect, transaction(tx), transaction({ ...tx, current: locking })),
   }
 }

@@ -33,7 +33,7 @@ interface Selections {
 export function declaredStore(context: TablesContext): DeclaredStore {
   return {
     async sync(version, decide) {
-      // Usually there is nothing to do. This then takes one statement, and nothing is locked.
+      // Usually there is nothing to do. Then this takes one statement, and nothing is locked.
       if (isNothing(decide(await stateOf(context, version)))) return
       await context.transactionOnKeys(async (tx) => {
         const existing = await lockSchedules(tx, ofSet(version))
@@ -80,7 +80,7 @@ async function readState(
   }
 }
 
-/** The version that was first seen last is the newest. */
+/** The newest version is the one that was first seen most recently. */
 async function noteVersion(context: Context, { name, hash, schedules }: SetVersion): Promise<void> {
   try {
     await context.run(`INSERT INTO ${context.tables.declaredSet} (name, hash, schedules) VALUES (?, ?, ?)`, [
@@ -93,7 +93,7 @@ async function noteVersion(context: Context, { name, hash, schedules }: SetVersi
   }
 }
 
-/** What the workers declare, and only those versions of the set that a worker may have. */
+/** Reads the declarations of the workers, and only those versions of the set that a worker may have. */
 function live({ tables }: Context, { name, hash }: SetVersion): Selections {
   const { worker, declaredSet } = tables
   return {
@@ -109,7 +109,7 @@ function live({ tables }: Context, { name, hash }: SetVersion): Selections {
   }
 }
 
-/** Reads and locks schedules. It finds their keys first, so that the locks are taken in key order. */
+/** Reads and locks schedules. The keys are found first, so that the locks are taken in key order. */
 async function lockSchedules(tx: Context, where: Condition): Promise<StoredSchedule[]> {
   const { schedule } = tx.tables
   const found = await tx.rows<{ id: string }>(`SELECT id FROM ${schedule} WHERE ${where.text}`, where.params)
@@ -127,7 +127,7 @@ async function apply(tx: Context, changes: SetChanges): Promise<void> {
   for (const created of changes.create.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
     await insertSchedule(tx, created)
   for (const { id, settings } of changes.change) await changeSchedule(tx, id, settings)
-  // planned_from NULL: planned again, from now.
+  // NULL in planned_from makes the scheduler plan again, from now.
   await updateRows(tx, schedule, { idle: 'NULL', nextrun: 'NULL', planned_from: 'NULL' }, changes.reactivate)
   await retire(tx, changes.retire)
   if (changes.delete.length > 0)
@@ -145,7 +145,7 @@ async function retire(tx: Context, ids: readonly string[]): Promise<void> {
     tx,
     schedule,
     { id: 'schedule id', planned_from: 'text' },
-    // Marked as planned. Otherwise it would look edited, and would be planned.
+    // The schedule is marked as planned. Otherwise it would look edited, and would be planned.
     rows.map((row) => ({ id: row.id, planned_from: `${row.definition}|` })),
     { idle: "'retired'", nextrun: 'NULL', planned_from: 'b.planned_from' },
   )

@@ -12,9 +12,9 @@ import { runningAmong, settle } from './settle.ts'
 import { placeholders } from './tables.ts'
 import { held, orphans } from './take-over.ts'
 
-/** Short, because a stopping worker tries for a few seconds to write its outcomes. */
+/** This is short, because a stopping worker tries for only a few seconds to write its outcomes. */
 const LONGEST_SETTLE_BACK_OFF_MS = 4000
-/** How many lines of a log are read at once to replace them. */
+/** The number of log lines that are read at once to replace messages. */
 const LINES_AT_ONCE = 500
 
 export function executingStore(context: TablesContext): ExecutingStore {
@@ -25,7 +25,8 @@ export function executingStore(context: TablesContext): ExecutingStore {
   const handingOver = new Isolation({ isLockWait })
   const settling = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
   const takingOver = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
-  // Progress of locked rows is skipped. If it waits for a lock, it is a table lock, for which others wait too.
+  // Progress of locked rows is skipped. If the write waits for a lock, it is a table lock, for which other writes wait
+  // too.
   const saving = new Isolation({ isLockWait: () => false, few: Infinity })
 
   return {
@@ -82,8 +83,8 @@ export function executingStore(context: TablesContext): ExecutingStore {
     },
 
     async appendLogs(lines) {
-      // Lines are new, so nothing is remembered. If they wait for a lock, it is a table lock, for which others wait
-      // too.
+      // Lines are new, so nothing is remembered. If the write waits for a lock, it is a table lock, for which other
+      // writes wait too.
       const isolation = new Isolation({ isLockWait: () => false, few: Infinity })
       const items = lines.map((line, index) => ({ id: String(index), line }))
       const { left, refused } = await isolation.write(items, {
@@ -127,7 +128,11 @@ export function executingStore(context: TablesContext): ExecutingStore {
   }
 }
 
-/** Stores the progress of running jobs in one transaction. @returns those whose rows others have locked */
+/**
+ * Stores the progress of running jobs in one transaction.
+ *
+ * @returns the progress whose rows other transactions have locked
+ */
 async function saveProgress(tx: Context, progress: readonly JobProgress[]): Promise<readonly JobProgress[]> {
   const ids = progress.map(({ fence }) => fence.id)
   const where = "state = 'running'"

@@ -1,5 +1,6 @@
 /**
- * External queues: which tasks go to one, and its jobs in hand-overs. A job gets its queue when it is inserted.
+ * External queues: the tasks whose jobs go to them, and the hand-over of these jobs. A job gets its queue when it is
+ * inserted.
  */
 import { fromStored, toText } from '../../model/instant.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
@@ -21,18 +22,20 @@ const of = (tables: Tables, task: string) =>
 
 const builtIn = (task: string) => `SUBSTR(${task}, 1, 8) = 'kalends.'`
 
-/** Expression: the queue of the jobs of a schedule `s`; NULL if Kalends runs them, such as those of built-in tasks. */
+/**
+ * Expression: the queue for the jobs of a schedule `s`; NULL if Kalends runs them, as it does those of built-in tasks.
+ */
 export function queueOfSchedule(tables: Tables): string {
   return `(CASE WHEN ${builtIn('s.task')} THEN NULL ELSE ${of(tables, 's.task')} END)`
 }
 
-/** An expression, with its parameters. */
+/** An expression with its parameters. */
 export interface Expression {
   readonly text: string
   readonly params: readonly SqlValue[]
 }
 
-/** The queue of the jobs of a task. */
+/** The queue for the jobs of a task. */
 export type QueueOf = (task: string) => Expression
 
 /**
@@ -58,9 +61,9 @@ interface Route {
 
 /**
  * Sends the jobs of these tasks to this queue from now on, including jobs that wait without a queue. Tasks that no live
- * worker of the queue names any longer go back to Kalends.
+ * worker names for this queue any longer go back to Kalends.
  *
- * @returns the tasks that a live worker sends to another queue: they stay there
+ * @returns the tasks that a live worker sends to another queue, where they stay
  */
 export async function route(
   context: TablesContext,
@@ -107,7 +110,9 @@ async function writeRoutes(tx: Context, worker: string, queue: string, tasks: re
   return { routes: [...right, ...missing], taken }
 }
 
-/** Assigns the queue to jobs without one that have not started: earlier ones, and those that people inserted in SQL. */
+/**
+ * Assigns the queue to jobs that have none and have not started: earlier jobs, and jobs that people inserted in SQL.
+ */
 async function adopt(
   context: TablesContext,
   queue: string,
@@ -137,7 +142,7 @@ async function adopt(
   }
 }
 
-/** Which of these claims of a worker are committed, and in the external queue. */
+/** Which of a worker's claims are committed and in the external queue. */
 export async function handedOver(
   { rows, dialect, tables }: Context,
   worker: string,

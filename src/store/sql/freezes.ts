@@ -1,4 +1,7 @@
-/** Freezes: what must not run until a given time. The table is tiny and usually empty. */
+/**
+ * Statements for freezes, which keep schedules, tasks and groups from running until a given time. The table is tiny and
+ * usually empty.
+ */
 import { type Freeze, isFrozenBy } from '../../model/freeze.ts'
 import { fromStored, toText } from '../../model/instant.ts'
 import { newJobId } from '../../model/occurrence.ts'
@@ -17,7 +20,11 @@ export function inForce({ instant, now }: Dialect): string {
   return `${instant('until')} > ${now} AND ${instant('created')} <= ${now}`
 }
 
-/** Expression: when the last freeze in force that applies to a row ends; NULL if none does. @param of  its columns */
+/**
+ * Expression: the end of the last active freeze that applies to a row; NULL if there is none.
+ *
+ * @param of  its columns
+ */
 function frozenUntil(
   { dialect, tables }: Context,
   of: { readonly schedule: string; readonly task: string; readonly group: string },
@@ -53,7 +60,11 @@ interface FreezeRow {
   created: string
 }
 
-/** Reads the freezes that matter for these schedules. @returns those that apply to one of them, including ended ones */
+/**
+ * Reads the freezes that matter for these schedules.
+ *
+ * @returns the freezes that apply to one of them, including ended ones
+ */
 export async function freezesFor(
   context: Context,
   rows: readonly Pick<PlannableRow, 'nextrun'>[],
@@ -140,11 +151,11 @@ export function heldForNothing(context: Context): [schedules: string, jobs: stri
   ]
 }
 
-/** Releases these. What another freeze still holds is held again when it is checked. */
+/** Releases these. Rows that another freeze still holds are held again when they are checked. */
 export async function thaw(context: TablesContext): Promise<void> {
   const { tables, dialect } = context
   const [schedules, jobs] = heldForNothing(context)
-  // The slots of a schedule until now became due during the freeze.
+  // All slots of the schedule until now became due during the freeze.
   await letGo(context, tables.schedule, schedules, dialect.now)
   await letGo(context, tables.job, jobs, 'NULL')
 }

@@ -9,20 +9,23 @@ import { type Context, readClock, type TablesContext } from './context.ts'
 import { plannableColumns, type PlannableRow, toPlannable } from './rows.ts'
 import { workerStore } from './workers.ts'
 
-/** Maximum number of rows of each kind: a longer list would not help. */
+/** Maximum number of rows of each kind, because a longer list would not help. */
 const MAX = 10_000
 /** Waiting jobs are counted up to this number. */
 const MAX_WAITING = 100_000
-/** Maximum number of schedules with a slot in the future, and of those with the latest next runs. */
+/** Maximum number of schedules with a slot in the future, and of schedules with the latest next runs. */
 const MAX_FURTHEST = 1000
 
 /** The number of most frequent schedules whose last slots are read. */
 const MAX_FREQUENT = 100
-/** How many last rows of a schedule are read, and how many with missed slots mean that it cannot keep up. */
+/**
+ * How many of a schedule's most recent rows are read, and how many of these must have missed slots for the schedule to
+ * count as unable to keep up.
+ */
 const LAST_SLOTS = 10
 const TOO_MANY = 3
 const RECENT_MS = 60_000
-/** A job that has been in an external queue for longer may be lost there. */
+/** A job that has been in an external queue for longer than this may be lost there. */
 const UNREPORTED_MS = 3_600_000
 
 interface ScheduleRow {
@@ -113,7 +116,10 @@ async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSche
   }))
 }
 
-/** Schedules that missed slots in several of their last submissions. Only frequent ones, which must keep up. */
+/**
+ * Schedules that missed slots in several of their last submissions. Only frequent schedules, because these must keep
+ * up.
+ */
 async function behind(
   context: Context,
   active: readonly DoctorSchedule[],
@@ -188,11 +194,11 @@ async function broken(
 }
 
 /**
- * Finds schedules that a clock in the future may have planned.
+ * Finds schedules that may have been planned by a clock in the future.
  *
  * Leaves out schedules that are paused or being submitted. The index on wake_at finds the latest next runs. Slots in
- * the future are found by a scan that reads neither generated columns nor the clock for each row. The rows are read
- * by key with a join, because servers would evaluate a UNION in a condition for each row of the table.
+ * the future are found by a scan that reads neither generated columns nor the clock for each row. The rows are read by
+ * key with a join, because servers would evaluate a UNION inside a condition for each row of the table.
  */
 export async function furthest({ rows, dialect, tables }: Context, most: number): Promise<FurthestSchedules> {
   const limit = integerLiteral(most)

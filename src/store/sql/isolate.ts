@@ -1,52 +1,57 @@
 /**
- * Isolates rows that cannot be written: each costs its batch a few statements, and delays no other row.
+ * Isolates rows that cannot be written, so that each costs its batch only a few statements and delays no other row.
  *
  * If the database rejects a batch, it is written in halves until the rejected rows are found. If a batch times out on a
- * lock, its rows are written one at a time, because each wait takes as long. No statement can skip such a lock: it is
- * on a range or an entry of an index, or on a row that another transaction inserts. Rows that could not be written are
- * remembered and left out until their back-off ends.
+ * lock, its rows are written one at a time, because each wait takes equally long. No statement can skip such a lock,
+ * because it is on a range or an entry of an index, or on a row that another transaction inserts. Rows that could not
+ * be written are remembered and left out until their back-off ends.
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { AllRefusedError, type Refusal } from '../refusal.ts'
 
 interface BackOff {
   readonly firstMs: number
-  /** The time doubles with each further failure, up to this. */
+  /** The back-off doubles with each further failure, up to this time. */
   readonly longestMs: number
   /** How long a row is remembered after its back-off; default: until it is written. */
   readonly knownMs?: number
 }
 
-/** For rows that the database rejects. */
+/** The back-off of rows that the database rejects. */
 const REFUSED: BackOff = { firstMs: 10_000, longestMs: 300_000 }
-/** For rows that timed out on a lock. */
+/** The back-off of rows that timed out on a lock. */
 const WAITED: BackOff = { firstMs: 1000, longestMs: 60_000 }
-/** For rows that were written, but with which this process cannot work. */
+/** The back-off of rows that were written, but that this process cannot work with. */
 const UNUSABLE: BackOff = { firstMs: 1000, longestMs: 300_000, knownMs: 300_000 }
-/** The maximum number of remembered rows of each kind. Beyond it, the row that failed longest ago is forgotten. */
+/**
+ * The maximum number of remembered rows of each kind. Beyond this number, the row that failed longest ago is forgotten.
+ */
 const MAX_REMEMBERED = 5000
 
-/** How many rows of a call may wait, one at a time, after the wait of the whole batch. */
+/** How many rows of a call may wait, one at a time, after the whole batch has waited. */
 const MAX_WAITS = 2
 /**
  * If this many rows are rejected one by one for the same reason, and none was accepted before, the server may be at
  * fault rather than the rows.
  */
 const FEW = 3
-/** The factor by which more rows are tried each time, so that a few calls identify a batch of only bad rows. */
+/**
+ * The factor by which more rows are tried each time, so that a few calls are enough to identify a batch that contains
+ * only bad rows.
+ */
 const MORE = 4
-/** More rows are tried for this long: longer than the longest back-off of a loop. */
+/** More rows are tried for this long, which is longer than the longest back-off of a loop. */
 const DOUBT_MS = 60_000
 
 interface Row {
   readonly id: string
-  /** For a job: its group and its task. */
+  /** For a job, its group and its task. */
   readonly group_?: string | undefined
   readonly task?: string | undefined
 }
 
 interface Remembered extends Row {
-  /** When its back-off ends, by performance.now(). */
+  /** The end of the row's back-off, by performance.now(). */
   readonly until: number
   readonly backOffMs: number
 }
@@ -105,7 +110,7 @@ export interface IsolationOptions {
   readonly isLockWait: (error: unknown) => boolean
   /** Maximum back-off of rows that timed out on a lock. */
   readonly longestWaitedMs?: number
-  /** How many refusals without a success raise doubts about the server; Infinity means never. */
+  /** The number of refusals without a success that raises doubts about the server; Infinity means never. */
   readonly few?: number
 }
 
@@ -115,22 +120,29 @@ export interface Writing<Item, Result> {
   readonly write: (items: readonly Item[]) => Promise<Result>
   /** A second attempt for a row that was rejected alone; default: none. */
   readonly alone?: (item: Item, error: unknown) => Promise<Result>
-  /** Whether something was accepted. Rows that others have locked or already taken prove nothing. Default: always. */
+  /**
+   * Whether something was accepted. Rows that other workers have locked or already taken prove nothing. Default:
+   * always.
+   */
   readonly wrote?: (result: Result) => boolean
-  /** Whether the error is about the rows; default: unless the database is unavailable. */
+  /** Whether the error is about the rows; by default it is, unless the database is unavailable. */
   readonly isOfARow?: (error: unknown) => boolean
 }
 
 export interface Written<Item, Result> {
   readonly results: readonly Result[]
-  /** Not written, but not rejected: locked by others, or after an error that is not about a row. */
+  /**
+   * Rows that were neither written nor rejected, because they were locked or followed an error that is not about a row.
+   */
   readonly left: readonly Item[]
   readonly refused: readonly Refusal<Item>[]
 }
 
 interface Failure {
   readonly error: unknown
-  /** What the error means: the rows waited for a lock, the database rejects them, or it is not about the rows. */
+  /**
+   * The meaning of an error: the rows waited for a lock, the database rejects them, or the error is not about the rows.
+   */
   readonly kind: 'waited' | 'refused' | 'other'
 }
 
@@ -143,11 +155,14 @@ export interface Finding<Item, Result> {
   readonly onRefused: ((id: string, error: unknown) => void) | undefined
 }
 
-/** What one operation remembers of the rows that it could not write. */
+/** The rows that one operation could not write, which it remembers. */
 export class Isolation {
   readonly #isLockWait: (error: unknown) => boolean
   readonly #few: number
-  /** How many refusals without a success it takes to blame the rows until `#doubtUntil`; after that, `#few`. */
+  /**
+   * The number of refusals without a success that it takes to blame the rows until `#doubtUntil`; after that, `#few`
+   * applies.
+   */
   #mostTried: number
   #doubtUntil = Number.NEGATIVE_INFINITY
   readonly #refused = new LeftOut(REFUSED)
@@ -161,7 +176,7 @@ export class Isolation {
     this.#waited = new LeftOut({ ...WAITED, longestMs: longestWaitedMs })
   }
 
-  /** The rows that a statement that finds rows leaves out. */
+  /** The rows that a search leaves out. */
   leftOut(): Row[] {
     return [this.#refused, this.#waited, this.#unusable].flatMap((of) => of.rows())
   }
@@ -171,12 +186,12 @@ export class Isolation {
     return [this.#refused, this.#unusable].flatMap((of) => of.rows())
   }
 
-  /** Leaves out a row that was written, but with which this process cannot work. */
+  /** Leaves out a row that was written, but that this process cannot work with. */
   leaveOut(row: Row): void {
     this.#unusable.add(row)
   }
 
-  /** These rows were repaired or postponed. */
+  /** Forgets rows that were repaired or postponed. */
   forget(rows: readonly Row[]): void {
     for (const known of [this.#refused, this.#waited]) known.forget(rows)
   }
@@ -233,7 +248,7 @@ export class Isolation {
       const how = { write: some, wrote: ({ length }: Result[]) => length > 0 }
       const known = found.filter((item) => this.#refused.isKnown(item))
       const fresh = known.length === 0 ? found : found.filter((item) => !known.includes(item))
-      // A single row gets a second chance: the error may have been temporary.
+      // A single row gets a second chance, because the error may have been temporary.
       const isKnownToFail = known.length === 0 && (found.length > 1 || this.#isLockWait(error))
       const { results, refused, failure } = await this.#inParts(
         [fresh, ...singly(known)],
@@ -247,7 +262,7 @@ export class Isolation {
   }
 
   /**
-   * Writes the parts in turn, and smaller parts of those that fail.
+   * Writes the parts in turn, splitting those that fail into smaller parts.
    *
    * @param failed  the first part has already failed with this error
    */
@@ -275,7 +290,7 @@ export class Isolation {
     }
     const hasWaited = (item: Item) => Number(this.#waited.isKnown(item))
     const mostTried = now() < this.#doubtUntil ? this.#mostTried : this.#few
-    /** Refusals of rows that were not known to fail. */
+    /** The number of refusals of rows that were not known to fail. */
     let doubtful = 0
     let left = parts.filter(({ length }) => length > 0)
     let other: Failure | null = null

@@ -25,11 +25,13 @@ import { jobColumns, type JobRow, plannableColumns, type PlannableRow, settingVa
 import { type Expression, type QueueOf, queueOf } from './external.ts'
 import { countUpTo } from './lists/scan.ts'
 
-/** Maximum number of characters and of rows of one INSERT, well below the packet limit of any server. */
+/** Maximum number of characters and of rows in one INSERT, well below the packet limit of any server. */
 const LARGEST_INSERT = 1_000_000
 const MAX_ROWS = 500
 
-/** Maximum number of names in one lookup: each takes two parameters, and SQLite allows 32,766 in a statement. */
+/**
+ * Maximum number of names in one lookup, because each takes two parameters, and SQLite allows 32,766 in a statement.
+ */
 const NAMES_AT_ONCE = 1000
 
 export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobStore {
@@ -84,7 +86,8 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
       const { group, submitter } = owner
       const count = (index: string, of: Condition) =>
         countUpTo(context, dialect.found(job, { index }), both(of, scope), most)
-      // Not the owner's other indexes: they contain its whole history, and this runs for every submission.
+      // This must not use the owner's other indexes, because they contain its whole history, and this runs for every
+      // submission.
       if (submitter !== null) return count(jobOpenSubmitterIndex, and('open_submitter = ?', submitter))
       if (group !== null && group !== '') return count(jobOpenGroupIndex, and('open_group = ?', group))
       return count(jobStateIndex, and(OPEN))
@@ -152,7 +155,7 @@ function attemptEnd({ state, error, result }: FinishedRun): AttemptEnd {
     : { kind: 'error', error: error ?? '', permanent: true }
 }
 
-/** A queue's clock may be ahead of the database's. */
+/** The queue's clock may be ahead of the database's. */
 function earlierOf(time: Date | null, limit: Date): Date {
   return time !== null && time < limit ? time : limit
 }
@@ -245,7 +248,7 @@ function runAtOf(dialect: Dialect, { runAt, delayMs }: NewJob): Expression {
   return delayMs === null ? parameter(runAt && toText(runAt)) : { text: dialect.nowPlus(delayMs), params: [] }
 }
 
-/** Locks the schedule, then the job: the only order of locks. */
+/** Locks the schedule, then the job. This is the only order in which locks are taken. */
 async function lockWithSchedule(
   tx: Context,
   owner: Owner,
@@ -291,12 +294,12 @@ const AGAIN = {
   progress: 'NULL',
 }
 
-/** Splits the jobs into batches that each fit into one statement. */
+/** Splits the jobs into batches that each fit in one statement. */
 function batches(jobs: readonly NewJob[]): NewJob[][] {
   const parts: NewJob[][] = []
   let size = Infinity
   for (const job of jobs) {
-    // Text that is not plain ASCII doubles in hexadecimal.
+    // Text that is not plain ASCII doubles in length as hexadecimal.
     size += 2 * job.args.length + 500
     if (size > LARGEST_INSERT || parts.at(-1)?.length === MAX_ROWS) {
       parts.push([])

@@ -1,8 +1,8 @@
 /**
- * Marks due schedules: a lease for the worker that is about to submit them.
+ * Marks due schedules. A mark is a lease for the worker that is about to submit the schedule.
  *
- * Locks only the rows that it marks, through the index on wake_at, which filters and orders, with SKIP LOCKED. For a
- * marked row, wake_at is the end of the mark, so that rows marked by others are not even read.
+ * Locks only the rows that it marks, through the index on wake_at, which both filters and orders, with SKIP LOCKED. For
+ * a marked row, wake_at is the end of the mark, so rows marked by other workers are not even read.
  */
 import { StoreUnavailableError } from '../../errors.ts'
 import { Fitting } from '../../event-loop.ts'
@@ -99,8 +99,8 @@ function markDue(
     onRefused,
     together: (report) =>
       context.transaction(async (tx) => {
-        // The index on wake_at filters and orders, so only the rows that are marked are locked. wake_at includes the
-        // end of a mark, so rows that others have marked are not read.
+        // The index on wake_at both filters and orders, so only the rows that are marked are locked. wake_at includes
+        // the end of a mark, so rows that other workers have marked are not read.
         const due = await tx.rows<DueRow>(
           `SELECT ${columns}
            FROM ${dialect.found(tables.schedule, { index: tables.wakeIndex })}
@@ -138,8 +138,8 @@ async function mark(tx: Context, worker: string, leaseMs: number, due: readonly 
 }
 
 /**
- * Where the index is read from. [Servers remove the entries of marked schedules about once a second. Until then, each
- * mark that begins at the front passes all of them.]
+ * The position from which the index is read. [Servers remove the entries of marked schedules about once a second. Until
+ * then, each search that begins at the front passes over all of them.]
  */
 function beginning(behind: readonly Mark[]): Condition {
   const [first, last] = [behind[0], behind.at(-1)]
@@ -150,8 +150,8 @@ function beginning(behind: readonly Mark[]): Condition {
 }
 
 /**
- * Text that is not an instant, such as 0000-00-00, is compared with now as the database compares it. If it is earlier,
- * the schedule is due; otherwise the schedules after it would never be processed.
+ * Text that is not an instant, such as 0000-00-00, is compared with the current time as the database does it. If it is
+ * earlier, the schedule is due; otherwise, the schedules after it would never be processed.
  */
 function instantOfLook(text: string | null, clock: string): Date | null {
   return fromText(text) ?? (text !== null && text <= clock ? new Date(0) : null)

@@ -9,7 +9,8 @@ import { keyOf, placeholders, type Tables } from './tables.ts'
 /**
  * The stored ids for the names that an owner uses. Names that the owner does not have are left out.
  *
- * The rows are found through the owner's index, so that neither the result nor its timing depends on rows of others.
+ * The rows are found through the owner's index, so that neither the result nor its timing depends on other owners'
+ * rows.
  */
 export async function findOwn(
   context: Context,
@@ -18,7 +19,7 @@ export async function findOwn(
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const scope = scopeCondition(owner)
-  // Jobs have no other ids. A server would ignore a trailing blank.
+  // All job ids have this form. A server would ignore a trailing blank.
   const possible = table === 'job' ? names.filter(isJobId) : names
   if (scope.text === '') return new Map(possible.map((name) => [name, name]))
   if (possible.length === 0) return new Map()
@@ -52,7 +53,7 @@ export async function findOwnId(
 /** The form of generated ids. */
 const GENERATED = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/** The stored id of a row; if the row no longer exists, the more likely one. */
+/** The stored id of a row; if the row no longer exists, the more likely of the two ids. */
 export async function storedId(
   context: Context,
   table: 'schedule' | 'job',
@@ -93,7 +94,7 @@ export function shownJob<Row extends Job>(owner: Owner, job: Row): Row {
 
 /**
  * The first open job of a schedule. A schedule that was moved to another owner may still have a job of the previous
- * owner, whose id must not be revealed.
+ * owner, and the id of that job must not be revealed.
  */
 export async function findOpenJob(
   context: Context,

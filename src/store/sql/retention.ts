@@ -11,7 +11,7 @@ export function retentionStore(context: TablesContext): RetentionStore {
   return {
     async prune({ ageMs, perSchedule }, limit) {
       const now = await readClock(context)
-      // Not before 1970, because earlier instants have a format that does not compare correctly.
+      // The limit is never before 1970, because the format of earlier instants does not compare correctly.
       const before = toText(new Date(Math.max(0, now.getTime() - ageMs)))
       let removed = await pruneOld(context, before, limit)
       if (removed < limit) removed += await pruneMany(context, perSchedule, limit - removed)
@@ -52,7 +52,7 @@ async function deleteDone(context: TablesContext, before: string, limit: number)
 
 async function pruneOld(context: TablesContext, before: string, limit: number): Promise<number> {
   const { dialect, tables } = context
-  // For each state, the index filters and orders.
+  // For each state, the index both filters and orders.
   const oldest = (state: JobState) =>
     `SELECT id, finished FROM ${dialect.found(tables.job, { index: tables.jobStateIndex })}
      WHERE state = '${state}' AND finished < ?

@@ -1,4 +1,4 @@
-/** Converts rows to objects: which columns are read, and how. */
+/** Converts rows to objects, and defines which columns are read, and how. */
 import type { ClaimedJob, Job, JobState } from '../../model/job.ts'
 import type { Finishing } from '../../model/finish.ts'
 import type { Idle, ScheduleSettings, StoredSchedule } from '../../model/schedule.ts'
@@ -32,7 +32,7 @@ const PLANNING = [
   'group',
 ] as const satisfies readonly SettingName[]
 
-/** The columns of a schedule that planning reads. args stay in the database because they may be large. */
+/** The columns of a schedule that planning reads. The args stay in the database because they may be large. */
 export interface PlannableRow
   extends Pick<
     SettingRow,
@@ -226,8 +226,8 @@ export function startableColumns(dialect: Dialect): string {
 }
 
 /**
- * A job after its claim. One literal tells V8 the size of the object. [Built from parts, as in `toJob`, it takes 2 µs
- * more, and the same again for garbage collection; a no-op job takes 80 µs in total.]
+ * A job after its claim. A single literal tells V8 the size of the object. [Building it from parts, as in `toJob`,
+ * takes 2 µs more, and the same again for garbage collection; a no-op job takes 80 µs in total.]
  */
 export function toClaimed(
   row: StartableRow,
@@ -281,8 +281,8 @@ export function toClaimed(
 type Values = SettingValues & { readonly args: unknown }
 
 /**
- * Reads the settings of a row into an object that gets other fields. [A literal with a spread takes ten times as
- * long.]
+ * Reads the settings of a row into an object to which other fields are added. [A literal with a spread takes ten times
+ * as long.]
  */
 function settingsReader<Name extends SettingName>(
   names: readonly Name[],
@@ -413,7 +413,7 @@ const COLUMNS = [
   ['declaredBy', 'declared_by'] as const,
 ]
 
-/** The columns and values of the given settings; undefined ones are left out. */
+/** The columns and values of the given settings; undefined settings are left out. */
 export function settingColumns(settings: Partial<ScheduleSettings>): [column: string, value: SqlValue][] {
   return COLUMNS.flatMap(([name, column]) => {
     const value = settings[name]
@@ -428,7 +428,7 @@ export function settingValue(name: SettingName | 'declaredBy', value: SqlValue |
   return typeof value === 'boolean' ? Number(value) : value
 }
 
-/** SQLite accepts text in number columns; anything but a number counts as missing. */
+/** SQLite accepts text in number columns, so anything but a number counts as missing. */
 function numberOr<Default>(value: unknown, otherwise: Default): number | Default {
   return typeof value === 'number' && Number.isFinite(value) ? value : otherwise
 }
@@ -442,7 +442,7 @@ function fromJson(text: string): unknown {
   }
 }
 
-/** The policy in force: the job's own, otherwise the task's, otherwise the default. */
+/** The policy in effect: the job's own, else the task's, else the default. */
 export function policyOf(
   row: Pick<JobRow, 'timeout' | 'max_retries' | 'retry_delay' | 'retry_backoff'>,
   task: RunPolicy = DEFAULT_POLICY,

@@ -80,7 +80,7 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
         await changeSchedule(tx, current.id, changes)
         const changed = withSettings(current, changes)
         if (changes.enabled !== true || current.enabled) return planned(tx, changed, plan)
-        // Planned from now, even if no worker noticed the pause.
+        // The schedule is planned from now, even if no worker noticed the pause.
         await updateRows(tx, tables.schedule, { nextrun: 'NULL', pause_reason: 'NULL' }, [current.id])
         return planned(tx, { ...changed, nextRunAt: null, pauseReason: null }, plan)
       }),
@@ -130,7 +130,8 @@ async function runNow(
   [name, args, decide]: Parameters<ScheduleStore['runNow']>,
 ): Promise<string | null> {
   const { dialect, tables } = context
-  // Retried if a job was manually reopened after the check for open jobs; then it is a conflict.
+  // The transaction is retried if a job was manually reopened after the check for open jobs; the retry then finds a
+  // conflict.
   return await context.transactionOnKeys(async (tx) => {
     const schedule = await readSchedule(tx, owner, name, dialect.locked('wait'))
     if (schedule === null) return null
@@ -205,7 +206,7 @@ async function insert(
 /**
  * Plans a row that this transaction has written, in its current state.
  *
- * @param written  the row except for the plan
+ * @param written  the written row, without the plan
  */
 async function planned(
   tx: Context,
@@ -264,7 +265,7 @@ async function creating<Result>(
 export async function insertSchedule(tx: Context, { id, settings, isDue }: NewSchedule): Promise<void> {
   const columns: [string, SqlValue][] = [['id', id], ...settingColumns(settings)]
   const now = isDue === null ? null : await readClock(tx)
-  // A nextrun that is not in the future is due at once.
+  // A schedule whose nextrun is not in the future is due immediately.
   if (now !== null && isDue?.(id, now) === true) columns.push(['nextrun', toText(now)])
   await tx.run(
     `INSERT INTO ${tx.tables.schedule} (${columns.map(([column]) => column).join(', ')}, created)

@@ -2,9 +2,9 @@
  * Writes the outcomes of attempts: the jobs, their attempts, the counters of their schedules, and the next blocked
  * jobs.
  *
- * Locks schedules first and jobs after them, each by key, in its order and with SKIP LOCKED; rows that others have
- * locked are returned, and settled again later. An outcome moves the job's entry in the index on (state, finished), and
- * its entry in (open_key, open_turn), which passes to the next job of the schedule.
+ * Locks schedules first and then jobs, each by key, in key order and with SKIP LOCKED; rows that other transactions
+ * have locked are returned, and settled again later. An outcome moves the job's entry in the index on (state,
+ * finished), and its entry in (open_key, open_turn), which passes to the next job of the schedule.
  */
 import { messageOf } from '../../errors.ts'
 import { storedEnd } from '../../model/attempt.ts'
@@ -30,7 +30,7 @@ export async function settle(
   attempts: readonly EndedAttempt[],
 ): Promise<SettleResult> {
   let record: typeof writeAttempts | null = writeAttempts
-  // If a job was manually reopened since the next one was selected, it has the turn.
+  // If a job was manually reopened after the next job was selected, the reopened job has the turn.
   const writeTogether = (some: readonly EndedAttempt[]) =>
     context.transactionOnKeys((tx) => settleAll(tx, some, record))
   const write = async (some: readonly EndedAttempt[]) => {
@@ -60,7 +60,7 @@ export async function settle(
 /** What one transaction settled. */
 type Settled = Omit<SettleResult, 'refused'>
 
-/** @param record  stores the attempts that did not succeed, or null to store none */
+/** @param record  a function that stores the attempts that did not succeed, or null to store none */
 async function settleAll(
   tx: Context,
   attempts: readonly EndedAttempt[],
@@ -74,16 +74,16 @@ async function settleAll(
 }
 
 /**
- * Finishes successful jobs without a schedule, which changes only their own rows.
+ * Finishes successful jobs without a schedule, changing only their own rows.
  *
- * @returns by attempt, those that this worker still holds and that no other transaction has locked
+ * @returns the jobs that this worker still holds and that no other transaction has locked, by attempt
  */
 async function settleSimple(
   tx: Context,
   attempts: readonly EndedAttempt[],
 ): Promise<ReadonlyMap<EndedAttempt, SettledAttempt>> {
   const simple = new Map(attempts.filter(isSimple).map((attempt) => [fenceText(attempt.fence), attempt]))
-  // No further conditions: with statistics, SQLite might serve them by another index.
+  // There are no further conditions, because with statistics, SQLite might use another index for them.
   const rows = await lockRows<Fence & { state: JobState; schedule: string | null; clock: string }>(tx, {
     table: tx.tables.job,
     columns: `id, worker, claim, state, periodic_task_id AS schedule, ${tx.dialect.now} AS clock`,
@@ -195,7 +195,7 @@ async function yieldingTo(tx: Context, schedules: readonly string[]): Promise<Re
   return new Set(rows.map(({ id }) => id))
 }
 
-/** @returns the schedules whose next job others have locked */
+/** @returns the schedules whose next job another transaction has locked */
 async function heldAmong(tx: Context, turns: ReadonlyMap<string, string>): Promise<ReadonlySet<string>> {
   const ids = [...turns.values()].toSorted()
   const rows = await lockRows<{ id: string }>(tx, { table: tx.tables.job, columns: 'id', ids })
@@ -203,7 +203,7 @@ async function heldAmong(tx: Context, turns: ReadonlyMap<string, string>): Promi
   return new Set([...turns].filter(([, id]) => !got.has(id)).map(([schedule]) => schedule))
 }
 
-/** The running jobs that could not be locked because others have locked their rows. */
+/** The running jobs that could not be locked because other transactions have locked their rows. */
 export async function runningAmong(tx: Context, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set()
   const rows = await tx.rows<Fence>(
@@ -215,8 +215,9 @@ export async function runningAmong(tx: Context, ids: readonly string[]): Promise
 }
 
 /**
- * Locks the schedules of the jobs before the jobs: the only order of locks. Schedules that others have locked are
- * skipped, so that an administrator's open transaction delays only their own jobs.
+ * Locks the schedules of the jobs before the jobs. This is the only order in which locks are taken. Schedules that
+ * other transactions have locked are skipped, so that an administrator's open transaction delays only the jobs of these
+ * schedules.
  */
 async function lockSchedulesOf(
   tx: Context,
@@ -236,7 +237,7 @@ async function lockSchedulesOf(
   return { locked: new Set(ids.filter((id) => !rows.has(id))), rows }
 }
 
-/** The columns that are read of an ending job. */
+/** The columns of an ending job that are read. */
 export interface EndingRow {
   id: string
   schedule: string | null
@@ -263,7 +264,7 @@ const isFinal = ({ outcome }: EndedJob) => outcome.state !== 'waiting'
 /** Whether the attempt failed and the job will be retried. */
 const hasFailed = ({ outcome }: EndedJob) => outcome.state === 'waiting' && outcome.why === 'failed'
 
-/** Whether its attempt was a retry, or it waited for one. */
+/** Whether the job's attempt was a retry, or the job waited for one. */
 const wasRetried = ({ row: { state, attempt } }: EndedJob) =>
   attempt > Number(state === 'running' || state === 'external')
 
@@ -279,7 +280,7 @@ export function endingColumns({ instant, now }: Dialect): string {
     ${instant('started')} AS started, stop_requested, ${now} AS clock`
 }
 
-/** Writes the outcomes of jobs. The rows of their schedules and then of the jobs must be locked. */
+/** Writes the outcomes of jobs. The rows of their schedules, and then those of the jobs, must be locked. */
 export async function endJobs(
   tx: Context,
   ended: readonly EndedJob[],
@@ -289,7 +290,7 @@ export async function endJobs(
   await writeEnds(tx, ended, await nextInTurn(tx, ended), schedules, ofSchedule)
 }
 
-/** @param promoted  by schedule, the blocked job that becomes waiting */
+/** @param promoted  the blocked job that becomes waiting, by schedule */
 export async function writeEnds(
   tx: Context,
   ended: readonly EndedJob[],
@@ -301,12 +302,12 @@ export async function writeEnds(
   await writeSchedules(tx, ended, schedules, ofSchedule)
 }
 
-/** What the success of a job without a schedule writes, except for its result. */
+/** The columns that the success of a job without a schedule writes, except for its result. */
 const SUCCESS = { state: "'success'", releases: '0', run_at: 'NULL', frozen_until: 'NULL', error: 'NULL' }
 
 const resultOf = ({ outcome }: SettledAttempt) => (outcome.state === 'success' ? outcome.result : null)
 
-/** The same for successful jobs without a schedule. Their rows must be locked. */
+/** Writes the outcomes of successful jobs without a schedule. Their rows must be locked. */
 export async function writeSuccesses(tx: Context, settled: readonly SettledAttempt[]): Promise<void> {
   const [first] = settled
   if (first === undefined) return
@@ -336,9 +337,9 @@ export async function writeSuccesses(tx: Context, settled: readonly SettledAttem
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /**
- * Writes the outcomes, and the jobs that become waiting, in the order of the schedules, like inserts of jobs. The
- * unique key that ensures "one at a time" passes from one job to the other, for which InnoDB also locks the next entry
- * of the index. [As two statements, two of these transactions deadlocked.]
+ * Writes the outcomes, and the jobs that become waiting, in the order of the schedules, as for inserts of jobs. The
+ * unique key that ensures "one at a time" passes from one job to the other, and InnoDB then also locks the next entry
+ * of the index. [When this was two statements, two such transactions deadlocked.]
  */
 async function writeJobs(
   tx: Context,
@@ -382,7 +383,7 @@ const END_ASSIGNMENTS = {
   finished: ifEnded('finished'),
   result: ifEnded('result'),
   error: "CASE WHEN b.state = 'success' THEN NULL ELSE COALESCE(b.error, t.error) END",
-  // A final job keeps its worker, so that the history shows who ran it.
+  // A final job keeps its worker, so that the history shows which worker ran it.
   worker: "CASE WHEN b.state = 'waiting' THEN NULL ELSE t.worker END",
   frozen_until: 'NULL',
 }
@@ -421,7 +422,7 @@ function endRow({ row, outcome }: EndedJob) {
 }
 
 const LARGEST = integerLiteral(Number.MAX_SAFE_INTEGER)
-/** A count stops at the largest exact integer, so that the run can still be settled. */
+/** Counts stop at the largest exact integer, so that the run can still be settled. */
 const counted = (column: string, more: string) =>
   `CASE WHEN t.${column} > ${LARGEST} - b.${more} THEN ${LARGEST} ELSE t.${column} + b.${more} END`
 const ifCounted = (column: string) => `CASE WHEN b.runs > 0 THEN b.${column} ELSE t.${column} END`
@@ -481,7 +482,7 @@ async function writeSchedules(
     tx,
     schedules.filter(({ row }) => row.idle === 'awaiting-finish').map(({ row }) => row.id),
   )
-  // The others are not affected by retries, and finding retries may take long.
+  // Other schedules are not affected by retries, and finding retries may take a long time.
   const retried = schedules.filter(({ ends }) => ends.some((end) => hasFailed(end) || wasRetried(end)))
   const isRetried = new Set(retried.map(({ row }) => row.id))
   const retries = await nextRetries(
@@ -507,7 +508,7 @@ async function writeSchedules(
   )
 }
 
-/** @param open  how many jobs of the schedule are not final */
+/** @param open  the number of the schedule's jobs that are not final */
 function scheduleAfter(
   row: PlannableRow,
   ends: readonly EndedJob[],
@@ -543,7 +544,7 @@ function scheduleAfter(
 }
 
 /**
- * Writes to schedules without changing them. Only one server of a cluster knows a lock. Across servers, two
+ * Writes to schedules without changing them. In a cluster, only one server knows a lock. Across servers, two
  * transactions exclude each other only if both write the same row, and an unchanged value is not written. Without this,
  * a job that is submitted while the previous job ends on another server would stay blocked. Flipping the lowest bit
  * twice works for any value of the column.
@@ -558,7 +559,7 @@ export async function touchSchedules(tx: Context, ids: readonly string[]): Promi
     )
 }
 
-/** The next retry of each schedule that has one: the earliest, if several jobs are being retried. */
+/** The next retry of each schedule that has one; if several jobs are being retried, the earliest. */
 async function nextRetries(tx: Context, schedules: readonly string[]) {
   if (schedules.length === 0) return new Map<string, never>()
   const { dialect, tables } = tx
@@ -578,7 +579,7 @@ async function nextRetries(tx: Context, schedules: readonly string[]) {
   return new Map(rows.map((row) => [row.id, { ...row, retried: 1 }]))
 }
 
-/** How many jobs of each schedule are not final. */
+/** The number of jobs of each schedule that are not final. */
 async function openCounts(tx: Context, schedules: readonly string[]): Promise<ReadonlyMap<string, number>> {
   if (schedules.length === 0) return new Map()
   const { job, openIndex } = tx.tables
@@ -592,7 +593,7 @@ async function openCounts(tx: Context, schedules: readonly string[]): Promise<Re
   return new Map(rows.map((row) => [row.id, row.open]))
 }
 
-/** Finds the jobs that are blocked by the ending ones. @returns the first of them by schedule */
+/** Finds the jobs that are blocked by the ending jobs. @returns the first blocked job of each schedule */
 export async function nextInTurn(
   tx: Context,
   ended: readonly EndedJob[],
@@ -626,8 +627,8 @@ export interface AttemptOfRow extends EndedJob {
 }
 
 /**
- * Thrown if another transaction locks gaps of `attempt`, as `DELETE … WHERE ended < …` does under REPEATABLE READ. The
- * outcomes are then written without their attempts: history must not prevent outcomes.
+ * Thrown if another transaction locks gaps in `attempt`, as `DELETE … WHERE ended < …` does under REPEATABLE READ. The
+ * outcomes are then written without their attempts, because the history must not prevent outcomes.
  */
 export class AttemptsLocked extends Error {
   override readonly name = 'AttemptsLocked'

@@ -1,9 +1,9 @@
 /**
  * Submits marked schedules: plans them, inserts their jobs, and advances them, in one transaction.
  *
- * Locks schedules first, by key, in its order and with SKIP LOCKED, and then jobs: only those that a plan may replace.
- * Open jobs of a schedule are found by the index on (open_key, open_turn), the newest run by the one on (schedule,
- * slot). Both are unique, so that no race creates a second job of a slot, or a second one that runs or waits.
+ * Locks schedules first, by key, in key order and with SKIP LOCKED, and then only those jobs that a plan may replace.
+ * Open jobs of a schedule are found through the index on (open_key, open_turn), and the newest run through the index on
+ * (schedule, slot). Both are unique, so no race can create a second job for a slot, or a second job that runs or waits.
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { type Fitting, PART_MS } from '../../event-loop.ts'
@@ -47,7 +47,7 @@ import {
 import { endJobs, endingColumns, type EndingRow } from './settle.ts'
 import { placeholders, type Tables } from './tables.ts'
 
-/** How to submit marked schedules. */
+/** Options for submitting marked schedules. */
 interface How {
   readonly decide: Decide
   /** Null if no job starts in this transaction. */
@@ -57,11 +57,13 @@ interface How {
 }
 
 const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], left: [], refused: [] }
-/** Schedules per transaction if it blocks the event loop. */
+/** The number of schedules per transaction if transactions block the event loop. */
 export const BATCH = { first: 64, most: 500, ms: PART_MS }
-/** Maximum number of jobs per transaction, exceeded only by a single schedule: catching up may need many. */
+/**
+ * Maximum number of jobs per transaction; only a single schedule may exceed it, because catching up may need many jobs.
+ */
 const MAX_JOBS = 500
-/** Maximum number of slots that one transaction plans, exceeded only by a single schedule after a long absence. */
+/** Maximum number of slots that one transaction plans; only a single schedule may exceed it, after a long absence. */
 const MAX_SLOTS = 10_000
 
 /** What submissions remember. */
@@ -70,7 +72,7 @@ export interface Submitting {
   readonly batch: Fitting
 }
 
-/** Maximum number of schedules of the next transaction. */
+/** Maximum number of schedules in the next transaction. */
 export function mostAtOnce({ database, dialect }: TablesContext, { batch }: Submitting): number {
   return dialect.writesInParallel ? database.mostAtOnce() : batch.rows()
 }
@@ -86,11 +88,11 @@ export async function submit(
     context.transaction(async (tx) => {
       const began = performance.now()
       const result = await submitAll(tx, worker, some, how)
-      // Its duration decides how many are submitted in the next transaction.
+      // The duration decides how many schedules are submitted in the next transaction.
       if (!how.careful) batch.took(some.length - result.left.length, performance.now() - began)
       return result
     })
-  // The limits are for one transaction: two together could start more jobs.
+  // The limits are for one transaction, because two together could start more jobs.
   let limits = startLimits
   const { results, left, refused } = await isolation.write<Mark, SubmitResult>(marks, {
     write: (some) => {
@@ -102,7 +104,7 @@ export async function submit(
       try {
         return await write([mark], { decide, startLimits: null, careful: true })
       } catch (error) {
-        // Another transaction was in the way: the slot stays due.
+        // Another transaction was in the way, so the slot stays due.
         if (isContended(error)) return { ...NOTHING, locked: [mark] }
         throw error
       }
@@ -122,7 +124,7 @@ export async function submit(
   return together([...results, { ...NOTHING, locked: left }, ...skipped])
 }
 
-/** Skips a slot that the database rejects, as unsubmittable. */
+/** Skips a slot that the database rejects, with the reason `unsubmittable`. */
 async function skip(
   write: (marks: readonly Mark[], how: How) => Promise<SubmitResult>,
   mark: Mark,
@@ -153,8 +155,8 @@ async function submitAll(
   marks: readonly Mark[],
   { decide, startLimits, careful }: How,
 ): Promise<SubmitResult> {
-  // Locks schedules first, in key order, and then jobs: the only order of locks. Rows that an administrator's open
-  // transaction has locked are skipped; otherwise they would block the whole batch.
+  // Locks schedules first, in key order, and then jobs, which is the only order in which locks are taken. Rows that an
+  // administrator's open transaction has locked are skipped; otherwise they would block the whole batch.
   const rows = await lockRows<PlannableRow>(tx, {
     table: tx.tables.schedule,
     columns: plannableColumns(tx.dialect),
@@ -229,8 +231,8 @@ async function submitAll(
 
 /**
  * Leaves out the slots that already have a row in the job table, although the schedule does not know it. A run replaces
- * a skip that was written while the clock was ahead, because that slot was not missed after all. Only schedule and slot
- * decide: if another row has the id of an occurrence, the occurrence gets another id.
+ * a skip that was written while the clock was ahead, because that slot was not missed after all. Only the schedule and
+ * the slot decide: if another row has the id of an occurrence, the occurrence gets a different id.
  */
 async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
   const { row, plan, ids } = planned
@@ -309,7 +311,7 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
   )
 }
 
-/** Ends the marks of rows that are not due, and records what they were planned from. */
+/** Ends the marks of rows that are not due, and records the state from which they were planned. */
 async function noteNotDue(tx: Context, rows: readonly PlannableRow[]): Promise<void> {
   await updateFromBatch(
     tx,
@@ -320,7 +322,7 @@ async function noteNotDue(tx: Context, rows: readonly PlannableRow[]): Promise<v
   )
 }
 
-/** The marks whose rows were locked; deleted rows are forgotten. */
+/** The marks whose rows were locked; marks of deleted rows are forgotten. */
 async function stillLocked(
   tx: Context,
   marks: readonly Mark[],
@@ -344,15 +346,15 @@ const AT_ONCE = 500
 interface Planned {
   readonly row: PlannableRow
   readonly plan: Plan
-  /** Its open jobs before the plan. */
+  /** The schedule's open jobs before the plan. */
   readonly open: OpenJobs
-  /** The number of its newest run before the plan, or 0 if there is none yet. */
+  /** The number of the schedule's newest run before the plan, or 0 if there is none yet. */
   readonly latestRun: number
-  /** The ids of its jobs that are known so far, by slot. */
+  /** The ids of the schedule's jobs that are known so far, by slot. */
   readonly ids: Map<number, string>
 }
 
-/** The id of the job of a planned slot. */
+/** The id of the job for a planned slot. */
 function idOf({ row, ids }: Planned, { slot }: { readonly slot: Date }): string {
   const id = ids.get(slot.getTime()) ?? occurrenceId(row.id, slot)
   ids.set(slot.getTime(), id)
@@ -372,15 +374,16 @@ interface JobsBefore {
   readonly jobs: readonly OpenJob[]
   readonly open: OpenJobs
   readonly latestRun: number
-  /** Whether there are freezes that have not ended before its next run. */
+  /** Whether there are freezes that have not ended before the schedule's next run. */
   readonly hasFreezes: boolean
 }
 
 /**
- * The non-final jobs of the schedules, even if the unique key does not cover them: they may have been submitted under
- * another policy. Jobs that may be replaced or give way are locked, so that no worker claims them in the meantime.
+ * The non-final jobs of the schedules, even if the unique key does not cover them, because they may have been submitted
+ * under another policy. Jobs that may be replaced or give way are locked, so that no worker claims them in the
+ * meantime.
  *
- * @returns by schedule, without those whose jobs another transaction has locked
+ * @returns the jobs by schedule, without schedules whose jobs another transaction has locked
  */
 async function jobsBefore(
   tx: Context,
@@ -407,7 +410,7 @@ async function jobsBefore(
   const replacing = new Set(
     rows.filter((row) => row.overlap === 'replace' || row.yields === 1).map((row) => row.id),
   )
-  // Locks by key, after the keys were found: locks through another index could deadlock with those of a claim.
+  // Locks by key, after the keys were found, because locks through another index could deadlock with those of a claim.
   const replaceable = open.filter((one) => replacing.has(one.schedule))
   const got = await lockRows<OpenJob>(tx, {
     table: job,
@@ -446,7 +449,7 @@ export async function openJobs(
   return countStates(open)
 }
 
-/** The schedules of those jobs that have not ended in the meantime. */
+/** The schedules of the jobs that have not ended in the meantime. */
 async function stillOpen(tx: Context, jobs: readonly OpenJob[]): Promise<ReadonlySet<string>> {
   if (jobs.length === 0) return new Set()
   const rows = await tx.rows<{ schedule: string }>(
@@ -459,7 +462,7 @@ async function stillOpen(tx: Context, jobs: readonly OpenJob[]): Promise<Readonl
 
 const hasStarted = ({ state }: OpenJob) => state === 'running' || state === 'external'
 
-/** Cancels waiting jobs, and asks running ones and those in an external queue to stop. */
+/** Cancels waiting jobs, and asks running jobs and jobs in an external queue to stop. */
 async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promise<void> {
   const { now } = tx.dialect
   const started = jobs.filter(hasStarted)
@@ -474,7 +477,11 @@ async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promise<void>
   )
 }
 
-/** Cancels the waiting and blocked jobs of a schedule, whose row is locked. @param scope  its owner's jobs only */
+/**
+ * Cancels the waiting and blocked jobs of a schedule whose row is locked.
+ *
+ * @param scope  limits this to the owner's jobs
+ */
 export async function cancelQueued(tx: Context, schedule: string, scope: Condition): Promise<void> {
   const { dialect, tables } = tx
   const queued = "state IN ('waiting', 'blocked')"
@@ -528,7 +535,7 @@ async function yieldRetries(
 
 /**
  * Merges a skip into the previous skip if it has the same reason, so that a long run leaves one row in the history
- * instead of one for each slot.
+ * instead of one per slot.
  *
  * @returns the plans without the merged skips
  */
@@ -542,7 +549,7 @@ async function foldSkips(tx: Context, planned: readonly Planned[]): Promise<read
        AND (${candidates.map(() => '(periodic_task_id = ? AND slot = ?)').join(' OR ')})`,
     candidates.flatMap(({ row }) => [row.id, row.last_slot]),
   )
-  // Merged only if no other transaction has locked it, because history must not delay a schedule.
+  // The skip is merged only if no other transaction has locked it, because the history must not delay a schedule.
   const free = await lockRows<{ id: string }>(tx, {
     table: tx.tables.job,
     columns: 'id',
@@ -555,7 +562,7 @@ async function foldSkips(tx: Context, planned: readonly Planned[]): Promise<read
     const [skip] = skips
     const into = before.get(candidate.row.id)
     if (skip === undefined || skip.error !== null || into?.reason !== skip.reason) return []
-    // Not merged: there is a run in between.
+    // The skip is not merged, because there is a run in between.
     return runs.some(({ slot }) => slot < skip.slot) ? [] : [{ candidate, skip, into }]
   })
   if (folded.length === 0) return planned
@@ -632,7 +639,7 @@ export interface ScheduleJob {
   readonly reason: string | null
   readonly error: string | null
   readonly finished: string | null
-  /** JSON text; null means the schedule's own. */
+  /** JSON text; null means the schedule's own args. */
   readonly args: string | null
 }
 
@@ -674,7 +681,7 @@ export async function insertScheduleJobs(tx: Context, jobs: readonly ScheduleJob
   )
 }
 
-/** Starts jobs that were just inserted, on this worker, if all of them are within its limits. */
+/** Starts newly inserted jobs on this worker, if all of them are within its limits. */
 async function startPlanned(
   tx: Context,
   worker: string,
@@ -700,10 +707,10 @@ async function startPlanned(
   return await startAttempts(tx, worker, rows, limits.tasks)
 }
 
-/** The largest value of the column. */
+/** The largest value that the column can hold. */
 const MAX_MISSED = 2_147_483_647
 
-/** How many runs may still be counted before the new ones. */
+/** The number of runs that may still be counted before the new ones. */
 function goingOn({ waiting, blocked, running }: OpenJobs, { replaces }: Plan): number {
   return replaces ? running : waiting + blocked + running
 }
@@ -719,7 +726,7 @@ function countStates(jobs: readonly Pick<OpenJob, 'state' | 'attempt'>[]): OpenJ
 
 /**
  * Expression: the number of the newest run of the schedule `s`; NULL if there is none. Cancelled and replaced runs also
- * have a number, but no counter includes them. Costs one probe of the index on occurrences.
+ * have a number, but no counter includes them. It costs one probe of the index on occurrences.
  */
 export function latestRun({ job }: Pick<Tables, 'job'>): string {
   return `(SELECT j.run FROM ${job} AS j

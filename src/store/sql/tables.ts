@@ -10,7 +10,7 @@ const NAMES = {
   declaredSet: 'declared_set',
   freeze: 'schedule_freeze',
   taskQueue: 'task_queue',
-  /** Which migrations have been applied. */
+  /** The migrations that have been applied. */
   migration: 'kalends_migration',
   wakeIndex: 'periodic_task_wake_at',
   claimIndex: 'job_claim',
@@ -43,7 +43,7 @@ export const TABLE_NAMES = [
   'task_queue',
 ] as const
 
-/** Quoted names with the application's prefix; names of tables include their schema. */
+/** Quoted names with the application's prefix; table names include the schema. */
 export type Tables = Readonly<Record<keyof typeof NAMES, string>>
 
 export function tables(prefix: string, { quoted, table }: Pick<Dialect, 'quoted' | 'table'>): Tables {
@@ -57,13 +57,15 @@ export function tables(prefix: string, { quoted, table }: Pick<Dialect, 'quoted'
 }
 
 /**
- * Placeholders for a list of values: `?, ?, ?`. @param one the placeholder of one value; for job ids, `Dialect.jobId`
+ * Placeholders for a list of values: `?, ?, ?`.
+ *
+ * @param one  the placeholder for one value; for job ids, `Dialect.jobId`
  */
 export function placeholders({ length }: { readonly length: number }, one = '?'): string {
   return Array.from({ length }, () => one).join(', ')
 }
 
-/** The placeholder of a key of the table. */
+/** The placeholder for a key of the table. */
 export function keyOf({ job }: Tables, { jobId }: Pick<Dialect, 'jobId'>, table: string): string {
   return table === job ? jobId : '?'
 }

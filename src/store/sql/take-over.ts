@@ -1,9 +1,9 @@
 /**
- * Finds what crashes and manual edits leave behind, and repairs each row if it has not changed in the meantime.
+ * Finds rows that crashes and manual edits leave behind, and repairs each row if it has not changed in the meantime.
  *
- * Reads through the indexes on wake_at (marks), on the state (running and blocked jobs), and on held_by (jobs that
- * wait for a freeze or a report). Locks by key, with SKIP LOCKED: a row that others have locked is left to a later
- * sweep.
+ * Reads use the indexes on wake_at (marks), on the state (running and blocked jobs), and on held_by (jobs that wait for
+ * a freeze or a report). Locks are by key, with SKIP LOCKED, so a row that another transaction has locked is left to a
+ * later sweep.
  */
 import { spanWords } from '../../duration.ts'
 import { DEFAULT_REPORT_MS, fenceOf } from '../../model/job.ts'
@@ -41,7 +41,7 @@ interface Found {
     | 'retries nothing'
     | 'held'
   readonly id: string
-  /** The mark when it was found. */
+  /** The mark at the time when the row was found. */
   readonly worker: string | null
   readonly marked: string | null
 }
@@ -85,7 +85,9 @@ export async function sweep(
 }
 
 /**
- * Leaves rows whose repair times out on a lock to a later sweep. @throws after the others if the database rejects one
+ * Leaves rows whose repair times out on a lock to a later sweep.
+ *
+ * @throws after all other rows, if the database rejects one
  */
 async function repairEach(
   isolation: Isolation,
@@ -103,12 +105,12 @@ async function repairEach(
 function stale(context: Context, worker: string, leaseMs: number): { text: string; params: string[] } {
   const { schedule, worker: workers } = context.tables
   const { now, nowPlus, instant } = context.dialect
-  // The name with the slash before the incarnation, which contains none: 'web' is not 'web/eu'.
+  // The name with the slash before the incarnation, which contains no slash itself: 'web' is not 'web/eu'.
   const name = worker.slice(0, worker.lastIndexOf('/') + 1)
-  // In characters, as the database counts them.
+  // The length is in characters, as the database counts them.
   const length = Array.from(name).length
   // All marks are in this range of the index on wake_at, because they end within the lease. They are read first and
-  // then ended by key and fence, so that a mark made in the meantime stays.
+  // then ended by key and fence, so a mark made in the meantime stays.
   return {
     text: `SELECT 'stale mark' AS kind, id, worker, ${instant('marked')} AS marked
       FROM ${schedule}
@@ -123,12 +125,12 @@ function stale(context: Context, worker: string, leaseMs: number): { text: strin
   }
 }
 
-/** Selects at most one of each, to detect whether there are any. */
+/** Selects at most one of each, to find out whether there are any. */
 function anyOrphan(context: Context): string[] {
   return anyOrphans(context).map((found) => `SELECT 'orphan' AS kind, id, ${NO_MARK} ${found} LIMIT 1`)
 }
 
-/** Jobs of dead workers, and those whose queue did not report their outcome: ` FROM … WHERE …`. */
+/** Jobs of dead workers, and jobs whose queue did not report their outcome: ` FROM … WHERE …`. */
 function anyOrphans({ tables, dialect }: Context): [running: string, external: string] {
   const { job, jobStateIndex, heldIndex } = tables
   // With statistics, the servers and SQLite would read all jobs if many of them are running.
@@ -142,21 +144,21 @@ function broken(context: Context, leaseMs: number): string[] {
   const { tables, dialect } = context
   return [
     ...heldForNothing(context).map((found) => `SELECT 'held' AS kind, id, ${NO_MARK} ${found} LIMIT 1`),
-    // If a manual edit or a clock moved a mark far ahead, it would hold the row until then.
+    // If a manual edit or a clock moved the end of a mark far ahead, the mark would hold the row until then.
     `SELECT 'far mark' AS kind, id, worker, ${dialect.instant('marked')} AS marked
      FROM ${tables.schedule}
      WHERE worker IS NOT NULL AND wake_at > ${dialect.nowPlus(2 * leaseMs)}`,
-    // The job that blocked it was deleted manually, or a worker crashed before unblocking it.
+    // The job that blocked this one was deleted manually, or a worker crashed before unblocking it.
     `SELECT 'blocked job' AS kind, MIN(id) AS id, ${NO_MARK}
      FROM ${dialect.found(`${tables.job} AS b`, { index: tables.jobStateIndex })}
      WHERE ${blockedByNothing(tables)}
      GROUP BY periodic_task_id
      LIMIT 1000`,
-    // Its job was deleted manually, so it will never finish.
+    // The job was deleted manually, so it will never finish.
     `SELECT 'waits for nothing' AS kind, id, ${NO_MARK}
      FROM ${tables.schedule} AS s
      WHERE ${waitsForNothing(tables, 's')}`,
-    // Its job was cancelled, restarted or deleted manually, or replaced by a newer one.
+    // The job was cancelled, restarted or deleted manually, or replaced by a newer one.
     `SELECT 'retries nothing' AS kind, id, ${NO_MARK}
      FROM ${tables.schedule} AS s
      WHERE ${retriesNothing(tables, 's')}`,
@@ -172,7 +174,7 @@ function unblock(context: TablesContext, id: string): Promise<boolean> {
       [id],
     )
     if (row === undefined) return false
-    // A row that another transaction has locked is left to the next sweep; the schedule may have been deleted.
+    // A row that another transaction has locked is left to the next sweep. The schedule may also have been deleted.
     const [free] = await lockRows(tx, { table: schedule, columns: 'id', ids: [row.schedule] })
     if (free === undefined) {
       const existing = await tx.rows(`SELECT id FROM ${schedule} WHERE id = ?`, [row.schedule])
@@ -188,7 +190,7 @@ function unblock(context: TablesContext, id: string): Promise<boolean> {
   })
 }
 
-/** Plans the schedule from now. @returns whether it was still waiting without an open job */
+/** Plans the schedule from now. @returns whether the schedule was still waiting without an open job */
 function planAgain(context: TablesContext, id: string): Promise<boolean> {
   return context.transaction(async (tx) => {
     const { schedule } = tx.tables
@@ -199,7 +201,7 @@ function planAgain(context: TablesContext, id: string): Promise<boolean> {
   })
 }
 
-/** Its status is active again. */
+/** Makes the schedule's status active again. */
 async function endRetry(context: TablesContext, id: string): Promise<void> {
   await context.transaction(async (tx) => {
     const { schedule } = tx.tables
@@ -214,7 +216,7 @@ async function endMarks(context: TablesContext, marks: readonly Found[]): Promis
   const fences = new Map(marks.map((mark) => [mark.id, mark]))
   return await context.transaction(async (tx) => {
     const { schedule } = tx.tables
-    // Locked rows are skipped: their marks expire anyway.
+    // Locked rows are skipped, because their marks expire anyway.
     const rows = await lockRows<{ id: string; worker: string | null; marked: string | null }>(tx, {
       table: schedule,
       columns: `id, worker, ${tx.dialect.instant('marked')} AS marked`,
@@ -232,7 +234,7 @@ async function endMarks(context: TablesContext, marks: readonly Found[]): Promis
   })
 }
 
-/** The running jobs of this worker, as attempts that end as released. */
+/** This worker's running jobs, as attempts that end as released. */
 export async function held(context: TablesContext, worker: string): Promise<EndedAttempt[]> {
   const rows = await context.transaction(async (tx) => {
     await writeHeartbeat(tx, worker)
@@ -250,7 +252,7 @@ export async function held(context: TablesContext, worker: string): Promise<Ende
   }))
 }
 
-/** See `ExecutingStore.orphans`. @param isolation  that of `settle` for orphans */
+/** See `ExecutingStore.orphans`. @param isolation  the isolation of `settle` for orphans */
 export async function orphans(
   context: Context,
   isolation: Isolation,
@@ -271,7 +273,7 @@ export async function orphans(
 function endOfOrphan({ state, reason, worker, attempt, queue, timeout }: JobRow): AttemptEnd {
   if (state === 'running')
     return { kind: 'lost', error: `The worker ${worker ?? ''} was lost during attempt ${String(attempt)}` }
-  // A worker died after the hand-over, before it finished the job.
+  // A worker crashed after the hand-over and before it finished the job.
   if (reason === HANDED_OVER) return { kind: 'success', result: null }
   const span = spanWords(timeout ?? DEFAULT_REPORT_MS)
   return {

@@ -96,11 +96,11 @@ export function workerStore(context: TablesContext): WorkerStore {
 /**
  * Writes the heartbeat of a worker.
  *
- * In a transaction, the commit also confirms what the transaction read: a former primary may still answer reads,
- * without the commits of the new primary, but it cannot commit.
+ * In a transaction, the commit also confirms the reads: a former primary may still answer reads, without the commits of
+ * the new primary, but it cannot commit.
  *
  * [A member that was leaving its replication group reported ONLINE and PRIMARY for two seconds. Rows that it did not
- * have were considered lost: handlers were aborted, and outcomes dropped.]
+ * have were considered lost, so handlers were aborted and outcomes dropped.]
  *
  * @returns the number of matched rows
  */

@@ -1,14 +1,14 @@
-/** The file of an application's SQLite database: only its path is used, to open our own connection. */
+/** The file of the application's SQLite database: only its path is used, to open our own connection. */
 import { closeSync, openSync, readSync } from 'node:fs'
 import { InvalidInputError, messageOf } from '../../errors.ts'
 import type { DatabaseTarget, SqliteTarget } from '../database.ts'
 
 const HEADER = 'SQLite format 3\0'
 const ATTACHED = 'PRAGMA database_list'
-/** Kalends uses this mode anyway. On a new database, it writes the header. */
+/** Kalends uses this mode anyway. On a new database, this writes the header. */
 const WAL = 'PRAGMA journal_mode = WAL'
 
-/** mysql2's connections also have `prepare`, but no `pragma`, and its pools `execute`, but no `protocol`. */
+/** mysql2's connections also have `prepare` but no `pragma`, and its pools have `execute` but no `protocol`. */
 export function isSqlite(target: Exclude<DatabaseTarget, string>): target is SqliteTarget {
   const client: unknown = clientIn(target)
   if (typeof client !== 'object' || client === null) return false
@@ -23,7 +23,7 @@ export async function fileOf(target: SqliteTarget): Promise<string> {
   const file = mainFile(await read(client, ATTACHED))
   if (file === '')
     throw refused('the database is in memory, where no other connection can read it; Kalends needs a file')
-  // Uses the key of the application, if it has one. An encrypted file has no readable header.
+  // This uses the application's encryption key, if it has one. An encrypted file has no readable header.
   if (headerOf(file) === '') await read(client, WAL)
   if (headerOf(file) !== HEADER)
     throw refused(

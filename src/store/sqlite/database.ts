@@ -1,5 +1,5 @@
 /**
- * SQLite in one file, on one machine, through libsql: any number of processes, one writer at a time.
+ * SQLite through libsql, in one file on one machine, for any number of processes and one writer at a time.
  *
  * The driver is synchronous and there is one connection, so transactions of this process queue up (see turns.ts).
  * Waiting for another process's write lock happens outside the driver, whose busy timeout would block the event loop.
@@ -23,7 +23,7 @@ import { isBusy, isNoSavepoint, isUnavailable } from './errors.ts'
 import { DatabaseFile, makePrivate } from './file.ts'
 import { Turns } from './turns.ts'
 
-/** Maximum time that one attempt to lock blocks the event loop. */
+/** Maximum time for which one attempt to lock blocks the event loop. */
 const BUSY_TIMEOUT_MS = 5
 /** How long attempts to lock continue in total. */
 const LOCK_TIMEOUT_MS = 30_000
@@ -84,12 +84,12 @@ export class SqliteDatabase implements Database {
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     // Switching to WAL locks the whole file for a moment, which several processes may attempt at once.
     await database.#retryWhileBusy(async () => connection.exec('PRAGMA journal_mode = WAL'))
-    // Every commit is on disk when it returns: a finished job must not run again after a power failure.
+    // Every commit is on disk when it returns, because a finished job must not run again after a power failure.
     connection.exec('PRAGMA synchronous = FULL')
     return database
   }
 
-  /** The same connection for another use. `Turns` decides which use is next. Closing this one closes both. */
+  /** The same connection for another use. `Turns` decides which use is next. Closing this database closes both. */
   beside(use: Use): SqliteDatabase {
     return this.#beside(use)
   }
@@ -114,9 +114,9 @@ export class SqliteDatabase implements Database {
   }
 
   run(text: string, params: readonly SqlValue[] = []): Promise<number> {
-    // Always in a transaction. A single write that finds the file busy stays half done in the driver until the same
-    // statement runs again. Until then, no other write of this connection is committed, without any error. BEGIN takes
-    // the lock first.
+    // Writes are always in a transaction, because BEGIN takes the lock first. A single write that finds the file busy
+    // stays half done in the driver until the same statement runs again; until then, no other write on this connection
+    // is committed, and there is no error.
     return this.transaction((sql) => sql.run(text, params))
   }
 
@@ -137,7 +137,7 @@ export class SqliteDatabase implements Database {
     })
   }
 
-  /** One transaction: on SQLite, this already excludes all others. */
+  /** On SQLite, a single transaction already excludes all others. */
   exclusively<Result>(_name: string, work: (sql: Sql) => Promise<Result>): Promise<Result> {
     return this.transaction(work)
   }
@@ -149,7 +149,7 @@ export class SqliteDatabase implements Database {
     })
   }
 
-  /** For a transaction of many statements: the event loop runs between them, while the transaction stays open. */
+  /** For a transaction with many statements: the event loop runs between them, while the transaction stays open. */
   #inParts(): Sql {
     const pause = betweenParts()
     return {
@@ -193,7 +193,7 @@ function unavailable(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(`The database file cannot be used: ${messageOf(error)}`, { cause: error })
 }
 
-/** If the application waits for a call of Kalends inside its own transaction, each waits for the other. */
+/** If the application waits for a call to Kalends inside its own transaction, each waits for the other. */
 function locked(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(
     `The database file was locked for ${LOCK_TIMEOUT_MS / 1000} s: another connection holds a write transaction. If it is one of this process, pass it as tx, or end it before the call`,
@@ -201,7 +201,7 @@ function locked(error: unknown): StoreUnavailableError {
   )
 }
 
-/** Rejects objects, which untyped code may pass: the driver would crash the process. @throws RangeError */
+/** Rejects objects, which untyped code may pass, because the driver would crash the process. @throws RangeError */
 function bindable(params: readonly unknown[]): readonly unknown[] {
   for (const value of params)
     if (value !== null && typeof value !== 'string' && typeof value !== 'number')

@@ -69,13 +69,13 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
     return `UPDATE ${table} AS t SET ${list.join(', ')} FROM ${batch} AS b WHERE t.id = b.id`
   },
   prefersCase: false,
-  // SQLite writes the rows in any order, so each stage is a statement.
+  // SQLite writes the rows in any order, so each stage is a separate statement.
   updateStages: (rows) =>
     [...groupBy(rows, ({ stage }) => stage)]
       .toSorted(([one], [other]) => one - other)
       .map(([, ofStage]) => ofStage),
   turns(job, _claimIndex, { from, tasks, limit }) {
-    // SQLite has no loose scan, so this probes for the next group and task until there are enough.
+    // SQLite has no loose scan, so this probes for the next group and task until it has found enough.
     const next = (column: string) =>
       `(SELECT ${column} FROM ${job}
         WHERE ready = 1 AND (group_, claim_task) > (g, t)
@@ -102,7 +102,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   isContended: () => false,
   isLockWait: () => false,
   async changeTokens(database, tables) {
-    // The first value counts what other connections have committed, the second what this one has written.
+    // The first value counts the commits of other connections, the second the writes of this one.
     const [others] = await database.rows<{ data_version: number }>('PRAGMA data_version')
     const [own] = await database.rows<{ changes: number }>('SELECT total_changes() AS changes')
     return tables.map(() => `${String(others?.data_version)}/${String(own?.changes)}`)

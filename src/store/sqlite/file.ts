@@ -1,11 +1,11 @@
-/** The database file: created as private, and checked for replacement while it is in use. */
+/** Creates the database file with private permissions, and checks whether it is replaced while it is in use. */
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { messageOf, StoreUnavailableError } from '../../errors.ts'
 
 /**
- * Creates the file of a new database so that only its owner can read it: args and results may be secret. SQLite gives
- * its -wal and -shm files the same mode. An existing file keeps its mode.
+ * Creates the file of a new database so that only the file's owner can read it, because args and results may be secret.
+ * SQLite gives its -wal and -shm files the same mode. An existing file keeps its mode.
  */
 export function makePrivate(path: string): void {
   const file = filePath(path)
@@ -13,19 +13,21 @@ export function makePrivate(path: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))
   } catch {
-    // The file exists, or cannot be created. In that case, opening it reports why.
+    // The file already exists, or it cannot be created. In the latter case, opening it reports the reason.
   }
 }
 
 /**
- * The file that a connection has open. If it is deleted, moved or replaced, the connection continues without an error,
- * and other processes lose everything that it writes.
+ * The file that a connection has open. If the file is deleted, moved or replaced, the connection continues without an
+ * error, and its writes are lost to other processes.
  */
 export class DatabaseFile {
-  /** Absolute: the process may change its working directory. */
+  /** The path is absolute, because the process may change its working directory. */
   readonly #path: string
   readonly #opened: BigIntStats
-  /** Holds commits that are not in the main file yet. SQLite keeps this file while a connection is open. */
+  /**
+   * The file that holds commits that are not in the main file yet. SQLite keeps this file while a connection is open.
+   */
   #wal: BigIntStats | null = null
 
   private constructor(path: string, opened: BigIntStats) {
@@ -40,7 +42,7 @@ export class DatabaseFile {
     return file === null || opened === null ? null : new DatabaseFile(resolve(file), opened)
   }
 
-  /** @throws StoreUnavailableError when the path leads to another file or to none */
+  /** @throws StoreUnavailableError when the path names another file, or none */
   mustBeThere(): void {
     const found = statusOf(this.#path)
     if (found !== null && isSame(found, this.#opened)) return this.#walMustBeThere()
@@ -66,7 +68,7 @@ function isSame(one: BigIntStats, other: BigIntStats): boolean {
   return one.ino === other.ino && one.dev === other.dev
 }
 
-/** The driver also accepts URIs of files, memory and servers. */
+/** The driver also accepts URIs for files, memory and servers. */
 function filePath(path: string): string | null {
   const file = path.replace(/^file:(?:\/\/)?/, '')
   return file === ':memory:' || /^\w{2,}:/.test(file) || (file !== path && file.includes('?')) ? null : file

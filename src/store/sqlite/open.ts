@@ -5,7 +5,7 @@ import { SqliteDatabase } from './database.ts'
 
 /**
  * @param path  of a file, or `:memory:`
- * @throws InvalidInputError when it is empty
+ * @throws InvalidInputError when the path is empty
  * @throws StoreUnavailableError when the file cannot be opened
  */
 export async function openSqlite(path: string, { clock = null }: OpenOptions): Promise<Databases> {

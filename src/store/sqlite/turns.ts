@@ -1,17 +1,17 @@
 /**
- * Decides which use gets the one connection next. The loops come before the application's calls, and both come before
- * the API.
+ * Decides which use gets the single connection next. The loops come before the application's calls, and both come
+ * before the API.
  *
- * The driver is synchronous, and continuations run as microtasks. Therefore the event loop runs once between two turns,
- * so that timers, sockets and signals wait for at most one turn. This setImmediate also works in tests that replace the
- * global timers.
+ * The driver is synchronous, and continuations run as microtasks. So the event loop runs once between two turns, and
+ * timers, sockets and signals wait for at most one turn. This setImmediate also works in tests that replace the global
+ * timers.
  */
 import { setImmediate } from 'node:timers'
 import type { Use } from '../database.ts'
 
 const ORDER: readonly Use[] = ['loops', 'calls', 'api']
 /**
- * After this many turns that overtake another use, an overtaken use gets a turn. A busy worker must not lock out the
+ * After this many turns that overtake another use, one overtaken use gets a turn. A busy worker must not lock out the
  * application, and neither must a flood of requests.
  */
 const MAX_OVERTAKING = 10
@@ -25,7 +25,7 @@ export class Turns {
   readonly #waiting: Readonly<Record<Use, Waiting[]>> = { loops: [], calls: [], api: [] }
   #isTaken = false
   #overtaking = 0
-  /** The use that had the last reserved turn: overtaken uses take these turns alternately. */
+  /** The use that had the last reserved turn; overtaken uses alternate in taking these turns. */
   #lastReserved: Use | null = null
 
   /** Runs the work when its turn comes. */

@@ -1,4 +1,4 @@
-/** The client of the REST API; its types are generated from the API's OpenAPI document. */
+/** The client for the REST API; its types are generated from the API's OpenAPI document. */
 import createClient, { type ClientPathsWithMethod, type MethodResponse } from 'openapi-fetch'
 import { accessToken, signInNeeded } from '../sign-in.ts'
 import type { paths, ProblemDetails } from './generated/api.ts'
@@ -57,7 +57,7 @@ export async function contentOf<Content>(call: Promise<{ data?: Content }>): Pro
 export type ReadablePath = ClientPathsWithMethod<typeof api, 'get'>
 export type Answer<Path extends ReadablePath> = MethodResponse<typeof api, 'get', Path>
 
-/** Parameters of a path. Values of a query may be text from the page's address, which the server checks. */
+/** Parameters of a path. Query values may be text from the page's address, which the server checks. */
 export type Params<Path extends ReadablePath> = paths[Path] extends {
   get: { parameters: infer Parameters extends { query?: unknown } }
 }
@@ -68,7 +68,7 @@ type Query<Values> = { readonly [Name in keyof Values]?: string | number | undef
 
 export interface Fetched<Content> {
   readonly content: Content
-  /** Makes a later change conditional: it fails after a concurrent change. */
+  /** Makes a later change conditional, so that it fails after a concurrent change. */
   readonly etag: string | null
 }
 

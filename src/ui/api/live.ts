@@ -8,7 +8,7 @@ import { signInNeeded } from '../sign-in.ts'
 import { api, ApiError, contentOf } from './client.ts'
 
 const TOPICS = ['schedules', 'jobs', 'workers'] as const
-/** What a change can be about. */
+/** The topics that a change can be about. */
 export type Topic = (typeof TOPICS)[number]
 type Change = ReadonlySet<Topic>
 
@@ -16,14 +16,14 @@ type Change = ReadonlySet<Topic>
 export type LiveState = 'connecting' | 'live' | 'lost' | 'paused'
 
 export const liveState = signal<LiveState>('connecting')
-/** Changes with each new connection. */
+/** A number that changes with each new connection. */
 export const connections = signal(0)
 /** Whether the user wants to see changes as they happen. */
 export const following = signal(true)
 
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 10_000
-/** The server pings more often than this. */
+/** The server sends pings more often than this. */
 const SILENCE_MS = 45_000
 
 /** @param isOwn  whether this page made the change; if so, the page shows it even while updates are paused */
@@ -37,7 +37,7 @@ export function onChange(listener: Listener): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Something was changed on this page. */
+/** Reports a change that was made on this page. */
 export function notify(...topics: readonly Topic[]): void {
   for (const listener of listeners) listener(new Set(topics), true)
 }
@@ -87,7 +87,7 @@ async function follow(left: AbortSignal): Promise<void> {
       )
       liveState.value = 'live'
       wait = FIRST_WAIT_MS
-      // Changes before the connection was made are not reported.
+      // Changes that happened before the connection was made are not reported.
       connections.value += 1
       pass(new Set(TOPICS))
       const reader = stream.pipeThrough(new TextDecoderStream()).getReader()

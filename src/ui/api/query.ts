@@ -1,17 +1,19 @@
-/** The data that the page shows: fetched from the API, fetched again when it changes, and kept in the meantime. */
+/**
+ * The data that the page shows. It is fetched from the API, fetched again when it changes, and kept in the meantime.
+ */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Answer, get, OfflineError, type Params, type ReadablePath } from './client.ts'
 import { following, onChange, type Topic } from './live.ts'
 
 export interface Query<Content> {
-  /** The newest content; kept while it is fetched again, and if that fails. */
+  /** The newest content; it is kept during the next fetch, and if that fetch fails. */
   readonly data: Content | undefined
   readonly etag: string | null
   readonly error: Error | undefined
   readonly reload: () => void
 }
 
-/** Changes come in bursts: one request covers all changes of this time. */
+/** Changes come in bursts, so one request covers all changes during this time. */
 const BURST_MS = 150
 /** The minimum pause between requests … */
 const PAUSE_MS = 1000
@@ -58,7 +60,7 @@ export function useApi<Path extends ReadablePath>(
       if (isOwn) fetching.now()
       else if (following.peek()) fetching.soon()
     })
-    // A change just before updates were paused no longer counts.
+    // A change that came just before updates were paused no longer counts.
     const stopPausing = following.subscribe((follows) => {
       if (!follows) fetching.cancel()
     })
@@ -79,7 +81,7 @@ export function useApi<Path extends ReadablePath>(
   }, [key, everyMs])
 
   return {
-    // With a new filter, the old rows stay until the new ones arrive, so that the page does not jump twice.
+    // With a new filter, the old rows stay until the new rows arrive, so that the page does not jump twice.
     data: key === '' ? undefined : state.data,
     etag: state.etag,
     error: state.key === key ? state.error : undefined,

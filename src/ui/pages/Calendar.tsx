@@ -1,4 +1,4 @@
-/** A week by hours: what ran, what will run, and which hours have room. */
+/** A week by the hour: which jobs ran, which will run, and which hours have room. */
 import type { Load } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button, IconButton } from '../parts/Button.tsx'
@@ -84,7 +84,7 @@ export function CalendarPage() {
   )
 }
 
-/** Goes to the week of a day. */
+/** Shows the week of a given day. */
 function DayInput() {
   return (
     <input
@@ -200,7 +200,7 @@ function Cell({ cell: { of: load, wall: start, half }, share, days, isPast, isNo
   )
 }
 
-/** What fits into a cell: `9`, `840`, `12K`. */
+/** A number in a form that fits in a cell: `9`, `840`, `12K`. */
 const compact = new Intl.NumberFormat('en', { notation: 'compact' })
 
 /** The position of each hour between the quietest and the busiest one, from 0 to 1. */

@@ -1,4 +1,4 @@
-/** New and edit: one form, which sends only what differs. */
+/** The form for new and existing schedules, which sends only the differences. */
 import { useState } from 'preact/hooks'
 import { api, ApiError, contentOf } from '../api/client.ts'
 import type { Schedule } from '../api/generated/api.ts'
@@ -72,7 +72,7 @@ function Forbidden({ title }: { readonly title: string }) {
   )
 }
 
-/** By the field's name, or null if the error is not about a field. */
+/** The messages by field name, or null if the error is not about a field. */
 function fieldErrors(error: unknown): Errors | null {
   if (error instanceof InvalidArgs) return { args: error.message }
   return error instanceof ApiError && Object.keys(error.fields).length > 0 ? error.fields : null
@@ -100,7 +100,7 @@ interface FormProps {
 }
 
 function Form({ title, edited: newest }: FormProps) {
-  // The state when the form was opened: a concurrent edit must not be overwritten.
+  // The state when the form was opened, because a concurrent edit must not be overwritten.
   const [edited] = useState(newest)
   const [entries, setEntries] = useState(edited === null ? EMPTY : entriesOf(edited.schedule))
   const [errors, setErrors] = useState<Errors>({})
@@ -181,7 +181,7 @@ function isControl(target: EventTarget | null) {
   )
 }
 
-/** By name, not by aria-invalid, which may still be set on a timer whose correction is being checked. */
+/** Found by name, not by aria-invalid, which may still be set on a timer whose correction is being checked. */
 function focusFirst(names: readonly string[]): void {
   const selectors = names.map((name) => `form [id="${CSS.escape(name)}"]`)
   requestAnimationFrame(() => document.querySelector<HTMLElement>(selectors.join(', '))?.focus())
@@ -212,7 +212,9 @@ const INPUTS: Readonly<Record<string, object>> = {
   zone: { list: 'zones', autocomplete: 'off' },
 }
 
-/** The label and the control of a field, with its help or error below. The form listens to its events. */
+/**
+ * The label and the control of a field, with its help or error below. The form listens to the events of this control.
+ */
 function Entry({ form: { entries, errors, set }, field }: EntryProps) {
   const { name, label, help, kind = 'text', values, otherwise } = field
   const error = errors[name]

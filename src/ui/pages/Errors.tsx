@@ -15,7 +15,7 @@ type Filter = Readonly<Record<string, string>>
 /** Maximum length of an error in an address. */
 const SEARCH_LENGTH = 200
 
-/** The jobs of a group. Callers with a scope cannot search errors: they get its newest job. */
+/** The jobs of a group. Callers with a scope cannot search errors, so they get the newest job of the group. */
 function linkTo({ error, lastJobId }: FailureGroup, filter: Filter): string {
   if (isScoped.value) return link(['jobs', lastJobId])
   return link(['jobs'], { ...filter, state: 'failed', error: error.slice(0, SEARCH_LENGTH) })
@@ -52,7 +52,7 @@ const columns = (filter: Filter): readonly Column<FailureGroup>[] => [
 
 interface ErrorsProps {
   readonly filter: Filter
-  /** How many groups to show; default: all. */
+  /** The number of groups to show; default: all. */
   readonly limit?: number
 }
 

@@ -1,4 +1,4 @@
-/** The freezes in force: what must not run, until when, and why. */
+/** The active freezes: what must not run, until when, and why. */
 import { perform } from '../actions.tsx'
 import { api } from '../api/client.ts'
 import { useApi } from '../api/query.ts'

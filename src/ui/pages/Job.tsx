@@ -1,4 +1,4 @@
-/** One job: its timeline, args, result, error, and its log as it grows. */
+/** One job: its timeline, args, result, error, and its growing log. */
 import { spanText } from '../../duration.ts'
 import { cancelJob, retryJob } from '../actions.tsx'
 import type { Job } from '../api/generated/api.ts'

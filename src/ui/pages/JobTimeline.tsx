@@ -1,4 +1,4 @@
-/** The history of a job in order of time: its submission, each attempt, its outcome. */
+/** The history of a job in chronological order: its submission, each attempt, and its outcome. */
 import type { ComponentChildren } from 'preact'
 import type { Attempts, Job } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'

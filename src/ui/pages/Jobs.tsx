@@ -28,7 +28,7 @@ const STATES = [
   'cancelled',
 ] as const
 
-/** The fields that can be searched, one at a time: each needs its own index or search. */
+/** The fields that can be searched, one at a time, because each needs its own index or search. */
 const SEARCHED = { id: 'id (its beginning)', error: 'error', args: 'args' } as const
 const FILTERS = ['task', 'scheduleId', 'group', 'submitter', 'worker', 'finishedFrom', 'finishedTo'] as const
 const LABELS: Readonly<Record<string, string>> = {
@@ -37,7 +37,7 @@ const LABELS: Readonly<Record<string, string>> = {
   finishedTo: 'ended before',
 }
 
-/** Callers with a scope cannot search by these, because their values are partly hidden from them. */
+/** Callers with a scope cannot search these fields, because the values are partly hidden from them. */
 const isAllowed = (name: string) => !isScoped.value || (name !== 'error' && name !== 'worker')
 const searchedFields = () => (['id', 'error', 'args'] as const).filter(isAllowed)
 

@@ -1,4 +1,4 @@
-/** What a handler logs, as it happens. It stays scrolled to the end while the user reads there. */
+/** The lines that a handler logs, as it logs them. It stays scrolled to the end while the user reads there. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { LogLines } from '../api/generated/api.ts'
 import { type Query, useApi } from '../api/query.ts'
@@ -14,7 +14,7 @@ const NEAR_PX = 40
 /** The server does not report new lines as changes. */
 const POLL_MS = 1000
 const LINES_PER_REQUEST = 1000
-/** More lines are not drawn; the API has them all. */
+/** Maximum number of lines that are drawn; the API returns all of them. */
 const MAX_LINES = 2000
 
 interface LogProps {
@@ -25,7 +25,7 @@ interface LogProps {
 /** The lines of a job's log, as they are written. */
 export function useLog(id: string, isRunning: boolean): LogProps {
   const [lines, setLines] = useState<readonly LogLine[]>([])
-  // Only new lines are requested: the query names the last known one.
+  // Only new lines are requested, because the query names the last known line.
   const query = { after: lines.at(-1)?.id ?? 0, limit: LINES_PER_REQUEST }
   const everyMs = isRunning ? POLL_MS : undefined
   const log = useApi('/api/v1/jobs/{id}/logs', { path: { id }, query }, ['jobs'], everyMs)

@@ -10,11 +10,11 @@ import { count, HOUR_MS, MINUTE_MS, wall } from '../time/format.ts'
 
 const MAX_RUNS = 1000
 const LISTED = 6
-/** The minimum number of runs that fills the chart. */
+/** The full height of the chart represents at least this many runs. */
 const LEAST_HEIGHT = 4
 
 export function NextHour() {
-  // From the full minute, so that the request does not change with each second.
+  // Starts at the full minute, so that the request does not change with each second.
   const from = Math.floor(now.value.getTime() / MINUTE_MS) * MINUTE_MS
   const query = {
     from: new Date(from).toISOString(),

@@ -1,4 +1,4 @@
-/** The first page: what runs, what will run, what needs attention. */
+/** The first page: what is running, what will run, and what needs attention. */
 import type { JobCounts, ListedJob, ScheduleCounts } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
@@ -20,7 +20,7 @@ import { useWorkers, WorkerTable } from './Workers.tsx'
 
 const MAX_ERRORS = 5
 const MAX_ROWS = 8
-/** The server stops counting here. */
+/** The server stops counting at this number. */
 const MAX_COUNTED = 10_000
 
 export function Overview() {
@@ -155,7 +155,7 @@ function Workers() {
 }
 
 function Failed() {
-  // From the full hour, so that the request does not change with each second.
+  // Starts at the full hour, so that the request does not change with each second.
   const hour = Math.floor(now.value.getTime() / HOUR_MS) * HOUR_MS
   const finishedFrom = new Date(hour - DAY_MS).toISOString()
   return (

@@ -97,14 +97,14 @@ const actions: Column<ListedSchedule> = {
   ),
 }
 
-/** A timer in words, without its zone if the timer itself, which is shown below, names it. */
+/** A timer in words, without its zone if the timer text below names the zone. */
 function short(description: string, timer: string): string {
   const [, zone = ''] = / \(([^)]*)\)$/u.exec(description) ?? []
   const text = zone !== '' && timer.endsWith(zone) ? description.slice(0, -zone.length - 3) : description
   return text.replace(/, counted from the creation.*/u, '')
 }
 
-/** Null if no run will follow: the row may still hold the time of an earlier one. */
+/** Null if no run will follow, because the row may still hold the time of an earlier run. */
 export function nextRunOf({
   status,
   waitingFor,

@@ -1,4 +1,4 @@
-/** Workers: heartbeats, tasks and what they run. */
+/** Workers: their heartbeats, tasks and running jobs. */
 import type { Workers } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Icon } from '../parts/Icon.tsx'

@@ -1,4 +1,4 @@
-/** Columns that lists of jobs have in common. */
+/** Columns that all lists of jobs have. */
 import type { Job, ListedJob } from '../api/generated/api.ts'
 import { JobState } from '../parts/State.tsx'
 import type { Column } from '../parts/Table.tsx'

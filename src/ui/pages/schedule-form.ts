@@ -6,7 +6,7 @@ import { spanText } from '../../duration.ts'
 type SettingName = Exclude<(typeof FIELDS)[number]['name'], 'enabled' | 'args'>
 export type Value = Schedule[SettingName]
 
-/** One setting, as the form shows it. */
+/** One setting, as shown in the form. */
 export interface Field {
   readonly name: SettingName
   readonly kind: (typeof FIELDS)[number]['kind']
@@ -14,7 +14,7 @@ export interface Field {
   readonly help: string
   /** The meaning of an empty entry. */
   readonly otherwise?: string
-  /** For a new schedule, or null for no value. */
+  /** The value for a new schedule, or null for no value. */
   readonly default?: Value
   /** The values of a choice and their meanings. */
   readonly values?: Readonly<Record<string, string>>

@@ -9,7 +9,7 @@ interface Action {
   readonly kind?: 'primary' | 'danger' | 'link' | 'plain' | undefined
   readonly title?: string
   readonly disabled?: boolean
-  /** In a dialog: whether it initially has the focus. */
+  /** In a dialog, whether the button initially has the focus. */
   readonly autoFocus?: boolean
   readonly 'aria-label'?: string
   readonly 'aria-current'?: 'true' | 'date' | undefined
@@ -29,7 +29,7 @@ export function Button({ label, icon, ...action }: ButtonProps) {
   )
 }
 
-/** Its label is a tooltip, and screen readers announce it. */
+/** The label is a tooltip, and screen readers announce it. */
 export function IconButton({
   label,
   icon,

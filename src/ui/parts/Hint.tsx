@@ -7,7 +7,7 @@ interface HintProps {
   readonly children: ComponentChildren
 }
 
-/** Something to know before continuing. */
+/** Information that the user needs before continuing. */
 export function Hint({ role, children }: HintProps) {
   return (
     <p class="hint" role={role}>
@@ -16,7 +16,7 @@ export function Hint({ role, children }: HintProps) {
   )
 }
 
-/** What is wrong with the entry above it. */
+/** The error in the entry above it. */
 export function Wrong({ children: message }: { readonly children: string }) {
   return (
     <span class="wrong">

@@ -6,7 +6,7 @@ import { changeNote, instantOf, typedAt } from '../time/format.ts'
 interface InstantInputProps {
   readonly id: string
   readonly name?: string
-  /** In UTC, as the API accepts it, or empty if there is none. */
+  /** The instant in UTC, as the API accepts it, or empty if there is none. */
   readonly value: string
   readonly onChange: (value: string) => void
   readonly 'aria-invalid'?: boolean
@@ -26,7 +26,7 @@ export function InstantInput({ value, onChange, ...attributes }: InstantInputPro
         type="datetime-local"
         value={text}
         onInput={(event) => {
-          // A listening form gets the instant, not the typed text.
+          // A form that listens receives the instant, not the typed text.
           event.stopPropagation()
           const typed = event.currentTarget.value
           const at = instantOf(typed, zone.value)?.toISOString() ?? ''

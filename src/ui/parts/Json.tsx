@@ -15,7 +15,7 @@ export function Json({ value, label }: { readonly value: unknown; readonly label
 }
 
 export function Copy({ text, what }: { readonly text: string; readonly what: string }) {
-  // Browsers have a clipboard only for pages over https or from the same machine.
+  // Browsers provide a clipboard only to pages that are loaded over https or from the same machine.
   if (!('clipboard' in navigator)) return null
   return (
     <button

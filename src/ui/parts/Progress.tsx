@@ -14,7 +14,7 @@ export function ProgressBar({ share, class: name }: BarProps) {
   )
 }
 
-/** From 0 to 1, or null if it cannot be drawn. */
+/** A share from 0 to 1, or null if the progress cannot be drawn. */
 export function shareOf(progress: unknown): number | null {
   if (typeof progress === 'number' && progress >= 0)
     return progress <= 1 ? progress : progress <= 100 ? progress / 100 : null

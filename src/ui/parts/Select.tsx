@@ -6,7 +6,7 @@ interface SelectProps {
   readonly onChange?: (value: string) => void
 }
 
-/** A list of choices. Further attributes are those of the element. */
+/** A list of choices. Other attributes are passed to the element. */
 export function Select({ label, options, onChange, ...attributes }: SelectProps) {
   return (
     <select aria-label={label} onChange={(event) => onChange?.(event.currentTarget.value)} {...attributes}>

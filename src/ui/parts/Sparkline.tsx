@@ -1,4 +1,7 @@
-/** The last runs as bars, the oldest on the left: the height is the run time, a short bar is a skipped slot. */
+/**
+ * The last runs as bars, with the oldest on the left. The height is the duration of the run, and a short bar is a
+ * skipped slot.
+ */
 import type { RecentRun } from '../api/generated/api.ts'
 import { link } from '../router.ts'
 import { durationText } from '../../duration.ts'

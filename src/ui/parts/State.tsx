@@ -1,4 +1,4 @@
-/** A state as icon, word and colour: each of them is enough to recognise it. */
+/** A state as icon, word and colour, each of which is enough to recognise it. */
 import type { Job, Schedule } from '../api/generated/api.ts'
 import { Ago } from '../time/Time.tsx'
 import { Icon } from './Icon.tsx'
@@ -37,7 +37,7 @@ export function JobState({ job: { state, attempt } }: { readonly job: Pick<Job, 
   return <State of={state === 'waiting' && attempt > 0 ? 'retrying' : state} />
 }
 
-/** The status, and which retry comes next. */
+/** The status, and the number of the next retry. */
 export function ScheduleState({ of }: { readonly of: Schedule }) {
   const { status, frozenUntil, retryAt, retry, retryLimit } = of
   return (

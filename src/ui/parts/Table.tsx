@@ -1,20 +1,20 @@
 /**
- * A table that does not move under the pointer: while the pointer or the focus is in it, rows keep their order and
- * new ones wait behind a button; cells are still updated.
+ * A table that does not move under the pointer: while the pointer or the focus is in it, rows keep their order and new
+ * rows wait behind a button; cells are still updated.
  */
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 
 export interface Column<Row> {
-  /** With a leading `#`, it is hidden, and only screen readers announce it. */
+  /** With a leading `#`, the title is hidden, and only screen readers announce it. */
   readonly title: string
   readonly cell: (row: Row) => ComponentChildren
   /** Aligned to the right. */
   readonly isNumber?: boolean
   readonly isWide?: boolean
-  /** It identifies the row: it is wide, and on a phone the first line. */
+  /** Whether the column identifies the row: it is then wide, and the first line on a phone. */
   readonly isMain?: boolean
-  /** Left out on a phone. Other columns are labelled values there, below the main one. */
+  /** Whether to omit the column on a phone, where other columns are labelled values below the main one. */
   readonly isOptional?: boolean
 }
 
@@ -31,7 +31,7 @@ interface TableProps<Row extends Identified> {
   readonly label: string
   readonly rows: readonly Row[]
   readonly columns: readonly Column<Row>[]
-  /** Identifies the filter and the page: when it changes, all rows change at once. */
+  /** Identifies the filter and the page. When this changes, all rows change at once. */
   readonly view?: string
   readonly selection?: Selection | undefined
   /** Shown instead of a table without rows. */
@@ -123,7 +123,7 @@ function TableRow<Row extends Identified>({ row, isGone, columns, selection }: T
   )
 }
 
-/** The rows to show: while they are held, the previous ones with their newest content. */
+/** The rows to show: while the rows are held, these are the previous rows with their newest content. */
 function useHeldRows<Row extends Identified>(rows: readonly Row[], view: string, isHeld: boolean) {
   const [, showNew] = useState(0)
   const before = useRef({ view, rows })

@@ -1,4 +1,7 @@
-/** The text of a timer, checked while it is typed: its meaning, its next run times, or where the error is. */
+/**
+ * The text of a timer, checked while the user types: shows its meaning, its next run times, or the position of the
+ * error.
+ */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { TimerCheck } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
@@ -23,7 +26,7 @@ const RUN_TIMES = 10
 interface TimerFieldProps {
   readonly value: string
   readonly onChange: (value: string) => void
-  /** The zone of a timer without one. */
+  /** The zone of a timer that names none. */
   readonly timerZone: string
   /** The start of the slots of `every`. */
   readonly anchor?: string | undefined
@@ -137,7 +140,7 @@ function SyntaxErrorNote({
   )
 }
 
-/** The text that a hint suggests, as a replacement of the whole text or of the marked part. */
+/** The text that a hint suggests, as a replacement for the whole text or for the marked part. */
 function offeredBy(hint: string | null, before: string, after: string): string | undefined {
   const [, whole] = /^write ((?:(?!, ).)+)$/u.exec(hint ?? '') ?? []
   const [, token] = /^did you mean (\S+)\?$/u.exec(hint ?? '') ?? []

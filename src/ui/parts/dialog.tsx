@@ -37,7 +37,7 @@ export interface Question {
   readonly body?: ComponentChildren
   /** The label of the button that confirms: a verb. */
   readonly action: string
-  /** The label of the other button; default: Cancel, which is ambiguous if a job is to be cancelled. */
+  /** The label of the other button; default: Cancel, which is ambiguous when the user cancels a job. */
   readonly dismiss?: string
   readonly isDangerous?: boolean
 }
@@ -48,7 +48,7 @@ interface Asked extends Question {
 
 const asked = signal<Asked | null>(null)
 
-/** Asks before something that cannot be undone, or that affects many rows. */
+/** Asks for confirmation before an action that cannot be undone or that affects many rows. */
 export function ask(question: Question): Promise<boolean> {
   return new Promise((resolve) => {
     asked.value = {

@@ -38,9 +38,9 @@ export function Crumb({ to }: { readonly to: 'Schedules' | 'Jobs' }) {
 
 interface SectionProps {
   readonly title: string
-  /** At the right of the title. */
+  /** To the right of the title. */
   readonly aside?: ComponentChildren
-  /** Screen readers announce its changes. */
+  /** Screen readers announce changes to it. */
   readonly isLive?: boolean
   readonly children: ComponentChildren
 }
@@ -59,7 +59,7 @@ export function Section({ title, aside, isLive = false, children }: SectionProps
 
 interface FactProps {
   readonly name: ComponentChildren
-  /** Null or false omits the fact. */
+  /** If this is null or false, the fact is omitted. */
   readonly value: ComponentChildren
 }
 

@@ -1,4 +1,4 @@
-/** What lists have in common: search, filters, counts by state, pages, bulk actions. */
+/** The parts that lists have in common: search, filters, counts by state, pages and bulk actions. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JobCounts, JobPage } from '../api/generated/api.ts'
@@ -13,7 +13,7 @@ import { type Column, type Selection, Table } from './Table.tsx'
 const TYPING_MS = 250
 const PAGE_SIZE = 50
 
-/** A text that is written to the address when typing pauses. */
+/** A text field whose value is written to the address when the user stops typing. */
 export function Search({ name = 'q', label }: { readonly name?: string; readonly label: string }) {
   const value = query.value[name] ?? ''
   const [text, setText] = useState(value)
@@ -59,7 +59,7 @@ interface FilterChipsProps {
   readonly textOf?: (value: string, name: string) => string
 }
 
-/** Filters that a link from another page set, each with a button that removes it. */
+/** Filters that were set by a link from another page, each with a button that removes it. */
 export function FilterChips({ names, labelOf = String, textOf = String }: FilterChipsProps) {
   return (
     <>
@@ -79,7 +79,7 @@ export function FilterChips({ names, labelOf = String, textOf = String }: Filter
   )
 }
 
-/** The filters of these names in the address. */
+/** The filters in the address that have these names. */
 export function filtersOf(names: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(query.value).filter(([name]) => names.includes(name)))
 }
@@ -87,7 +87,7 @@ export function filtersOf(names: readonly string[]): Readonly<Record<string, str
 interface BulkAction {
   readonly label: string
   readonly isDangerous?: boolean
-  /** @returns whether it was done; then the selection is cleared */
+  /** @returns whether the action was done; if so, the selection is cleared */
   readonly run: (ids: readonly string[]) => Promise<boolean>
 }
 
@@ -98,7 +98,7 @@ interface ListProps<Row extends { readonly id: string }> {
   /** Identifies the filter and the page. */
   readonly view: string
   readonly empty: ComponentChildren
-  /** Actions on the selected rows; without any, rows cannot be selected. */
+  /** Actions on the selected rows; if there are none, rows cannot be selected. */
   readonly actions: readonly BulkAction[]
   /** Below the rows. */
   readonly children?: ComponentChildren
@@ -205,7 +205,7 @@ interface PagerProps {
   readonly what: string
 }
 
-/** Links to the previous and the next page, and the number of rows, as far as they were counted. */
+/** Links to the previous and the next page, and the number of rows that were counted. */
 function Pager({ of: { items, total, next }, what }: PagerProps) {
   const starts = pageStarts()
   const first = starts.length * PAGE_SIZE + 1
@@ -224,7 +224,7 @@ function Pager({ of: { items, total, next }, what }: PagerProps) {
   )
 }
 
-/** Totals are counted up to a thousand. */
+/** Totals are counted up to one thousand. */
 export function totalText(total: number): string {
   return total === 1000 ? '1,000+' : count(total)
 }
@@ -233,12 +233,15 @@ function pageAfter(starts: readonly string[]): string {
   return link(segments.value, { ...query.value, after: starts.join('\n') })
 }
 
-/** The starts of the pages from the second to this one: the address contains all of them, for the way back. */
+/**
+ * The starts of the pages from the second page to this one. The address contains all of them, so that the user can go
+ * back.
+ */
 function pageStarts(): readonly string[] {
   return query.value['after']?.split('\n') ?? []
 }
 
-/** The page in the address. `after` is undefined for the first one. */
+/** The page in the address. `after` is undefined for the first page. */
 export function paging(): { readonly limit: number; readonly after: string | undefined } {
   return { limit: PAGE_SIZE, after: pageStarts().at(-1) }
 }

@@ -1,4 +1,4 @@
-/** What is shown instead of data: loading, empty, failed. */
+/** Placeholders that are shown instead of data: loading, empty, failed. */
 import type { ComponentChildren } from 'preact'
 import { ApiError } from '../api/client.ts'
 import type { Query } from '../api/query.ts'

@@ -1,4 +1,4 @@
-// Runs before the first paint, so that a chosen theme never flashes. Without a choice the system decides.
+// Runs before the first paint, so that the wrong theme never flashes. If no theme was chosen, the system decides.
 {
   let theme = null
   try {

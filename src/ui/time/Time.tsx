@@ -18,7 +18,7 @@ export function startTimes(): void {
   })
 }
 
-/** Relative, exact on hover. Null is shown as a dash. */
+/** Relative, exact on hover. Null is displayed as a dash. */
 export function Ago({ at, own }: { readonly at: string | null; readonly own?: string }) {
   if (at === null) return <span class="none">–</span>
   const date = new Date(at)
@@ -41,7 +41,7 @@ export function At({ at, own }: { readonly at: string | null; readonly own?: str
   )
 }
 
-/** How long it took, or has been running. */
+/** How long a run took, or has been running. */
 export function Took({ from, to }: { readonly from: string | null; readonly to: string | null }) {
   if (from === null) return <span class="none">–</span>
   const end = to === null ? now.value.getTime() : Date.parse(to)

@@ -9,7 +9,7 @@ const ZONE = 'kalends.zone'
 const skewMs = signal(0)
 const tick = signal(Date.now())
 
-/** Changes once a second: a component that reads it is rendered each time. */
+/** Changes once a second, so a component that reads it is rendered each time. */
 export const now = computed(() => new Date(tick.value + skewMs.value))
 
 /** A small difference comes from the network, not the clock. */
@@ -19,7 +19,7 @@ export function setServerTime(at: Date): void {
 }
 
 const isUtc = signal(load(ZONE) === 'UTC')
-/** The zone of all times on the page, except for a timer that names another one. */
+/** The zone of all times on the page, except for a timer that names another zone. */
 export const zone = computed(() => (isUtc.value ? 'UTC' : myZone))
 
 export function toggleZone(): void {

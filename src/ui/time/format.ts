@@ -1,4 +1,4 @@
-/** Instants and numbers as people read and type them. */
+/** Converts instants and numbers to and from the forms that people read and type. */
 import { TZDate, tzOffset } from '@date-fns/tz'
 import { lightFormat } from 'date-fns/lightFormat'
 
@@ -22,7 +22,7 @@ export interface Wall {
   readonly offset: string
 }
 
-/** What a clock in a zone shows. An unknown zone is shown as UTC. */
+/** The time that a clock in a zone shows. An unknown zone is treated as UTC. */
 export function wall(at: Date, zone: string): Wall {
   const shown = new TZDate(at, isZone(zone) ? zone : 'UTC')
   const offset = shown.toISOString().slice(-6)
@@ -45,9 +45,9 @@ export function count(value: number): string {
 }
 
 /**
- * What a clock in a zone shows as `2026-03-27T09:00`, as an instant. A repeated time means the first one. A skipped
- * time is counted from before the change: 02:30 means 03:30. The result of `TZDate` for such times depends on the
- * browser's zone.
+ * The instant at which a clock in a zone shows a time such as `2026-03-27T09:00`. A repeated time means its first
+ * occurrence. A skipped time is interpreted with the offset from before the change: 02:30 means 03:30. The result of
+ * `TZDate` for such times depends on the browser's zone.
  */
 export function instantOf(typed: string, zone: string): Date | null {
   const shown = Date.parse(`${typed}Z`)

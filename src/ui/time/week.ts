@@ -11,7 +11,7 @@ export interface Week {
   readonly from: Date
   /** The number of hours to show. */
   readonly hours: number
-  /** Its first and last day, and the first days of the neighbouring weeks: `2026-03-23`. */
+  /** The first and last day of the week, and the first days of the neighbouring weeks: `2026-03-23`. */
   readonly first: string
   readonly last: string
   readonly previous: string
@@ -43,11 +43,11 @@ export function hourOf(at: Date, from: Date): Date {
   return new Date(from.getTime() + hours * HOUR_MS)
 }
 
-/** An hour in a grid of days and of the hours of the clock. */
+/** An hour in a grid of days and clock hours. */
 export interface Placed<Hour> {
   readonly of: Hour
   readonly wall: Wall
-  /** An hour that the clock shows twice: both share a place. */
+  /** If the clock shows an hour twice, both share a place. */
   readonly half: 'first' | 'second' | null
 }
 

@@ -1,5 +1,5 @@
 /**
- * The attempts of jobs, as their lists show them. Attempts that did not succeed are rows; a successful one is in its
+ * The attempts of jobs, as shown in lists. Attempts that did not succeed are rows; a successful attempt is part of its
  * job's row.
  */
 import type { Attempt, StoredOutcome } from '../../../model/attempt.ts'
@@ -13,7 +13,7 @@ import type { Context } from '../context.ts'
 import { textPreview, wholeLines } from './listed-rows.ts'
 import { findOwnId } from '../own-ids.ts'
 
-/** Longer errors are shortened in the list. The last error is also in the job. */
+/** Longer errors are shortened in the list. The last error is also in the job's row. */
 const MAX_ERROR_CHARACTERS = 16_384
 
 interface JobColumns {
@@ -56,7 +56,7 @@ export async function attemptsOf(
     [id, ...scope.params],
   )
   if (job === undefined) return null
-  // The primary key filters and orders.
+  // The primary key both filters and orders.
   const rows = await context.rows<AttemptRow>(
     `SELECT claim, attempt, worker, outcome, ${instants('started', 'ended')},
        ${textPreview('error', MAX_ERROR_CHARACTERS).join(', ')}
@@ -66,12 +66,12 @@ export async function attemptsOf(
      LIMIT ${integerLiteral(limit)}`,
     [job.id],
   )
-  // An attempt that ended between the two statements is now a row, and so may be the next one.
+  // An attempt that ended between the two statements is now a row, and the next attempt may be as well.
   const inJob = rows.some(({ claim }) => claim === job.claim) ? [] : attemptInJob(job)
   return [...rows.toReversed().map(toAttempt), ...inJob].slice(-limit)
 }
 
-/** The attempt that is running or succeeded, which has no row. */
+/** The attempt that is running or has succeeded, which has no row. */
 function attemptInJob({ state, worker, attempt, started, finished }: JobColumns): Attempt[] {
   if (started === null || (state !== 'running' && state !== 'external' && state !== 'success')) return []
   return [

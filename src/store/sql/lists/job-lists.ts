@@ -16,9 +16,9 @@ import { countBy, firstRows, groupsIn } from './scan.ts'
 
 const STATES: readonly JobState[] = [...OPEN_STATES, ...FINAL_STATES]
 
-/** The number of oldest jobs of a task that are checked for whether it was ever claimed. */
+/** The number of oldest jobs of a task that are read to find out whether the task was ever claimed. */
 const MAX_FIRST = 100
-/** How many characters of an error distinguish failures. */
+/** The number of characters of an error that distinguish failures. */
 const ERROR_START = 500
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -66,7 +66,7 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
         [id, ...scope.params],
       )
       if (found === undefined) return null
-      // The index on job and id filters and orders.
+      // The index on job and id both filters and orders.
       const rows = await context.rows<{ id: number; at: string; level: LogLevel; message: string }>(
         `SELECT id, ${dialect.instant('at')} AS at, level, message
          FROM ${tables.log}

@@ -23,7 +23,7 @@ const equal = (column: string, index: string, value: string | null | undefined, 
 /** Whether an expression contains a text; case-insensitive. */
 const contains = (text: string) => `INSTR(LOWER(${text}), LOWER(?)) > 0`
 
-/** The first choice serves; the others filter. */
+/** The first choice selects the index; the others become filters. */
 function rangeOf([first, ...others]: readonly Choice[], searches: readonly Condition[]) {
   const all = { index: null, where: NOTHING, order: BY_KEY }
   return { ...(first ?? all), filter: both(...others.map(({ where }) => where), ...searches) }
@@ -39,7 +39,7 @@ export function scheduleRange(
   const isCommon = status === 'active'
   const scope = scopeCondition(owner)
   const order = by === 'nextRunAt' ? ['wake_at', 'id'] : BY_KEY
-  // The owner comes first, so that a result never depends on rows of others. Then the most selective conditions.
+  // The owner comes first, so that a result never depends on other owners' rows. The most selective conditions follow.
   const choices: Choice[] = [
     // Ordering by the next run sorts all schedules of the owner: the index on wake_at would also read other owners'
     // rows.
@@ -53,7 +53,7 @@ export function scheduleRange(
     ...equal('status', tables.scheduleStatusIndex, isCommon ? status : undefined),
   ]
   const searched = [
-    // The owner does not see the prefix, so it is not searched.
+    // The prefix is not searched, because the owner does not see it.
     contains("REPLACE(id, ?, '')"),
     ...['summary', 'subject', 'task'].map((column) => contains(`COALESCE(${column}, '')`)),
   ]
@@ -83,13 +83,13 @@ export function jobRange({ tables, dialect }: Context, owner: Owner, conditions:
   const ofFinal = ended.text === '' || state !== undefined ? ended : both(ended, and(FINAL))
   const byState = (where: Condition, anyOf?: Range['anyOf']): Choice[] =>
     choice(where, tables.jobStateIndex, ['finished', 'id']).map((one) => ({ ...one, anyOf }))
-  // The owner comes first, so that a result never depends on rows of others. Then the most selective conditions.
+  // The owner comes first, so that a result never depends on other owners' rows. The most selective conditions follow.
   const choices: Choice[] = [
-    // There are few of these, even if the owner or the schedule has a long history.
+    // There are few such jobs, even if the owner or the schedule has a long history.
     ...choice(open, tables.openIndex),
     ...choice(scope, ownerIndex(tables, 'job', owner)),
     ...choice(id === undefined ? NOTHING : beginsWith(storedIds(owner, id), dialect), null),
-    // Ids of occurrences start with their slot.
+    // Occurrence ids start with the slot.
     ...equal('periodic_task_id', tables.occurrenceIndex, schedule, ['slot']),
     ...(worker === undefined ? [] : byState(and("state = 'running' AND worker = ?", worker))),
     ...(ended.text === ''
@@ -105,7 +105,7 @@ export function jobRange({ tables, dialect }: Context, owner: Owner, conditions:
   return { table: tables.job, direction: 'DESC', ...rangeOf(choices, searches) }
 }
 
-/** Ids of jobs that begin with one of these texts. DEL is the last character of ASCII. */
+/** Job ids that begin with one of these texts. DEL is the last ASCII character. */
 function beginsWith(starts: readonly string[], { jobId }: Context['dialect']): Condition {
   // Servers pad with blanks when they compare, so a trailing blank has no effect, and no id ends with one.
   const conditions = starts.map(

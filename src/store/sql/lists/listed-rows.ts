@@ -5,9 +5,9 @@ import type { LargeColumn, Listed } from '../../list-store.ts'
 import { integerLiteral } from '../../literals.ts'
 import { type JobRow, type ScheduleRow, toJob, toSchedule } from '../rows.ts'
 
-/** The limit for all large values of a list together. */
+/** The total size limit for all large values of a list. */
 const LIST_BYTES = 4_000_000
-/** The limit for one value; lists rarely need more. */
+/** The size limit for one value; lists rarely need more. */
 const MAX_PREVIEW_BYTES = 2048
 /** JSON cannot be shortened, so it is left out. Text is cut to its beginning. */
 const LARGE_JSON: readonly string[] = ['args', 'progress', 'result']
@@ -15,7 +15,9 @@ const LARGE_TEXT: readonly string[] = ['error', 'last_error']
 /** Maximum number of large columns in a row. */
 const LARGE_COLUMNS = 4
 
-/** A row of a list, with the sizes in bytes of values that were left out or shortened, or null if complete. */
+/**
+ * A row of a list, with the sizes in bytes of values that were left out or shortened, or null if the row is complete.
+ */
 export type ListedRow<Row> = Row & {
   readonly args_bytes: number | null
   readonly last_error_bytes?: number | null
@@ -24,7 +26,7 @@ export type ListedRow<Row> = Row & {
   readonly error_bytes?: number | null
 }
 
-/** @param rows  maximum number of rows of the list */
+/** @param rows  maximum number of rows in the list */
 export function listedColumns(expressions: readonly string[], rows: number): string {
   const most = Math.min(MAX_PREVIEW_BYTES, Math.floor(LIST_BYTES / LARGE_COLUMNS / rows))
   return expressions
@@ -43,7 +45,7 @@ function jsonPreview(column: string, most: number): string[] {
 
 /** Columns: the beginning of the text, and its size if it is longer. */
 export function textPreview(column: string, most: number): string[] {
-  // Its size in bytes does not show whether characters were cut off.
+  // The size in bytes does not show whether characters were cut off.
   const isLonger = `SUBSTR(${column}, ${integerLiteral(most + 1)}, 1) LIKE '_'`
   return [`SUBSTR(${column}, 1, ${integerLiteral(most)}) AS ${column}`, sizeIf(isLonger, column)]
 }

@@ -30,7 +30,7 @@ export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): Lis
       const ids = await findOwn(context, 'schedule', owner, schedules)
       const stored = [...ids.values()]
       const columns = instants(dialect, ['slot', 'started', 'finished'])
-      // The unique key of occurrences filters and orders.
+      // The unique key of occurrences both filters and orders.
       const selection = `SELECT id, periodic_task_id AS schedule, state, ${columns.join(', ')}
         FROM ${dialect.found(job, { index: occurrenceIndex })}
         WHERE periodic_task_id = ?${scope.text}
@@ -69,7 +69,7 @@ export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): Lis
           ? [and('slot >= ?', toText(slots.from)), 'ASC']
           : [slots.before === null ? NOTHING : and('slot < ?', toText(slots.before)), 'DESC']
       const { text, params } = both(and('periodic_task_id = ?', id), from, scope)
-      // The unique key of occurrences filters and orders.
+      // The unique key of occurrences both filters and orders.
       const rows = await context.rows<ListedRow<JobRow>>(
         `SELECT ${listedColumns(jobExpressions(dialect), limit)}
          FROM ${tables.job}

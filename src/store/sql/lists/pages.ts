@@ -1,7 +1,7 @@
 /**
- * Pages of lists. A page starts after a position in the order of its range. As text, this is the id of a row if the key
- * alone orders the rows. Otherwise it is `<instant>/<id>`, because the row may have moved or been deleted by the time
- * the next page is read.
+ * Pages of lists. A page starts after a position in the order of its range. As text, the position is the id of a row if
+ * the key alone orders the rows. Otherwise, the position is `<instant>/<id>`, because the row may have moved or been
+ * deleted by the time the next page is read.
  */
 import { InvalidInputError } from '../../../errors.ts'
 import { shownInput } from '../../../model/input.ts'
@@ -22,7 +22,7 @@ interface PageOptions {
   readonly columns: string
 }
 
-/** @throws InvalidInputError when `after` is not the end of a page in this order */
+/** @throws InvalidInputError when `after` is not a position in this order */
 export async function page<Row extends { readonly id: string }>(
   context: Context,
   range: Range,
@@ -46,7 +46,7 @@ function positionOf(range: Range, after: string): Position {
   if (instantOf(range) === null) return { instant: null, id: after }
   const [, instant = '', id] = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.\d]{0,4}|)\/(.*)$/s.exec(after) ?? []
   const date = fromText(instant)
-  // Not 30 February, which a server rejects.
+  // Excludes 30 February, which servers reject.
   const isInstant = date !== null && toText(date).startsWith(instant.slice(0, 19))
   if (id !== undefined && (instant === '' || isInstant)) return { instant: instant || null, id }
   throw noPosition(after)

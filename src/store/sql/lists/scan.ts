@@ -2,10 +2,10 @@
  * Reads ranges of large tables: pages, totals, counts and overviews.
  *
  * An index serves one condition together with the order. The other conditions filter the rows of that range, slice by
- * slice: a statement over 100,000 rows would block the event loop on SQLite, and occupy a connection to a server for a
- * long time if the rows are large. A slice takes tens of milliseconds, other work runs in between, and the scan ends at
- * its bounds, whatever the rows contain. [1,000,000 rows: an unbounded search without a match took 2 s, a page of a
- * filter whose order the index does not have 1.5 s.]
+ * slice, because a statement over 100,000 rows would block the event loop on SQLite, and on a server would occupy a
+ * connection for a long time if the rows are large. A slice takes tens of milliseconds, other work runs in between, and
+ * the scan ends at its bounds, regardless of the content of the rows. [With 1,000,000 rows, an unbounded search without
+ * a match took 2 s, and a page of a filter in an order that the index does not have took 1.5 s.]
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { Fitting } from '../../../event-loop.ts'
@@ -15,20 +15,23 @@ import { and, both, type Condition, NOTHING } from '../conditions.ts'
 import type { Context } from '../context.ts'
 import { keyOf } from '../tables.ts'
 
-/** Rows of a table in the order of one index. */
+/** Rows of a table, in the order of one index. */
 export interface Range {
   readonly table: string
-  /** Quoted; null means the primary key. */
+  /** The name of the index, quoted; null means the primary key. */
   readonly index: string | null
   /** The condition that the index serves: ` AND …`. */
   readonly where: Condition
-  /** The rows that meet one of these conditions, each of which the index serves in this order; default: all. */
+  /**
+   * The range contains rows that meet one of these conditions, each of which the index serves in this order; default:
+   * all rows.
+   */
   readonly anyOf?: readonly Condition[] | undefined
   /** Conditions that no index serves: ` AND …`. */
   readonly filter: Condition
   /**
-   * The key, or an instant and the key, or an instant alone if it is unique: MariaDB does not use a unique index for an
-   * order that adds the key. Rows without an instant come last.
+   * The order: the key, or an instant and the key, or an instant alone if it is unique, because MariaDB does not use a
+   * unique index for an order that adds the key. Rows without an instant come last.
    */
   readonly order: readonly string[]
   readonly direction: 'ASC' | 'DESC'
@@ -44,14 +47,16 @@ export interface Position {
 interface Slice<Row> {
   /** The rows that match the filter, in order. */
   readonly rows: (Row & Position & { readonly matches: number })[]
-  /** The last row that was read, whether it matches or not, or null if the range ends here. */
+  /** The last row that was read, whether or not it matches, or null if the range ends here. */
   readonly last: Position | null
 }
 
 interface ScanOptions extends ListBounds {
   /** Expressions by name. */
   readonly columns?: Readonly<Record<string, string>>
-  /** Rows with equal columns are returned once, with their number in `matches`, and without order and position. */
+  /**
+   * Whether rows with equal columns are returned once, with their number in `matches`, and without order and position.
+   */
   readonly isGrouped?: boolean
   /** The scan starts after this position. */
   readonly after?: Position | null
@@ -59,7 +64,7 @@ interface ScanOptions extends ListBounds {
 
 /** Totals stop here. */
 export const MAX_TOTAL = 1000
-/** Starts small, because one row may contain megabytes. Keys are small. */
+/** The slice size starts small, because one row may contain megabytes. Keys are small. */
 const SLICE = { first: 64, most: 5000, ms: 20 }
 const SLICE_OF_KEYS = { ...SLICE, first: MAX_TOTAL + 1 }
 
@@ -76,7 +81,7 @@ export async function* scan<Row>(
   let last = after
   for (const part of partsOf(range, after)) {
     for (let isEnd = false; !isEnd; ) {
-      // At least one, because the rows without an instant follow even if a bound was reached.
+      // Read at least one row, because the rows without an instant follow even if a bound was reached.
       const limit = Math.max(1, Math.min(size.rows(), searchWithin - scanned))
       const started = performance.now()
       const { text, params } = sliceOf(context, part, last, limit, options)
@@ -105,7 +110,7 @@ function partsOf(range: Range, after: Position | null): Range[] {
   const by = instantOf(range)
   if (by === null) return [range]
   const without = { ...range, order: ['id'], where: both(where, and(`${by} IS NULL`)) }
-  // Written as a range; otherwise SQLite would not use the index.
+  // This is written as a range; otherwise, SQLite would not use the index.
   const parts = [{ ...range, where: both(where, and(`${by} >= '1970-01-01 00:00:00'`)) }, without]
   return after !== null && after.instant === null ? [without] : parts
 }
@@ -134,7 +139,7 @@ function sliceOf(
     WHERE 1 = 1${where.text}
     ORDER BY ${order.map((column) => `${table}.${column} ${direction}`).join(', ')}
     LIMIT ${rows}`
-  // The last row is returned even if it does not match: the next slice starts after it.
+  // The last row is returned even if it does not match, because the next slice starts after it.
   const ofLast = (column: string) => `MAX(CASE WHEN place = ${rows} THEN ${column} END) AS ${column}`
   const returned = isGrouped
     ? [ofLast('id'), ofLast('instant'), 'SUM(matches) AS matches', 'MAX(place) AS place']
@@ -151,7 +156,11 @@ function sliceOf(
   }
 }
 
-/** Not a row comparison, for which servers do not use the index. @param key  the placeholder of a key of the table */
+/**
+ * This is not a row comparison, because servers do not use the index for those.
+ *
+ * @param key  the placeholder for a key of the table
+ */
 function beyond(range: Range, { instant, id }: Position, key: string): Condition {
   const by = instantOf(range)
   const comparison = range.direction === 'ASC' ? '>' : '<'
@@ -175,7 +184,7 @@ export async function firstRows<Row>(
   limit: number,
   options: ScanOptions,
 ): Promise<Found<Row>> {
-  // A map, because a row that moves during the scan is found twice.
+  // A map, because a row that moves during the scan may be found twice.
   const found = new Map<string, Row & Position>()
   let next: Position | null = null
   for await (const { rows, last } of scan<Row>(context, range, options)) {
@@ -188,7 +197,7 @@ export async function firstRows<Row>(
 
 interface Found<Row> {
   readonly rows: (Row & Position)[]
-  /** Where to continue, or null if there are no more. */
+  /** The position at which to continue, or null if there are no more matches. */
   readonly next: Position | null
 }
 
@@ -196,7 +205,7 @@ export function upTo<Row>(limit: number, { rows, next }: Found<Row>): Found<Row>
   return { rows: rows.slice(0, limit), next: rows.length > limit ? (rows[limit - 1] ?? null) : next }
 }
 
-/** The matches in a range, with equal ones grouped within each slice. */
+/** The matches in a range, with equal rows grouped within each slice. */
 export async function groupsIn<Row>(
   context: Context,
   range: Range,

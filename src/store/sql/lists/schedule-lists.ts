@@ -32,12 +32,12 @@ interface NextColumns extends TimerColumns {
   readonly id: string
   readonly task: string
   readonly nextrun: string | null
-  /** Null unless it is marked or must be planned. */
+  /** Null unless the schedule is marked or must be planned. */
   readonly definition: string | null
   readonly planned_from: string | null
 }
 
-/** Marks of workers with the default lease end within this time. */
+/** The marks of workers that use the default lease end within this time. */
 const MARKED_MS = 120_000
 
 export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLists {
@@ -49,8 +49,8 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
       withMore(schedulesIn({ ...conditions, status })),
     )
   /**
-   * The same in order of the next run. Marked ones come first, because they move. Frozen ones have slots before
-   * wake_at.
+   * The same schedules in order of the next run. Marked schedules come first, because they move. Frozen schedules have
+   * slots before wake_at.
    */
   const inOrder = (): Range[] => {
     const inWakeOrder: Range = {
@@ -99,7 +99,7 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
     },
 
     async timerGroups(conditions, bounds = LIST_BOUNDS) {
-      // Only slots of `every` timers count from the creation.
+      // Only the slots of `every` timers count from the creation of the schedule.
       const created = `CASE WHEN LOWER(TRIM(timer)) LIKE 'every%' THEN ${dialect.instant('created')} END`
       const columns = { ...timerColumns, created }
       const timers = new Map<string, TimerGroup>()
@@ -116,7 +116,7 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
     },
 
     async *timers({ task, group, submitter }, until, bounds = LIST_BOUNDS) {
-      // With one of these, most of the index on wake_at would be searched for few schedules.
+      // With one of these conditions, most of the index on wake_at would be searched to find few schedules.
       const isAny = scopeCondition(owner).text === '' && (task ?? group ?? submitter) === undefined
       const ranges = isAny ? inOrder() : goingOn({ task, group, submitter })
       const isChanged = `(worker IS NOT NULL OR wake_at < '1970-01-02')`
@@ -132,7 +132,7 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
       for (const range of ranges) {
         let isEnd = false
         for await (const { rows, last } of scan<NextColumns>(context, range, { ...bounds, columns })) {
-          // Those without wake_at, which come last, wait until a run finishes.
+          // Schedules without wake_at, which come last, wait until a run finishes.
           isEnd = last === null || (last.instant !== null && fromStored(last.instant) >= until())
           yield {
             rows: rows.map((row) => timerRow(owner, row)),

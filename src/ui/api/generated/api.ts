@@ -35,7 +35,7 @@ export interface paths {
         put?: never;
         /**
          * Delete several schedules
-         * @description Unknown ids are ignored. It stops at the first schedule that you may not delete.
+         * @description Unknown ids are ignored. The request stops at the first schedule that you may not delete.
          */
         post: operations["deleteSchedules"];
         delete?: never;
@@ -55,13 +55,13 @@ export interface paths {
         get: operations["getSchedule"];
         /**
          * Create or replace a schedule
-         * @description Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only: a paused schedule stays paused. What GET returns can be changed and sent back: its state is ignored.
+         * @description Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only, so a paused schedule stays paused. You can change the response of GET and send it back: its state is ignored.
          */
         put: operations["putSchedule"];
         post?: never;
         /**
          * Delete a schedule
-         * @description Its jobs are kept.
+         * @description The jobs of the schedule are kept.
          */
         delete: operations["deleteSchedule"];
         options?: never;
@@ -82,7 +82,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Submit no runs until it is resumed */
+        /** Submit no runs until the schedule is resumed */
         post: operations["pauseSchedule"];
         delete?: never;
         options?: never;
@@ -134,7 +134,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run it now, in addition to its timer
+         * Run a schedule now, in addition to its timer
          * @description This also works while the schedule is paused. While a job is waiting or running, the request is rejected with its id.
          */
         post: operations["runSchedule"];
@@ -151,7 +151,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List its runs and skips, newest slot first */
+        /** List the runs and skips of a schedule, newest slot first */
         get: operations["scheduleHistory"];
         put?: never;
         post?: never;
@@ -168,7 +168,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List its next run times */
+        /** List the next run times of a schedule */
         get: operations["scheduleElapses"];
         put?: never;
         post?: never;
@@ -185,7 +185,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Explain why it did or did not run, and when it runs next */
+        /** Explain why a schedule did or did not run, and when it runs next */
         get: operations["explainSchedule"];
         put?: never;
         post?: never;
@@ -244,7 +244,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List its newest 100 attempts, oldest first
+         * List the newest 100 attempts of a job, oldest first
          * @description Attempts before a manual retry, a running one and a successful one are included.
          */
         get: operations["jobAttempts"];
@@ -264,7 +264,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the log lines of its attempts, in order
+         * List the log lines of all attempts of a job, in order
          * @description To follow the log, repeat the request with the id of the last line in `after`.
          */
         get: operations["jobLogs"];
@@ -362,7 +362,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a schedule, a task, a group or everything until a given time
-         * @description It applies to everything that matches all fields. Jobs and retries wait; slots are skipped with the reason `frozen`.
+         * @description A freeze applies to everything that matches all fields. Jobs and retries wait; slots are skipped with the reason `frozen`.
          */
         post: operations["freeze"];
         delete?: never;
@@ -996,7 +996,7 @@ export interface components {
                 submitter?: string;
                 /** @description An id of your choice, 1 to 254 characters */
                 scheduleId?: string;
-                /** @description The worker that runs it now */
+                /** @description The worker that runs the job now */
                 worker?: string;
                 /** @description The start of the id */
                 id?: string;
@@ -1140,7 +1140,7 @@ export interface components {
         };
         SchedulePage: {
             items: components["schemas"]["ListedSchedule"][];
-            /** @description On all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it had found so many */
+            /** @description The total on all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it found that many */
             total: number | null;
             /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, and a next page */
             next: string | null;
@@ -1165,7 +1165,7 @@ export interface components {
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
             reason: string | null;
-            /** @description The external queue that it goes to, or null if Kalends runs it */
+            /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
             attempt: number;
@@ -1205,7 +1205,7 @@ export interface components {
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
             reason: string | null;
-            /** @description The external queue that it goes to, or null if Kalends runs it */
+            /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
             attempt: number;
@@ -1224,7 +1224,7 @@ export interface components {
             result: unknown;
             error: string | null;
             stopRequestedAt: string | null;
-            /** @description No worker is known to handle the task; names the most similar one */
+            /** @description Set if no worker is known to handle the task; names the most similar task */
             warning?: string;
         };
         ListedJob: {
@@ -1247,7 +1247,7 @@ export interface components {
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
             reason: string | null;
-            /** @description The external queue that it goes to, or null if Kalends runs it */
+            /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
             attempt: number;
@@ -1273,7 +1273,7 @@ export interface components {
         };
         JobPage: {
             items: components["schemas"]["ListedJob"][];
-            /** @description On all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it had found so many */
+            /** @description The total on all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it found that many */
             total: number | null;
             /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, and a next page */
             next: string | null;
@@ -1294,7 +1294,7 @@ export interface components {
                 id: string;
                 detail: string;
             }[];
-            /** @description More jobs may match the filter: repeat the request */
+            /** @description Whether more jobs may match the filter; if so, repeat the request */
             more: boolean;
         };
         Elapse: {
@@ -1318,7 +1318,7 @@ export interface components {
         };
         Attempts: {
             items: {
-                /** @description From 1. Two have the same number if the earlier one was released or snoozed, or the job was retried manually */
+                /** @description Starts at 1. Two attempts have the same number if the earlier one was released or snoozed, or the job was retried manually */
                 attempt: number;
                 worker: string | null;
                 /**
@@ -1326,9 +1326,9 @@ export interface components {
                  * @description RFC 3339, in UTC
                  */
                 startedAt: string;
-                /** @description null while it is running */
+                /** @description null while the attempt is running */
                 endedAt: string | null;
-                /** @description released: its worker stopped and gave the job back; snoozed: its handler asked to run again later; lost: its worker died; null while it is running */
+                /** @description released: the worker stopped and returned the job to the queue; snoozed: the handler asked to run again later; lost: the worker died; null while the attempt is running */
                 outcome: ("success" | "failed" | "timeout" | "cancelled" | "released" | "snoozed" | "lost") | null;
                 error: string | null;
                 /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
@@ -1379,7 +1379,7 @@ export interface components {
         Tasks: {
             items: {
                 name: string;
-                /** @description Live workers that run it */
+                /** @description Live workers that run the task */
                 workers: number;
             }[];
         };
@@ -1505,21 +1505,21 @@ export interface components {
             now: string;
         };
         Health: {
-            /** @description Whether it works */
+            /** @description Whether the process works */
             ok: boolean;
-            /** @description False if it cannot recover without a restart */
+            /** @description False if the process cannot recover without a restart */
             live: boolean;
             worker?: string | null;
             running?: number;
             /** @description Finished runs whose result is not written yet */
             unwritten?: number;
-            /** @description How many of these wait for a locked row */
+            /** @description The number of these that wait for a locked row */
             locked?: number;
             /** @description Finished runs whose result the database rejects */
             rejected?: number;
             /** @description How far the machine's clock is ahead of the database's */
             clockAheadMs?: number | null;
-            /** @description Why it is not ok */
+            /** @description The reasons why `ok` is false */
             reasons?: {
                 code: string;
                 subject: string | null;
@@ -1563,7 +1563,7 @@ export interface components {
             items: components["schemas"]["Freeze"][];
         };
         FreezePreview: {
-            /** @description The first 1000; one-offs run when it ends */
+            /** @description The first 1000; one-offs run when the freeze ends */
             slots: {
                 /**
                  * Format: date-time
@@ -1574,7 +1574,7 @@ export interface components {
                 task: string;
             }[];
             isComplete: boolean;
-            /** @description Jobs that wait now: 1000 means 1000 or more; null if unknown */
+            /** @description Waiting jobs that the freeze would hold: 1000 means 1000 or more; null if unknown */
             jobs: number | null;
         };
         Findings: {
@@ -1598,10 +1598,10 @@ export interface components {
             /** @description The first invalid field */
             field?: string;
             errors?: {
-                /** @description As in the body or the query: `args.to` */
+                /** @description The path of the field in the body or the query, such as `args.to` */
                 field: string;
                 detail: string;
-                /** @description Where the syntax error of a timer starts, from 1 */
+                /** @description The column at which the syntax error of a timer starts, counted from 1 */
                 column?: number | null;
                 token?: string | null;
                 /** @description What to write instead */
@@ -1714,7 +1714,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1765,7 +1765,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It already exists with these settings */
+            /** @description The schedule already exists with these settings */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1801,7 +1801,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1810,7 +1810,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1904,7 +1904,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1913,7 +1913,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2008,7 +2008,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2017,7 +2017,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2107,7 +2107,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2116,7 +2116,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2125,7 +2125,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2218,7 +2218,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2227,7 +2227,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2236,7 +2236,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2317,7 +2317,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2326,7 +2326,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2335,7 +2335,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2416,7 +2416,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description Not possible in its current state */
+            /** @description Not possible in the current state of the schedule */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2434,7 +2434,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2443,7 +2443,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2452,7 +2452,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2529,7 +2529,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description Not possible in its current state */
+            /** @description Not possible in the current state of the schedule */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2547,7 +2547,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2556,7 +2556,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2565,7 +2565,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2624,7 +2624,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description Not possible in its current state */
+            /** @description Not possible in the current state of the schedule */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2642,7 +2642,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2651,7 +2651,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2660,7 +2660,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2741,7 +2741,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2750,7 +2750,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2759,7 +2759,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2857,7 +2857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2866,7 +2866,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2946,7 +2946,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2955,7 +2955,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3034,7 +3034,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3043,7 +3043,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3090,7 +3090,7 @@ export interface operations {
                 submitter?: string;
                 /** @description An id of your choice, 1 to 254 characters */
                 scheduleId?: string;
-                /** @description The worker that runs it now */
+                /** @description The worker that runs the job now */
                 worker?: string;
                 /** @description The start of the id */
                 id?: string;
@@ -3137,7 +3137,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3224,7 +3224,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3233,7 +3233,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3328,7 +3328,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3337,7 +3337,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3414,7 +3414,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3423,7 +3423,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3503,7 +3503,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3512,7 +3512,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3589,7 +3589,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3598,7 +3598,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3607,7 +3607,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3685,7 +3685,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3694,7 +3694,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3789,7 +3789,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3798,7 +3798,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3807,7 +3807,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3885,7 +3885,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3894,7 +3894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3986,7 +3986,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4064,7 +4064,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4073,7 +4073,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4169,7 +4169,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4178,7 +4178,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4272,7 +4272,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4281,7 +4281,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not exist, or belongs to another owner */
+            /** @description The row does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4290,7 +4290,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4372,7 +4372,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4419,7 +4419,7 @@ export interface operations {
                 submitter?: string;
                 /** @description An id of your choice, 1 to 254 characters */
                 scheduleId?: string;
-                /** @description The worker that runs it now */
+                /** @description The worker that runs the job now */
                 worker?: string;
                 /** @description The start of the id */
                 id?: string;
@@ -4463,7 +4463,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4509,7 +4509,7 @@ export interface operations {
                 submitter?: string;
                 /** @description An id of your choice, 1 to 254 characters */
                 scheduleId?: string;
-                /** @description The worker that runs it now */
+                /** @description The worker that runs the job now */
                 worker?: string;
                 /** @description The start of the id */
                 id?: string;
@@ -4553,7 +4553,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4627,7 +4627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4701,7 +4701,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4775,7 +4775,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4858,7 +4858,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4940,7 +4940,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5023,7 +5023,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5097,7 +5097,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5171,7 +5171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5245,7 +5245,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5301,7 +5301,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It works */
+            /** @description The process works */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5310,7 +5310,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description It does not work */
+            /** @description The process does not work */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5330,7 +5330,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It can */
+            /** @description The process can recover */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5339,7 +5339,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description It needs a restart */
+            /** @description The process needs a restart */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5388,7 +5388,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
