@@ -60,7 +60,8 @@ export class Capacity {
   reserveForClaim(isAhead: boolean): ClaimReservation | null {
     this.#isClaimDeferred = this.#reserved > 0
     const { ahead } = this.#options
-    // The first jobs start at once: their capacity is reserved, and no other job waits while there is capacity.
+    // The first jobs start immediately, because their capacity is reserved, and no other job waits while there is
+    // capacity.
     return this.#reserve(Infinity, isAhead ? ahead.wanted() : 0, (jobs) => {
       ahead.add(jobs)
       this.startAhead()

@@ -1,4 +1,4 @@
-/** setTimeout accepts only 31 bits; longer delays would fire at once. */
+/** setTimeout accepts only 31 bits; a longer delay would fire immediately. */
 const LONGEST_TIMER_MS = 2_147_483_647
 
 /** One timer for the deadlines of many items. Most items are deleted long before their deadlines. */

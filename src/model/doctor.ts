@@ -102,7 +102,7 @@ const CLOCK_SKEW_MS = 2000
 const LATE_MS = 10_000
 const FREQUENT_MS = 60_000
 const MAX_SUBJECTS = 10
-/** The engine that stands for a view. */
+/** The engine name that represents a view. */
 export const VIEW = 'VIEW'
 
 export function schemaFindings({ pending, missing, engines, version }: SchemaDrift): Finding[] {

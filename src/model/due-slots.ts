@@ -1,6 +1,6 @@
 /**
  * Finds the slots of a schedule that have become due since it was last planned. Pure. It searches backwards for the
- * newest slots, so that the first plan after a long absence costs no more than any other.
+ * newest slots, so the first plan after a long absence costs no more than any other.
  */
 import type { Elapses } from '../timer/index.ts'
 

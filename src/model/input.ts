@@ -45,7 +45,7 @@ export function isName(value: unknown, limit: number): value is string {
   )
 }
 
-/** @throws InvalidInputError when it is not a valid name */
+/** @throws InvalidInputError when the text is not a valid name */
 export function checkedName(field: string, value: unknown, limit: number): string {
   if (isName(value, limit)) return value
   const [invisible] = (typeof value === 'string' && INVISIBLE.exec(value)) || []
@@ -124,7 +124,7 @@ export function checkedFunction<Value>(field: string, value: Value): Value {
   throw new InvalidInputError(field, `must be a function, got ${shownInput(value)}`)
 }
 
-/** @throws InvalidInputError when it is not one of the allowed values */
+/** @throws InvalidInputError when the value is not one of those allowed */
 export function oneOf<Value extends string>(
   field: string,
   value: unknown,

@@ -36,7 +36,7 @@ export type SkipReason = 'overlap' | 'missed' | 'frozen' | 'max-runs' | 'unsubmi
 
 declare const RESULT: unique symbol
 
-/** The id of a job whose handler returns a `Result`. At run time it is a string. */
+/** The id of a job whose handler returns a `Result`. At run time, it is a string. */
 export type JobId<Result = unknown> = string & { readonly [RESULT]?: Result }
 
 /** A value as read back from JSON: a Date becomes text, and values that JSON cannot express are missing. */

@@ -57,9 +57,9 @@ export function nextRunNumber(number: number): number {
 
 /** A locked job that should run again. */
 export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'queue' | 'scheduleId'> {
-  /** The overlap policy of its schedule, or null if there is no schedule or it was deleted. */
+  /** The overlap policy of the job's schedule, or null if there is no schedule or it was deleted. */
   readonly overlap: Overlap | null
-  /** Another job of its schedule; also null if runs may overlap. */
+  /** Another open job of its schedule, or null if there is none or runs may overlap. */
   readonly open: OpenJob | null
 }
 

@@ -87,7 +87,7 @@ export function storedIds(owner: Owner, shown: string): readonly string[] {
 /**
  * The stored id of a new schedule whose id the caller chose.
  *
- * @throws InvalidInputError when it is empty, too long, or contains an invalid character
+ * @throws InvalidInputError when the id is empty, too long, or contains an invalid character
  */
 export function newId(owner: Owner, id: string): string {
   const prefix = prefixOf(owner)
@@ -109,7 +109,7 @@ export function isJobId(id: string): boolean {
 /**
  * The stored id of a new job whose id the caller chose.
  *
- * @throws InvalidInputError as `newId`, and when it is not ASCII
+ * @throws InvalidInputError as for `newId`, and when the id is not ASCII
  */
 export function chosenJobId(owner: Owner, id: string): string {
   const stored = newId(owner, id)

@@ -484,13 +484,13 @@ function decide(
   }
 }
 
-/** Whether every job that blocks a new one waits for a retry and gives way. */
+/** Whether every job that blocks a new job waits for a retry and gives way. */
 function mayYield({ yields, overlap }: Plannable, open: OpenJobs): boolean {
   const isExclusive = overlap === 'skip' || overlap === 'queue-one'
   return yields && isExclusive && open.retrying > 0 && open.retrying === open.waiting && open.running === 0
 }
 
-/** The first blocked job takes their place. */
+/** After jobs have given way to a new one, the first blocked job takes their place. */
 function afterYield({ blocked }: OpenJobs): OpenJobs {
   return { ...NO_OPEN_JOBS, waiting: Math.min(1, blocked), blocked: Math.max(0, blocked - 1) }
 }

@@ -39,7 +39,7 @@ interface WholeSetting extends Common {
   readonly taskDefault?: number | null
 }
 
-/** In milliseconds; people may also write a time span such as `10min`. */
+/** A span in milliseconds; people may also write a time span such as `10min`. */
 interface SpanSetting extends Common {
   readonly kind: 'span'
   readonly least: number

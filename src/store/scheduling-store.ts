@@ -67,7 +67,7 @@ export interface SubmitResult {
   readonly started: readonly ClaimedJob[]
   /** Schedules that are still marked, because another transaction has locked the row; submit them again. */
   readonly locked: readonly Mark[]
-  /** Schedules that are not planned yet, because the others filled the transaction; submit them next. */
+  /** Schedules that are not planned yet, because other schedules filled the transaction; submit them next. */
   readonly left: readonly Mark[]
   /** Schedules that cannot be planned, or that the database rejects. They keep their mark as a back-off. */
   readonly refused: readonly Refusal<Mark>[]
@@ -140,7 +140,7 @@ export interface SchedulingStore {
   /**
    * Plans and submits marked schedules in one transaction: it commits the jobs, the next run and the end of the mark
    * together. Schedules whose marks this worker no longer holds are left out. If some schedules have many slots or
-   * jobs, the others are left for another transaction.
+   * jobs, the remaining ones are left for another transaction.
    */
   submit(
     worker: string,

@@ -13,7 +13,7 @@ export interface Timer extends Elapses {
   readonly text: string
   /** The zone whose clock the timer follows. */
   readonly zone: string
-  /** For `every …`: the span in milliseconds; otherwise null. */
+  /** The span in milliseconds for `every …`, otherwise null. */
   readonly spanMs: number | null
   /**
    * The timer's elapses for one schedule.

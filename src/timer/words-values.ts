@@ -56,14 +56,14 @@ export function joinedRuns(of: readonly number[], name: (value: number) => strin
   return enumeration(ranges(of, name, ' to '))
 }
 
-/** Ascending values; more than two consecutive ones become a range. */
+/** Describes ascending values; more than two consecutive values become a range. */
 export function ranges(of: readonly number[], name: (value: number) => string, separator: string): string[] {
   return runsOf(of).flatMap((run) =>
     run.length > 2 ? [`${name(run[0] ?? 0)}${separator}${name(run.at(-1) ?? 0)}`] : run.map(name),
   )
 }
 
-/** Groups ascending values into runs of consecutive ones. */
+/** Groups ascending values into runs of consecutive values. */
 function runsOf(values: readonly number[]): readonly (readonly number[])[] {
   const runs: number[][] = []
   for (const value of values) {

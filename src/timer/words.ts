@@ -1,6 +1,6 @@
 /**
- * Describes a timer in words, for people who do not read calendar events. Common timers get natural phrases; others get
- * exact ones.
+ * Describes a timer in words, for people who do not read calendar events. Common timers get natural phrases; other
+ * timers get exact descriptions.
  */
 import { calendar } from '../calendar/index.ts'
 import { cronEvents } from './cron.ts'

@@ -1,4 +1,4 @@
-/** The access token, typed into the page or taken from a sign-in link. It lasts as long as the tab. */
+/** The access token, typed into the page or taken from a sign-in link. The token lasts as long as the tab. */
 import { signal } from '@preact/signals'
 import { load, save } from './storage.ts'
 

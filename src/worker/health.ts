@@ -1,5 +1,5 @@
 /**
- * The health of a worker, as it sees itself: an assessment of its loops, lease, clock and handlers. It is pure: it
+ * The health of a worker, as assessed by itself: an assessment of its loops, lease, clock and handlers. It is pure: it
  * reads neither the database nor a clock.
  */
 import { durationText } from '../duration.ts'
@@ -8,7 +8,7 @@ import type { LoopHealth } from '../loop.ts'
 import type { Stall } from './event-loop-stall.ts'
 import type { Retry } from './retries.ts'
 
-/** The health of a worker, as it sees itself. */
+/** The health of a worker, as assessed by itself. */
 export interface Health {
   /** Whether the worker does its work. Suitable for readiness checks. */
   readonly ok: boolean

@@ -77,7 +77,7 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
     cutOff(worker: string): void {
       logger.warn(
         { worker },
-        'No heartbeat has succeeded for three fifths of the lease, so other workers may take over: the signals of all handlers fire',
+        'No heartbeat has succeeded for three fifths of the lease, so other workers may take over: the signals of all handlers are aborted',
       )
     },
 

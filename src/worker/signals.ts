@@ -11,8 +11,8 @@ const SAME_REQUEST_MS = 1000
 const OWN = new Set<unknown>()
 
 /**
- * The first signal stops Kalends. Then the process ends as it would without a handler. If the application handles the
- * signal too, its handler decides when the process ends. A second signal ends the process immediately.
+ * The first signal stops Kalends. Then the process ends as it would without a handler. If the application also handles
+ * the signal, its handler decides when the process ends. A second signal ends the process immediately.
  *
  * @returns a function that removes the handlers
  */
@@ -38,7 +38,7 @@ export function stopOnSignals(kalends: { readonly stop: () => Promise<void> }, l
     await kalends.stop().catch((error: unknown) => logger.error({ err: error }, 'Stopping failed'))
     removeHandlers()
     if (!isOurs || process.listenerCount(signal) > 0) return
-    // A signal without a handler does not end process 1, for example in a container.
+    // If process 1, for example in a container, has no handler for a signal, the signal does not end it.
     if (process.pid === 1) process.exit(128 + constants.signals[signal])
     process.kill(process.pid, signal)
   }

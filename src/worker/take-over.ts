@@ -27,7 +27,7 @@ export interface TakeOverOptions {
  * The number of leases between sweeps of everything, which is larger if sweeps are slow because the tables are large.
  */
 const LEASES_PER_WHOLE_SWEEP = { quick: 1, slow: 5 }
-/** A sweep is quick if it takes less than this share of the lease, or less than this many ms. */
+/** A sweep counts as quick if it takes less than this share of the lease, or less than this many ms. */
 const QUICK_SWEEP = { share: 1 / 500, ms: 50 }
 const ORPHANS_AT_ONCE = 200
 /** Maximum number of schedules with a slot in the future that health counts. */
@@ -43,7 +43,7 @@ export class TakeOver {
   readonly #options: TakeOverOptions
   #mayHaveOrphans = false
   #slotsInFuture: readonly string[] = []
-  /** A pass is as long as a beat. */
+  /** The number of passes, one per beat, until the next sweep. */
   #beatsUntilSweep = 0
   #sweepsUntilWhole = 0
 

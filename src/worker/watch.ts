@@ -1,7 +1,7 @@
 /**
- * The watch: one poll of the database per poll interval for all parts of a worker, so that an idle worker costs one
- * statement per second, or ten while other processes submit jobs for it. Between polls, it sleeps exactly until the
- * next schedule or job is due, by the database's clock. Writes by this process wake it.
+ * The watch polls the database once per poll interval for all parts of a worker, so an idle worker costs one statement
+ * per second, or ten while other processes submit jobs for it. Between polls, it sleeps exactly until the next schedule
+ * or job is due, by the database's clock. Writes by this process wake it.
  */
 import { Loop } from '../loop.ts'
 import type { ClockDifference } from './health.ts'
@@ -85,7 +85,8 @@ export class Watch {
     const changes = this.#options.serverChanges()
     if (changes !== this.#serverChanges) this.#options.onServerChange()
     this.#serverChanges = changes
-    // A thaw in this process takes effect at once; this handles deletions and changes in SQL, including earlier ones.
+    // A thaw in this process takes effect immediately; this handles deletions and changes in SQL, including earlier
+    // ones.
     if (look.freezes !== this.#freezes) await this.#thaw(look.freezes)
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }

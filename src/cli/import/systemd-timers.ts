@@ -12,7 +12,7 @@ import type { Unit, Units } from './unit-folders.ts'
 export interface TimerOptions {
   /** The machine's zone, used for calendar events that name none. */
   readonly zone: string
-  /** Whether to read timers that are not enabled as well. */
+  /** Whether to also read timers that are not enabled. */
   readonly all: boolean
   /** The user that runs user units; null means the owner of the file. */
   readonly user: CommandUser | null

@@ -62,7 +62,7 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
            (SELECT MAX(until) FROM ${freeze}) AS last_end`,
         tasks.length === 0 ? [] : ['', ...tasks],
       )
-      if (row === undefined) throw new StoreUnavailableError('The database answered a look with no row')
+      if (row === undefined) throw new StoreUnavailableError('The database returned no row for a poll')
       return {
         now: fromStored(row.clock),
         wakeAt: instantOfLook(row.wake_at, row.clock),

@@ -433,7 +433,7 @@ function numberOr<Default>(value: unknown, otherwise: Default): number | Default
   return typeof value === 'number' && Number.isFinite(value) ? value : otherwise
 }
 
-/** Invalid JSON is returned as text, so that one manually written row does not hide the others. */
+/** Invalid JSON is returned as text, so that one manually written row does not hide other rows. */
 function fromJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -28,7 +28,7 @@ function askedDay(): string | undefined {
   return /^\d{4}-\d\d-\d\d$/.test(week) && asked(week) !== undefined ? week : undefined
 }
 
-/** The week of the day or of the hour in the address; otherwise this week. */
+/** The week of the day or hour in the address; otherwise this week. */
 function shownWeek(): Week {
   const day = askedDay()
   const noon = day === undefined ? null : instantOf(`${day}T12:00`, zone.value)

@@ -59,7 +59,7 @@ export function entriesOf(schedule: Schedule): Entries {
 
 function textOf({ kind, default: otherwise }: Field, value: Value): string {
   if (value === null) return ''
-  // 0 equals empty only if it is the default.
+  // An entry of 0 equals an empty entry only if 0 is the default.
   if (kind === 'span') return value === 0 && otherwise === 0 ? '' : spanText(Number(value))
   return String(value)
 }

@@ -16,7 +16,7 @@ const MEANINGS: Readonly<Record<AnyState, string>> = {
   retired: 'No longer declared in code',
   running: 'A worker is running it',
   external: 'It is in an external queue, which reports its outcome',
-  waiting: 'Waiting for a free worker, or for its time',
+  waiting: 'Waiting for a free worker, or for its start time',
   blocked: 'Starts when the previous job has finished',
   success: 'Its handler succeeded',
   failed: 'Its last attempt failed',
