@@ -71,11 +71,11 @@ export type { LoopHealth } from './loop.ts'
 export type { Attempt, AttemptOutcome } from './model/attempt.ts'
 export type { GrantedTasks, OwnerLimits } from './model/authority.ts'
 export type { Finding } from './model/doctor.ts'
-export type { FinalState, Job, JobId, JobState, SkipReason, Stored } from './model/job.ts'
+export type { Job, JobId, Stored } from './model/job.ts'
+export type { FinalState, JobState, SkipReason, ScheduleStatus, LogLevel } from './model/states.ts'
 export type { Schedule } from './model/schedule.ts'
 export type { Freeze } from './model/freeze.ts'
 export type { FreezeOptions, FreezePreview, FreezeTarget } from './freezes.ts'
-export type { ScheduleStatus } from './model/settings.ts'
 export type { OnExhausted, Overlap, RetryBackoff } from './model/settings.ts'
 export type { StandardSchema } from './model/standard-schema.ts'
 export {
@@ -112,7 +112,6 @@ export type {
   SchedulePolicy,
 } from './schedules/settings.ts'
 export type { Scope } from './scopes.ts'
-export type { LogLevel } from './store/executing-store.ts'
 export type { Transaction, TransactionOption } from './store/job-store.ts'
 export type {
   DatabaseTarget,

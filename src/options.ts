@@ -8,10 +8,12 @@ import { checkKeys, namesOf } from './keys.ts'
 import { harmless, type Logger, silentLogger } from './logger.ts'
 import type { GrantedTasks, OwnerLimits } from './model/authority.ts'
 import { checkedSettings } from './model/checked-settings.ts'
-import { DEFAULT_REPORT_MS, QUEUE_LIMIT } from './model/job.ts'
+import { QUEUE_LIMIT } from './model/settings.ts'
+import { DEFAULT_REPORT_MS } from './model/job.ts'
 import { checkedFunction, checkedName, checkedWhole, shownInput, spanOption } from './model/input.ts'
 import { Redaction } from './model/redaction.ts'
 import { spreadFactor } from './model/settle.ts'
+import { LOG_LEVELS } from './model/states.ts'
 import { checkedTask, checkedTaskName, DEFAULT_ARGS_LIMIT, isBuiltIn, type Task } from './model/task.ts'
 import { EVERY_TASK } from './store/executing-store.ts'
 import type { StoreOptions } from './store/open.ts'
@@ -134,7 +136,6 @@ export interface CheckedOptions {
 /** The limit of the LONGTEXT columns, whose values are sent as hexadecimal in packets of at most 1 GB. */
 const LARGEST_ARGS_LIMIT = 2 ** 28
 const WORKER_NAME_LIMIT = 190
-const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 const DEFAULT_LEASE_MS = 60_000
 const DEFAULT_POLL_INTERVAL_MS = 1000
 const DEFAULT_CONCURRENCY = 10
@@ -231,7 +232,7 @@ function checkedTasks(tasks: readonly unknown[]): string[] {
 }
 
 function checkedLogger(logger: Logger): Logger {
-  for (const level of LEVELS) checkedFunction(`logger.${level}`, logger[level])
+  for (const level of LOG_LEVELS) checkedFunction(`logger.${level}`, logger[level])
   return logger
 }
 

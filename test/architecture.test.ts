@@ -44,7 +44,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   // They preview elapses.
   views: ['store interface', 'model', 'timer', ...BASE],
   // A take-over writes the outcomes of lost attempts, as the executor does.
-  'worker part': ['executor', 'store interface', 'model', ...BASE],
+  'worker part': ['executor', 'store interface', 'settings', 'model', ...BASE],
   // It writes declared sets to the database.
   worker: [
     'generated',
@@ -53,11 +53,12 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'executor',
     'schedules',
     'store interface',
+    'settings',
     'model',
     ...BASE,
   ],
   'owner-turns': BASE,
-  options: ['executor', 'jobs', 'store interface', 'store', 'timer', 'model', ...BASE],
+  options: ['executor', 'jobs', 'store interface', 'store', 'timer', 'settings', 'model', ...BASE],
   definitions: ['executor', 'jobs', 'schedules', 'store interface', 'model', ...BASE],
   lifecycle: [
     'definitions',
@@ -106,7 +107,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 
 /** The place of a file in the design, such as `model`; undefined if it has none. */
 function placeOf(file: string): string | undefined {
-  if (file === 'src/model/settings.ts' || file === 'src/model/setting-table.ts') return 'settings'
+  if (/^src\/model\/(settings|setting-table|columns|states)\.ts$/.test(file)) return 'settings'
   const [, first = '', second, ...deeper] = file.split('/')
   if (second === undefined) {
     const name = first.replace(/\.tsx?$/, '')
@@ -250,7 +251,7 @@ describe('the source follows the design', () => {
     const users = [...sources]
       .filter(([, source]) => importsOf(source).some((specifier) => specifier.startsWith('drizzle-orm')))
       .map(([file]) => file)
-    expect(users).toEqual(['src/drizzle/mysql.ts', 'src/drizzle/sqlite.ts'])
+    expect(users).toEqual(['mysql', 'shared', 'sqlite'].map((name) => `src/drizzle/${name}.ts`))
   })
 
   test('the planner imports only timers', () => {

@@ -41,11 +41,8 @@ CREATE TABLE `{prefix}job` (
 	`state` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT 'waiting',
 	`reason` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact},
 	`queue` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
-	`exclusive` tinyint NOT NULL DEFAULT 1,
 	`worker` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact},
 	`attempt` int NOT NULL DEFAULT 0,
-	`claim` int NOT NULL DEFAULT 0,
-	`releases` int NOT NULL DEFAULT 0,
 	`submitted` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
 	`run_at` datetime(3),
 	`frozen_until` datetime(3),
@@ -55,6 +52,9 @@ CREATE TABLE `{prefix}job` (
 	`result` longtext CHARACTER SET utf8mb4 COLLATE {exact},
 	`error` longtext CHARACTER SET utf8mb4 COLLATE {exact},
 	`stop_requested` datetime(3),
+	`exclusive` tinyint NOT NULL DEFAULT 1,
+	`claim` int NOT NULL DEFAULT 0,
+	`releases` int NOT NULL DEFAULT 0,
 	`open_key` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then `periodic_task_id` end) STORED,
 	`open_turn` varchar(254) CHARACTER SET ascii COLLATE ascii_bin GENERATED ALWAYS AS (case when `periodic_task_id` is null or not (`state` in ('waiting', 'blocked', 'running', 'external')) then null when `exclusive` = 1 and `state` <> 'blocked' then '' else `id` end) STORED,
 	`open_group` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then nullif(`group_`, '') end) STORED,
@@ -78,13 +78,13 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT `{prefix}job_priority` CHECK(`priority` between -2147483647 and 2147483647),
 	CONSTRAINT `{prefix}job_state` CHECK(`state` in ('waiting', 'blocked', 'running', 'external', 'success', 'failed', 'cancelled', 'skipped')),
 	CONSTRAINT `{prefix}job_reason` CHECK(`reason` in ('overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'unreported', 'replaced', 'run-now', 'handed-over')),
-	CONSTRAINT `{prefix}job_exclusive` CHECK(`exclusive` between 0 and 1),
 	CONSTRAINT `{prefix}job_attempt` CHECK(`attempt` between 0 and 2147483647),
-	CONSTRAINT `{prefix}job_claim` CHECK(`claim` between 0 and 2147483647),
-	CONSTRAINT `{prefix}job_releases` CHECK(`releases` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_run_at_valid_date` CHECK(month(`run_at`) > 0 and day(`run_at`) between 1 and day(last_day(`run_at`))),
 	CONSTRAINT `{prefix}job_finished_valid_date` CHECK(month(`finished`) > 0 and day(`finished`) between 1 and day(last_day(`finished`))),
-	CONSTRAINT `{prefix}job_stop_requested_valid_date` CHECK(month(`stop_requested`) > 0 and day(`stop_requested`) between 1 and day(last_day(`stop_requested`)))
+	CONSTRAINT `{prefix}job_stop_requested_valid_date` CHECK(month(`stop_requested`) > 0 and day(`stop_requested`) between 1 and day(last_day(`stop_requested`))),
+	CONSTRAINT `{prefix}job_exclusive` CHECK(`exclusive` between 0 and 1),
+	CONSTRAINT `{prefix}job_claim` CHECK(`claim` between 0 and 2147483647),
+	CONSTRAINT `{prefix}job_releases` CHECK(`releases` between 0 and 2147483647)
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}job_log` (
@@ -126,9 +126,6 @@ CREATE TABLE `{prefix}periodic_task` (
 	`declared_by` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact},
 	`created` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
 	`worker` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact},
-	`marked` datetime(3),
-	`mark_ends` datetime(3),
-	`idle` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact},
 	`last_slot` datetime(3),
 	`run_count` bigint NOT NULL DEFAULT 0,
 	`error_count` bigint NOT NULL DEFAULT 0,
@@ -142,6 +139,9 @@ CREATE TABLE `{prefix}periodic_task` (
 	`retry_at` datetime(3),
 	`retry` int,
 	`retry_limit` int,
+	`idle` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact},
+	`marked` datetime(3),
+	`mark_ends` datetime(3),
 	`planned_from` varchar(800) CHARACTER SET utf8mb4 COLLATE {exact},
 	`status` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` in ('dead', 'invalid', 'retired') then `idle` when `frozen_until` is not null and coalesce(`idle`, '') <> 'done' then 'frozen' when `retry_at` is not null then 'retrying' when `idle` = 'done' then 'done' else 'active' end) STORED,
 	`definition` varchar(720) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, ''))) STORED,
@@ -165,13 +165,13 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_priority` CHECK(`priority` between -2147483647 and 2147483647),
 	CONSTRAINT `{prefix}periodic_task_nextrun_valid_date` CHECK(month(`nextrun`) > 0 and day(`nextrun`) between 1 and day(last_day(`nextrun`))),
 	CONSTRAINT `{prefix}periodic_task_created_valid_date` CHECK(month(`created`) > 0 and day(`created`) between 1 and day(last_day(`created`))),
-	CONSTRAINT `{prefix}periodic_task_idle` CHECK(`idle` in ('awaiting-finish', 'done', 'dead', 'invalid', 'retired')),
-	CONSTRAINT `{prefix}periodic_task_last_job` CHECK(`last_job` not like '% '),
 	CONSTRAINT `{prefix}periodic_task_run_count` CHECK(`run_count` between 0 and 9007199254740991),
 	CONSTRAINT `{prefix}periodic_task_error_count` CHECK(`error_count` between 0 and 9007199254740991),
 	CONSTRAINT `{prefix}periodic_task_failed_attempts` CHECK(`failed_attempts` between 0 and 9007199254740991),
+	CONSTRAINT `{prefix}periodic_task_last_job` CHECK(`last_job` not like '% '),
 	CONSTRAINT `{prefix}periodic_task_retry` CHECK(`retry` between 0 and 2147483647),
-	CONSTRAINT `{prefix}periodic_task_retry_limit` CHECK(`retry_limit` between 0 and 2147483647)
+	CONSTRAINT `{prefix}periodic_task_retry_limit` CHECK(`retry_limit` between 0 and 2147483647),
+	CONSTRAINT `{prefix}periodic_task_idle` CHECK(`idle` in ('awaiting-finish', 'done', 'dead', 'invalid', 'retired'))
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}schedule_freeze` (
@@ -182,7 +182,9 @@ CREATE TABLE `{prefix}schedule_freeze` (
 	`until` datetime(3) NOT NULL,
 	`reason` varchar(1000) CHARACTER SET utf8mb4 COLLATE {exact},
 	`created` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
-	CONSTRAINT `{prefix}schedule_freeze_id` PRIMARY KEY(`id`)
+	CONSTRAINT `{prefix}schedule_freeze_id` PRIMARY KEY(`id`),
+	CONSTRAINT `{prefix}schedule_freeze_until_valid_date` CHECK(month(`until`) > 0 and day(`until`) between 1 and day(last_day(`until`))),
+	CONSTRAINT `{prefix}schedule_freeze_created_valid_date` CHECK(month(`created`) > 0 and day(`created`) between 1 and day(last_day(`created`)))
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}task_queue` (
@@ -200,7 +202,8 @@ CREATE TABLE `{prefix}worker` (
 	`sets` longtext CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT ('{}'),
 	`started` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
 	`heartbeat` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
-	CONSTRAINT `{prefix}worker_id` PRIMARY KEY(`id`)
+	CONSTRAINT `{prefix}worker_id` PRIMARY KEY(`id`),
+	CONSTRAINT `{prefix}worker_pid` CHECK(`pid` between 0 and 2147483647)
 );
 --> statement-breakpoint
 CREATE INDEX `{prefix}job_claim` ON `{prefix}job` (`ready`,`group_`,`claim_task`,`claim_rank`);--> statement-breakpoint

@@ -22,7 +22,8 @@ CREATE TABLE `{prefix}declared_set` (
 	`first_seen` text DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')) NOT NULL,
 	PRIMARY KEY(`name`, `hash`),
 	CONSTRAINT "{prefix}declared_set_name" CHECK(typeof(`name`) in ('text', 'null') and instr(`name`, char(0)) = 0 and length(`name`) <= 254),
-	CONSTRAINT "{prefix}declared_set_hash" CHECK(typeof(`hash`) in ('text', 'null') and instr(`hash`, char(0)) = 0 and length(`hash`) <= 64)
+	CONSTRAINT "{prefix}declared_set_hash" CHECK(typeof(`hash`) in ('text', 'null') and instr(`hash`, char(0)) = 0 and length(`hash`) <= 64),
+	CONSTRAINT "{prefix}declared_set_schedules" CHECK(typeof(`schedules`) in ('text', 'null') and instr(`schedules`, char(0)) = 0)
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}job` (
@@ -32,7 +33,7 @@ CREATE TABLE `{prefix}job` (
 	`missed` integer DEFAULT 0 NOT NULL,
 	`run` integer,
 	`task` text NOT NULL,
-	`args` text DEFAULT '{}' NOT NULL,
+	`args` text DEFAULT ('{}') NOT NULL,
 	`timeout` integer,
 	`max_retries` integer,
 	`retry_delay` integer,
@@ -44,11 +45,8 @@ CREATE TABLE `{prefix}job` (
 	`state` text DEFAULT 'waiting' NOT NULL,
 	`reason` text,
 	`queue` text,
-	`exclusive` integer DEFAULT 1 NOT NULL,
 	`worker` text,
 	`attempt` integer DEFAULT 0 NOT NULL,
-	`claim` integer DEFAULT 0 NOT NULL,
-	`releases` integer DEFAULT 0 NOT NULL,
 	`submitted` text DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')) NOT NULL,
 	`run_at` text,
 	`frozen_until` text,
@@ -58,6 +56,9 @@ CREATE TABLE `{prefix}job` (
 	`result` text,
 	`error` text,
 	`stop_requested` text,
+	`exclusive` integer DEFAULT 1 NOT NULL,
+	`claim` integer DEFAULT 0 NOT NULL,
+	`releases` integer DEFAULT 0 NOT NULL,
 	`open_key` text GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then `periodic_task_id` end) VIRTUAL,
 	`open_turn` text GENERATED ALWAYS AS (case when `periodic_task_id` is null or not (`state` in ('waiting', 'blocked', 'running', 'external')) then null when `exclusive` = 1 and `state` <> 'blocked' then '' else `id` end) VIRTUAL,
 	`open_group` text GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then nullif(`group_`, '') end) VIRTUAL,
@@ -85,14 +86,14 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT "{prefix}job_state" CHECK(`state` in ('waiting', 'blocked', 'running', 'external', 'success', 'failed', 'cancelled', 'skipped')),
 	CONSTRAINT "{prefix}job_reason" CHECK(`reason` in ('overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'unreported', 'replaced', 'run-now', 'handed-over')),
 	CONSTRAINT "{prefix}job_queue" CHECK(typeof(`queue`) in ('text', 'null') and instr(`queue`, char(0)) = 0 and length(`queue`) <= 190),
-	CONSTRAINT "{prefix}job_exclusive" CHECK(typeof(`exclusive`) in ('integer', 'null') and `exclusive` between 0 and 1),
 	CONSTRAINT "{prefix}job_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255),
 	CONSTRAINT "{prefix}job_attempt" CHECK(typeof(`attempt`) in ('integer', 'null') and `attempt` between 0 and 2147483647),
-	CONSTRAINT "{prefix}job_claim" CHECK(typeof(`claim`) in ('integer', 'null') and `claim` between 0 and 2147483647),
-	CONSTRAINT "{prefix}job_releases" CHECK(typeof(`releases`) in ('integer', 'null') and `releases` between 0 and 2147483647),
 	CONSTRAINT "{prefix}job_run_at: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`run_at` is null or `run_at` between '0001' and ':' and (`run_at` is strftime('%Y-%m-%d %H:%M:%f', `run_at`, '+0 days') or replace(substr(`run_at`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`run_at`, 1, 19), '+0 days') and strftime('%s', `run_at`) is not null and substr(`run_at`, 20) not glob '*[^-+.:Z0-9]*' and `run_at` not glob '*.[0-9][0-9][0-9][0-9]*' and instr(`run_at`, char(0)) = 0)),
 	CONSTRAINT "{prefix}job_finished: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`finished` is null or `finished` between '0001' and ':' and (`finished` is strftime('%Y-%m-%d %H:%M:%f', `finished`, '+0 days') or replace(substr(`finished`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`finished`, 1, 19), '+0 days') and strftime('%s', `finished`) is not null and substr(`finished`, 20) not glob '*[^-+.:Z0-9]*' and `finished` not glob '*.[0-9][0-9][0-9][0-9]*' and substr(`finished`, 11) not glob '*[-+TZ]*' and instr(`finished`, char(0)) = 0)),
-	CONSTRAINT "{prefix}job_stop_requested: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`stop_requested` is null or `stop_requested` between '0001' and ':' and (`stop_requested` is strftime('%Y-%m-%d %H:%M:%f', `stop_requested`, '+0 days') or replace(substr(`stop_requested`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`stop_requested`, 1, 19), '+0 days') and strftime('%s', `stop_requested`) is not null and substr(`stop_requested`, 20) not glob '*[^-+.:Z0-9]*' and `stop_requested` not glob '*.[0-9][0-9][0-9][0-9]*' and instr(`stop_requested`, char(0)) = 0))
+	CONSTRAINT "{prefix}job_stop_requested: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`stop_requested` is null or `stop_requested` between '0001' and ':' and (`stop_requested` is strftime('%Y-%m-%d %H:%M:%f', `stop_requested`, '+0 days') or replace(substr(`stop_requested`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`stop_requested`, 1, 19), '+0 days') and strftime('%s', `stop_requested`) is not null and substr(`stop_requested`, 20) not glob '*[^-+.:Z0-9]*' and `stop_requested` not glob '*.[0-9][0-9][0-9][0-9]*' and instr(`stop_requested`, char(0)) = 0)),
+	CONSTRAINT "{prefix}job_exclusive" CHECK(typeof(`exclusive`) in ('integer', 'null') and `exclusive` between 0 and 1),
+	CONSTRAINT "{prefix}job_claim" CHECK(typeof(`claim`) in ('integer', 'null') and `claim` between 0 and 2147483647),
+	CONSTRAINT "{prefix}job_releases" CHECK(typeof(`releases`) in ('integer', 'null') and `releases` between 0 and 2147483647)
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `{prefix}job_occurrence` ON `{prefix}job` (`periodic_task_id`,`slot`);--> statement-breakpoint
@@ -122,7 +123,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	`task` text NOT NULL,
 	`enabled` integer DEFAULT 1 NOT NULL,
 	`timer` text NOT NULL,
-	`args` text DEFAULT '{}' NOT NULL,
+	`args` text DEFAULT ('{}') NOT NULL,
 	`summary` text,
 	`overlap` text DEFAULT 'skip' NOT NULL,
 	`catch_up` integer DEFAULT 1 NOT NULL,
@@ -145,9 +146,6 @@ CREATE TABLE `{prefix}periodic_task` (
 	`declared_by` text,
 	`created` text DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')) NOT NULL,
 	`worker` text,
-	`marked` text,
-	`mark_ends` text,
-	`idle` text,
 	`last_slot` text,
 	`run_count` integer DEFAULT 0 NOT NULL,
 	`error_count` integer DEFAULT 0 NOT NULL,
@@ -161,6 +159,9 @@ CREATE TABLE `{prefix}periodic_task` (
 	`retry_at` text,
 	`retry` integer,
 	`retry_limit` integer,
+	`idle` text,
+	`marked` text,
+	`mark_ends` text,
 	`planned_from` text,
 	`status` text GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` in ('dead', 'invalid', 'retired') then `idle` when `frozen_until` is not null and coalesce(`idle`, '') <> 'done' then 'frozen' when `retry_at` is not null then 'retrying' when `idle` = 'done' then 'done' else 'active' end) VIRTUAL,
 	`definition` text GENERATED ALWAYS AS (`enabled` || '|' || `timer` || '|' || `jitter` || '|' || coalesce(`starts`, '') || '|' || coalesce(`ends`, '') || '|' || coalesce(`max_runs`, '')) VIRTUAL,
@@ -193,14 +194,15 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT "{prefix}periodic_task_declared_by" CHECK(typeof(`declared_by`) in ('text', 'null') and instr(`declared_by`, char(0)) = 0 and length(`declared_by`) <= 254),
 	CONSTRAINT "{prefix}periodic_task_created: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`created` is null or `created` between '0001' and ':' and (`created` is strftime('%Y-%m-%d %H:%M:%f', `created`, '+0 days') or replace(substr(`created`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`created`, 1, 19), '+0 days') and strftime('%s', `created`) is not null and substr(`created`, 20) not glob '*[^-+.:Z0-9]*' and `created` not glob '*.[0-9][0-9][0-9][0-9]*' and substr(`created`, 11) not glob '*[-+TZ]*' and instr(`created`, char(0)) = 0)),
 	CONSTRAINT "{prefix}periodic_task_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255),
-	CONSTRAINT "{prefix}periodic_task_idle" CHECK(`idle` in ('awaiting-finish', 'done', 'dead', 'invalid', 'retired')),
-	CONSTRAINT "{prefix}periodic_task_pause_reason" CHECK(typeof(`pause_reason`) in ('text', 'null') and instr(`pause_reason`, char(0)) = 0 and length(`pause_reason`) <= 1000),
-	CONSTRAINT "{prefix}periodic_task_last_job" CHECK(typeof(`last_job`) in ('text', 'null') and instr(`last_job`, char(0)) = 0 and length(`last_job`) <= 254 and length(cast(`last_job` as blob)) = length(`last_job`) and `last_job` not like '% '),
 	CONSTRAINT "{prefix}periodic_task_run_count" CHECK(typeof(`run_count`) in ('integer', 'null') and `run_count` between 0 and 9007199254740991),
 	CONSTRAINT "{prefix}periodic_task_error_count" CHECK(typeof(`error_count`) in ('integer', 'null') and `error_count` between 0 and 9007199254740991),
 	CONSTRAINT "{prefix}periodic_task_failed_attempts" CHECK(typeof(`failed_attempts`) in ('integer', 'null') and `failed_attempts` between 0 and 9007199254740991),
+	CONSTRAINT "{prefix}periodic_task_last_job" CHECK(typeof(`last_job`) in ('text', 'null') and instr(`last_job`, char(0)) = 0 and length(`last_job`) <= 254 and length(cast(`last_job` as blob)) = length(`last_job`) and `last_job` not like '% '),
+	CONSTRAINT "{prefix}periodic_task_pause_reason" CHECK(typeof(`pause_reason`) in ('text', 'null') and instr(`pause_reason`, char(0)) = 0 and length(`pause_reason`) <= 1000),
 	CONSTRAINT "{prefix}periodic_task_retry" CHECK(typeof(`retry`) in ('integer', 'null') and `retry` between 0 and 2147483647),
-	CONSTRAINT "{prefix}periodic_task_retry_limit" CHECK(typeof(`retry_limit`) in ('integer', 'null') and `retry_limit` between 0 and 2147483647)
+	CONSTRAINT "{prefix}periodic_task_retry_limit" CHECK(typeof(`retry_limit`) in ('integer', 'null') and `retry_limit` between 0 and 2147483647),
+	CONSTRAINT "{prefix}periodic_task_idle" CHECK(`idle` in ('awaiting-finish', 'done', 'dead', 'invalid', 'retired')),
+	CONSTRAINT "{prefix}periodic_task_planned_from" CHECK(typeof(`planned_from`) in ('text', 'null') and instr(`planned_from`, char(0)) = 0 and length(`planned_from`) <= 800)
 );
 --> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_wake_at` ON `{prefix}periodic_task` (`wake_at`,`id`);--> statement-breakpoint
@@ -240,9 +242,13 @@ CREATE TABLE `{prefix}worker` (
 	`host` text NOT NULL,
 	`pid` integer NOT NULL,
 	`tasks` text NOT NULL,
-	`sets` text DEFAULT '{}' NOT NULL,
+	`sets` text DEFAULT ('{}') NOT NULL,
 	`started` text DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')) NOT NULL,
 	`heartbeat` text DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')) NOT NULL,
 	CONSTRAINT "{prefix}worker_id" CHECK(typeof(`id`) in ('text', 'null') and instr(`id`, char(0)) = 0 and length(`id`) <= 255),
-	CONSTRAINT "{prefix}worker_name" CHECK(typeof(`name`) in ('text', 'null') and instr(`name`, char(0)) = 0 and length(`name`) <= 254)
+	CONSTRAINT "{prefix}worker_name" CHECK(typeof(`name`) in ('text', 'null') and instr(`name`, char(0)) = 0 and length(`name`) <= 190),
+	CONSTRAINT "{prefix}worker_host" CHECK(typeof(`host`) in ('text', 'null') and instr(`host`, char(0)) = 0 and length(`host`) <= 255),
+	CONSTRAINT "{prefix}worker_pid" CHECK(typeof(`pid`) in ('integer', 'null') and `pid` between 0 and 2147483647),
+	CONSTRAINT "{prefix}worker_tasks" CHECK(typeof(`tasks`) in ('text', 'null') and instr(`tasks`, char(0)) = 0),
+	CONSTRAINT "{prefix}worker_sets" CHECK(typeof(`sets`) in ('text', 'null') and instr(`sets`, char(0)) = 0)
 );

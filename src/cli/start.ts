@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from 'commander'
 import { messageOf } from '../errors.ts'
 import { Kalends } from '../kalends.ts'
+import { LOG_LEVELS } from '../model/states.ts'
 import { timeSpan } from '../timer/index.ts'
 import { type AnyCommand, Command, Option } from './commander.ts'
 import { type CommandUser, commandUser } from './command-user.ts'
@@ -12,8 +13,6 @@ import { commandLog } from './log.ts'
 import type { Serve } from './serve.ts'
 import { stopSignal } from './signals.ts'
 import { wholeNumber } from './values.ts'
-
-const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 type Flags = ReturnType<ReturnType<typeof declaredCommand>['opts']>
 
@@ -85,8 +84,8 @@ function declaredCommand() {
     .option('--http-built-in-tasks', 'callers of the API may use the tasks command and kalends.*')
     .addOption(
       new Option('--log-level <level>', 'the least important lines to log')
-        .choices(LEVELS)
-        .default('info' satisfies (typeof LEVELS)[number]),
+        .choices(LOG_LEVELS)
+        .default('info' satisfies (typeof LOG_LEVELS)[number]),
     )
     .option('--json', 'log JSON instead of readable lines')
     .addHelpText('after', HELP)

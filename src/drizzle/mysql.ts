@@ -7,7 +7,7 @@
  * compares byte by byte and does not pad with blanks. The engine name is added when a migration runs. Instants are
  * DATETIME(3) in UTC: TIMESTAMP would depend on the session's zone and end in 2038.
  */
-import { type HasDefault, type NotNull, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import {
   bigint,
   check,
@@ -21,35 +21,37 @@ import {
   primaryKey,
   uniqueIndex,
 } from 'drizzle-orm/mysql-core'
-import { DEFAULT_REPORT_MS, QUEUE_LIMIT } from '../model/job.ts'
 import {
-  JOB_SETTING_NAMES,
-  NAME_LIMIT,
-  type ScheduleStatus,
-  SETTING_NAMES,
-  type SettingName,
-  settingOf,
-  type StoredValue,
-} from '../model/settings.ts'
+  ATTEMPT_COLUMNS,
+  CLAIM_COLUMNS,
+  type Columns,
+  FREEZE_COLUMNS,
+  JOB_COLUMNS,
+  LOG_COLUMNS,
+  OCCURRENCE_COLUMNS,
+  PLAN_COLUMNS,
+  QUEUE_COLUMNS,
+  SCHEDULE_COLUMNS,
+  SET_COLUMNS,
+  WORKER_COLUMNS,
+} from '../model/columns.ts'
 import { fromStored, toText } from '../model/instant.ts'
+import { DEFAULT_REPORT_MS } from '../model/job.ts'
+import { INT, JOB_SETTINGS, NAME_LIMIT, SETTINGS } from '../model/settings.ts'
+import type { ScheduleStatus } from '../model/states.ts'
 import {
+  type Builders,
+  type BuilderType,
+  builders,
   type Check,
-  DEFINITION_PARTS,
+  checksOf,
   CLAIM_TASK,
+  DEFINITION_PARTS,
   heldBy,
   ifOpen,
-  IDLE,
-  INT,
-  LARGE,
-  LEVELS,
-  OUTCOMES,
   OPEN_KEY,
   OPEN_TURN,
-  oneOf,
   READY,
-  REASONS,
-  settingChecks,
-  STATES,
   STATUS,
   type TablesOptions,
 } from './shared.ts'
@@ -72,9 +74,6 @@ const jobId = (column: string) =>
   customType<{ data: string }>({
     dataType: () => `varchar(${NAME_LIMIT}) CHARACTER SET ascii COLLATE ascii_bin`,
   })(column)
-function word<const Values extends readonly string[]>(column: string, _values: Values) {
-  return text<Values[number]>(column, 16)
-}
 const longText = customType<{ data: string }>({ dataType: () => `longtext ${EXACT}` })
 const json = customType<{ data: unknown; driverData: string }>({
   dataType: () => `longtext ${EXACT}`,
@@ -94,7 +93,6 @@ const instant = customType<{ data: Date; driverData: string }>({
   fromDriver: fromStored,
 })
 const long = (column: string) => bigint(column, { mode: 'number' })
-const count = (column: string) => int(column).notNull().default(0)
 
 const now = sql`(utc_timestamp(3))`
 const MILLISECONDS = "hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000)"
@@ -138,52 +136,21 @@ type Builder<Data> = MySqlCustomColumnBuilder<{
   driverParam: unknown
   enumValues: undefined
 }>
-type SettingColumn<Name extends SettingName> = Name extends 'task' | 'timer'
-  ? NotNull<Builder<string>>
-  : Name extends 'args'
-    ? HasDefault<NotNull<Builder<unknown>>>
-    : null extends StoredValue<Name>
-      ? Builder<Exclude<StoredValue<Name>, null | 'unlimited'>>
-      : HasDefault<NotNull<Builder<StoredValue<Name>>>>
-
-/** The columns of settings, by setting name. A default other than null is also the column's default. */
-function settings<Name extends SettingName>(
-  names: readonly Name[],
-): { [Column in Name]: SettingColumn<Column> } {
-  const columns = names.map((name) => [name, settingColumn(name)])
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- SettingColumn follows settingColumn
-  return Object.fromEntries(columns) as { [Column in Name]: SettingColumn<Column> }
+interface MysqlBuilder extends BuilderType {
+  readonly builder: Builder<this['data']>
 }
-
-function settingColumn(name: SettingName) {
-  const setting = settingOf(name)
-  const { kind, column, default: value } = setting
-  switch (kind) {
-    case 'flag':
-      return flag(column)
-        .notNull()
-        .default(sql.raw(value ? '1' : '0'))
-    case 'instant':
-      return instant(column)
-    case 'json':
-      // MySQL accepts a default for long text columns only as an expression.
-      return json(column)
-        .notNull()
-        .default(sql.raw(`('${value}')`))
-    case 'text':
-    case 'choice': {
-      const builder = text(column, kind === 'text' ? setting.most : 16)
-      if (value === null) return builder
-      return value === undefined ? builder.notNull() : builder.notNull().default(value)
-    }
-    case 'whole':
-    case 'span': {
-      const builder = setting.most > INT ? long(column) : int(column)
-      return value === null ? builder : builder.notNull().default(value)
-    }
-    default:
-      return setting satisfies never
-  }
+const TYPES = {
+  text,
+  'job id': jobId,
+  'long text': longText,
+  json,
+  flag,
+  instant,
+  whole: (column: string, most: number) => (most > INT ? long(column) : int(column)),
+  now,
+}
+function columns<Definitions extends Columns>(definitions: Definitions): Builders<MysqlBuilder, Definitions> {
+  return builders(definitions, TYPES)
 }
 
 const between =
@@ -197,11 +164,17 @@ const between =
 const validDate: Check = (column) =>
   `month(${column}) > 0 and day(${column}) between 1 and day(last_day(${column}))`
 const notPadded: Check = (column) => `${column} not like '% '`
-const OF_SETTINGS = { text: () => null, whole: between, instant: validDate, json: null }
+const CHECKS = {
+  text: () => null,
+  'job id': notPadded,
+  whole: between,
+  instant: { text: validDate, sorted: validDate },
+  json: null,
+}
 
 /** Databases report the name of a CHECK. It can have at most 64 characters, of which the prefix takes up to 32. */
-function checks(table: string, conditions: Readonly<Record<string, Check | null>>) {
-  return Object.entries(conditions).flatMap(([column, condition]) => {
+function checks(table: string, definitions: Columns, more: Readonly<Record<string, Check>> = {}) {
+  return Object.entries({ ...more, ...checksOf(definitions, CHECKS) }).flatMap(([column, condition]) => {
     if (condition === null) return []
     const name = condition === validDate ? `${table}_${column}_valid_date` : `${table}_${column}`
     return [check(name, sql.raw(condition(`\`${column}\``)))]
@@ -222,28 +195,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       name('periodic_task'),
       {
         id: text('id', NAME_LIMIT).primaryKey(),
-        ...settings(SETTING_NAMES),
-        nextRunAt: instant('nextrun'),
-        declaredBy: text('declared_by', NAME_LIMIT),
-        createdAt: instant('created').notNull().default(now),
-        markedBy: text('worker', 255),
-        markedAt: instant('marked'),
-        markEndsAt: instant('mark_ends'),
-        idle: word('idle', IDLE),
-        lastSlot: instant('last_slot'),
-        runCount: long('run_count').notNull().default(0),
-        errorCount: long('error_count').notNull().default(0),
-        failedAttempts: long('failed_attempts').notNull().default(0),
-        lastRunAt: instant('last_run'),
-        lastFinishedAt: instant('last_finished'),
-        lastJobId: jobId('last_job'),
-        lastError: longText('last_error'),
-        pauseReason: text('pause_reason', 1000),
-        frozenUntil: instant('frozen_until'),
-        retryAt: instant('retry_at'),
-        retry: int('retry'),
-        retryLimit: int('retry_limit'),
-        plannedFrom: text('planned_from', 800),
+        ...columns({ ...SETTINGS, ...SCHEDULE_COLUMNS, ...PLAN_COLUMNS }),
         status: text<ScheduleStatus>('status', 16).generatedAlwaysAs(sql.raw(STATUS), STORED),
         definition: text('definition', 720).generatedAlwaysAs(sql.raw(DEFINITION), STORED),
         wakeAt: instant('wake_at').generatedAlwaysAs(sql.raw(WAKE_AT), STORED),
@@ -257,47 +209,18 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('periodic_task_task')).on(made.task),
         index(name('periodic_task_group')).on(made.group),
         index(name('periodic_task_submitter')).on(made.submitter),
-        ...checks(name('periodic_task'), {
-          json: validJson,
-          ...settingChecks(SETTING_NAMES, OF_SETTINGS),
-          nextrun: validDate,
-          created: validDate,
-          idle: oneOf(IDLE),
-          last_job: notPadded,
-          run_count: between(0, LARGE),
-          error_count: between(0, LARGE),
-          failed_attempts: between(0, LARGE),
-          retry: between(0, INT),
-          retry_limit: between(0, INT),
-        }),
+        ...checks(
+          name('periodic_task'),
+          { ...SETTINGS, ...SCHEDULE_COLUMNS, ...PLAN_COLUMNS },
+          { json: validJson },
+        ),
       ],
     ),
     job: table(
       name('job'),
       {
         id: jobId('id').primaryKey().default(uuidv7),
-        scheduleId: text('periodic_task_id', NAME_LIMIT),
-        slot: instant('slot'),
-        missed: count('missed'),
-        run: long('run'),
-        ...settings(JOB_SETTING_NAMES),
-        state: word('state', STATES).notNull().default('waiting'),
-        reason: word('reason', REASONS),
-        queue: text('queue', QUEUE_LIMIT),
-        exclusive: flag('exclusive').notNull().default(sql`1`),
-        worker: text('worker', 255),
-        attempt: count('attempt'),
-        claim: count('claim'),
-        releases: count('releases'),
-        submittedAt: instant('submitted').notNull().default(now),
-        runAt: instant('run_at'),
-        frozenUntil: instant('frozen_until'),
-        startedAt: instant('started'),
-        finishedAt: instant('finished'),
-        progress: json('progress'),
-        result: json('result'),
-        error: longText('error'),
-        stopRequestedAt: instant('stop_requested'),
+        ...columns({ ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS, ...CLAIM_COLUMNS }),
         openKey: text('open_key', NAME_LIMIT).generatedAlwaysAs(sql.raw(OPEN_KEY), STORED),
         openTurn: jobId('open_turn').generatedAlwaysAs(sql.raw(OPEN_TURN), STORED),
         openGroup: text('open_group', NAME_LIMIT).generatedAlwaysAs(
@@ -337,100 +260,40 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         // For the limit on an owner's open jobs, because an owner's history may be long.
         index(name('job_open_group')).on(made.openGroup),
         index(name('job_open_submitter')).on(made.openSubmitter),
-        ...checks(name('job'), {
-          json: validJson,
-          // An empty id would be mistaken for the turn of the running job.
-          id: (column) => `${notPadded(column)} and ${column} <> ''`,
-          missed: between(0, INT),
-          run: between(0, LARGE),
-          ...settingChecks(JOB_SETTING_NAMES, OF_SETTINGS),
-          state: oneOf(STATES),
-          reason: oneOf(REASONS),
-          exclusive: between(0, 1),
-          attempt: between(0, INT),
-          claim: between(0, INT),
-          releases: between(0, INT),
-          run_at: validDate,
-          finished: validDate,
-          stop_requested: validDate,
-        }),
+        ...checks(
+          name('job'),
+          { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS, ...CLAIM_COLUMNS },
+          {
+            json: validJson,
+            // An empty id would be the turn of the running job.
+            id: (column) => `${notPadded(column)} and ${column} <> ''`,
+          },
+        ),
       ],
     ),
-    /** The attempts that did not succeed. An attempt's number is not unique within its job; its claim is. */
-    attempt: table(
-      name('attempt'),
-      {
-        jobId: jobId('job_id').notNull(),
-        claim: int('claim').notNull(),
-        attempt: int('attempt').notNull(),
-        worker: text('worker', 255).notNull(),
-        startedAt: instant('started').notNull(),
-        endedAt: instant('ended').notNull(),
-        outcome: word('outcome', OUTCOMES).notNull(),
-        error: longText('error'),
-      },
-      (made) => [
-        primaryKey({ columns: [made.jobId, made.claim] }),
-        ...checks(name('attempt'), {
-          job_id: notPadded,
-          claim: between(0, INT),
-          attempt: between(0, INT),
-          outcome: oneOf(OUTCOMES),
-        }),
-      ],
-    ),
+    attempt: table(name('attempt'), columns(ATTEMPT_COLUMNS), (made) => [
+      primaryKey({ columns: [made.jobId, made.claim] }),
+      ...checks(name('attempt'), ATTEMPT_COLUMNS),
+    ]),
     jobLog: table(
       name('job_log'),
-      {
-        id: long('id').autoincrement().primaryKey(),
-        jobId: jobId('job_id').notNull(),
-        at: instant('at').notNull().default(now),
-        level: word('level', LEVELS).notNull().default('info'),
-        message: longText('message').notNull(),
-      },
-      (made) => [
-        index(name('job_log_job')).on(made.jobId, made.id),
-        ...checks(name('job_log'), { job_id: notPadded, level: oneOf(LEVELS) }),
-      ],
+      { id: long('id').autoincrement().primaryKey(), ...columns(LOG_COLUMNS) },
+      (made) => [index(name('job_log_job')).on(made.jobId, made.id), ...checks(name('job_log'), LOG_COLUMNS)],
     ),
-    worker: table(name('worker'), {
-      id: text('id', 255).primaryKey(),
-      name: text('name', 190).notNull(),
-      host: text('host', 255).notNull(),
-      pid: int('pid').notNull(),
-      tasks: json('tasks').notNull(),
-      sets: json('sets').notNull().default(sql`('{}')`),
-      startedAt: instant('started').notNull().default(now),
-      heartbeatAt: instant('heartbeat').notNull().default(now),
-    }),
-    /** Freezes: each stops a schedule, a task, a group, or everything (if none of these is set) until a given time. */
-    scheduleFreeze: table(name('schedule_freeze'), {
-      id: text('id', NAME_LIMIT).primaryKey().default(uuidv7),
-      scheduleId: text('schedule_id', NAME_LIMIT),
-      task: text('task', NAME_LIMIT),
-      group: text('group_', NAME_LIMIT),
-      until: instant('until').notNull(),
-      reason: text('reason', 1000),
-      createdAt: instant('created').notNull().default(now),
-    }),
-    /** The tasks whose jobs go to an external queue; `*` means all other tasks. */
+    worker: table(name('worker'), { id: text('id', 255).primaryKey(), ...columns(WORKER_COLUMNS) }, () =>
+      checks(name('worker'), WORKER_COLUMNS),
+    ),
+    scheduleFreeze: table(
+      name('schedule_freeze'),
+      { id: text('id', NAME_LIMIT).primaryKey().default(uuidv7), ...columns(FREEZE_COLUMNS) },
+      () => checks(name('schedule_freeze'), FREEZE_COLUMNS),
+    ),
     taskQueue: table(name('task_queue'), {
       task: text('task', NAME_LIMIT).primaryKey(),
-      queue: text('queue', QUEUE_LIMIT).notNull(),
+      ...columns(QUEUE_COLUMNS),
     }),
-    /**
-     * Every version of a declared set that was ever seen. The newest is the version that was first seen most recently.
-     */
-    declaredSet: table(
-      name('declared_set'),
-      {
-        name: text('name', NAME_LIMIT).notNull(),
-        hash: text('hash', 64).notNull(),
-        /** The ids that this version declares. */
-        schedules: json('schedules').notNull(),
-        firstSeenAt: instant('first_seen').notNull().default(now),
-      },
-      (made) => [primaryKey({ columns: [made.name, made.hash] })],
-    ),
+    declaredSet: table(name('declared_set'), columns(SET_COLUMNS), (made) => [
+      primaryKey({ columns: [made.name, made.hash] }),
+    ]),
   }
 }

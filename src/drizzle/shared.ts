@@ -1,64 +1,19 @@
-/** The parts of the tables that are the same on every database: options, allowed values, and CHECKs of settings. */
-import type { AttemptOutcome } from '../model/attempt.ts'
-import type { JobState } from '../model/job.ts'
-import type { Idle } from '../model/schedule.ts'
-import { type Setting, SETTING_NAMES, type SettingName, settingOf, UNLIMITED } from '../model/settings.ts'
+/** The parts of the tables that are the same on every database: their options, columns and CHECKs. */
+import { type ColumnBuilderBase, type HasDefault, type NotNull, type SQL, sql } from 'drizzle-orm'
+import type { Column, Columns, Stored, Value } from '../model/columns.ts'
+import { SETTING_NAMES, settingOf, UNLIMITED } from '../model/settings.ts'
+import { OPEN_STATES } from '../model/states.ts'
 
 export interface TablesOptions {
   /** The `tablePrefix` of `Kalends.open`; default: none. */
   readonly prefix?: string | undefined
 }
 
-/** The maximum values of INT and of integers in JavaScript. */
-export const INT = 2_147_483_647
-export const LARGE = Number.MAX_SAFE_INTEGER
-
-export const OPEN = ['waiting', 'blocked', 'running', 'external'] as const satisfies readonly JobState[]
-export const STATES = [
-  ...OPEN,
-  'success',
-  'failed',
-  'cancelled',
-  'skipped',
-] as const satisfies readonly JobState[]
-
-/**
- * The reasons of jobs that were skipped, cancelled or run manually, that failed, or whose outcome was never reported.
- */
-// biome-ignore format: by state
-export const REASONS = [
-  'overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable',
-  'exhausted', 'permanent', 'lost', 'yielded', 'unreported',
-  'replaced',
-  'run-now',
-  'handed-over',
-] as const
-
-export const IDLE = [
-  'awaiting-finish',
-  'done',
-  'dead',
-  'invalid',
-  'retired',
-] as const satisfies readonly Idle[]
-
-/** Outcomes of attempts that did not succeed. */
-export const OUTCOMES = [
-  'failed',
-  'timeout',
-  'cancelled',
-  'released',
-  'snoozed',
-  'lost',
-] as const satisfies readonly AttemptOutcome[]
-
-export const LEVELS = ['debug', 'info', 'warn', 'error'] as const
-
 /** `status` of a schedule. */
 export const STATUS =
   "case when `enabled` = 0 then 'paused' when `idle` in ('dead', 'invalid', 'retired') then `idle` when `frozen_until` is not null and coalesce(`idle`, '') <> 'done' then 'frozen' when `retry_at` is not null then 'retrying' when `idle` = 'done' then 'done' else 'active' end"
 
-const IS_OPEN = `\`state\` in (${OPEN.map((state) => `'${state}'`).join(', ')})`
+const IS_OPEN = `\`state\` in (${OPEN_STATES.map((state) => `'${state}'`).join(', ')})`
 
 /** `open_key` and `open_turn` of a job are unique together, so that runs of a schedule exclude each other. */
 export const OPEN_KEY = ifOpen('`periodic_task_id`')
@@ -90,46 +45,124 @@ export const DEFINITION_PARTS: readonly string[] = SETTING_NAMES.map((name) => s
   .filter(({ replans }) => replans === true)
   .map(({ column, default: value }) => (value === null ? `coalesce(\`${column}\`, '')` : `\`${column}\``))
 
+/** The type of the builder of a column that contains `data`, on one dialect. */
+export interface BuilderType {
+  readonly data: unknown
+  readonly builder: ColumnBuilderBase
+}
+type Of<Dialect extends BuilderType, Data> = (Dialect & { readonly data: Data })['builder']
+/** The builders of columns, by the names of their properties. */
+export type Builders<Dialect extends BuilderType, Definitions> = {
+  [Name in keyof Definitions]: Definitions[Name] extends { default: null }
+    ? Of<Dialect, Exclude<Stored<Definitions[Name]>, null | 'unlimited'>>
+    : Definitions[Name] extends { default: unknown }
+      ? HasDefault<NotNull<Of<Dialect, Value<Definitions[Name]>>>>
+      : NotNull<Of<Dialect, Value<Definitions[Name]>>>
+}
+
+interface Builder {
+  notNull(): Builder
+  default(value: SQL): Builder
+}
+/** The types of columns on one dialect. */
+export interface Types {
+  readonly text: (column: string, most: number) => Builder
+  readonly 'job id': (column: string) => Builder
+  readonly 'long text': (column: string) => Builder
+  readonly json: (column: string) => Builder
+  readonly flag: (column: string) => Builder
+  readonly instant: (column: string) => Builder
+  readonly whole: (column: string, most: number) => Builder
+  /** The time of the insertion. */
+  readonly now: SQL
+}
+
+/** Maximum number of characters of a word. */
+const MAX_WORD = 16
+
+/** Builds columns from their definitions: nullable if the default is null, and required if there is none. */
+export function builders<Dialect extends BuilderType, Definitions extends Columns>(
+  definitions: Definitions,
+  types: Types,
+): Builders<Dialect, Definitions> {
+  const built = Object.entries(definitions).map(([name, definition]) => {
+    const builder = typed(definition, types)
+    const { default: value } = definition
+    if (value === null) return [name, builder]
+    const required = builder.notNull()
+    return [name, value === undefined ? required : required.default(defaultOf(definition, value, types))]
+  })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Builders follows this function
+  return Object.fromEntries(built) as Builders<Dialect, Definitions>
+}
+
+function typed(definition: Column, types: Types): Builder {
+  const { kind, column } = definition
+  switch (kind) {
+    case 'text':
+      return types.text(column, definition.most)
+    case 'choice':
+    case 'word':
+      return types.text(column, MAX_WORD)
+    case 'whole':
+    case 'span':
+      return types.whole(column, definition.most)
+    default:
+      return types[kind](column)
+  }
+}
+
+function defaultOf({ kind }: Column, value: string | number | boolean, { now }: Types): SQL {
+  if (kind === 'instant') return now
+  // MySQL accepts a default of a long text only as an expression.
+  if (kind === 'json') return sql.raw(`('${value}')`)
+  return sql.raw(typeof value === 'string' ? `'${value}'` : String(Number(value)))
+}
+
 /** Builds the condition of a CHECK from the quoted name of its column. */
 export type Check = (column: string) => string
 
-export function oneOf(values: readonly string[]): Check {
+function oneOf(values: readonly string[]): Check {
   return (column) => `${column} in (${values.map((value) => `'${value}'`).join(', ')})`
 }
 
-/** The CHECKs of a dialect, by kind of setting. */
+/** The CHECKs of a dialect, by kind of column. */
 export interface ChecksOfKinds {
   readonly text: (most: number) => Check | null
+  readonly 'job id': Check
   readonly whole: (least: number, most: number) => Check
-  readonly instant: Check
+  readonly instant: Readonly<Record<'text' | 'sorted', Check>>
   readonly json: Check | null
 }
 
-/** The CHECKs of settings, by column. */
-export function settingChecks(
-  names: readonly SettingName[],
-  of: ChecksOfKinds,
-): Readonly<Record<string, Check | null>> {
-  return Object.fromEntries(names.map((name) => [settingOf(name).column, checkOf(settingOf(name), of)]))
+/** The CHECKs of columns, by column. */
+export function checksOf(columns: Columns, of: ChecksOfKinds): Readonly<Record<string, Check | null>> {
+  return Object.fromEntries(Object.values(columns).map((column) => [column.column, checkOf(column, of)]))
 }
 
-function checkOf(setting: Setting, of: ChecksOfKinds): Check | null {
-  switch (setting.kind) {
+function checkOf(column: Column, of: ChecksOfKinds): Check | null {
+  switch (column.kind) {
     case 'flag':
       return of.whole(0, 1)
     case 'text':
-      return of.text(setting.most)
+      return of.text(column.most)
+    case 'job id':
+      return of['job id']
     case 'whole':
-      return of.whole(setting.unlimited === true ? UNLIMITED : setting.least, setting.most)
+      return of.whole('unlimited' in column ? UNLIMITED : column.least, column.most)
     case 'span':
-      return of.whole(setting.least, setting.most)
+      return of.whole(column.least, column.most)
     case 'choice':
-      return oneOf(Object.keys(setting.values))
+      return oneOf(Object.keys(column.values))
+    case 'word':
+      return oneOf(column.values)
     case 'instant':
-      return of.instant
+      return column.checked === undefined ? null : of.instant[column.checked]
     case 'json':
-      return of.json
+      return column.default === null ? null : of.json
+    case 'long text':
+      return null
     default:
-      return setting satisfies never
+      return column satisfies never
   }
 }

@@ -6,7 +6,7 @@
  * normalises them wherever they are compared; as plain text, `…T00:00:00Z` would sort after the rest of that day. The
  * CHECKs reject text that strftime cannot read, and in sorted columns also instants that are not in this form.
  */
-import { type HasDefault, type NotNull, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import {
   check,
   customType,
@@ -18,36 +18,37 @@ import {
   text as plainText,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core'
+import {
+  ATTEMPT_COLUMNS,
+  CLAIM_COLUMNS,
+  type Columns,
+  FREEZE_COLUMNS,
+  JOB_COLUMNS,
+  LOG_COLUMNS,
+  OCCURRENCE_COLUMNS,
+  PLAN_COLUMNS,
+  QUEUE_COLUMNS,
+  SCHEDULE_COLUMNS,
+  SET_COLUMNS,
+  WORKER_COLUMNS,
+} from '../model/columns.ts'
 import { toText } from '../model/instant.ts'
-
-import { DEFAULT_REPORT_MS, QUEUE_LIMIT } from '../model/job.ts'
+import { DEFAULT_REPORT_MS } from '../model/job.ts'
+import { JOB_SETTINGS, NAME_LIMIT, SETTINGS } from '../model/settings.ts'
+import type { ScheduleStatus } from '../model/states.ts'
 import {
-  JOB_SETTING_NAMES,
-  NAME_LIMIT,
-  type ScheduleStatus,
-  SETTING_NAMES,
-  type SettingName,
-  settingOf,
-  type StoredValue,
-} from '../model/settings.ts'
-import {
+  type Builders,
+  type BuilderType,
+  builders,
   type Check,
-  DEFINITION_PARTS,
+  checksOf,
   CLAIM_TASK,
+  DEFINITION_PARTS,
   heldBy,
   ifOpen,
-  IDLE,
-  INT,
-  LARGE,
-  LEVELS,
-  OUTCOMES,
   OPEN_KEY,
   OPEN_TURN,
-  oneOf,
   READY,
-  REASONS,
-  settingChecks,
-  STATES,
   STATUS,
   type TablesOptions,
 } from './shared.ts'
@@ -55,9 +56,6 @@ import {
 export type { TablesOptions } from './shared.ts'
 
 const text = (column: string) => plainText(column)
-function word<const Values extends readonly string[]>(column: string, _values: Values) {
-  return plainText(column).$type<Values[number]>()
-}
 const json = customType<{ data: unknown; driverData: string }>({
   dataType: () => 'text',
   toDriver: (value) => JSON.stringify(value),
@@ -75,7 +73,6 @@ const instant = customType<{ data: Date; driverData: string }>({
   toDriver: toText,
   fromDriver: (value) => new Date(/Z|[+-]\d\d:\d\d$/.test(value) ? value : `${value.replace(' ', 'T')}Z`),
 })
-const count = (column: string) => integer(column).notNull().default(0)
 
 const now = sql`(strftime('%Y-%m-%d %H:%M:%f', 'now'))`
 const MILLISECONDS = "cast((julianday('now') - 2440587.5) * 86400000 as integer)"
@@ -118,47 +115,23 @@ type Builder<Data> = SQLiteCustomColumnBuilder<{
   driverParam: unknown
   enumValues: undefined
 }>
-type SettingColumn<Name extends SettingName> = Name extends 'task' | 'timer'
-  ? NotNull<Builder<string>>
-  : Name extends 'args'
-    ? HasDefault<NotNull<Builder<unknown>>>
-    : null extends StoredValue<Name>
-      ? Builder<Exclude<StoredValue<Name>, null | 'unlimited'>>
-      : HasDefault<NotNull<Builder<StoredValue<Name>>>>
-
-/** The columns of settings, by setting name. A default other than null is also the column's default. */
-function settings<Name extends SettingName>(
-  names: readonly Name[],
-): { [Column in Name]: SettingColumn<Column> } {
-  const columns = names.map((name) => [name, settingColumn(name)])
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- SettingColumn follows settingColumn
-  return Object.fromEntries(columns) as { [Column in Name]: SettingColumn<Column> }
+interface SqliteBuilder extends BuilderType {
+  readonly builder: Builder<this['data']>
 }
-
-function settingColumn(name: SettingName) {
-  const { kind, column, default: value } = settingOf(name)
-  switch (kind) {
-    case 'flag':
-      return flag(column)
-        .notNull()
-        .default(sql.raw(value ? '1' : '0'))
-    case 'instant':
-      return instant(column)
-    case 'json':
-      return json(column)
-        .notNull()
-        .default(sql.raw(`'${value}'`))
-    case 'text':
-    case 'choice': {
-      if (value === null) return text(column)
-      return value === undefined ? text(column).notNull() : text(column).notNull().default(value)
-    }
-    case 'whole':
-    case 'span':
-      return value === null ? integer(column) : integer(column).notNull().default(value)
-    default:
-      return kind satisfies never
-  }
+const TYPES = {
+  text,
+  'job id': text,
+  'long text': text,
+  json,
+  flag,
+  instant,
+  whole: (column: string) => integer(column),
+  now,
+}
+function columns<Definitions extends Columns>(
+  definitions: Definitions,
+): Builders<SqliteBuilder, Definitions> {
+  return builders(definitions, TYPES)
 }
 
 const isText = (column: string) => `typeof(${column}) in ('text', 'null') and instr(${column}, char(0)) = 0`
@@ -197,11 +170,21 @@ function timeCondition(name: string, isSorted: boolean): string {
   return `${name} is null or ${name} between '0001' and ':' and (${own} or ${others.join(' and ')})`
 }
 
-const OF_SETTINGS = { text: upTo, whole: between, instant: time, json: isText }
+const id = upTo(NAME_LIMIT)
+/** ASCII without a trailing blank, as on servers. */
+const jobId: Check = (column) =>
+  `${id(column)} and length(cast(${column} as blob)) = length(${column}) and ${column} not like '% '`
+const CHECKS = {
+  text: upTo,
+  'job id': jobId,
+  whole: between,
+  instant: { text: time, sorted: sortedTime },
+  json: isText,
+}
 
 /** The database reports the name of a CHECK. */
-function checks(table: string, conditions: Readonly<Record<string, Check | null>>) {
-  return Object.entries(conditions).flatMap(([column, condition]) => {
+function checks(table: string, definitions: Columns, more: Readonly<Record<string, Check>> = {}) {
+  return Object.entries({ ...more, ...checksOf(definitions, CHECKS) }).flatMap(([column, condition]) => {
     if (condition === null) return []
     const isTime = condition === time || condition === sortedTime
     const name = `${table}_${column}${isTime ? ': write UTC as YYYY-MM-DD HH:MM:SS' : ''}`
@@ -210,11 +193,6 @@ function checks(table: string, conditions: Readonly<Record<string, Check | null>
 }
 
 const validJson: Check = () => 'json_valid(`args`)'
-const id = upTo(NAME_LIMIT)
-/** ASCII without a trailing blank, as on database servers. */
-const jobId: Check = (column) =>
-  `${id(column)} and length(cast(${column} as blob)) = length(${column}) and ${column} not like '% '`
-const workerId = upTo(255)
 
 /**
  * The tables of Kalends, for drizzle statements. Args, progress and results are JSON columns; instants are Dates.
@@ -226,28 +204,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
       name('periodic_task'),
       {
         id: text('id').primaryKey().notNull(),
-        ...settings(SETTING_NAMES),
-        nextRunAt: instant('nextrun'),
-        declaredBy: text('declared_by'),
-        createdAt: instant('created').notNull().default(now),
-        markedBy: text('worker'),
-        markedAt: instant('marked'),
-        markEndsAt: instant('mark_ends'),
-        idle: word('idle', IDLE),
-        lastSlot: instant('last_slot'),
-        runCount: count('run_count'),
-        errorCount: count('error_count'),
-        failedAttempts: count('failed_attempts'),
-        lastRunAt: instant('last_run'),
-        lastFinishedAt: instant('last_finished'),
-        lastJobId: text('last_job'),
-        lastError: text('last_error'),
-        pauseReason: text('pause_reason'),
-        frozenUntil: instant('frozen_until'),
-        retryAt: instant('retry_at'),
-        retry: integer('retry'),
-        retryLimit: integer('retry_limit'),
-        plannedFrom: text('planned_from'),
+        ...columns({ ...SETTINGS, ...SCHEDULE_COLUMNS, ...PLAN_COLUMNS }),
         status: text('status').$type<ScheduleStatus>().generatedAlwaysAs(sql.raw(STATUS)),
         definition: text('definition').generatedAlwaysAs(sql.raw(DEFINITION)),
         wakeAt: instant('wake_at').generatedAlwaysAs(sql.raw(WAKE_AT)),
@@ -262,51 +219,18 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         index(name('periodic_task_task')).on(table.task, table.id),
         index(name('periodic_task_group')).on(table.group, table.id),
         index(name('periodic_task_submitter')).on(table.submitter, table.id),
-        ...checks(name('periodic_task'), {
-          json: validJson,
-          id,
-          ...settingChecks(SETTING_NAMES, OF_SETTINGS),
-          nextrun: time,
-          declared_by: id,
-          created: sortedTime,
-          worker: workerId,
-          idle: oneOf(IDLE),
-          pause_reason: upTo(1000),
-          last_job: jobId,
-          run_count: between(0, LARGE),
-          error_count: between(0, LARGE),
-          failed_attempts: between(0, LARGE),
-          retry: between(0, INT),
-          retry_limit: between(0, INT),
-        }),
+        ...checks(
+          name('periodic_task'),
+          { ...SETTINGS, ...SCHEDULE_COLUMNS, ...PLAN_COLUMNS },
+          { json: validJson, id },
+        ),
       ],
     ),
     job: sqliteTable(
       name('job'),
       {
         id: text('id').primaryKey().notNull().default(uuidv7),
-        scheduleId: text('periodic_task_id'),
-        slot: instant('slot'),
-        missed: count('missed'),
-        run: integer('run'),
-        ...settings(JOB_SETTING_NAMES),
-        state: word('state', STATES).notNull().default('waiting'),
-        reason: word('reason', REASONS),
-        queue: text('queue'),
-        exclusive: flag('exclusive').notNull().default(sql`1`),
-        worker: text('worker'),
-        attempt: count('attempt'),
-        claim: count('claim'),
-        releases: count('releases'),
-        submittedAt: instant('submitted').notNull().default(now),
-        runAt: instant('run_at'),
-        frozenUntil: instant('frozen_until'),
-        startedAt: instant('started'),
-        finishedAt: instant('finished'),
-        progress: json('progress'),
-        result: json('result'),
-        error: text('error'),
-        stopRequestedAt: instant('stop_requested'),
+        ...columns({ ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS, ...CLAIM_COLUMNS }),
         openKey: text('open_key').generatedAlwaysAs(sql.raw(OPEN_KEY)),
         openTurn: text('open_turn').generatedAlwaysAs(sql.raw(OPEN_TURN)),
         openGroup: text('open_group').generatedAlwaysAs(sql.raw(ifOpen("nullif(`group_`, '')"))),
@@ -338,128 +262,47 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         // For the limit on an owner's open jobs, because an owner's history may be long.
         index(name('job_open_group')).on(table.openGroup).where(sql`open_group is not null`),
         index(name('job_open_submitter')).on(table.openSubmitter).where(sql`open_submitter is not null`),
-        ...checks(name('job'), {
-          json: validJson,
-          // An empty id would be mistaken for the turn of the running job.
-          id: (column) => `${jobId(column)} and ${column} <> ''`,
-          periodic_task_id: id,
-          missed: between(0, INT),
-          run: between(0, LARGE),
-          ...settingChecks(JOB_SETTING_NAMES, OF_SETTINGS),
-          state: oneOf(STATES),
-          reason: oneOf(REASONS),
-          queue: upTo(QUEUE_LIMIT),
-          exclusive: between(0, 1),
-          worker: workerId,
-          attempt: between(0, INT),
-          claim: between(0, INT),
-          releases: between(0, INT),
-          run_at: time,
-          finished: sortedTime,
-          stop_requested: time,
-        }),
+        ...checks(
+          name('job'),
+          { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS, ...CLAIM_COLUMNS },
+          {
+            json: validJson,
+            // An empty id would be the turn of the running job.
+            id: (column) => `${jobId(column)} and ${column} <> ''`,
+          },
+        ),
       ],
     ),
-    /** The attempts that did not succeed. An attempt's number is not unique within its job; its claim is. */
-    attempt: sqliteTable(
-      name('attempt'),
-      {
-        jobId: text('job_id').notNull(),
-        claim: integer('claim').notNull(),
-        attempt: integer('attempt').notNull(),
-        worker: text('worker').notNull(),
-        startedAt: instant('started').notNull(),
-        endedAt: instant('ended').notNull(),
-        outcome: word('outcome', OUTCOMES).notNull(),
-        error: text('error'),
-      },
-      (table) => [
-        primaryKey({ columns: [table.jobId, table.claim] }),
-        ...checks(name('attempt'), {
-          job_id: jobId,
-          claim: between(0, INT),
-          attempt: between(0, INT),
-          worker: workerId,
-          outcome: oneOf(OUTCOMES),
-        }),
-      ],
-    ),
+    attempt: sqliteTable(name('attempt'), columns(ATTEMPT_COLUMNS), (table) => [
+      primaryKey({ columns: [table.jobId, table.claim] }),
+      ...checks(name('attempt'), ATTEMPT_COLUMNS),
+    ]),
     jobLog: sqliteTable(
       name('job_log'),
-      {
-        id: integer('id').primaryKey({ autoIncrement: true }),
-        jobId: text('job_id').notNull(),
-        at: instant('at').notNull().default(now),
-        level: word('level', LEVELS).notNull().default('info'),
-        message: text('message').notNull(),
-      },
+      { id: integer('id').primaryKey({ autoIncrement: true }), ...columns(LOG_COLUMNS) },
       (table) => [
         index(name('job_log_job')).on(table.jobId, table.id),
-        ...checks(name('job_log'), { job_id: jobId, level: oneOf(LEVELS) }),
+        ...checks(name('job_log'), LOG_COLUMNS),
       ],
     ),
     worker: sqliteTable(
       name('worker'),
-      {
-        id: text('id').primaryKey().notNull(),
-        name: text('name').notNull(),
-        host: text('host').notNull(),
-        pid: integer('pid').notNull(),
-        tasks: json('tasks').notNull(),
-        sets: json('sets').notNull().default(sql`'{}'`),
-        startedAt: instant('started').notNull().default(now),
-        heartbeatAt: instant('heartbeat').notNull().default(now),
-      },
-      () => checks(name('worker'), { id: workerId, name: id }),
+      { id: text('id').primaryKey().notNull(), ...columns(WORKER_COLUMNS) },
+      () => checks(name('worker'), WORKER_COLUMNS, { id: upTo(255) }),
     ),
-    /** Freezes: each stops a schedule, a task, a group, or everything (if none of these is set) until a given time. */
     scheduleFreeze: sqliteTable(
       name('schedule_freeze'),
-      {
-        id: text('id').primaryKey().notNull().default(uuidv7),
-        scheduleId: text('schedule_id'),
-        task: text('task'),
-        group: text('group_'),
-        until: instant('until').notNull(),
-        reason: text('reason'),
-        createdAt: instant('created').notNull().default(now),
-      },
-      () =>
-        checks(name('schedule_freeze'), {
-          id,
-          schedule_id: id,
-          task: id,
-          group_: id,
-          until: time,
-          reason: upTo(1000),
-          created: sortedTime,
-        }),
+      { id: text('id').primaryKey().notNull().default(uuidv7), ...columns(FREEZE_COLUMNS) },
+      () => checks(name('schedule_freeze'), FREEZE_COLUMNS, { id }),
     ),
-    /** The tasks whose jobs go to an external queue; `*` means all other tasks. */
     taskQueue: sqliteTable(
       name('task_queue'),
-      {
-        task: text('task').primaryKey().notNull(),
-        queue: text('queue').notNull(),
-      },
-      () => checks(name('task_queue'), { task: id, queue: upTo(QUEUE_LIMIT) }),
+      { task: text('task').primaryKey().notNull(), ...columns(QUEUE_COLUMNS) },
+      () => checks(name('task_queue'), QUEUE_COLUMNS, { task: id }),
     ),
-    /**
-     * Every version of a declared set that was ever seen. The newest is the version that was first seen most recently.
-     */
-    declaredSet: sqliteTable(
-      name('declared_set'),
-      {
-        name: text('name').notNull(),
-        hash: text('hash').notNull(),
-        /** The ids that this version declares. */
-        schedules: json('schedules').notNull(),
-        firstSeenAt: instant('first_seen').notNull().default(now),
-      },
-      (table) => [
-        primaryKey({ columns: [table.name, table.hash] }),
-        ...checks(name('declared_set'), { name: id, hash: upTo(64) }),
-      ],
-    ),
+    declaredSet: sqliteTable(name('declared_set'), columns(SET_COLUMNS), (table) => [
+      primaryKey({ columns: [table.name, table.hash] }),
+      ...checks(name('declared_set'), SET_COLUMNS),
+    ]),
   }
 }

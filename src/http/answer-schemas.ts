@@ -1,7 +1,8 @@
 /** Response bodies. The OpenAPI document names each export. */
 import { z } from 'zod'
-import { JOB_SETTING_NAMES, SETTING_NAMES } from '../model/settings.ts'
-import { anyJson, instant, settingsOut, state, status } from './field-schemas.ts'
+import { JOB_COLUMNS, OCCURRENCE_COLUMNS, SCHEDULE_COLUMNS } from '../model/columns.ts'
+import { JOB_SETTINGS, SETTINGS } from '../model/settings.ts'
+import { instant, columnsOut, state, status } from './field-schemas.ts'
 
 const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable()
 const list = <Shape extends z.ZodRawShape>(shape: Shape) =>
@@ -10,28 +11,11 @@ const names = z.array(z.string())
 
 export const Schedule = z.strictObject({
   id: z.string(),
-  ...settingsOut(SETTING_NAMES),
+  ...columnsOut({ ...SETTINGS, ...SCHEDULE_COLUMNS }),
   status,
-  nextRunAt: orNull(instant),
   waitingFor: orNull(z.enum(['finish'])).meta({
     description: 'finish: active without a next run, which counts from the end of the current one',
   }),
-  declaredBy: orNull(z.string()),
-  createdAt: instant,
-  lastSlot: orNull(instant),
-  runCount: z.int(),
-  errorCount: z.int(),
-  failedAttempts: z.int(),
-  lastRunAt: orNull(instant),
-  lastFinishedAt: orNull(instant),
-  lastJobId: orNull(z.string()),
-  lastError: orNull(z.string()),
-  pauseReason: orNull(z.string()),
-  frozenUntil: orNull(instant),
-  retryAt: orNull(instant),
-  retry: orNull(z.int()),
-  retryLimit: orNull(z.int()),
-  markedBy: orNull(z.string()),
 })
 /** For rows of lists. */
 const truncated = z
@@ -68,27 +52,10 @@ const paging = {
 export const SchedulePage = z.strictObject({ items: z.array(ListedSchedule), ...paging })
 export const Job = z.strictObject({
   id: z.string(),
-  scheduleId: orNull(z.string()),
-  slot: orNull(instant),
-  missed: z.int(),
-  run: orNull(z.int()),
-  ...settingsOut(JOB_SETTING_NAMES),
-  state,
-  reason: orNull(z.string()),
+  ...columnsOut({ ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS }),
   queue: orNull(z.string()).meta({
     description: 'The external queue that the job goes to, or null if Kalends runs the job',
   }),
-  worker: orNull(z.string()),
-  attempt: z.int(),
-  submittedAt: instant,
-  runAt: orNull(instant),
-  frozenUntil: orNull(instant),
-  startedAt: orNull(instant),
-  finishedAt: orNull(instant),
-  progress: anyJson,
-  result: anyJson,
-  error: orNull(z.string()),
-  stopRequestedAt: orNull(instant),
 })
 export const SubmittedJob = Job.extend({
   warning: z.string().optional().meta({

@@ -1,5 +1,6 @@
 /** Schemas of single fields, including settings, in requests and responses. */
 import { z } from 'zod'
+import type { Column, Columns } from '../model/columns.ts'
 import {
   explained,
   isNullable,
@@ -9,9 +10,9 @@ import {
   type SettingName,
   settingOf,
   type SettingOptions,
-  STATUSES,
   wholeNeeded,
 } from '../model/settings.ts'
+import { JOB_STATES, STATUSES } from '../model/states.ts'
 
 const DAY_ONE = 0
 const LAST_DAY = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
@@ -50,16 +51,7 @@ export const scheduleId = addressable(NAME_LIMIT).meta({
 })
 export const jobId = addressable(NAME_LIMIT).meta({ description: `1 to ${NAME_LIMIT} ASCII characters` })
 export const status = z.enum(STATUSES)
-export const state = z.enum([
-  'waiting',
-  'blocked',
-  'running',
-  'external',
-  'success',
-  'failed',
-  'cancelled',
-  'skipped',
-])
+export const state = z.enum(JOB_STATES)
 export const anyJson = z.unknown().meta({ description: 'Any JSON' })
 
 /** The settings that a caller sends. The types of task and args are unknown here. */
@@ -82,12 +74,12 @@ export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
   }
 }
 
-/** The settings by the name of the stored value, for responses. */
-export function settingsOut(names: readonly SettingName[]): Readonly<Record<string, z.ZodType>> {
+/** The columns of rows by the names of their properties, for responses. */
+export function columnsOut(columns: Columns): Readonly<Record<string, z.ZodType>> {
   return Object.fromEntries(
-    names.map((name) => {
-      const setting = settingOf(name)
-      return [name, isNullable(setting) ? valueOut(setting).nullable() : valueOut(setting)]
+    Object.entries(columns).map(([name, column]) => {
+      const value = valueOut(column)
+      return [name, column.default === null && column.kind !== 'json' ? value.nullable() : value]
     }),
   )
 }
@@ -123,19 +115,25 @@ function valueIn(setting: Setting): z.ZodType {
   }
 }
 
-function valueOut(setting: Setting): z.ZodType {
-  switch (setting.kind) {
+function valueOut(column: Column): z.ZodType {
+  switch (column.kind) {
     case 'text':
+    case 'job id':
+    case 'long text':
       return z.string()
     case 'whole':
-      return setting.unlimited === true ? z.union([z.int(), z.literal('unlimited')]) : z.int()
+      return 'unlimited' in column ? z.union([z.int(), z.literal('unlimited')]) : z.int()
     case 'span':
       return z.int()
+    case 'flag':
+      return z.boolean()
+    case 'word':
+      return z.enum(column.values)
     case 'instant':
       return instant
     case 'json':
       return anyJson
     default:
-      return valueIn(setting)
+      return valueIn(column)
   }
 }

@@ -2,7 +2,8 @@
 import { ConflictError, ForbiddenError, InvalidInputError, LimitError, NotFoundError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole } from '../model/input.ts'
-import type { Job, JobState } from '../model/job.ts'
+import type { Job } from '../model/job.ts'
+import type { JobState } from '../model/states.ts'
 import type { Counts, JobConditions, MatchingIds } from '../store/list-store.ts'
 
 const OPTIONS = namesOf<ManyOptions>({ dryRun: true, limit: true, each: true, isRefusal: true })

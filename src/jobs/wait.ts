@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { WaitTimeoutError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { spanOption } from '../model/input.ts'
-import { isFinal, type Job } from '../model/job.ts'
+import { type Job } from '../model/job.ts'
+import { isFinal } from '../model/states.ts'
 
 /** Options of `wait`. */
 export interface WaitOptions {

@@ -1,14 +1,14 @@
 /** The attempts of a job, as shown in its history. */
+import type { StoredOutcome } from './states.ts'
 import type { AttemptEnd, JobOutcome } from './settle.ts'
 
 /**
  * How an attempt ended. `released` means that the worker stopped and returned the job to the queue. `snoozed` means
  * that the handler asked to run again later. `lost`: its worker died.
+ *
+ * @useDeclaredType
  */
-export type AttemptOutcome = 'success' | 'failed' | 'timeout' | 'cancelled' | 'released' | 'snoozed' | 'lost'
-
-/** Attempts that succeed have no row: their outcome is stored in the job. */
-export type StoredOutcome = Exclude<AttemptOutcome, 'success'>
+export type AttemptOutcome = 'success' | StoredOutcome
 
 /** One attempt of a job. */
 export interface Attempt {

@@ -1,38 +1,9 @@
+import type { CLAIM_COLUMNS, JOB_COLUMNS, OCCURRENCE_COLUMNS, Values } from './columns.ts'
 import type { JobSettingValues } from './settings.ts'
 import type { RunPolicy } from './task.ts'
 
-/** Maximum number of characters in the name of an external queue. */
-export const QUEUE_LIMIT = 190
 /** The time after which a job of an external queue without a `timeout` fails, unless its outcome is reported before. */
 export const DEFAULT_REPORT_MS = 86_400_000
-
-/**
- * waiting, blocked, running and external are not final. A retry is waiting with attempt > 0. external: the job was
- * handed over to an external queue, whose report finishes it.
- */
-export type JobState = 'waiting' | 'blocked' | 'running' | 'external' | FinalState
-/** How a job ended. skipped: the slot did not become a run. */
-export type FinalState = 'success' | 'failed' | 'cancelled' | 'skipped'
-
-export const OPEN_STATES = [
-  'waiting',
-  'blocked',
-  'running',
-  'external',
-] as const satisfies readonly JobState[]
-export const FINAL_STATES = [
-  'success',
-  'failed',
-  'cancelled',
-  'skipped',
-] as const satisfies readonly FinalState[]
-
-export function isFinal(state: JobState): state is FinalState {
-  return !OPEN_STATES.some((open) => open === state)
-}
-
-/** Why a slot did not become a run. */
-export type SkipReason = 'overlap' | 'missed' | 'frozen' | 'max-runs' | 'unsubmittable'
 
 declare const RESULT: unique symbol
 
@@ -49,49 +20,20 @@ export type Stored<Value> = unknown extends Value
       : Value
 
 /** One run: a row of `job`. */
-export interface Job<Result = unknown> extends JobSettingValues {
+export interface Job<Result = unknown>
+  extends JobSettingValues,
+    Values<typeof OCCURRENCE_COLUMNS>,
+    Omit<Values<typeof JOB_COLUMNS>, 'result'> {
   readonly id: string
-  /** The schedule that created the job; null when the job was submitted directly. */
-  readonly scheduleId: string | null
-  /** The elapse that the run is for. */
-  readonly slot: Date | null
-  /**
-   * The number of missed slots before this one that are not made up. For a skip, the number of slots that it
-   * represents.
-   */
-  readonly missed: number
-  /** The number of the run within its schedule, starting at 1. The number only increases; cancelled runs count too. */
-  readonly run: number | null
   readonly args: unknown
-  readonly state: JobState
-  readonly reason: string | null
-  /** The external queue that the job is handed over to, or null if Kalends runs it. */
-  readonly queue: string | null
-  readonly worker: string | null
-  /** The number of the attempt, starting at 1; 0 before the first. */
-  readonly attempt: number
-  readonly submittedAt: Date
-  /** The job does not start before this time, or null if it starts as soon as possible. */
-  readonly runAt: Date | null
-  /** The time until which a freeze holds the job, although a worker could start it. Null if none does. */
-  readonly frozenUntil: Date | null
-  readonly startedAt: Date | null
-  readonly finishedAt: Date | null
-  readonly progress: unknown
   /** The return value of the handler; null unless the job succeeded. */
   readonly result: Result | null
-  readonly error: string | null
-  readonly stopRequestedAt: Date | null
 }
 
 /** A job that this worker has claimed, with everything needed to run and settle it. */
-export interface ClaimedJob extends Job {
+export interface ClaimedJob extends Job, Omit<Values<typeof CLAIM_COLUMNS>, 'exclusive'> {
   readonly worker: string
   readonly startedAt: Date
-  /** The number of the claim. It only increases, even for attempts that do not count. */
-  readonly claim: number
-  /** How many times in a row workers have returned the job to the queue. */
-  readonly releases: number
   /** JSON text, as stored. */
   readonly argsText: string
   /** The policy in effect: the job's own, else the task's. */

@@ -4,7 +4,8 @@
  */
 import { ConflictError } from '../errors.ts'
 import { isAhead } from './clock-ahead.ts'
-import { isFinal, type Job, type JobState } from './job.ts'
+import { type Job } from './job.ts'
+import { isFinal, type JobState } from './states.ts'
 import type { Schedule } from './schedule.ts'
 import type { Overlap } from './settings.ts'
 

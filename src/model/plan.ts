@@ -6,8 +6,7 @@ import { type Elapses, elapsesWithin, timer } from '../timer/index.ts'
 import { isAhead } from './clock-ahead.ts'
 import { type DueSlots, dueSlots, justBefore, lastElapse } from './due-slots.ts'
 import { jitterShiftMs } from './jitter.ts'
-import type { SkipReason } from './job.ts'
-import type { Idle } from './schedule.ts'
+import type { SkipReason, Idle } from './states.ts'
 import type { Overlap, SettingValues } from './settings.ts'
 
 /** The columns of a schedule that planning reads. */

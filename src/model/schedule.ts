@@ -1,66 +1,31 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import type { PLAN_COLUMNS, SCHEDULE_COLUMNS, Values } from './columns.ts'
 import {
   defaultsOf,
   OPTION_NAMES,
-  type ScheduleStatus,
   SETTING_NAMES,
   type SettingName,
   type SettingValues,
   SETTINGS,
 } from './settings.ts'
-
-/** Why a schedule has no next run: the column `idle`. */
-export type Idle = Exclude<ScheduleStatus, 'active' | 'retrying' | 'frozen' | 'paused'> | 'awaiting-finish'
+import type { ScheduleStatus } from './states.ts'
 
 /** A row of `periodic_task`: when a task runs, and with which args. */
-export interface Schedule extends SettingValues {
+export interface Schedule extends SettingValues, Values<typeof SCHEDULE_COLUMNS> {
   readonly id: string
   readonly args: unknown
   readonly status: ScheduleStatus
-  /** The next slot; null while paused, or if there is none. */
-  readonly nextRunAt: Date | null
   /**
    * `finish`: the schedule is active without a next slot, because the next slot counts from the end of the current run.
    */
   readonly waitingFor: 'finish' | null
-  /** The declared set that the schedule belongs to; null for schedules that are not declared in code. */
-  readonly declaredBy: string | null
-  readonly createdAt: Date
-  /** The high-water mark: all slots up to and including this one have been decided. */
-  readonly lastSlot: Date | null
-  readonly runCount: number
-  readonly errorCount: number
-  /** Attempts that failed, including those that were retried. */
-  readonly failedAttempts: number
-  /** The time at which the newest job was submitted. */
-  readonly lastRunAt: Date | null
-  /** When the last run ended; cancelled runs do not count. */
-  readonly lastFinishedAt: Date | null
-  /** Its newest job. */
-  readonly lastJobId: string | null
-  /** The error of the last attempt, including one that is being retried, or why the timer is invalid. */
-  readonly lastError: string | null
-  /** The reason why the schedule is paused, if one was given. */
-  readonly pauseReason: string | null
-  /**
-   * The time until which a freeze holds the schedule. Null if no freeze does, or if no slot has become due during it.
-   */
-  readonly frozenUntil: Date | null
-  /** The time of the retry of a failed job, kept until the retry ends. Null if no job is being retried. */
-  readonly retryAt: Date | null
-  /** The number of this retry, starting at 1. */
-  readonly retry: number | null
-  /** The number of the last possible retry. */
-  readonly retryLimit: number | null
-  /** The worker that is submitting the schedule right now. */
-  readonly markedBy: string | null
 }
 
 /** A schedule as stored; its status follows from `enabled` and `idle`. */
-export interface StoredSchedule extends Omit<Schedule, 'status' | 'waitingFor'> {
-  readonly idle: Idle | null
-}
+export interface StoredSchedule
+  extends Omit<Schedule, 'status' | 'waitingFor'>,
+    Pick<Values<typeof PLAN_COLUMNS>, 'idle'> {}
 
 /** The settings of a schedule that people and code choose, in stored form. */
 export interface ScheduleSettings extends SettingValues {

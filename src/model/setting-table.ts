@@ -61,6 +61,7 @@ interface ChoiceSetting extends Common {
 interface InstantSetting extends Common {
   readonly kind: 'instant'
   readonly default: null
+  readonly checked: 'text'
 }
 
 interface FlagSetting extends Common {
@@ -88,9 +89,11 @@ export type Setting =
  * are code points, as databases count them. Two such columns and some numbers fit in an InnoDB index.
  */
 export const NAME_LIMIT = 254
+/** Maximum number of characters in the name of an external queue. */
+export const QUEUE_LIMIT = 190
 
 /** The largest integer of an INT column, which is also the longest delay of setTimeout: 24.8 days. */
-const INT = 2 ** 31 - 1
+export const INT = 2 ** 31 - 1
 
 /** The settings by the name used in code, in the REST API and, in kebab case, on the command line. */
 export const SETTINGS = {
@@ -180,6 +183,7 @@ export const SETTINGS = {
     kind: 'instant',
     column: 'starts',
     default: null,
+    checked: 'text',
     replans: true,
     description: 'No slot before this time',
   },
@@ -188,6 +192,7 @@ export const SETTINGS = {
     kind: 'instant',
     column: 'ends',
     default: null,
+    checked: 'text',
     replans: true,
     description: 'No slot after this time',
   },

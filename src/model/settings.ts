@@ -1,7 +1,8 @@
 /** Names and types derived from the table of settings, for values in rows and in input. */
+import type { Row, Stored, Value } from './columns.ts'
 import { type Setting, SETTINGS } from './setting-table.ts'
 
-export { NAME_LIMIT, type Setting, SETTINGS, type TextSetting } from './setting-table.ts'
+export { INT, NAME_LIMIT, QUEUE_LIMIT, type Setting, SETTINGS, type TextSetting } from './setting-table.ts'
 
 type Definitions = typeof SETTINGS
 export type SettingName = keyof Definitions
@@ -13,26 +14,7 @@ export type JobSettingName = Marked<{ isOfJobs: true }>
 /** The settings as people write them, except settings that are checked elsewhere. */
 export type OptionName = Exclude<SettingName, 'task' | 'args' | 'timer'>
 
-interface Values {
-  readonly text: string
-  readonly whole: number
-  readonly span: number
-  readonly instant: Date
-  readonly flag: boolean
-  readonly json: unknown
-}
-type Value<Definition> = Definition extends { kind: 'choice'; values: infer Choices }
-  ? keyof Choices
-  : Definition extends { unlimited: true }
-    ? number | 'unlimited'
-    : Definition extends { kind: keyof Values }
-      ? Values[Definition['kind']]
-      : never
-// These are conditional types, so that editors show the resulting type.
-/** The value of a setting in a row. */
-export type StoredValue<Name extends SettingName> = Definitions[Name] extends { default: null }
-  ? Value<Definitions[Name]> | null
-  : Value<Definitions[Name]>
+type StoredValue<Name extends SettingName> = Stored<Definitions[Name]>
 type GivenValue<Name extends SettingName> = Definitions[Name] extends { kind: 'span' }
   ? StoredValue<Name> | string
   : StoredValue<Name>
@@ -96,24 +78,9 @@ export type PolicySettings = {
     | undefined
 }
 
-/** Column values as the database returns them. */
-interface ColumnValues {
-  readonly text: string
-  readonly whole: number
-  readonly span: number
-  readonly instant: string
-  readonly flag: number
-  readonly json: string
-}
-type ColumnValue<Name extends SettingName> =
-  | (Definitions[Name] extends { kind: keyof ColumnValues }
-      ? ColumnValues[Definitions[Name]['kind']]
-      : Value<Definitions[Name]>)
-  | (Definitions[Name] extends { default: null } ? null : never)
-
 /** The columns of the settings as the database returns them. */
-export type SettingRow = { [Name in SettingName as Definitions[Name]['column']]: ColumnValue<Name> }
-export type JobSettingRow = { [Name in JobSettingName as Definitions[Name]['column']]: ColumnValue<Name> }
+export type SettingRow = Row<Definitions>
+export type JobSettingRow = Row<Pick<Definitions, JobSettingName>>
 
 /** The start of an error message: `must be an integer between 1 and 9, or null (no limit)`. */
 export function wholeNeeded(least: number, most: number, otherwise?: string, unlimited?: true): string {
@@ -156,6 +123,10 @@ export const OPTION_NAMES = SETTING_NAMES.filter(
 export const JOB_OPTION_NAMES = OPTION_NAMES.filter((name) => isOfJobs(name))
 export const POLICY_NAMES = SETTING_NAMES.filter((name) => isPolicy(name))
 export const JOB_SETTING_NAMES = SETTING_NAMES.filter((name) => isOfJobs(name))
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries loses the names
+export const JOB_SETTINGS = Object.fromEntries(
+  JOB_SETTING_NAMES.map((name) => [name, SETTINGS[name]]),
+) as unknown as Pick<Definitions, JobSettingName>
 
 /** The default values for a new schedule or job. */
 export function defaultsOf<Name extends OptionName>(names: readonly Name[]): Pick<SettingValues, Name> {
@@ -194,32 +165,6 @@ export function taskDefaultText(setting: Setting): string {
     return taskDefault == null ? (setting.taskOtherwise ?? '') : `${taskDefault / 60_000}min`
   return kind === 'choice' ? `\`${taskDefault}\`` : String(taskDefault)
 }
-
-/**
- * The status of a schedule, as shown to people. paused: not enabled, regardless of anything else. retrying: the last
- * attempt of a job failed, and the job is being retried; the schedule is planned as usual. frozen: a slot became due
- * during a freeze.
- */
-export type ScheduleStatus =
-  | 'active'
-  | 'retrying'
-  | 'frozen'
-  | 'paused'
-  | 'done'
-  | 'dead'
-  | 'invalid'
-  | 'retired'
-
-export const STATUSES: readonly ScheduleStatus[] = [
-  'active',
-  'retrying',
-  'frozen',
-  'paused',
-  'done',
-  'dead',
-  'invalid',
-  'retired',
-]
 
 /** Whether a text has at most this many characters, in code points, as databases count them. */
 export function isUpTo(text: string, most: number): boolean {

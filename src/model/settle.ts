@@ -1,5 +1,5 @@
 /** Decides what happens to a job when an attempt has ended. It is pure: the store writes the outcome. */
-import type { FinalState } from './job.ts'
+import type { FinalState } from './states.ts'
 import type { Secrets } from './redaction.ts'
 import type { RunPolicy } from './task.ts'
 

@@ -1,6 +1,7 @@
 import { errorTextForOwner } from '../errors.ts'
 import { isFrozenBy } from '../model/freeze.ts'
-import type { Job, JobState } from '../model/job.ts'
+import type { Job } from '../model/job.ts'
+import type { JobState } from '../model/states.ts'
 import { prefixOf, storedIds } from '../model/owner.ts'
 import type { Payload } from '../model/redaction.ts'
 import type { Schedule } from '../model/schedule.ts'

@@ -1,5 +1,6 @@
 import { StoreUnavailableError } from '../errors.ts'
 import type { ClaimedJob, Fence } from '../model/job.ts'
+import type { LogLevel } from '../model/states.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { AttemptEnd, JobOutcome } from '../model/settle.ts'
 import type { OnRefused, Refusal } from './refusal.ts'
@@ -33,9 +34,6 @@ export interface NewLogLine {
   readonly level: LogLevel
   readonly message: string
 }
-
-/** The level of a line in a job's log. */
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** The progress of a running job. It is written only if the worker still holds the job. */
 export interface JobProgress {

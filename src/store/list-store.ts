@@ -1,9 +1,8 @@
-import type { LogLevel } from './executing-store.ts'
+import type { LogLevel, JobState, ScheduleStatus } from '../model/states.ts'
 import type { Attempt } from '../model/attempt.ts'
-import type { Job, JobState } from '../model/job.ts'
+import type { Job } from '../model/job.ts'
 import type { Owner } from '../model/owner.ts'
 import type { Schedule } from '../model/schedule.ts'
-import type { ScheduleStatus } from '../model/settings.ts'
 
 /** Limits on the cost of reading large tables. */
 export interface ListBounds {

@@ -1,13 +1,7 @@
 import type { Emitter } from '../events.ts'
 import type { Logger } from '../logger.ts'
-import {
-  type ClaimedJob,
-  type FinalState,
-  isFinal,
-  type Job,
-  type SkipReason,
-  withoutClaim,
-} from '../model/job.ts'
+import { type ClaimedJob, type Job, withoutClaim } from '../model/job.ts'
+import { type FinalState, isFinal, type SkipReason } from '../model/states.ts'
 import type { Redaction } from '../model/redaction.ts'
 import type { EndedAttempt, SettledAttempt, SettleResult } from '../store/executing-store.ts'
 import type { Submission } from '../store/scheduling-store.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { FINAL_STATES, fenceOf, fenceText, isFinal, OPEN_STATES } from '../../src/model/job.ts'
+import { fenceOf, fenceText } from '../../src/model/job.ts'
+import { FINAL_STATES, isFinal, OPEN_STATES } from '../../src/model/states.ts'
 
 test('a job is final once it has ended, whatever its outcome', () => {
   expect(OPEN_STATES.filter(isFinal)).toEqual([])

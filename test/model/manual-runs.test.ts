@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ConflictError } from '../../src/errors.ts'
 import { dueAtOnce } from '../../src/model/first-run.ts'
-import { FINAL_STATES, OPEN_STATES } from '../../src/model/job.ts'
+import { FINAL_STATES, OPEN_STATES } from '../../src/model/states.ts'
 import { cancel, type OpenJob, retry, runNow, type ScheduleToRun } from '../../src/model/manual-runs.ts'
 import { DEFAULT_SETTINGS } from '../../src/model/schedule.ts'
 

@@ -4,12 +4,12 @@ import { SETTING_NAMES } from '../../src/model/settings.ts'
 import {
   changedSettings,
   DEFAULT_SETTINGS,
-  type Idle,
   settingsHash,
   stateOf,
   type StoredSchedule,
   withSettings,
 } from '../../src/model/schedule.ts'
+import type { Idle } from '../../src/model/states.ts'
 
 const stored: StoredSchedule = {
   ...DEFAULT_SETTINGS,

@@ -4,7 +4,7 @@
  */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { beforeAll, expect, it } from 'vitest'
-import { STATUSES } from '../../src/model/settings.ts'
+import { STATUSES } from '../../src/model/states.ts'
 import type { JobQuery, ScheduleQuery } from '../../src/store/list-store.ts'
 import { Views } from '../../src/views/views.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'

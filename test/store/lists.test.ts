@@ -1,10 +1,10 @@
 /** Pages and counts for web pages, compared with a plain filter over all rows. */
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type Job, type JobState } from '../../src/model/job.ts'
+import { type Job } from '../../src/model/job.ts'
+import type { JobState, ScheduleStatus } from '../../src/model/states.ts'
 import { ANY_OWNER, type Owner } from '../../src/model/owner.ts'
 import type { Schedule } from '../../src/model/schedule.ts'
-import type { ScheduleStatus } from '../../src/model/settings.ts'
 import { toText } from '../../src/model/instant.ts'
 import type {
   JobConditions,

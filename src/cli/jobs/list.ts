@@ -1,6 +1,7 @@
 /** `kalends jobs list`, and the filter that it shares with `cancel` and `retry`. */
 import { durationText } from '../../duration.ts'
 import type { Job, JobConditions, JobState, PageQuery } from '../../index.ts'
+import { JOB_STATES } from '../../model/states.ts'
 import { type AnyCommand, Command, examples, Option, type OptionValues, withFlags } from '../commander.ts'
 import type { Style } from '../output.ts'
 import { AFTER, printList } from '../pages.ts'
@@ -15,17 +16,6 @@ export type FilterFlags = {
   readonly group?: string
   readonly submitter?: string
 }
-
-const STATES: readonly JobState[] = [
-  'waiting',
-  'blocked',
-  'running',
-  'external',
-  'success',
-  'failed',
-  'cancelled',
-  'skipped',
-]
 
 export const STATE_STYLES: Readonly<Partial<Record<JobState, Style>>> = {
   success: 'green',
@@ -65,7 +55,7 @@ export function listCommand(): AnyCommand {
       'after',
       examples('jobs list --state failed', 'jobs list --schedule nightly --json | jq .result'),
     )
-  return onDatabase(withFilter(command, STATES), async ({ jobs }, flags) => {
+  return onDatabase(withFilter(command, JOB_STATES), async ({ jobs }, flags) => {
     const filter = conditionsOf(flags)
     const list = (page: PageQuery) => jobs.list({ ...filter, ...page })
     const get = (id: string) => jobs.get(id)

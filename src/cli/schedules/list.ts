@@ -1,7 +1,7 @@
 /** `kalends schedules list`: its output resembles `systemctl list-timers`. */
 import { durationText, relativeTime, retryText } from '../../duration.ts'
 import type { PageQuery, Schedule, ScheduleStatus } from '../../index.ts'
-import { STATUSES } from '../../model/settings.ts'
+import { STATUSES } from '../../model/states.ts'
 import { type AnyCommand, Command, examples, Option } from '../commander.ts'
 import type { Style } from '../output.ts'
 import { AFTER, printList } from '../pages.ts'

@@ -1,4 +1,5 @@
-import type { Job, JobState } from '../../model/job.ts'
+import type { Job } from '../../model/job.ts'
+import type { JobState } from '../../model/states.ts'
 import type { OpenJob } from '../../model/manual-runs.ts'
 import { isJobId, type Owner, shownId, storedIds } from '../../model/owner.ts'
 import { type Schedule, stateOf, type StoredSchedule } from '../../model/schedule.ts'

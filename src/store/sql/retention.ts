@@ -1,4 +1,4 @@
-import { FINAL_STATES, type JobState } from '../../model/job.ts'
+import { FINAL_STATES, type JobState } from '../../model/states.ts'
 import { toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { RetentionStore } from '../retention-store.ts'

@@ -1,112 +1,93 @@
 /** Converts rows to objects, and defines which columns are read, and how. */
-import type { ClaimedJob, Job, JobState } from '../../model/job.ts'
-import type { Finishing } from '../../model/finish.ts'
-import type { Idle, ScheduleSettings, StoredSchedule } from '../../model/schedule.ts'
 import {
-  JOB_SETTING_NAMES,
-  type JobSettingRow,
-  type Setting,
+  CLAIM_COLUMNS,
+  type Column,
+  type Columns,
+  JOB_COLUMNS,
+  OCCURRENCE_COLUMNS,
+  PLAN_COLUMNS,
+  type Row,
+  SCHEDULE_COLUMNS,
+  type Values,
+} from '../../model/columns.ts'
+import type { Finishing } from '../../model/finish.ts'
+import { fromStored, fromText, toText } from '../../model/instant.ts'
+import type { ClaimedJob, Job } from '../../model/job.ts'
+import type { ScheduleSettings, StoredSchedule } from '../../model/schedule.ts'
+import {
+  JOB_SETTINGS,
   SETTING_NAMES,
   type SettingName,
+  SETTINGS,
   settingOf,
-  type SettingRow,
-  type SettingValues,
   UNLIMITED,
 } from '../../model/settings.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Dialect, SqlValue } from '../database.ts'
-import { fromStored, fromText, toText } from '../../model/instant.ts'
 
-/** The settings that planning reads. */
-const PLANNING = [
-  'enabled',
-  'timer',
-  'overlap',
-  'yields',
-  'catchUp',
-  'jitter',
-  'starts',
-  'ends',
-  'maxRuns',
-  'onExhausted',
-  'group',
-] as const satisfies readonly SettingName[]
+function picked<Definitions extends Columns, Name extends keyof Definitions & string>(
+  definitions: Definitions,
+  names: readonly Name[],
+): Pick<Definitions, Name> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries loses the names
+  return Object.fromEntries(names.map((name) => [name, definitions[name]])) as Pick<Definitions, Name>
+}
 
+/** What planning reads of a schedule and does not change. */
+const PLANNING = {
+  ...picked(SETTINGS, [
+    'task',
+    'enabled',
+    'timer',
+    'overlap',
+    'yields',
+    'catchUp',
+    'jitter',
+    'starts',
+    'ends',
+    'maxRuns',
+    'onExhausted',
+    'group',
+  ]),
+  ...picked(SCHEDULE_COLUMNS, ['createdAt', 'nextRunAt', 'lastSlot', 'lastError', 'frozenUntil']),
+  idle: PLAN_COLUMNS.idle,
+}
 /** The columns of a schedule that planning reads. The args stay in the database because they may be large. */
-export interface PlannableRow
-  extends Pick<
-    SettingRow,
-    | 'task'
-    | 'enabled'
-    | 'timer'
-    | 'overlap'
-    | 'yields'
-    | 'catch_up'
-    | 'jitter'
-    | 'starts'
-    | 'ends'
-    | 'max_runs'
-    | 'on_exhausted'
-    | 'group_'
-  > {
+const PLANNABLE = {
+  ...PLANNING,
+  ...picked(SCHEDULE_COLUMNS, ['runCount', 'errorCount', 'retryAt', 'markedBy']),
+  ...picked(PLAN_COLUMNS, ['markedAt', 'plannedFrom']),
+}
+const SCHEDULE = { ...SETTINGS, ...SCHEDULE_COLUMNS, idle: PLAN_COLUMNS.idle }
+const JOB = { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS }
+/** The other columns are empty or written by the claim, and the driver takes time for each column. */
+const STARTABLE = {
+  ...OCCURRENCE_COLUMNS,
+  ...JOB_SETTINGS,
+  ...picked(JOB_COLUMNS, ['submittedAt', 'stopRequestedAt', 'reason', 'queue', 'attempt', 'error']),
+  ...picked(CLAIM_COLUMNS, ['claim', 'releases']),
+}
+
+export interface PlannableRow extends Row<typeof PLANNABLE> {
   id: string
-  nextrun: string | null
-  idle: Idle | null
-  last_slot: string | null
-  last_error: string | null
-  created: string
-  run_count: number
-  error_count: number
-  retry_at: string | null
-  frozen_until: string | null
   definition: string
-  planned_from: string | null
-  worker: string | null
-  marked: string | null
+  clock: string
+}
+export interface ScheduleRow extends PlannableRow, Row<typeof SCHEDULE> {}
+export interface JobRow extends Row<typeof JOB> {
+  id: string
+}
+/** A job that may start, and the database's clock when it was read. */
+export interface StartableRow extends Row<typeof STARTABLE> {
+  id: string
   clock: string
 }
 
-export interface ScheduleRow extends PlannableRow, SettingRow {
-  declared_by: string | null
-  last_run: string | null
-  last_finished: string | null
-  last_job: string | null
-  failed_attempts: number
-  pause_reason: string | null
-  retry: number | null
-  retry_limit: number | null
-}
-
-export interface JobRow extends JobSettingRow {
-  id: string
-  periodic_task_id: string | null
-  slot: string | null
-  missed: number
-  run: number | null
-  state: JobState
-  reason: string | null
-  queue: string | null
-  worker: string | null
-  attempt: number
-  claim: number
-  releases: number
-  submitted: string
-  run_at: string | null
-  frozen_until: string | null
-  started: string | null
-  finished: string | null
-  progress: string | null
-  result: string | null
-  error: string | null
-  stop_requested: string | null
-}
-
-/** The columns of settings, with instants as normalised text. */
-function settingExpressions({ instant }: Dialect, names: readonly SettingName[]): string[] {
-  return names.map((name) => {
-    const { kind, column } = settingOf(name)
-    return kind === 'instant' ? `${instant(column)} AS ${column}` : column
-  })
+/** The expressions for columns, with instants as normalised text. */
+function expressions({ instant }: Dialect, columns: Columns): string[] {
+  return Object.values(columns).map(({ kind, column }) =>
+    kind === 'instant' ? `${instant(column)} AS ${column}` : column,
+  )
 }
 
 /** Instants as normalised text. */
@@ -114,48 +95,22 @@ export function instants({ instant }: Dialect, columns: readonly string[]): stri
   return columns.map((column) => `${instant(column)} AS ${column}`)
 }
 
-const PLANNABLE = [
-  'id',
-  'task',
-  'idle',
-  'last_error',
-  'run_count',
-  'error_count',
-  'definition',
-  'planned_from',
-  'worker',
-]
-
 /** The expressions for `PlannableRow`, one for each column. */
 export function plannableExpressions(dialect: Dialect): string[] {
-  return [
-    ...PLANNABLE,
-    ...settingExpressions(dialect, PLANNING),
-    ...instants(dialect, ['nextrun', 'last_slot', 'created', 'marked', 'retry_at', 'frozen_until']),
-    `${dialect.now} AS clock`,
-  ]
+  return ['id', ...expressions(dialect, PLANNABLE), 'definition', `${dialect.now} AS clock`]
 }
 
 export function plannableColumns(dialect: Dialect): string {
   return plannableExpressions(dialect).join(', ')
 }
 
-const OTHER_SETTINGS = SETTING_NAMES.filter(
-  (name) => name !== 'task' && !PLANNING.some((one) => one === name),
-)
-
 /** The expressions for `ScheduleRow`, one for each column. */
 export function scheduleExpressions(dialect: Dialect): string[] {
   return [
-    ...plannableExpressions(dialect),
-    ...settingExpressions(dialect, OTHER_SETTINGS),
-    ...instants(dialect, ['last_run', 'last_finished']),
-    'declared_by',
-    'last_job',
-    'failed_attempts',
-    'pause_reason',
-    'retry',
-    'retry_limit',
+    'id',
+    ...expressions(dialect, { ...PLANNABLE, ...SCHEDULE }),
+    'definition',
+    `${dialect.now} AS clock`,
   ]
 }
 
@@ -165,64 +120,15 @@ export function scheduleColumns(dialect: Dialect): string {
 
 /** The expressions for `JobRow`, one for each column. */
 export function jobExpressions(dialect: Dialect): string[] {
-  return [
-    ...settingExpressions(dialect, JOB_SETTING_NAMES),
-    ...instants(dialect, [
-      'slot',
-      'submitted',
-      'run_at',
-      'frozen_until',
-      'started',
-      'finished',
-      'stop_requested',
-    ]),
-    'id',
-    'periodic_task_id',
-    'missed',
-    'run',
-    'state',
-    'reason',
-    'queue',
-    'worker',
-    'attempt',
-    'claim',
-    'releases',
-    'progress',
-    'result',
-    'error',
-  ]
+  return ['id', ...expressions(dialect, JOB)]
 }
 
 export function jobColumns(dialect: Dialect): string {
   return jobExpressions(dialect).join(', ')
 }
 
-/** A job that may start, and the database's clock when it was read. */
-export interface StartableRow
-  extends Omit<
-    JobRow,
-    'run_at' | 'frozen_until' | 'started' | 'finished' | 'progress' | 'result' | 'state' | 'worker'
-  > {
-  readonly clock: string
-}
-
-/** Other columns are empty or written by the claim, and the driver takes time for each column. */
 export function startableColumns(dialect: Dialect): string {
-  return [
-    ...settingExpressions(dialect, JOB_SETTING_NAMES),
-    ...instants(dialect, ['slot', 'submitted', 'stop_requested']),
-    'id',
-    'periodic_task_id',
-    'missed',
-    'run',
-    'reason',
-    'queue',
-    'attempt',
-    'claim',
-    'releases',
-    'error',
-    `${dialect.now} AS clock`,
-  ].join(', ')
+  return ['id', ...expressions(dialect, STARTABLE), `${dialect.now} AS clock`].join(', ')
 }
 
 /**
@@ -278,66 +184,50 @@ export function toClaimed(
   }
 }
 
-type Values = SettingValues & { readonly args: unknown }
-
 /**
- * Reads the settings of a row into an object to which other fields are added. [A literal with a spread takes ten times
- * as long.]
+ * Reads the columns of a row into an object that gets further fields. [A literal with a spread takes ten times as
+ * long.]
  */
-function settingsReader<Name extends SettingName>(
-  names: readonly Name[],
-): (row: object) => Pick<Values, Name> {
-  const settings = names.map((name) => [name, settingOf(name)] as const)
+function reader<Definitions extends Columns>(definitions: Definitions): (row: object) => Values<Definitions> {
+  const columns = Object.entries(definitions)
   return (row) => {
     const values: Record<string, unknown> = {}
-    for (const [name, setting] of settings) values[name] = valueOf(setting, Reflect.get(row, setting.column))
+    for (const [name, column] of columns) values[name] = valueOf(column, Reflect.get(row, column.column))
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one value for each name
-    return values as Pick<Values, Name>
+    return values as Values<Definitions>
   }
 }
 
-function valueOf(setting: Setting, stored: unknown): unknown {
-  switch (setting.kind) {
+function valueOf(column: Column, stored: unknown): unknown {
+  switch (column.kind) {
     case 'whole':
-      return setting.unlimited === true && stored === UNLIMITED
-        ? 'unlimited'
-        : numberOr(stored, setting.default)
+      return 'unlimited' in column && stored === UNLIMITED ? 'unlimited' : numberOr(stored, column.default)
     case 'span':
-      return numberOr(stored, setting.default)
+      return numberOr(stored, column.default)
     case 'flag':
       return stored !== 0
     case 'instant':
       return fromText(typeof stored === 'string' ? stored : null)
     case 'json':
-      return fromJson(String(stored))
-    case 'text':
-    case 'choice':
-      return stored
+      return typeof stored === 'string' ? fromJson(stored) : null
     default:
-      return setting satisfies never
+      return stored
   }
 }
 
-const planningSettings = settingsReader(PLANNING)
-const scheduleSettings = settingsReader(SETTING_NAMES)
-const jobSettings = settingsReader(JOB_SETTING_NAMES)
+const readPlanning = reader(PLANNING)
+const readSchedule = reader(SCHEDULE)
+const readJob = reader(JOB)
 
 export function toPlannable(row: PlannableRow): Finishing {
   const planned = row.planned_from === null ? null : splitPlannedFrom(row.planned_from)
-  return Object.assign(planningSettings(row), {
+  return Object.assign(readPlanning(row), {
     id: row.id,
-    task: row.task,
-    createdAt: fromStored(row.created),
     successes: numberOr(row.run_count, 0) - numberOr(row.error_count, 0),
-    nextRunAt: fromText(row.nextrun),
-    idle: row.idle,
-    lastSlot: fromText(row.last_slot),
-    lastError: row.last_error,
     definition: row.definition,
     plannedDefinition: planned?.definition ?? null,
     plannedRun: planned?.run ?? null,
     isByHand: planned?.isByHand ?? false,
-    frozenUntil: fromText(row.frozen_until),
   })
 }
 
@@ -360,52 +250,11 @@ export function splitPlannedFrom(text: string) {
 }
 
 export function toSchedule(row: ScheduleRow): StoredSchedule {
-  return {
-    id: row.id,
-    ...scheduleSettings(row),
-    nextRunAt: fromText(row.nextrun),
-    idle: row.idle,
-    declaredBy: row.declared_by,
-    createdAt: fromStored(row.created),
-    lastSlot: fromText(row.last_slot),
-    runCount: numberOr(row.run_count, 0),
-    errorCount: numberOr(row.error_count, 0),
-    failedAttempts: numberOr(row.failed_attempts, 0),
-    lastRunAt: fromText(row.last_run),
-    lastFinishedAt: fromText(row.last_finished),
-    lastJobId: row.last_job,
-    lastError: row.last_error,
-    pauseReason: row.pause_reason,
-    frozenUntil: fromText(row.frozen_until),
-    retryAt: fromText(row.retry_at),
-    retry: numberOr(row.retry, null),
-    retryLimit: numberOr(row.retry_limit, null),
-    markedBy: row.worker,
-  }
+  return Object.assign(readSchedule(row), { id: row.id })
 }
 
 export function toJob(row: JobRow): Job {
-  return Object.assign(jobSettings(row), {
-    id: row.id,
-    scheduleId: row.periodic_task_id,
-    slot: fromText(row.slot),
-    missed: numberOr(row.missed, 0),
-    run: numberOr(row.run, null),
-    state: row.state,
-    reason: row.reason,
-    queue: row.queue,
-    worker: row.worker,
-    attempt: numberOr(row.attempt, 0),
-    submittedAt: fromStored(row.submitted),
-    runAt: fromText(row.run_at),
-    frozenUntil: fromText(row.frozen_until),
-    startedAt: fromText(row.started),
-    finishedAt: fromText(row.finished),
-    progress: row.progress === null ? null : fromJson(row.progress),
-    result: row.result === null ? null : fromJson(row.result),
-    error: row.error,
-    stopRequestedAt: fromText(row.stop_requested),
-  })
+  return Object.assign(readJob(row), { id: row.id })
 }
 
 const COLUMNS = [

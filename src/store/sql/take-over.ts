@@ -238,8 +238,8 @@ async function endMarks(context: TablesContext, marks: readonly Found[]): Promis
 export async function held(context: TablesContext, worker: string): Promise<EndedAttempt[]> {
   const rows = await context.transaction(async (tx) => {
     await writeHeartbeat(tx, worker)
-    return await tx.rows<JobRow>(
-      `SELECT ${jobColumns(tx.dialect)}
+    return await tx.rows<JobRow & { claim: number }>(
+      `SELECT ${jobColumns(tx.dialect)}, claim
        FROM ${tx.dialect.found(tx.tables.job, { index: tx.tables.jobStateIndex })}
        WHERE state = 'running' AND worker = ?`,
       [worker],
@@ -261,9 +261,9 @@ export async function orphans(
   const { rows, dialect } = context
   const others = exceptFor(isolation.refused(), dialect.jobId)
   const parts = anyOrphans(context).map(
-    (found) => `SELECT ${jobColumns(dialect)} ${found} ${others.text} LIMIT ${integerLiteral(limit)}`,
+    (found) => `SELECT ${jobColumns(dialect)}, claim ${found} ${others.text} LIMIT ${integerLiteral(limit)}`,
   )
-  const left = await rows<JobRow & { worker: string }>(dialect.union(parts), [
+  const left = await rows<JobRow & { worker: string; claim: number }>(dialect.union(parts), [
     ...others.params,
     ...others.params,
   ])

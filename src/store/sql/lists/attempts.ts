@@ -2,9 +2,9 @@
  * The attempts of jobs, as shown in lists. Attempts that did not succeed are rows; a successful attempt is part of its
  * job's row.
  */
-import type { Attempt, StoredOutcome } from '../../../model/attempt.ts'
+import type { Attempt } from '../../../model/attempt.ts'
+import type { StoredOutcome, JobState } from '../../../model/states.ts'
 import { fromStored, fromText } from '../../../model/instant.ts'
-import type { JobState } from '../../../model/job.ts'
 import type { Owner } from '../../../model/owner.ts'
 import type { Listed } from '../../list-store.ts'
 import { integerLiteral } from '../../literals.ts'

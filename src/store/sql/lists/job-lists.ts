@@ -1,6 +1,5 @@
-import { FINAL_STATES, type JobState, OPEN_STATES } from '../../../model/job.ts'
+import { JOB_STATES, type JobState, type LogLevel } from '../../../model/states.ts'
 import { type Owner, shownId } from '../../../model/owner.ts'
-import type { LogLevel } from '../../executing-store.ts'
 import { fromStored, fromText } from '../../../model/instant.ts'
 import { type HourCount, type JobConditions, LIST_BOUNDS, type ListStore } from '../../list-store.ts'
 import { integerLiteral } from '../../literals.ts'
@@ -13,8 +12,6 @@ import { findOwnId, shownJob, storedId } from '../own-ids.ts'
 import { page } from './pages.ts'
 import { jobExpressions, type JobRow } from '../rows.ts'
 import { countBy, firstRows, groupsIn } from './scan.ts'
-
-const STATES: readonly JobState[] = [...OPEN_STATES, ...FINAL_STATES]
 
 /** The number of oldest jobs of a task that are read to find out whether the task was ever claimed. */
 const MAX_FIRST = 100
@@ -51,7 +48,7 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
     },
 
     async jobCounts({ state, ...others }, bounds) {
-      const names = state === undefined ? STATES : [state]
+      const names = state === undefined ? JOB_STATES : [state]
       const of = (name: JobState) => jobRange(context, owner, { state: name })
       return await countBy(context, await jobsIn(others), 'state', names, of, bounds)
     },

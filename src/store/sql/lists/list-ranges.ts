@@ -1,6 +1,6 @@
 /** Chooses the index that serves a list, and the conditions that remain as a filter. */
 import { type Owner, prefixOf, storedIds } from '../../../model/owner.ts'
-import { FINAL_STATES, isFinal } from '../../../model/job.ts'
+import { FINAL_STATES, isFinal } from '../../../model/states.ts'
 import { toText } from '../../../model/instant.ts'
 import type { JobConditions, ScheduleConditions, ScheduleQuery } from '../../list-store.ts'
 import { and, both, type Condition, FINAL, NOTHING, scopeCondition } from '../conditions.ts'

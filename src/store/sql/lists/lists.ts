@@ -1,4 +1,4 @@
-import type { JobState } from '../../../model/job.ts'
+import type { JobState } from '../../../model/states.ts'
 import { ANY_OWNER, type Owner, shownId } from '../../../model/owner.ts'
 import { fromText, toText } from '../../../model/instant.ts'
 import type { ListStore, RecentRun } from '../../list-store.ts'

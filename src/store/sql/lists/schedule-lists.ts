@@ -1,6 +1,6 @@
 import { fromStored, fromText } from '../../../model/instant.ts'
 import { type Owner, shownId } from '../../../model/owner.ts'
-import { type ScheduleStatus, STATUSES } from '../../../model/settings.ts'
+import { type ScheduleStatus, STATUSES } from '../../../model/states.ts'
 import {
   LIST_BOUNDS,
   type ListStore,

@@ -785,15 +785,13 @@ export interface components {
             /** @description Ignored: PUT accepts what GET returns */
             id?: unknown;
             /** @description Ignored: PUT accepts what GET returns */
-            status?: unknown;
-            /** @description Ignored: PUT accepts what GET returns */
             nextRunAt?: unknown;
-            /** @description Ignored: PUT accepts what GET returns */
-            waitingFor?: unknown;
             /** @description Ignored: PUT accepts what GET returns */
             declaredBy?: unknown;
             /** @description Ignored: PUT accepts what GET returns */
             createdAt?: unknown;
+            /** @description Ignored: PUT accepts what GET returns */
+            markedBy?: unknown;
             /** @description Ignored: PUT accepts what GET returns */
             lastSlot?: unknown;
             /** @description Ignored: PUT accepts what GET returns */
@@ -821,7 +819,9 @@ export interface components {
             /** @description Ignored: PUT accepts what GET returns */
             retryLimit?: unknown;
             /** @description Ignored: PUT accepts what GET returns */
-            markedBy?: unknown;
+            status?: unknown;
+            /** @description Ignored: PUT accepts what GET returns */
+            waitingFor?: unknown;
         };
         NewSchedule: {
             /** @description The name of the task to run */
@@ -1042,17 +1042,14 @@ export interface components {
             group: string;
             submitter: string | null;
             subject: string | null;
-            /** @enum {string} */
-            status: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRunAt: string | null;
-            /** @description finish: active without a next run, which counts from the end of the current one */
-            waitingFor: "finish" | null;
             declaredBy: string | null;
             /**
              * Format: date-time
              * @description RFC 3339, in UTC
              */
             createdAt: string;
+            markedBy: string | null;
             lastSlot: string | null;
             runCount: number;
             errorCount: number;
@@ -1066,7 +1063,10 @@ export interface components {
             retryAt: string | null;
             retry: number | null;
             retryLimit: number | null;
-            markedBy: string | null;
+            /** @enum {string} */
+            status: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
+            /** @description finish: active without a next run, which counts from the end of the current one */
+            waitingFor: "finish" | null;
         };
         RecentRun: {
             id: string;
@@ -1104,17 +1104,14 @@ export interface components {
             group: string;
             submitter: string | null;
             subject: string | null;
-            /** @enum {string} */
-            status: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRunAt: string | null;
-            /** @description finish: active without a next run, which counts from the end of the current one */
-            waitingFor: "finish" | null;
             declaredBy: string | null;
             /**
              * Format: date-time
              * @description RFC 3339, in UTC
              */
             createdAt: string;
+            markedBy: string | null;
             lastSlot: string | null;
             runCount: number;
             errorCount: number;
@@ -1128,7 +1125,10 @@ export interface components {
             retryAt: string | null;
             retry: number | null;
             retryLimit: number | null;
-            markedBy: string | null;
+            /** @enum {string} */
+            status: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
+            /** @description finish: active without a next run, which counts from the end of the current one */
+            waitingFor: "finish" | null;
             /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
             truncated?: {
                 [key: string]: number;
@@ -1164,7 +1164,7 @@ export interface components {
             subject: string | null;
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
-            reason: string | null;
+            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "run-now" | "handed-over") | null;
             /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
@@ -1204,7 +1204,7 @@ export interface components {
             subject: string | null;
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
-            reason: string | null;
+            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "run-now" | "handed-over") | null;
             /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
@@ -1246,7 +1246,7 @@ export interface components {
             subject: string | null;
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
-            reason: string | null;
+            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "run-now" | "handed-over") | null;
             /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
