@@ -128,6 +128,8 @@ describe('a crontab', () => {
     ['0 8/2 * * mon-fri', '0 8-23/2 * * mon-fri', 'Mon..Fri *-*-* 08/2:00:00'],
     ['0 0 1/10 2/3 *', '0 0 1-31/10 2-12/3 *', '*-02/3-01/10 00:00:00'],
     ['0 0 * * mon/2', '0 0 * * mon-6/2', 'Mon,Wed,Fri *-*-* 00:00:00'],
+    ['0 0 * * 7/2', '0 0 * * 0-6/2', 'Tue,Thu,Sat,Sun *-*-* 00:00:00'],
+    ['0 0 * * 7/1', '0 0 * * 0-6/1', '*-*-* 00:00:00'],
   ])(
     '%s, which daemons reject, is imported with a note that explains how it was read [C3]',
     (time, range, event) => {
@@ -142,7 +144,7 @@ describe('a crontab', () => {
     expect(one(`${time} x`).notes).toEqual([])
   })
 
-  test.each(['99/2 * * * *', '0 24/2 * * *', '0 0 * * 7/2', '0 0 13/2 13/2 *'])(
+  test.each(['99/2 * * * *', '0 24/2 * * *', '0 0 * * 8/2', '0 0 13/2 13/2 *'])(
     '%s, whose start is outside the range of the field, is rejected',
     (time) => expect(one(`${time} x`).schedule).toBeNull(),
   )
@@ -200,8 +202,23 @@ describe('a crontab', () => {
       'but line 1 names root: add the user, or choose --no-system',
     ],
     ['@daily /bin/b c', true, 'leave --system out'],
+    [
+      '@daily no-such /srv/x\n@daily daemon /bin/x',
+      undefined,
+      "'daemon' is a user of this machine, but 'no-such' is not: choose --system or --no-system",
+    ],
   ])('a contradiction is an error: %j', (text, system, message) => {
     expect(() => read(text, system)).toThrow(message)
+  })
+
+  test.each([
+    ['@daily daemon run', undefined, [expect.stringContaining("'daemon' is read as the user")]],
+    ['@daily daemon run', undefined, [expect.stringContaining('--no-system')]],
+    ['@daily daemon run', true, []],
+    ['@daily daemon run', false, []],
+    ['@daily root run', undefined, []],
+  ])('a user column that is only assumed has a note that names the option: %j, %j', (text, system, notes) => {
+    expect(one(text, { system }).notes).toEqual(notes)
   })
 
   test.each([
