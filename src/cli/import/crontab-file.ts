@@ -4,6 +4,7 @@ import type { CommandArgs } from '../command-task.ts'
 import { findUser, USER_NAME } from '../command-user.ts'
 import { UsageError } from '../failure.ts'
 import { type Candidate, candidates, LONGEST_RUN, Refusal, summaryOf } from './candidate.ts'
+import { isNumbered } from './match.ts'
 
 export interface CrontabOptions {
   /** Whether lines name a user, as in /etc/crontab and /etc/cron.d; undefined means to detect it. */
@@ -234,6 +235,12 @@ function nameOf(command: string): string {
   })
   const name = basename(word ?? '').replaceAll(/[^\w.-]+/g, '-')
   return name.replace(/\.(?:sh|bash|py|pl|js|mjs|php|rb)$/, '') || 'entry'
+}
+
+/** Whether a schedule with this name and these args may come from a crontab. */
+export function isNameOf(name: string, args: unknown): boolean {
+  const shell: unknown = Object(args).shell
+  return typeof shell === 'string' && isNumbered(name, nameOf(shell))
 }
 
 function basename(path: string): string {

@@ -10,8 +10,7 @@ import { withDatabaseOptions } from '../configuration.ts'
 import { CommandError, EXIT, UsageError } from '../failure.ts'
 import { wholeNumber } from '../values.ts'
 import { importAll } from './apply.ts'
-import { readCrontab } from './crontab-file.ts'
-import { isNumbered } from './match.ts'
+import { isNameOf, readCrontab } from './crontab-file.ts'
 import { readTimerUnit } from './systemd-timers.ts'
 import { SYSTEM_FOLDERS, unitsIn } from './unit-folders.ts'
 
@@ -90,7 +89,7 @@ Examples:
       const content = await reading(`'${file}'`, () =>
         file === '-' ? text(process.stdin) : readFile(file, 'utf8'),
       )
-      await importAll(readCrontab(content, { system: flags.system, zone }), flags)
+      await importAll(readCrontab(content, { system: flags.system, zone }), flags, isNameOf)
     })
 }
 
@@ -127,8 +126,7 @@ function systemdCommand(): AnyCommand {
         const options = { zone, all: flags.all === true, user: userNamed(flags.user) }
         return (only ?? units.timers()).flatMap((name) => readTimerUnit(name, units, options))
       })
-      const bases = only?.map((name) => flags.idPrefix + name.slice(0, -'.timer'.length))
-      await importAll(found, flags, (id) => bases?.some((base) => isNumbered(id, base)) ?? true)
+      await importAll(found, flags, (name) => only === undefined && !name.includes('.'))
     })
 }
 
