@@ -381,6 +381,24 @@ describe('units of users', () => {
     expect(stderr).toContain('import the units of users separately')
   })
 
+  test('with --user, units in any other folder are those of this user', async () => {
+    const cwd = await tree({
+      'units/a.timer': `${timer}[Install]\nWantedBy=timers.target\n`,
+      'units/a.service': SERVICE,
+    })
+    const { found } = await imported(cwd, 'units', '--all', '--user', 'daemon')
+    expect(found).toMatchObject([{ args: { user: 'daemon', cwd: findUser('daemon')?.home } }])
+  })
+
+  test('--user contradicts folders of the system', async () => {
+    const cwd = await tree({ 'etc/systemd/system/a.timer': timer, 'etc/systemd/system/a.service': SERVICE })
+    const { code, stderr } = await imported(cwd, 'etc/systemd/system', '--user', 'daemon')
+    expect(code).toBe(2)
+    expect(stderr).toMatch(
+      /option '--user': .*\/etc\/systemd\/system has the units of the system: leave --user out/,
+    )
+  })
+
   test('a unit in a system folder belongs to the system, whatever wants it', async () => {
     const cwd = await tree({
       'etc/systemd/system/a.timer': `${timer}[Install]\nWantedBy=default.target\n`,

@@ -102,7 +102,10 @@ function systemdCommand(): AnyCommand {
     .argument('[folder...]', 'with units; default: those of the system')
     .option('--only <name...>', 'only these timers')
     .option('--all', 'include timers that are not enabled, and what masks hide')
-    .option('--user <name>', 'who runs units of users (default: the owner of the file)')
+    .option(
+      '--user <name>',
+      'the units are those of this user (default: the owner of the file, for units of users)',
+    )
     .addHelpText('after', SYSTEMD_HELP)
     .addHelpText('after', AGAIN_HELP)
     .addHelpText(
@@ -118,7 +121,7 @@ function systemdCommand(): AnyCommand {
       const folders = named.length === 0 ? SYSTEM_FOLDERS.filter((one) => existsSync(one)) : named
       const only = flags.only?.map((name) => (name.endsWith('.timer') ? name : `${name}.timer`))
       const found = await reading('a unit', () => {
-        const units = unitsIn(folders, flags.all === true)
+        const units = unitsIn(folders, flags.all === true, flags.user !== undefined)
         const missing = only?.find((name) => units.find(name) === null)
         const where = named.length === 0 ? 'the folders of the system' : named.join(', ')
         if (missing !== undefined)
