@@ -7,7 +7,7 @@ import { type Candidate } from '../../src/cli/import/candidate.ts'
 import { readCrontab } from '../../src/cli/import/crontab-file.ts'
 import { serviceCommand } from '../../src/cli/import/service.ts'
 import { ROOT } from '../../src/cli/import/specifiers.ts'
-import { readUnit, wordsOf } from '../../src/cli/import/unit-file.ts'
+import { IgnoredValue, readUnit, wordsOf } from '../../src/cli/import/unit-file.ts'
 import { timer } from '../../src/timer/index.ts'
 import { runHere } from './here.ts'
 import { root, run, temporaryFolder } from './program.ts'
@@ -249,9 +249,21 @@ describe('systemd units', () => {
   test.each([
     [String.raw`/bin/a "b c" 'd "e"' f\x20g h\ti`, ['/bin/a', 'b c', 'd "e"', 'f g', 'h\ti']],
     [String.raw`"quoted \"inside\"" x''y`, ['quoted "inside"', 'xy']],
+    [String.raw`a\\b '\.log$'`, [String.raw`a\b`, String.raw`\.log$`]],
     ['', []],
   ])('%s is split as systemd does', (text, words) => {
-    expect(wordsOf(text)).toEqual(words)
+    expect([...wordsOf(text)]).toEqual(words)
+  })
+
+  test.each([
+    ["a b don't", ['a', 'b'], "don't"],
+    ['"a', [], '"a'],
+  ])('%s has words only before the open quote', (text, words, rest) => {
+    const found: string[] = []
+    expect(() => {
+      for (const word of wordsOf(text)) found.push(word)
+    }).toThrow(new IgnoredValue(rest))
+    expect(found).toEqual(words)
   })
 
   test('continued lines, comments, and drop-ins that clear and add are read', () => {
@@ -288,7 +300,10 @@ describe('systemd units', () => {
     ['ExecStart=/bin/a %H', 'x.service uses %H, whose value only systemd knows'],
     ['ExecStart=/bin/a\nUser=a # b', 'User=a # b is not the name of a user'],
     ['ExecStart=/bin/a "b', 'are not closed'],
+    ["ExecStart=/bin/a # don't\nExecStart=/bin/b", 'are not closed'],
+    ["ExecStart=-/bin/a # don't", "systemd ignores 'ExecStart=-/bin/a # don't'"],
     ['ExecStart=/bin/a\nDynamicUser=yes', 'name it in User='],
+    ['ExecStart=/bin/a\nDynamicUser=yes # it', 'name it in User='],
     ['User=x', 'no ExecStart='],
   ])('%j is rejected: %s', (text, why) => {
     expect(() => service(text)).toThrow(why)
