@@ -1,5 +1,5 @@
 /** When a file is imported again, its entries are matched with the existing schedules. */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Candidate, LONGEST_RUN } from '../../src/cli/import/candidate.ts'
@@ -133,7 +133,7 @@ eachDatabase(({ fresh }) => {
         )
       ).map(({ id, timer, enabled }) => [id, timer, Number(enabled)])
     await cli('migrate')
-    return { database, cli, write, importing, stored }
+    return { database, cwd, cli, write, importing, stored }
   }
 
   test('the schedule of a removed line is reported, and --prune deletes it; other schedules do not change [C3, L72]', async () => {
@@ -185,6 +185,39 @@ eachDatabase(({ fresh }) => {
       [null, 'refused'],
     ])
     expect((await stored()).map(([id]) => id)).toEqual(['cron.one', 'cron.wrong', 'two.two'])
+    await database.drop()
+  })
+
+  test('--prune keeps schedules with a longer prefix', async () => {
+    const { database, cwd, write, importing, stored } = await machine()
+    await write('php', '@daily /usr/lib/php/sessionclean\n')
+    await write('one', '@daily /bin/one\n@daily run-parts /etc/cron.daily\n@daily /bin/three\n')
+    await write('u/a.service', '[Service]\nType=oneshot\nExecStart=/bin/a\n')
+    await write('u/a.timer', '[Timer]\nOnCalendar=01:00\n')
+    await write('u/org.b.timer', '[Timer]\nOnCalendar=01:00\nOnCalendar=02:00\nUnit=a.service\n')
+    await importing('crontab', 'php', '--id-prefix', 'cron.php.')
+    await importing('crontab', 'one')
+    await importing('systemd', 'u', '--all', '--id-prefix', 'systemd.mine.')
+    await importing('systemd', 'u', '--all')
+    await write('one', '@daily /bin/one\n')
+    expect((await importing('crontab', 'one', '--prune')).results).toEqual([
+      ['cron.one', 'unchanged'],
+      ['cron.cron.daily', 'removed'],
+      ['cron.three', 'removed'],
+    ])
+    await write('u/c.timer', '[Timer]\nOnCalendar=01:00\nUnit=a.service\n')
+    await write('u/org.b.timer', '[Timer]\nOnCalendar=02:00\nUnit=a.service\n')
+    await rm(join(cwd, 'u/a.timer'))
+    await importing('systemd', 'u', '--all', '--prune')
+    expect((await stored()).map(([id]) => id)).toEqual([
+      'cron.one',
+      'cron.php.sessionclean',
+      'systemd.c',
+      'systemd.mine.a',
+      'systemd.mine.org.b',
+      'systemd.mine.org.b-2',
+      'systemd.org.b-2',
+    ])
     await database.drop()
   })
 

@@ -293,6 +293,14 @@ describe('specifiers', () => {
     expect(found).toMatchObject([{ summary: 'Check /dev/sda1', timer: 'Mon *-*-* 07:00:00' }])
   })
 
+  test('%f of the root folder is /', async () => {
+    const cwd = await tree({
+      'a.timer': '[Timer]\nOnCalendar=daily\nUnit=q@-.service\n',
+      'q@.service': SERVICE.replace('/bin/a', '/bin/a %f'),
+    })
+    expect((await imported(cwd, '.', '--all')).found).toMatchObject([{ args: { argv: ['/bin/a', '/'] } }])
+  })
+
   test.each([
     ['a.timer', '[Timer]\nOnCalendar=%k\n', '%k'],
     ['a.timer', '[Timer]\nOnCalendar=daily\nUnit=a%z.service\n', '%z'],
@@ -381,6 +389,24 @@ describe('units of users', () => {
     expect(stderr).toContain('import the units of users separately')
   })
 
+  test('with --user, units in any other folder belong to this user', async () => {
+    const cwd = await tree({
+      'units/a.timer': `${timer}[Install]\nWantedBy=timers.target\n`,
+      'units/a.service': SERVICE,
+    })
+    const { found } = await imported(cwd, 'units', '--all', '--user', 'daemon')
+    expect(found).toMatchObject([{ args: { user: 'daemon', cwd: findUser('daemon')?.home } }])
+  })
+
+  test('--user contradicts system folders', async () => {
+    const cwd = await tree({ 'etc/systemd/system/a.timer': timer, 'etc/systemd/system/a.service': SERVICE })
+    const { code, stderr } = await imported(cwd, 'etc/systemd/system', '--user', 'daemon')
+    expect(code).toBe(2)
+    expect(stderr).toMatch(
+      /option '--user': .*\/etc\/systemd\/system has the units of the system: leave --user out/,
+    )
+  })
+
   test('a unit in a system folder belongs to the system, whichever unit wants it', async () => {
     const cwd = await tree({
       'etc/systemd/system/a.timer': `${timer}[Install]\nWantedBy=default.target\n`,
@@ -400,12 +426,16 @@ describe('a setting that systemd only warns about', () => {
     ['RandomizedDelaySec=1min\nRandomizedDelaySec=5min # spread', { jitter: 60_000 }],
     ['OnCalendar=hourly # too often', {}],
     ['OnUnitActiveSec=1h # too often', {}],
+    ['Unit=a.service # it', { args: { argv: ['/bin/a'] } }],
+    ['Unit=a.service\nUnit=b.service # it', { args: { argv: ['/bin/a'] } }],
+    ['Unit=b.service # it\nUnit=a.service', { args: { argv: ['/bin/a'] } }],
   ])('in [Timer] is a note, and the value is ignored: %j', async (text, settings) => {
     const cwd = await tree({ 'a.timer': `[Timer]\nOnCalendar=daily\n${text}\n`, 'a.service': SERVICE })
     const { found } = await imported(cwd, '.', '--all')
     expect(found).toMatchObject([{ timer: '*-*-* 00:00:00', result: 'would be created', ...settings }])
+    const ignored = text.split('\n').find((line) => line.includes('#'))
     expect(found[0]?.notes[0]).toBe(
-      `systemd ignores '${text.split('\n').at(-1)}', because it cannot read the value; ${comment}`,
+      `systemd ignores '${ignored}', because it cannot read the value; ${comment}`,
     )
   })
 
@@ -413,6 +443,10 @@ describe('a setting that systemd only warns about', () => {
     ['Type=oneshot # once', {}],
     ['TimeoutStartSec=5min # long', { timeout: '24h' }],
     ['Environment=A=1 # one', { args: { argv: ['/bin/a'], env: { A: '1' } } }],
+    ["Environment=A=1 # don't change\nEnvironment=B=2", { args: { env: { A: '1', B: '2' } } }],
+    ["Type=oneshot\nExecStart=-/bin/b # don't", { args: { argv: ['/bin/a'] } }],
+    ["Type=oneshot\nExecStart='/bin/b # it", { args: { argv: ['/bin/a'] } }],
+    ['EnvironmentFile=etc/a # it', { args: { argv: ['/bin/a'] } }],
   ])('in [Service] is a note, and the value is ignored: %j', async (text, settings) => {
     const cwd = await tree({
       'a.timer': '[Timer]\nOnCalendar=daily\n',
@@ -427,6 +461,38 @@ describe('a setting that systemd only warns about', () => {
     const cwd = await tree({ 'a.timer': '[Timer]\nOnCalendar=daily # nightly\n', 'a.service': SERVICE })
     const { found } = await imported(cwd, '.', '--all')
     expect(found).toMatchObject([{ result: 'refused', notes: [expect.stringContaining(comment)] }])
+  })
+})
+
+describe('a span without an end or a length, which systemd reads without a warning', () => {
+  const never = 'OnUnitActiveSec=infinity never elapses'
+  const notesOf = async (lines: string) => {
+    const cwd = await tree({ 'a.timer': `[Timer]\n${lines}\n`, 'a.service': SERVICE })
+    return (await imported(cwd, '.', '--all')).found
+  }
+
+  test('infinity never elapses, and other times still do', async () => {
+    expect(await notesOf('OnCalendar=daily\nOnUnitActiveSec=infinity')).toMatchObject([
+      { timer: '*-*-* 00:00:00', notes: [never] },
+    ])
+    expect(await notesOf('OnUnitActiveSec=infinity')).toMatchObject([
+      { result: 'refused', notes: [expect.stringContaining(never)] },
+    ])
+  })
+
+  test.each([
+    ['OnUnitActiveSec=0', 'every 1min'],
+    ['OnUnitInactiveSec=0s', 'every 1min after finish'],
+  ])('%s starts again within AccuracySec=: %s', async (line, timer) => {
+    expect(await notesOf(line)).toMatchObject([
+      { timer, notes: expect.arrayContaining([expect.stringMatching(`^${line}: systemd starts it again`)]) },
+    ])
+  })
+
+  test('a random delay of infinity is rejected', async () => {
+    expect(await notesOf('OnCalendar=daily\nRandomizedDelaySec=infinity')).toMatchObject([
+      { result: 'refused', notes: ['its random delay is infinite, so it practically never runs'] },
+    ])
   })
 })
 

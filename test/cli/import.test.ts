@@ -7,7 +7,7 @@ import { type Candidate } from '../../src/cli/import/candidate.ts'
 import { readCrontab } from '../../src/cli/import/crontab-file.ts'
 import { serviceCommand } from '../../src/cli/import/service.ts'
 import { ROOT } from '../../src/cli/import/specifiers.ts'
-import { readUnit, wordsOf } from '../../src/cli/import/unit-file.ts'
+import { IgnoredValue, readUnit, wordsOf } from '../../src/cli/import/unit-file.ts'
 import { timer } from '../../src/timer/index.ts'
 import { runHere } from './here.ts'
 import { root, run, temporaryFolder } from './program.ts'
@@ -128,6 +128,8 @@ describe('a crontab', () => {
     ['0 8/2 * * mon-fri', '0 8-23/2 * * mon-fri', 'Mon..Fri *-*-* 08/2:00:00'],
     ['0 0 1/10 2/3 *', '0 0 1-31/10 2-12/3 *', '*-02/3-01/10 00:00:00'],
     ['0 0 * * mon/2', '0 0 * * mon-6/2', 'Mon,Wed,Fri *-*-* 00:00:00'],
+    ['0 0 * * 7/2', '0 0 * * 0-6/2', 'Tue,Thu,Sat,Sun *-*-* 00:00:00'],
+    ['0 0 * * 7/1', '0 0 * * 0-6/1', '*-*-* 00:00:00'],
   ])(
     '%s, which daemons reject, is imported with a note that explains how it was read [C3]',
     (time, range, event) => {
@@ -142,7 +144,7 @@ describe('a crontab', () => {
     expect(one(`${time} x`).notes).toEqual([])
   })
 
-  test.each(['99/2 * * * *', '0 24/2 * * *', '0 0 * * 7/2', '0 0 13/2 13/2 *'])(
+  test.each(['99/2 * * * *', '0 24/2 * * *', '0 0 * * 8/2', '0 0 13/2 13/2 *'])(
     '%s is rejected, because its start is outside the range of the field',
     (time) => expect(one(`${time} x`).schedule).toBeNull(),
   )
@@ -200,8 +202,23 @@ describe('a crontab', () => {
       'but line 1 names root: add the user, or choose --no-system',
     ],
     ['@daily /bin/b c', true, 'leave --system out'],
+    [
+      '@daily no-such /srv/x\n@daily daemon /bin/x',
+      undefined,
+      "'daemon' is a user of this machine, but 'no-such' is not: choose --system or --no-system",
+    ],
   ])('a contradiction is an error: %j', (text, system, message) => {
     expect(() => read(text, system)).toThrow(message)
+  })
+
+  test.each([
+    ['@daily daemon run', undefined, [expect.stringContaining("'daemon' is read as the user")]],
+    ['@daily daemon run', undefined, [expect.stringContaining('--no-system')]],
+    ['@daily daemon run', true, []],
+    ['@daily daemon run', false, []],
+    ['@daily root run', undefined, []],
+  ])('a user column that is only assumed has a note that names the option: %j, %j', (text, system, notes) => {
+    expect(one(text, { system }).notes).toEqual(notes)
   })
 
   test.each([
@@ -232,9 +249,21 @@ describe('systemd units', () => {
   test.each([
     [String.raw`/bin/a "b c" 'd "e"' f\x20g h\ti`, ['/bin/a', 'b c', 'd "e"', 'f g', 'h\ti']],
     [String.raw`"quoted \"inside\"" x''y`, ['quoted "inside"', 'xy']],
+    [String.raw`a\\b '\.log$'`, [String.raw`a\b`, String.raw`\.log$`]],
     ['', []],
   ])('%s is split as systemd does', (text, words) => {
-    expect(wordsOf(text)).toEqual(words)
+    expect([...wordsOf(text)]).toEqual(words)
+  })
+
+  test.each([
+    ["a b don't", ['a', 'b'], "don't"],
+    ['"a', [], '"a'],
+  ])('%s has words only before the open quote', (text, words, rest) => {
+    const found: string[] = []
+    expect(() => {
+      for (const word of wordsOf(text)) found.push(word)
+    }).toThrow(new IgnoredValue(rest))
+    expect(found).toEqual(words)
   })
 
   test('continued lines, comments, and drop-ins that clear and add are read', () => {
@@ -271,7 +300,10 @@ describe('systemd units', () => {
     ['ExecStart=/bin/a %H', 'x.service uses %H, whose value only systemd knows'],
     ['ExecStart=/bin/a\nUser=a # b', 'User=a # b is not the name of a user'],
     ['ExecStart=/bin/a "b', 'are not closed'],
+    ["ExecStart=/bin/a # don't\nExecStart=/bin/b", 'are not closed'],
+    ["ExecStart=-/bin/a # don't", "systemd ignores 'ExecStart=-/bin/a # don't'"],
     ['ExecStart=/bin/a\nDynamicUser=yes', 'name it in User='],
+    ['ExecStart=/bin/a\nDynamicUser=yes # it', 'name it in User='],
     ['User=x', 'no ExecStart='],
   ])('%j is rejected: %s', (text, why) => {
     expect(() => service(text)).toThrow(why)

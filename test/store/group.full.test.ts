@@ -81,6 +81,18 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     }
   }, 60_000)
 
+  it('a missing row is not confirmed by a member that has lost its group, even for a worker that it does not know [L54]', async () => {
+    const primary = await primaryOf(group)
+    const store = await openStore(urlOf([primary], group.name))
+    for (const other of others(primary)) other.signal('SIGSTOP')
+    try {
+      await expect(store.executing.held('registered elsewhere')).rejects.toBeInstanceOf(StoreUnavailableError)
+    } finally {
+      for (const other of others(primary)) other.signal('SIGCONT')
+      await store.close()
+    }
+  }, 60_000)
+
   it('a single host outside the group of the URL is rejected, and the error names the remedy', async () => {
     const [, outside] = await withOneOutside()
     await expect(openStore(urlOf([outside], group.name))).rejects.toThrow(

@@ -13,7 +13,7 @@ import { type SessionFlags, withKalends } from '../session.ts'
 import { factsText } from '../table.ts'
 import { COMMAND_TASK, when } from '../values.ts'
 import type { Candidate } from './candidate.ts'
-import { type Existing, matched, type Named } from './match.ts'
+import { type Existing, isNumbered, matched, type Named } from './match.ts'
 
 export type ImportFlags = SessionFlags & {
   readonly idPrefix: string
@@ -36,13 +36,14 @@ interface Stale {
 }
 
 /**
- * @param isRead  whether the candidates contain all entries that may be the source of the schedule with this id
+ * @param mayBeOwn  whether an earlier import of this source may have created a schedule whose name no candidate has;
+ *   with the prefix `cron.`, `cron.php.clean` may come from an import with the prefix `cron.php.`
  * @throws QuietFailure if any candidate was refused
  */
 export async function importAll(
   candidates: readonly Candidate[],
   flags: ImportFlags,
-  isRead: (id: string) => boolean = () => true,
+  mayBeOwn: (name: string, args: unknown) => boolean,
 ): Promise<void> {
   if (candidates.length === 0) throw new UsageError('it contains nothing to import')
   if (flags.dryRun === true && flags.prune === true)
@@ -57,7 +58,7 @@ export async function importAll(
           ),
           stale: [],
         }
-      : await withKalends(flags, (kalends) => writeAll(kalends, candidates, flags, isRead))
+      : await withKalends(flags, (kalends) => writeAll(kalends, candidates, flags, mayBeOwn))
   for (const outcome of outcomes) {
     if (flags.json === true) printJson(recordOf(outcome, flags.iterations))
     else print(`${pageOf(outcome, flags.iterations)}\n`)
@@ -91,9 +92,13 @@ async function writeAll(
   kalends: Kalends,
   candidates: readonly Candidate[],
   { idPrefix, paused, prune }: ImportFlags,
-  isRead: (id: string) => boolean,
+  mayBeOwn: (name: string, args: unknown) => boolean,
 ): Promise<{ outcomes: Outcome[]; stale: Stale[] }> {
-  const existing = (await commandsOf(kalends, idPrefix)).filter(({ id }) => isRead(id))
+  const existing = (await commandsOf(kalends, idPrefix)).filter(
+    ({ id, args }) =>
+      candidates.some(({ name }) => isNumbered(id, idPrefix + name)) ||
+      mayBeOwn(id.slice(idPrefix.length), args),
+  )
   const { named, stale } = matched(candidates, existing, idPrefix)
   const outcomes: Outcome[] = []
   const bar = progressBar('Importing')

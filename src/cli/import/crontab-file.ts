@@ -4,6 +4,7 @@ import type { CommandArgs } from '../command-task.ts'
 import { findUser, USER_NAME } from '../command-user.ts'
 import { UsageError } from '../failure.ts'
 import { type Candidate, candidates, LONGEST_RUN, Refusal, summaryOf } from './candidate.ts'
+import { isNumbered } from './match.ts'
 
 export interface CrontabOptions {
   /** Whether lines name a user, as in /etc/crontab and /etc/cron.d; undefined means to detect it. */
@@ -39,8 +40,8 @@ interface Line {
 /** @throws UsageError if it is not clear whether lines name a user */
 export function readCrontab(text: string, { system, zone }: CrontabOptions): Candidate[] {
   const lines = linesOf(text)
-  const hasUsers = namesUsers(lines, system)
-  return lines.flatMap((line) => candidatesOf(line, hasUsers, zone))
+  const column = userColumn(lines, system)
+  return lines.flatMap((line) => candidatesOf(line, column, zone))
 }
 
 function linesOf(text: string): Line[] {
@@ -65,9 +66,12 @@ function linesOf(text: string): Line[] {
   return lines
 }
 
-/** Whether lines name a user before the command. */
-function namesUsers(lines: readonly Line[], wanted: boolean | undefined): boolean {
-  if (wanted === false) return false
+/** Whether lines name a user before the command; 'assumed' if this follows only from users of this machine. */
+type UserColumn = 'present' | 'assumed' | 'absent'
+
+/** @throws UsageError */
+function userColumn(lines: readonly Line[], wanted: boolean | undefined): UserColumn {
+  if (wanted === false) return 'absent'
   const complete = lines.filter(({ rest }) => rest !== '')
   const wrong = complete.find(({ rest }) => !USER_NAME.test(firstWord(rest)))
   const named = (line: Line) => /^\S+\s+[^\s-]/.test(line.rest)
@@ -80,14 +84,22 @@ function namesUsers(lines: readonly Line[], wanted: boolean | undefined): boolea
           : `${root?.source} names root: add the user, or choose --no-system`
       }`,
     )
-  if (wanted === true) return true
-  const first = new Set(complete.map(({ rest }) => firstWord(rest)))
-  return complete.length > 0 && complete.every(named) && (root !== undefined || [...first].every(isUser))
+  if (wanted === true) return 'present'
+  if (wrong !== undefined || !complete.every(named)) return 'absent'
+  if (root !== undefined) return 'present'
+  const words = [...new Set(complete.map(({ rest }) => firstWord(rest)))]
+  const known = words.find(isUser)
+  if (known === undefined) return 'absent'
+  const unknown = words.find((word) => !isUser(word))
+  if (unknown === undefined) return 'assumed'
+  throw new UsageError(
+    `'${known}' is a user of this machine, but '${unknown}' is not: choose --system or --no-system`,
+  )
 }
 
 function isUser(name: string): boolean {
   try {
-    return USER_NAME.test(name) && findUser(name) !== null
+    return findUser(name) !== null
   } catch {
     // If getent is missing, all users are unknown.
     return false
@@ -98,7 +110,9 @@ function firstWord(text: string): string {
   return text.split(/\s/, 1)[0] ?? ''
 }
 
-function candidatesOf({ source, original, comment, env, time, rest }: Line, hasUsers: boolean, zone: string) {
+function candidatesOf(line: Line, column: UserColumn, zone: string) {
+  const { source, original, comment, env, time, rest } = line
+  const hasUsers = column !== 'absent'
   const [, user = '', text] = (hasUsers ? /^(\S+)\s+(\S.*)$/ : /^()(\S.*)$/).exec(rest) ?? []
   const { command, stdin } = split(text ?? '')
   return candidates({ source, original, name: nameOf(text === undefined ? original : command) }, () => {
@@ -108,7 +122,10 @@ function candidatesOf({ source, original, comment, env, time, rest }: Line, hasU
       )
     if (time === '@reboot')
       throw new Refusal('@reboot is not a time: start it with the machine, as a service')
-    const notes: string[] = []
+    const notes =
+      column === 'assumed'
+        ? [`'${user}' is read as the user, because this machine has one: if it is a command, use --no-system`]
+        : []
     const timer = fromCrontab(withRanges(time, notes), checkedZone(env.get('CRON_TZ') ?? zone))
     const delay = env.get('RANDOM_DELAY')
     return [
@@ -129,7 +146,7 @@ function candidatesOf({ source, original, comment, env, time, rest }: Line, hasU
   })
 }
 
-/** The highest value of each field when a number and a step become a range; 7 would repeat Sunday. */
+/** The highest value of each field when a number and a step become a range; 7 would repeat Sunday, which is 0. */
 const HIGHEST = [59, 23, 31, 12, 6]
 
 /** Replaces a number with a step, which daemons reject, with a range. */
@@ -137,9 +154,10 @@ function withRanges(time: string, notes: string[]): string {
   const fields = time.split(/\s+/)
   const ranges = fields.map((field, index) => {
     const highest = HIGHEST[index] ?? 0
-    return field.replaceAll(/(?<=^|,)(\w+)(?=\/\d)/g, (first) =>
-      Number(first) > highest ? first : `${first}-${highest}`,
-    )
+    return field.replaceAll(/(?<=^|,)(\w+)(?=\/\d)/g, (first) => {
+      const start = index === 4 && first === '7' ? '0' : first
+      return Number(start) > highest ? first : `${start}-${highest}`
+    })
   })
   const rejected = fields.filter((field, index) => field !== ranges[index])
   if (rejected.length > 0)
@@ -217,6 +235,12 @@ function nameOf(command: string): string {
   })
   const name = basename(word ?? '').replaceAll(/[^\w.-]+/g, '-')
   return name.replace(/\.(?:sh|bash|py|pl|js|mjs|php|rb)$/, '') || 'entry'
+}
+
+/** Whether a schedule with this name and these args may come from a crontab. */
+export function isNameOf(name: string, args: unknown): boolean {
+  const shell: unknown = Object(args).shell
+  return typeof shell === 'string' && isNumbered(name, nameOf(shell))
 }
 
 function basename(path: string): string {

@@ -10,8 +10,7 @@ import { withDatabaseOptions } from '../configuration.ts'
 import { CommandError, EXIT, UsageError } from '../failure.ts'
 import { wholeNumber } from '../values.ts'
 import { importAll } from './apply.ts'
-import { readCrontab } from './crontab-file.ts'
-import { isNumbered } from './match.ts'
+import { isNameOf, readCrontab } from './crontab-file.ts'
 import { readTimerUnit } from './systemd-timers.ts'
 import { SYSTEM_FOLDERS, unitsIn } from './unit-folders.ts'
 
@@ -90,7 +89,7 @@ Examples:
       const content = await reading(`'${file}'`, () =>
         file === '-' ? text(process.stdin) : readFile(file, 'utf8'),
       )
-      await importAll(readCrontab(content, { system: flags.system, zone }), flags)
+      await importAll(readCrontab(content, { system: flags.system, zone }), flags, isNameOf)
     })
 }
 
@@ -103,7 +102,10 @@ function systemdCommand(): AnyCommand {
     .argument('[folder...]', 'with units; default: those of the system')
     .option('--only <name...>', 'only these timers')
     .option('--all', 'include timers that are not enabled, and what masks hide')
-    .option('--user <name>', 'who runs units of users (default: the owner of the file)')
+    .option(
+      '--user <name>',
+      'the units are those of this user (default: the owner of the file, for units of users)',
+    )
     .addHelpText('after', SYSTEMD_HELP)
     .addHelpText('after', AGAIN_HELP)
     .addHelpText(
@@ -119,7 +121,7 @@ function systemdCommand(): AnyCommand {
       const folders = named.length === 0 ? SYSTEM_FOLDERS.filter((one) => existsSync(one)) : named
       const only = flags.only?.map((name) => (name.endsWith('.timer') ? name : `${name}.timer`))
       const found = await reading('a unit', () => {
-        const units = unitsIn(folders, flags.all === true)
+        const units = unitsIn(folders, flags.all === true, flags.user !== undefined)
         const missing = only?.find((name) => units.find(name) === null)
         const where = named.length === 0 ? 'the folders of the system' : named.join(', ')
         if (missing !== undefined)
@@ -127,8 +129,7 @@ function systemdCommand(): AnyCommand {
         const options = { zone, all: flags.all === true, user: userNamed(flags.user) }
         return (only ?? units.timers()).flatMap((name) => readTimerUnit(name, units, options))
       })
-      const bases = only?.map((name) => flags.idPrefix + name.slice(0, -'.timer'.length))
-      await importAll(found, flags, (id) => bases?.some((base) => isNumbered(id, base)) ?? true)
+      await importAll(found, flags, (name) => only === undefined && !name.includes('.'))
     })
 }
 

@@ -4,7 +4,7 @@ import type { CommandArgs } from '../command-task.ts'
 import { type CommandUser, USER_NAME } from '../command-user.ts'
 import { LONGEST_RUN, Refusal } from './candidate.ts'
 import { expanded, ROOT } from './specifiers.ts'
-import { acceptedOf, flag, ignoredNote, IgnoredValue, lastOf, valuesOf, wordsOf } from './unit-file.ts'
+import { acceptedOf, flag, ignoredNote, IgnoredValue, lastOf, wordsOf } from './unit-file.ts'
 import type { Unit } from './unit-folders.ts'
 
 export interface ServiceCommand {
@@ -23,9 +23,10 @@ interface Line {
   readonly isPrivileged: boolean
 }
 
-const LINES = ['ExecStartPre', 'ExecStart', 'ExecStartPost'] as const
 const CARRIED: ReadonlySet<string> = new Set([
-  ...LINES,
+  'ExecStartPre',
+  'ExecStart',
+  'ExecStartPost',
   'DynamicUser',
   'Environment',
   'EnvironmentFile',
@@ -56,17 +57,28 @@ export function serviceCommand(unit: Unit, manager: CommandUser): ServiceCommand
   const type = accepted('Type', typeOf).at(-1) ?? 'simple'
   if (!['oneshot', 'simple', 'exec'].includes(type))
     throw new Refusal(`${name} has Type=${type}: its commands end before its work does`)
-  const env = {
-    // The value that a user's service manager sets; other commands get it from the worker.
-    ...(manager === ROOT ? {} : { HOME: manager.home }),
-    ...environmentOf(valuesOf(settings, 'Service', 'Environment').flatMap(wordsOf).map(expand), notes),
-  }
-  const files = valuesOf(settings, 'Service', 'EnvironmentFile').map(expand)
-  const lines = LINES.flatMap((key) => valuesOf(settings, 'Service', key).map((text) => lineOf(text, expand)))
-  if (valuesOf(settings, 'Service', 'ExecStart').length === 0) throw new Refusal(`${name} has no ExecStart=`)
+  // The value that a user's service manager sets; other commands get it from the worker.
+  const env: Record<string, string> = manager === ROOT ? {} : { HOME: manager.home }
+  accepted('Environment', (text) => {
+    for (const word of wordsOf(text)) {
+      const [, variable, value] = /^([a-z_]\w*)=([^]*)$/i.exec(expand(word)) ?? []
+      if (variable === undefined || value === undefined) notes.push(ignoredNote('Environment', word))
+      else env[variable] = value
+    }
+  })
+  const files = accepted('EnvironmentFile', (text) => absolute(expand(text)))
+  if (files.length > 0) notes.push('its environment file is read by a shell')
+  const linesOf = (key: string) => accepted(key, (text) => lineOf(text, expand))
+  const starts = linesOf('ExecStart')
+  if (starts.length === 0) throw new Refusal([...notes, `${name} has no ExecStart=`].join('\n'))
+  const lines = [...linesOf('ExecStartPre'), ...starts, ...linesOf('ExecStartPost')]
   const start = lastOf(settings, 'Service', 'WorkingDirectory')?.replace(/^-/, '')
   const user = manager === ROOT ? expand(lastOf(settings, 'Service', 'User') ?? ROOT.name) : manager.name
-  if (accepted('DynamicUser', flag).at(-1) === true)
+  // systemd does not start a service if it cannot read the value.
+  if (
+    lastOf(settings, 'Service', 'DynamicUser') !== undefined &&
+    accepted('DynamicUser', flag).at(-1) !== false
+  )
     throw new Refusal(
       `${name} runs as a user that systemd creates (DynamicUser=): create one, and name it in User=`,
     )
@@ -98,19 +110,15 @@ function typeOf(text: string): string {
   return text
 }
 
+/** @throws IgnoredValue */
+function absolute(path: string): string {
+  if (!/^-?\//.test(path)) throw new IgnoredValue(path)
+  return path
+}
+
 /** @throws InvalidTimeSpanError */
 function timeoutOf(text: string): string {
   return text === 'infinity' || timeSpan(text) === 0 ? LONGEST_RUN : text
-}
-
-function environmentOf(words: readonly string[], notes: string[]): Record<string, string> {
-  const env: Record<string, string> = {}
-  for (const word of words) {
-    const [, name, value] = /^([a-z_]\w*)=([^]*)$/i.exec(word) ?? []
-    if (name === undefined || value === undefined) notes.push(ignoredNote('Environment', word))
-    else env[name] = value
-  }
-  return env
 }
 
 function commandOf(
@@ -136,10 +144,19 @@ function commandOf(
   }
 }
 
+/** @throws IgnoredValue, or a Refusal if systemd does not start the service */
 function lineOf(text: string, expand: (word: string) => string): Line {
   const [prefix = ''] = /^[-@:+!|]+/.exec(text) ?? []
-  const words = wordsOf(text.slice(prefix.length)).map(expand)
-  if (words.length === 0) throw new Refusal('a command line is empty')
+  const words: string[] = []
+  try {
+    for (const word of wordsOf(text.slice(prefix.length))) words.push(expand(word))
+  } catch (error) {
+    if (!(error instanceof IgnoredValue)) throw error
+    throw words.length === 0 || prefix.includes('-')
+      ? new IgnoredValue(text)
+      : new Refusal(`the quotes in ${JSON.stringify(text)} are not closed, so systemd does not start it`)
+  }
+  if (words.length === 0) throw new IgnoredValue(text)
   // With @, the second word is the program's own name (argv[0]).
   if (prefix.includes('@')) words.splice(1, 1)
   const literal = prefix.includes(':')
@@ -185,8 +202,6 @@ function notesOf({ name, settings: unit }: Unit): string[] {
     .filter(([key]) => /^(?:Condition|Assert)/.test(key))
     .map(([key, values]) => `${key}=${values.join(' ')}`)
   if (conditions.length > 0) notes.push(`the conditions of ${name} are not checked: ${conditions.join(', ')}`)
-  if (valuesOf(unit, 'Service', 'EnvironmentFile').length > 0)
-    notes.push('its environment file is read by a shell')
   return notes
 }
 

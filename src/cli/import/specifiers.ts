@@ -1,5 +1,5 @@
 /** Expands specifiers, as described in systemd.unit(5). */
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { CommandUser } from '../command-user.ts'
 import { Refusal } from './candidate.ts'
 import type { Unit } from './unit-folders.ts'
@@ -34,7 +34,7 @@ export function expanded(text: string, { name, path }: Unit, manager: CommandUse
     I: unescaped(instance),
     j: last,
     J: unescaped(last),
-    f: `/${unescaped(instance || prefix)}`,
+    f: join('/', unescaped(instance || prefix)),
     y: path,
     Y: dirname(path),
     u: manager.name,

@@ -6,7 +6,7 @@ import { type CommandUser, findUser } from '../command-user.ts'
 import { type Candidate, candidates, LeftOut, type Reading, Refusal, summaryOf } from './candidate.ts'
 import { serviceCommand } from './service.ts'
 import { expanded, ROOT } from './specifiers.ts'
-import { acceptedOf, flag, lastOf, type UnitFile, valuesOf } from './unit-file.ts'
+import { acceptedOf, flag, IgnoredValue, lastOf, type UnitFile } from './unit-file.ts'
 import type { Unit, Units } from './unit-folders.ts'
 
 export interface TimerOptions {
@@ -21,11 +21,14 @@ export interface TimerOptions {
 /** The settings that become timers. */
 const TIMES: readonly (readonly [key: string, timerOf: (value: string) => string])[] = [
   ['OnCalendar', (event) => event],
-  ['OnUnitActiveSec', (text) => `every ${fixed(text)}`],
-  ['OnUnitInactiveSec', (text) => `every ${fixed(text)} after finish`],
+  ['OnUnitActiveSec', (text) => `every ${intervalOf(text)}`],
+  ['OnUnitInactiveSec', (text) => `every ${intervalOf(text)} after finish`],
 ]
-/** In systemd, a month has 30.44 days and a year 365.25. */
-const fixed = (text: string) => (varyingUnit(text) === null ? text : spanText(timeSpan(text)))
+/** For an interval of 0, the default of AccuracySec= applies. In systemd, a month has 30.44 days and a year 365.25. */
+function intervalOf(text: string): string {
+  const span = timeSpan(text)
+  return span === 0 ? '1min' : varyingUnit(text) === null ? text : spanText(span)
+}
 const BOOT = ['OnBootSec', 'OnStartupSec', 'OnActiveSec'] as const
 const KNOWN: ReadonlySet<string> = new Set([
   ...BOOT,
@@ -58,16 +61,30 @@ export function readTimerUnit(name: string, units: Units, options: TimerOptions)
 
 function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] {
   const { settings } = unit
-  const service = serviceOf(unit, units, options)
-  const manager = managerOf([unit, service], options)
   const notes: string[] = []
   const accepted = <Value>(key: string, read: (text: string) => Value) =>
     acceptedOf(settings, 'Timer', key, notes, read)
+  // systemd ignores all but the first.
+  const [named = unit.name.replace(/timer$/, 'service')] = accepted('Unit', (text) =>
+    unitNamed(expanded(text, unit, managerOf([unit], options))),
+  )
+  const service = serviceOf(named, units)
+  const manager = managerOf([unit, service], options)
   const times = TIMES.flatMap(([key, timerOf]) =>
     accepted(key, (text) => {
       const value = expanded(text, unit, manager)
-      return { original: `${key}=${value}`, timer: withZone(timer(timerOf(value)).text, options.zone) }
-    }),
+      const original = `${key}=${value}`
+      const span = key === 'OnCalendar' ? null : value === 'infinity' ? Infinity : timeSpan(value)
+      if (span === Infinity) {
+        notes.push(`${original} never elapses`)
+        return []
+      }
+      if (span === 0)
+        notes.push(
+          `${original}: systemd starts it again within AccuracySec=; the schedule uses its default, 1min`,
+        )
+      return { key, original, timer: withZone(timer(timerOf(value)).text, options.zone) }
+    }).flat(),
   )
   const boot = BOOT.filter((key) => lastOf(settings, 'Timer', key) !== undefined)
   if (times.length === 0)
@@ -79,18 +96,17 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
           : `it only has times that are relative to the machine's start: ${boot.join(', ')}`,
       ].join('\n'),
     )
-  const delay = accepted('RandomizedDelaySec', timeSpan).at(-1) ?? 0
+  const delay = accepted('RandomizedDelaySec', delayOf).at(-1) ?? 0
   const isFixed = accepted('FixedRandomDelay', flag).at(-1) ?? false
   const isPersistent = accepted('Persistent', flag).at(-1) ?? false
-  const jitter = delay || (accepted('RandomizedOffsetSec', timeSpan).at(-1) ?? 0)
+  const jitter = delay || (accepted('RandomizedOffsetSec', delayOf).at(-1) ?? 0)
   const command = serviceCommand(service, manager)
   const description = lastOf(settings, 'Unit', 'Description')
   const summary = description === undefined ? null : summaryOf(expanded(description, unit, manager))
   if (times.length > 1)
     notes.push('each of its times becomes a schedule; runs of different schedules may overlap')
   if (boot.length > 0) notes.push(`${boot.join(', ')}: nothing runs at machine start`)
-  const has = (key: string) => lastOf(settings, 'Timer', key) !== undefined
-  if (has('OnUnitActiveSec'))
+  if (times.some(({ key }) => key === 'OnUnitActiveSec'))
     notes.push(
       'OnUnitActiveSec: the runs follow a fixed grid from the creation of the schedule, instead of counting from the last start',
     )
@@ -98,7 +114,8 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
     notes.push(
       'RandomizedDelaySec: the delay is a fixed offset within this range, as with FixedRandomDelay=, not random for each run',
     )
-  if (has('AccuracySec')) notes.push('AccuracySec: runs are exact, not grouped')
+  if (lastOf(settings, 'Timer', 'AccuracySec') !== undefined)
+    notes.push('AccuracySec: runs are exact, not grouped')
   const others = [...(settings.get('Timer')?.keys() ?? [])].filter((key) => !KNOWN.has(key))
   if (others.length > 0) notes.push(`not carried over: ${others.join(', ')}`)
   if (manager !== ROOT) notes.push(`it runs as ${manager.name}, without the session of the user`)
@@ -118,13 +135,22 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
   }))
 }
 
-function serviceOf(unit: Unit, units: Units, options: TimerOptions): Unit {
-  // systemd ignores all but the first.
-  const [named] = valuesOf(unit.settings, 'Timer', 'Unit')
-  const name =
-    named === undefined
-      ? unit.name.replace(/timer$/, 'service')
-      : expanded(named, unit, managerOf([unit], options))
+/** @throws InvalidTimeSpanError, or Refusal */
+function delayOf(text: string): number {
+  if (text === 'infinity') throw new Refusal('its random delay is infinite, so it practically never runs')
+  return timeSpan(text)
+}
+
+/** @throws IgnoredValue if it is not the name of a unit */
+function unitNamed(name: string): string {
+  if (
+    !/^[\w:.\\@-]+\.(?:service|socket|target|device|mount|automount|swap|timer|path|slice|scope)$/.test(name)
+  )
+    throw new IgnoredValue(name)
+  return name
+}
+
+function serviceOf(name: string, units: Units): Unit {
   if (!name.endsWith('.service')) throw new Refusal(`it starts ${name}, which is not a service`)
   const service = units.find(name)
   if (service === 'masked') throw new LeftOut(`${name} is masked`)

@@ -1,6 +1,5 @@
 /** Reads unit files, as described in systemd.syntax(7). */
 import { isInvalidTimer } from '../../timer/error.ts'
-import { Refusal } from './candidate.ts'
 
 /** The values of each key by section, in order; an empty value clears earlier values. */
 export type UnitFile = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
@@ -55,7 +54,7 @@ export function lastOf(unit: UnitFile, section: string, key: string): string | u
   return valuesOf(unit, section, key).at(-1)
 }
 
-/** A value that systemd ignores with a warning. */
+/** A value, or the end of one, that systemd ignores with a warning. */
 export class IgnoredValue extends Error {
   override readonly name = 'IgnoredValue'
 }
@@ -73,7 +72,7 @@ export function acceptedOf<Value>(
       return [read(text)]
     } catch (error) {
       if (!isInvalidTimer(error) && !(error instanceof IgnoredValue)) throw error
-      notes.push(ignoredNote(key, text))
+      notes.push(ignoredNote(key, error instanceof IgnoredValue ? error.message : text))
       return []
     }
   })
@@ -91,28 +90,33 @@ export function flag(text: string): boolean {
   return isTrue
 }
 
-/** Splits a line into words as systemd does: blanks, quotes, C escapes. @throws Refusal */
-export function wordsOf(text: string): string[] {
-  const words: string[] = []
-  const pattern = /\s*((?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\\.|[^\s"'\\])+)/suy
+/**
+ * Splits a line into words as systemd does: blanks, quotes, C escapes.
+ *
+ * @throws IgnoredValue for the part that cannot be split, after the words before it
+ */
+export function* wordsOf(text: string): Generator<string, void> {
+  const pattern = /\s*((?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\\.|[^\s"'\\])+)(?=\s|$)/suy
   let end = 0
   const rest = text.trimEnd()
   while (end < rest.length) {
     pattern.lastIndex = end
     const word = pattern.exec(rest)?.[1]
-    if (word === undefined) throw new Refusal(`the quotes in ${JSON.stringify(text)} are not closed`)
-    words.push(
-      word.replaceAll(
-        /"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\\(x[\da-f]{2}|.)/gisu,
-        (all: string, ...parts: (string | undefined)[]) => unescaped(parts[0] ?? parts[1] ?? all),
-      ),
+    if (word === undefined) throw new IgnoredValue(rest.slice(end).trimStart())
+    yield word.replaceAll(
+      /"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\\(x[\da-f]{2}|.)/gisu,
+      (all: string, ...parts: (string | undefined)[]) => unescaped(parts[0] ?? parts[1] ?? all),
     )
     end = pattern.lastIndex
   }
-  return words
 }
 
+/** Other escapes stay as they are, as in systemd. */
 const ESCAPES: Readonly<Record<string, string>> = {
+  '\\': '\\',
+  '"': '"',
+  "'": "'",
+  ';': ';',
   n: '\n',
   t: '\t',
   r: '\r',
@@ -124,7 +128,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 
 function unescaped(text: string): string {
-  return text.replaceAll(/\\(x[\da-f]{2}|[\s\S])/giu, (_, code: string) =>
-    /^x../i.test(code) ? String.fromCodePoint(Number.parseInt(code.slice(1), 16)) : (ESCAPES[code] ?? code),
+  return text.replaceAll(/\\(x[\da-f]{2}|[\s\S])/giu, (all: string, code: string) =>
+    /^x../i.test(code) ? String.fromCodePoint(Number.parseInt(code.slice(1), 16)) : (ESCAPES[code] ?? all),
   )
 }

@@ -43,11 +43,15 @@ export interface Units {
 /**
  * @param folders  the first one that has a file wins
  * @param skipsMasks  whether a masked unit is read from the next folder that has it
+ * @param ofUser  whether all units belong to a user
  * @throws UsageError if only some of the folders are for users
  */
-export function unitsIn(folders: readonly string[], skipsMasks: boolean): Units {
+export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser: boolean): Units {
   const paths = new Set(folders.map((folder) => realpathSync(folder)))
-  if (new Set([...paths].map(isFolderOfUsers)).size > 1)
+  const ofSystem = [...paths].find(isFolderOfSystem)
+  if (ofUser && ofSystem !== undefined)
+    throw new UsageError(`option '--user': ${ofSystem} has the units of the system: leave --user out`)
+  if (new Set([...paths].map((path) => ofUser || isFolderOfUsers(path))).size > 1)
     throw new UsageError('import the units of users separately from those of the system')
   const files = new Map<string, string[]>()
   /** Such as `timers.target.wants/a.timer`. */
@@ -107,7 +111,7 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean): Units 
         if (!existsSync(path) || (isMask(path) && skipsMasks)) continue
         if (isMask(path)) return 'masked'
         const settings = readUnit([path, ...dropInsOf(id)].map((one) => readFileSync(one, 'utf8')))
-        const uid = isOfUsers(dirname(path), settings) ? statSync(path).uid : null
+        const uid = ofUser || isOfUsers(dirname(path), settings) ? statSync(path).uid : null
         return { name: id, path, settings, uid }
       }
       return null
@@ -143,12 +147,15 @@ function isFolderOfUsers(folder: string): boolean {
   return /\/systemd\/user(?:\.\w+)?$|^\/run\/user\//.test(folder)
 }
 
+function isFolderOfSystem(folder: string): boolean {
+  return /\/systemd\/system(?:\.\w+)?$/.test(folder) || SYSTEM_FOLDERS.includes(folder)
+}
+
 /** In a folder that no service manager reads, user units are recognized by the target that only they use. */
 function isOfUsers(folder: string, unit: UnitFile): boolean {
   if (isFolderOfUsers(folder)) return true
   return (
-    !/\/systemd\/system(?:\.\w+)?$/.test(folder) &&
-    !SYSTEM_FOLDERS.includes(folder) &&
+    !isFolderOfSystem(folder) &&
     valuesOf(unit, 'Install', 'WantedBy').some((text) => text.split(/\s+/).includes('default.target'))
   )
 }

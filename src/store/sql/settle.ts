@@ -23,7 +23,7 @@ import { groupBy } from './group-by.ts'
 import type { Isolation } from './isolate.ts'
 import { type PlannableRow, plannableColumns, plannedFrom, toPlannable } from './rows.ts'
 import { placeholders } from './tables.ts'
-import { writeHeartbeat } from './workers.ts'
+import { confirmReads } from './workers.ts'
 
 export async function settle(
   context: TablesContext,
@@ -153,7 +153,7 @@ async function settleOthers(
         }),
       })
   }
-  for (const worker of new Set(lost.map(({ fence }) => fence.worker))) await writeHeartbeat(tx, worker)
+  if (lost.length > 0) await confirmReads(tx)
   const turns = await nextInTurn(tx, ended)
   const heldTurns = await heldAmong(tx, turns)
   // An outcome waits while the next job is locked, because the two are written together.

@@ -28,7 +28,7 @@ import { groupBy } from './group-by.ts'
 import type { Isolation } from './isolate.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { exceptFor } from './tables.ts'
-import { writeHeartbeat } from './workers.ts'
+import { confirmReads } from './workers.ts'
 
 /** A row that the sweep found. */
 interface Found {
@@ -237,7 +237,7 @@ async function endMarks(context: TablesContext, marks: readonly Found[]): Promis
 /** This worker's running jobs, as attempts that end as released. */
 export async function held(context: TablesContext, worker: string): Promise<EndedAttempt[]> {
   const rows = await context.transaction(async (tx) => {
-    await writeHeartbeat(tx, worker)
+    await confirmReads(tx)
     return await tx.rows<JobRow & { claim: number }>(
       `SELECT ${jobColumns(tx.dialect)}, claim
        FROM ${tx.dialect.found(tx.tables.job, { index: tx.tables.jobStateIndex })}

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { fromStored, toText } from '../../model/instant.ts'
 import { newest } from '../../model/version.ts'
 import type { WorkerStore } from '../worker-store.ts'
@@ -32,7 +33,12 @@ export function workerStore(context: TablesContext): WorkerStore {
 
     async heartbeat(id) {
       try {
-        return (await writeHeartbeat(context, id)) > 0 ? 'written' : 'gone'
+        if (await writeHeartbeat(context, id)) return 'written'
+        return await context.transaction(async (tx) => {
+          if (await writeHeartbeat(tx, id)) return 'written'
+          await confirmReads(tx)
+          return 'gone'
+        })
       } catch (error) {
         if (dialect.isLockWait(error)) return 'locked'
         throw error
@@ -93,17 +99,22 @@ export function workerStore(context: TablesContext): WorkerStore {
   }
 }
 
+/** @returns whether the worker is registered */
+async function writeHeartbeat({ run, tables, dialect }: Context, worker: string): Promise<boolean> {
+  return (await run(`UPDATE ${tables.worker} SET heartbeat = ${dialect.now} WHERE id = ?`, [worker])) > 0
+}
+
 /**
- * Writes the heartbeat of a worker.
- *
- * In a transaction, the commit also confirms the reads: a former primary may still answer reads, without the commits of
- * the new primary, but it cannot commit.
+ * Makes the commit confirm what this transaction has read, if it writes nothing else: a former primary may still answer
+ * reads, without the commits of the new primary, but it cannot commit. It can commit a transaction that changes
+ * nothing, so this one inserts a row, and deletes it.
  *
  * [A member that was leaving its replication group reported ONLINE and PRIMARY for two seconds. Rows that it did not
- * have were considered lost, so handlers were aborted and outcomes dropped.]
- *
- * @returns the number of matched rows
+ * have were considered lost, so handlers were aborted and outcomes dropped. The heartbeat of a worker that had
+ * registered with the new primary changed nothing, and confirmed nothing.]
  */
-export function writeHeartbeat({ run, tables, dialect }: Context, worker: string): Promise<number> {
-  return run(`UPDATE ${tables.worker} SET heartbeat = ${dialect.now} WHERE id = ?`, [worker])
+export async function confirmReads({ run, tables }: Context): Promise<void> {
+  const id = randomUUID()
+  await run(`INSERT INTO ${tables.worker} (id, name, host, pid, tasks) VALUES (?, '', '', 0, '[]')`, [id])
+  await run(`DELETE FROM ${tables.worker} WHERE id = ?`, [id])
 }
