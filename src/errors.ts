@@ -198,6 +198,11 @@ export function shortened(text: string, limit: number): string {
   return `${start.toString().replace(/\ufffd$/, '')}${note}`
 }
 
+/** The first line of a text; empty if there is no text. */
+export function firstLine(text: string | null): string {
+  return text?.split(/\r?\n/, 1)[0] ?? ''
+}
+
 /** The message of any thrown value. Never throws. */
 export function messageOf(thrown: unknown): string {
   return isA(thrown, Error) ? (textIn(thrown, 'message') ?? '(no readable message)') : valueText(thrown)

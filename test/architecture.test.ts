@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join, posix } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 
@@ -245,6 +245,21 @@ describe('the source follows the design', () => {
       .flatMap(([file, source]) => importsOf(source).map((specifier) => `${file} → ${specifier}`))
       .filter((arrow) => !arrow.includes('→ .') && !pure.includes(arrow))
     expect(outside).toEqual([])
+  })
+
+  test('inside store/, statements import no dialect, and dialects no statements', () => {
+    const importsIn = (folder: string) =>
+      filesIn(folder).flatMap(([file, source]) =>
+        importsOf(source)
+          .filter((specifier) => specifier.startsWith('.'))
+          .map((specifier) => `${file} → ${join(dirname(file), specifier)}`),
+      )
+    const statements = importsIn('src/store/sql').filter((arrow) =>
+      /→ .*\/(mysql|sqlite|open|migrate)\b/.test(arrow),
+    )
+    const dialects = ['mysql', 'sqlite'].flatMap((name) => importsIn(`src/store/${name}`))
+    expect([...statements, ...dialects.filter((arrow) => /→ .*\/sql\//.test(arrow))]).toEqual([])
+    expect(dialects.length).toBeGreaterThan(10)
   })
 
   test('only the drizzle tables need drizzle, which is optional', () => {

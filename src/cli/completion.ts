@@ -2,6 +2,7 @@
  * `kalends completion`: a completion script for a shell, and the candidates that the script requests at each
  * completion.
  */
+import { firstLine } from '../errors.ts'
 import { type AnyCommand, Argument, Command } from './commander.ts'
 import { print } from './output.ts'
 
@@ -91,7 +92,7 @@ function candidates(program: AnyCommand, words: readonly string[]): Candidate[] 
 }
 
 function lineFor(shell: Shell, { word, summary }: Candidate): string {
-  const [line = ''] = summary.split('\n', 1)
+  const line = firstLine(summary)
   if (shell === 'bash' || line === '') return word
   return shell === 'fish' ? `${word}\t${line}` : `${word.replaceAll(':', '\\:')}:${line}`
 }

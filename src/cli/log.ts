@@ -1,4 +1,5 @@
 /** The log of a worker: one readable line per event, or JSON for machines. */
+import { firstLine } from '../errors.ts'
 import { type DestinationStream, pino } from 'pino'
 import type { Logger } from '../logger.ts'
 import { harmlessJson, harmlessText } from './output.ts'
@@ -24,14 +25,12 @@ export function readable(line: string): string {
   const at = new Date(Number(time)).toISOString()
   const rest = Object.entries(fields)
     .filter(([, value]) => value !== null)
-    .map(([name, value]) => ` ${name}=${oneLine(typeof value === 'string' ? value : JSON.stringify(value))}`)
+    .map(
+      ([name, value]) => ` ${name}=${firstLine(typeof value === 'string' ? value : JSON.stringify(value))}`,
+    )
   const error = errorOf(err)
   const text = `${String(msg)}${rest.join('')}${error === '' ? '' : `: ${error}`}`
   return `${at} ${LEVELS[String(level)] ?? String(level)} ${harmlessText(text)}\n`
-}
-
-function oneLine(text: string): string {
-  return text.split('\n', 1)[0] ?? ''
 }
 
 function errorOf(err: unknown): string {

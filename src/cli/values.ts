@@ -13,10 +13,6 @@ export function when(at: Date | null): string {
   return at === null ? '-' : timestamp(at.getTime() * 1000, localZone)
 }
 
-export function firstLine(text: string | null): string {
-  return text?.split('\n', 1)[0] ?? ''
-}
-
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }

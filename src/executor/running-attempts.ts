@@ -1,4 +1,4 @@
-import { CancelledError, LeaseLostError, StoppedError } from '../errors.ts'
+import { CancelledError, LeaseLostError, StoppedError, firstLine } from '../errors.ts'
 import { Loop } from '../loop.ts'
 import { shownInput } from '../model/input.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
@@ -172,7 +172,7 @@ export class RunningAttempts {
     // Separates the log lines of this attempt from those of the next one.
     const { retries } = job.policy
     if (isRetryable && (retries === 'unlimited' || job.attempt <= retries))
-      attempt.log.write('warn', `Attempt ${job.attempt} failed: ${end.error.split('\n', 1)[0] ?? ''}`)
+      attempt.log.write('warn', `Attempt ${job.attempt} failed: ${firstLine(end.error)}`)
     // The log lines of a job are stored before it becomes final, unless they cannot be written.
     if (journal.hasUnwritten(job.id)) await journal.written(job.id)
     if (this.#running.get(job.id) === attempt) this.#running.delete(job.id)

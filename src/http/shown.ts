@@ -1,5 +1,5 @@
 /** Rows as callers see them: without secrets and, for owners, without details about the server. */
-import { errorTextForOwner, logTextForOwner } from '../errors.ts'
+import { errorTextForOwner, logTextForOwner, firstLine } from '../errors.ts'
 import type { Attempt, Job, Listed, Schedule } from '../index.ts'
 import type { Call, Payload } from './operation.ts'
 
@@ -62,7 +62,7 @@ export function shownFailure(start: string, newest: Job | null, { access, redact
   const error = newest?.error ?? ''
   const isSame = error.startsWith(start)
   const secrets = redaction.secretsOf(newest !== null && isSame ? newest : UNKNOWN)
-  const [line = ''] = secrets.hiddenInText(isSame ? error : start).split(/\r?\n/, 1)
+  const line = firstLine(secrets.hiddenInText(isSame ? error : start))
   return textFor(access, line).slice(0, MAX_FAILURE_CHARACTERS)
 }
 

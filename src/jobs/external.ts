@@ -1,7 +1,6 @@
 /** Reports about jobs in an external queue. */
 import { ConflictError, errorText, InvalidInputError, missing } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
-import { END_RULES } from '../model/end-rules.ts'
 import { checkedInstant, shownInput } from '../model/input.ts'
 import { type Job } from '../model/job.ts'
 import { isFinal } from '../model/states.ts'
@@ -86,7 +85,7 @@ export class ExternalJobs {
       mayBeFinished(id, locked)
       return run
     }
-    const done = (await this.#store.finish(id, decide, times, END_RULES.ofSchedule)) ?? missing('job', id)
+    const done = (await this.#store.finish(id, decide, times)) ?? missing('job', id)
     const { settled } = done
     if (settled !== null) onSettled({ ...settled, outcome: { ...settled.outcome, secrets } })
     return done.job

@@ -5,7 +5,6 @@ import { checkKeys, namesOf } from '../keys.ts'
 import type { Attempt } from '../model/attempt.ts'
 import { type Authority, checkOpenJobs, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
-import { END_RULES } from '../model/end-rules.ts'
 import { checkedConditions, checkedInstant, checkedLimit, checkedWhole, spanOption } from '../model/input.ts'
 import { type Job, type JobId, type Stored } from '../model/job.ts'
 import { isFinal, type JobState } from '../model/states.ts'
@@ -234,7 +233,7 @@ export class Jobs {
       check(job)
       return cancel(job)
     }
-    const job = (await this.#store.cancel(id, decide, END_RULES.ofSchedule)) ?? missing('job', id)
+    const job = (await this.#store.cancel(id, decide)) ?? missing('job', id)
     onWrite()
     return job
   }

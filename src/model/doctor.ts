@@ -1,4 +1,5 @@
 /** Detects problems of a database and its workers, and suggests fixes. It is pure: it evaluates one snapshot. */
+import { firstLine } from '../errors.ts'
 import { durationText, retryText } from '../duration.ts'
 import { elapsesWithin, timer } from '../timer/index.ts'
 import { plannedInFuture } from './future-slots.ts'
@@ -410,8 +411,4 @@ function quoted(text: string): string {
 
 function counted(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`
-}
-
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? ''
 }

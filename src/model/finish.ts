@@ -5,7 +5,9 @@
 import { timer } from '../timer/index.ts'
 import { elapsesOf, type Plannable } from './plan.ts'
 import type { StoredSchedule } from './schedule.ts'
+import { type AttemptEnd, type JobOutcome, settle } from './settle.ts'
 import type { SettingValues } from './settings.ts'
+import type { RunPolicy } from './task.ts'
 
 export interface Finishing extends Plannable, Pick<SettingValues, 'onExhausted'> {}
 
@@ -46,4 +48,24 @@ export function spanOfTimer(text: string): number | null {
   } catch {
     return null
   }
+}
+
+/** A locked job whose attempt has ended. */
+export interface LockedJob {
+  /** The number of the attempt that ended, starting at 1. */
+  readonly attempt: number
+  /** Whether someone asked to cancel the job. */
+  readonly stopRequested: boolean
+  /** The timer of the job's schedule, or null if there is none. */
+  readonly timer: string | null
+  /** Whether a retry gives way to another job that it blocks. */
+  readonly yields: boolean
+}
+
+/** Decides the outcome of the job. */
+export function outcomeOf(
+  { end, policy }: { readonly end: AttemptEnd; readonly policy: RunPolicy },
+  { attempt, stopRequested, timer, yields }: LockedJob,
+): JobOutcome {
+  return settle(end, attempt, policy, stopRequested, timer === null ? null : spanOfTimer(timer), yields)
 }

@@ -1,4 +1,5 @@
 /** Explains in words why a schedule did or did not run, and when it will run next. Pure. */
+import { firstLine } from '../errors.ts'
 import { slotInFuture } from '../model/future-slots.ts'
 import type { Freeze } from '../model/freeze.ts'
 import type { Job } from '../model/job.ts'
@@ -78,13 +79,13 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
       ]
     case 'invalid':
       return [
-        sentence(`Its timer '${schedule.timer}' cannot be read: ${firstLine(lastError)}`),
+        sentence(`Its timer '${schedule.timer}' cannot be read: ${reasonIn(lastError)}`),
         'It continues as soon as the timer is edited.',
       ]
     case 'dead':
       return [
         `It is dead: a run failed permanently, and on_exhausted is 'stop'. Reset it to reactivate it.`,
-        ...(lastError === null ? [] : [sentence(`The last error was: ${firstLine(lastError)}`)]),
+        ...(lastError === null ? [] : [sentence(`The last error was: ${reasonIn(lastError)}`)]),
       ]
     case 'retired':
       return [
@@ -156,14 +157,14 @@ function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evid
     if (job.runAt !== null && job.attempt > 0) {
       const most = typeof job.retries === 'number' ? ` of ${job.retries + 1}` : ''
       return sentence(
-        `The job ${job.id} will be retried at ${shown(job.runAt, schedule)}; attempt ${job.attempt}${most} failed: ${firstLine(job.error)}`,
+        `The job ${job.id} will be retried at ${shown(job.runAt, schedule)}; attempt ${job.attempt}${most} failed: ${reasonIn(job.error)}`,
       )
     }
     if (job.frozenUntil !== null && job.frozenUntil > now)
       return `The job ${job.id} is held by a freeze until ${shown(job.frozenUntil, schedule)}.`
     if (job.queue !== null && job.runAt !== null && job.error !== null)
       return sentence(
-        `The job ${job.id} is handed over again at ${shown(job.runAt, schedule)}: ${firstLine(job.error)}`,
+        `The job ${job.id} is handed over again at ${shown(job.runAt, schedule)}: ${reasonIn(job.error)}`,
       )
     if (job.runAt !== null && job.runAt > now)
       return `The job ${job.id} waits until ${shown(job.runAt, schedule)}, as its submitter or its handler asked.`
@@ -188,7 +189,7 @@ function aboutLastRun({ schedule, open }: Evidence): string[] {
   // If the run is being retried, the line about its job already shows the error.
   const isRetried = open.some(({ error }) => error !== null)
   const outcome =
-    lastError === null ? ' with success' : isRetried ? '' : ` with a failure: ${firstLine(lastError)}`
+    lastError === null ? ' with success' : isRetried ? '' : ` with a failure: ${reasonIn(lastError)}`
   return [sentence(`Its last run ended at ${shown(lastFinishedAt, schedule)}${outcome}`)]
 }
 
@@ -229,7 +230,7 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
 function aboutRun(job: Job, schedule: Schedule): string {
   const slot = shown(job.slot ?? job.submittedAt, schedule)
   const asked = job.reason === 'run-now' ? ', because someone requested it' : ''
-  const error = job.error === null ? '' : `: ${firstLine(job.error)}`
+  const error = job.error === null ? '' : `: ${reasonIn(job.error)}`
   switch (job.state) {
     case 'success':
       return `It ran for ${slot}${asked}: the job ${job.id} succeeded at ${shown(job.finishedAt ?? job.submittedAt, schedule)}.`
@@ -273,7 +274,7 @@ function skipWords(skip: Job, schedule: Schedule): string {
     case 'max-runs':
       return `as many runs as max_runs allows had succeeded or were in progress.${many}`
     default:
-      return `it could not be submitted: ${sentence(firstLine(skip.error))}${many}`
+      return `it could not be submitted: ${sentence(reasonIn(skip.error))}${many}`
   }
 }
 
@@ -318,8 +319,8 @@ function shown(at: Date, schedule: Schedule): string {
   return `${localText(at, zone)} (${zone})`
 }
 
-function firstLine(text: string | null): string {
-  return text === null ? 'no reason was recorded' : (text.split('\n')[0] ?? '')
+function reasonIn(error: string | null): string {
+  return firstLine(error ?? 'no reason was recorded')
 }
 
 function sentence(text: string): string {

@@ -1,5 +1,4 @@
 import type { SettledAttempt } from './executing-store.ts'
-import type { EndRules } from '../model/end-rules.ts'
 import type { Job } from '../model/job.ts'
 import type { JobToRetry } from '../model/manual-runs.ts'
 import type { Owner } from '../model/owner.ts'
@@ -74,7 +73,6 @@ export interface JobStore {
   cancel(
     id: string,
     decide: (job: Pick<Job, 'task' | 'state'>) => 'cancel' | 'request stop' | null,
-    ofSchedule: EndRules['ofSchedule'],
   ): Promise<Job | null>
   /**
    * Finishes a job of an external queue.
@@ -87,7 +85,6 @@ export interface JobStore {
     id: string,
     decide: (job: Pick<Job, 'state' | 'queue'>) => FinishedRun | null,
     times: { readonly startedAt: Date | null; readonly finishedAt: Date | null },
-    ofSchedule: EndRules['ofSchedule'],
   ): Promise<{ readonly job: Job; readonly settled: SettledAttempt | null } | null>
   /**
    * Runs a final job again, from its first attempt.

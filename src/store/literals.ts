@@ -56,3 +56,12 @@ export function jsonPairs(columns: readonly string[]): string {
     })
     .join(', ')
 }
+
+/**
+ * Placeholders for a list of values: `?, ?, ?`.
+ *
+ * @param one  the placeholder for one value; for job ids, `Dialect.jobId`
+ */
+export function placeholders({ length }: { readonly length: number }, one = '?'): string {
+  return Array.from({ length }, () => one).join(', ')
+}

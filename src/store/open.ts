@@ -4,7 +4,14 @@ import { InvalidInputError, SchemaError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole } from '../model/input.ts'
 import type { Database, Databases, DatabaseTarget, MysqlTarget, OpenOptions } from './database.ts'
-import { checkEngines, checkMigrated, checkVersion, migrate, pendingStatements } from './migrate.ts'
+import {
+  checkEngines,
+  checkMigrated,
+  checkVersion,
+  migrate,
+  pendingStatements,
+  schemaDrift,
+} from './migrate.ts'
 import { tablesContext } from './sql/context.ts'
 import { declaredStore } from './sql/declared.ts'
 import { executingStore } from './sql/executing.ts'
@@ -104,7 +111,7 @@ export function storeOn(database: Database, prefix: string): Store {
     retention: retentionStore(context),
     freezes: freezeStore(context),
     lists: listStore(context),
-    inspection: inspectionStore(context, prefix),
+    inspection: { ...inspectionStore(context), schemaDrift: () => schemaDrift(database, prefix) },
     longestWaitMs: () => database.longestWaitMs(),
     serverChanges: () => database.serverChanges(),
     close: () => database.close(),

@@ -1,4 +1,5 @@
 /** Overviews of large tables at a bounded cost: counts and searches stop at a limit, and the result indicates this. */
+import { firstLine } from '../errors.ts'
 import { setImmediate as turn } from 'node:timers/promises'
 import { betweenParts } from '../event-loop.ts'
 import { checkedInstant, checkedLimit, checkedWhole } from '../model/input.ts'
@@ -84,7 +85,7 @@ export class Views {
     const { items: failures, complete } = await this.#store.failures(conditions, MAX_FAILURES)
     const groups = new Map<string, FailureGroup>()
     for (const { id, task, error, finishedAt: finished } of failures) {
-      const line = error.split(/\r?\n/, 1)[0] ?? ''
+      const line = firstLine(error)
       const group = groups.get(line)
       groups.set(line, {
         error: line,

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createVitest, type Vitest } from 'vitest/node'
-import { groupBy } from '../../src/store/sql/group-by.ts'
+import { groupBy } from '../../src/store/group-by.ts'
 
 interface Noted {
   readonly file: string

@@ -1,7 +1,6 @@
 /** Jobs of an external queue: how they are assigned, the hand-over in one transaction, reports, and missing reports. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ConflictError } from '../../src/errors.ts'
-import { END_RULES } from '../../src/model/end-rules.ts'
 import { toText } from '../../src/model/instant.ts'
 import type { ClaimedJob, Job } from '../../src/model/job.ts'
 import { plan } from '../../src/model/plan.ts'
@@ -69,7 +68,7 @@ onEachStore((under) => {
     id: string,
     run: FinishedRun | null = SUCCESS,
     times: Parameters<typeof under.store.jobs.finish>[2] = NO_TIMES,
-  ) => under.store.jobs.finish(id, () => run, times, END_RULES.ofSchedule)
+  ) => under.store.jobs.finish(id, () => run, times)
   const waiting = (id: string, more: Record<string, string | number | null> = {}) =>
     job(under, id, { queue: 'q', ...more })
   const submitDue = async () => {
@@ -546,11 +545,7 @@ onEachStore((under) => {
 
     it('whose job is cancelled continues; a later report has no effect', async () => {
       const id = await handedOver()
-      await under.store.jobs.cancel(
-        id,
-        ({ state }) => (state === 'external' ? 'cancel' : null),
-        END_RULES.ofSchedule,
-      )
+      await under.store.jobs.cancel(id, ({ state }) => (state === 'external' ? 'cancel' : null))
       expect(await jobRow(under, id)).toMatchObject({ state: 'cancelled' })
       expect(await finish(id, null)).toMatchObject({ job: { state: 'cancelled' }, settled: null })
       expect(await schedule(under, 's')).toMatchObject({ run_count: 0 })

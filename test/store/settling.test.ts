@@ -1,6 +1,5 @@
 /** Outcomes of attempts: fencing, counting, and the promotion of the next blocked job. */
 import { describe, expect, it } from 'vitest'
-import { END_RULES } from '../../src/model/end-rules.ts'
 import { type ClaimedJob, fenceOf } from '../../src/model/job.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
@@ -447,7 +446,7 @@ onEachStore((under) => {
     it('is no longer retrying when the waiting job is cancelled or replaced', async () => {
       await ofSchedule('s')
       await settle(attempt('s job', passing))
-      await under.store.jobs.cancel('s job', () => 'cancel', END_RULES.ofSchedule)
+      await under.store.jobs.cancel('s job', () => 'cancel')
       expect(await schedule(under, 's')).toMatchObject(NO_RETRY)
     })
 

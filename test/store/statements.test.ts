@@ -4,7 +4,6 @@
  */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { END_RULES } from '../../src/model/end-rules.ts'
 import { type ClaimedJob, fenceOf } from '../../src/model/job.ts'
 import { cancel } from '../../src/model/manual-runs.ts'
 import type { Owner } from '../../src/model/owner.ts'
@@ -516,10 +515,7 @@ eachDatabase(({ kind, bare }) => {
             [
               'job',
               'cancel',
-              () =>
-                recorded.store.jobs
-                  .ownedBy(owner)
-                  .cancel(id.replace('s1', 'j00001'), cancel, END_RULES.ofSchedule),
+              () => recorded.store.jobs.ownedBy(owner).cancel(id.replace('s1', 'j00001'), cancel),
             ],
             ['job', 'logs', () => recorded.store.lists.ownedBy(owner).logs(id.replace('s1', 'j00001'), 0, 1)],
           ] as const) {

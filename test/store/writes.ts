@@ -1,4 +1,3 @@
-import { END_RULES } from '../../src/model/end-rules.ts'
 import { dueAtOnce, type FirstRun } from '../../src/model/first-run.ts'
 import { cancel, retry, runNow } from '../../src/model/manual-runs.ts'
 import { changedSettings, type ScheduleSettings } from '../../src/model/schedule.ts'
@@ -8,7 +7,7 @@ import type { Store } from '../../src/store/store.ts'
 /** The writes of a store that call back for decisions, made with the rules in model/. */
 export const write = (store: Pick<Store, 'schedules' | 'jobs' | 'executing'>) => ({
   settle: (ends: readonly EndedAttempt[]) => store.executing.settle(ends),
-  cancel: (id: string) => store.jobs.cancel(id, cancel, END_RULES.ofSchedule),
+  cancel: (id: string) => store.jobs.cancel(id, cancel),
   retry: (id: string) => store.jobs.retry(id, retry),
   runNow: (id: string, args: string | null = null) => store.schedules.runNow(id, args, runNow),
   create: (id: string, settings: ScheduleSettings, firstRun: FirstRun = 'next') =>

@@ -1,5 +1,5 @@
 /** The facts about a run, indexed by schedule and by job, so that rules need not search. */
-import { groupBy } from '../../../src/store/sql/group-by.ts'
+import { groupBy } from '../../../src/store/group-by.ts'
 import type { EditEntry, PhaseEntry, RunLine, RunRecord, ScheduleEntry } from '../record.ts'
 import { type JobRow, jobRow, type ScheduleRow, scheduleRow } from './rows.ts'
 import { type Segment, segmentsOf } from './segments.ts'

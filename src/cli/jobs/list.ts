@@ -1,4 +1,5 @@
 /** `kalends jobs list`, and the filter that it shares with `cancel` and `retry`. */
+import { firstLine } from '../../errors.ts'
 import { durationText } from '../../duration.ts'
 import type { Job, JobConditions, JobState, PageQuery } from '../../index.ts'
 import { JOB_STATES } from '../../model/states.ts'
@@ -7,7 +8,7 @@ import type { Style } from '../output.ts'
 import { AFTER, printList } from '../pages.ts'
 import { onDatabase } from '../session.ts'
 import type { Column } from '../table.ts'
-import { firstLine, when, wholeNumber } from '../values.ts'
+import { when, wholeNumber } from '../values.ts'
 
 export type FilterFlags = {
   readonly state?: JobState

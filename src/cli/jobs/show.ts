@@ -1,6 +1,6 @@
 /** `kalends jobs show` and `kalends jobs logs`. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { missing } from '../../errors.ts'
+import { missing, firstLine } from '../../errors.ts'
 import type { Attempt, Job, Jobs, LogLevel, LogLine } from '../../index.ts'
 import { JOB_OPTION_NAMES } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
@@ -8,7 +8,7 @@ import { harmlessText, painted, print, printJson, say, type Style } from '../out
 import { onDatabase } from '../session.ts'
 import { settingFacts } from '../settings.ts'
 import { type Column, factsText, tableText } from '../table.ts'
-import { firstLine, when } from '../values.ts'
+import { when } from '../values.ts'
 import { took } from './list.ts'
 
 /** How often to check for new lines. */

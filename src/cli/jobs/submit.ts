@@ -1,4 +1,5 @@
 /** `kalends jobs submit`. */
+import { firstLine } from '../../errors.ts'
 import type { Kalends } from '../../index.ts'
 import { JOB_OPTION_NAMES, NAME_LIMIT } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
@@ -6,7 +7,7 @@ import { QuietFailure, UsageError } from '../failure.ts'
 import { harmlessText, print, printJson, say } from '../output.ts'
 import { onDatabase } from '../session.ts'
 import { givenSettings, withSettingFlags } from '../settings.ts'
-import { COMMAND_TASK, firstLine, instantOption, jsonValue } from '../values.ts'
+import { COMMAND_TASK, instantOption, jsonValue } from '../values.ts'
 
 export function submitCommand(): AnyCommand {
   const command = new Command('submit')

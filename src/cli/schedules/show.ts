@@ -1,5 +1,5 @@
 /** `kalends schedules show`, `history` and `explain`. */
-import { missing } from '../../errors.ts'
+import { missing, firstLine } from '../../errors.ts'
 import type { Job, Kalends, Schedule } from '../../index.ts'
 import { OPTION_NAMES } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
@@ -8,7 +8,7 @@ import { harmlessText, print, printJson, say } from '../output.ts'
 import { onDatabase } from '../session.ts'
 import { settingFacts } from '../settings.ts'
 import { type Column, factsText, tableText } from '../table.ts'
-import { counted, firstLine, instantOption, when, wholeNumber } from '../values.ts'
+import { counted, instantOption, when, wholeNumber } from '../values.ts'
 import { statusText } from './list.ts'
 
 const ELAPSES = 5

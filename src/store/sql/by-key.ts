@@ -1,7 +1,8 @@
 /** Locks, updates and joins rows by key. In other files, rows are locked only through the index that selects them. */
 import type { BatchColumn, Dialect, SqlValue } from '../database.ts'
 import type { Context } from './context.ts'
-import { keyOf, placeholders } from './tables.ts'
+import { placeholders } from '../literals.ts'
+import { keyOf } from './tables.ts'
 
 export interface LockedRows {
   /** A quoted table name. */

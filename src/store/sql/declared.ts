@@ -6,7 +6,7 @@ import type { Context, TablesContext } from './context.ts'
 import { scheduleColumns, scheduleExpressions, type ScheduleRow, toSchedule } from './rows.ts'
 import { changeSchedule, insertSchedule } from './schedules.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
-import { placeholders } from './tables.ts'
+import { placeholders } from '../literals.ts'
 
 /** What a worker declares. */
 interface WorkerRow {

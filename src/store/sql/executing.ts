@@ -2,14 +2,13 @@
 import { toText } from '../../model/instant.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
 import type { ExecutingStore, JobProgress } from '../executing-store.ts'
-import { integerLiteral } from '../literals.ts'
+import { integerLiteral, placeholders } from '../literals.ts'
 import { lockRows, updateFromBatch } from './by-key.ts'
 import { claim, handOver, promoteDue } from './claim.ts'
 import type { Context, TablesContext } from './context.ts'
 import { handedOver, postpone, route } from './external.ts'
 import { Isolation } from './isolate.ts'
 import { runningAmong, settle } from './settle.ts'
-import { placeholders } from './tables.ts'
 import { held, orphans } from './take-over.ts'
 
 /** This is short, because a stopping worker tries for only a few seconds to write its outcomes. */

@@ -7,12 +7,12 @@ import { type Fence, fenceText } from '../../model/job.ts'
 import { isBuiltIn } from '../../model/task.ts'
 import type { SqlValue } from '../database.ts'
 import { claimedAs, EVERY_TASK, type ExecutingStore } from '../executing-store.ts'
-import { integerLiteral } from '../literals.ts'
+import { integerLiteral, placeholders } from '../literals.ts'
 import { lockRows, updateFromBatch, updateRows } from './by-key.ts'
 import { nextOf } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { textsOf } from './stored-json.ts'
-import { placeholders, type Tables } from './tables.ts'
+import { type Tables } from './tables.ts'
 
 const AT_ONCE = 500
 

@@ -2,7 +2,6 @@ import { type DoctorInput, type DoctorSchedule, isFrequent } from '../../model/d
 import type { InspectionStore } from '../inspection-store.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
-import { schemaDrift } from '../migrate.ts'
 import type { FurthestSchedules } from '../scheduling-store.ts'
 import { blockedByNothing, IN_QUEUE, orphan, waitsForNothing } from './conditions.ts'
 import { type Context, readClock, type TablesContext } from './context.ts'
@@ -42,10 +41,8 @@ interface ScheduleRow {
   due: number
 }
 
-export function inspectionStore(context: TablesContext, prefix: string): InspectionStore {
+export function inspectionStore(context: TablesContext): Omit<InspectionStore, 'schemaDrift'> {
   return {
-    schemaDrift: () => schemaDrift(context.database, prefix),
-
     async inspect() {
       const clock = await clocks(context)
       const store = workerStore(context)

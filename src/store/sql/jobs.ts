@@ -60,7 +60,7 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
       return found
     },
 
-    cancel: (name, decide, ofSchedule) =>
+    cancel: (name, decide) =>
       context.transactionOnKeys(async (tx) => {
         const locked = await lockWithSchedule(tx, owner, name)
         if (locked === null) return null
@@ -72,7 +72,7 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
         }
         if (what === 'cancel') {
           const outcome = { state: 'cancelled', reason: null, error: null, result: null } as const
-          await endJobs(tx, [{ row, outcome }], schedules, ofSchedule)
+          await endJobs(tx, [{ row, outcome }], schedules)
         }
         return readJob(tx, owner, row.id)
       }),
@@ -113,7 +113,7 @@ async function finishJob(
 async function finishLocked(
   tx: Context,
   owner: Owner,
-  [name, decide, { startedAt, finishedAt }, ofSchedule]: Parameters<JobStore['finish']>,
+  [name, decide, { startedAt, finishedAt }]: Parameters<JobStore['finish']>,
   record: typeof writeAttempts | null,
 ): ReturnType<JobStore['finish']> {
   const locked = await lockWithSchedule(tx, owner, name)
@@ -126,7 +126,7 @@ async function finishLocked(
     const row = { ...locked.row, attempt: Math.max(1, locked.row.attempt) }
     const outcome = { ...run, reason: null }
     const turns = await nextInTurn(tx, [{ row, outcome }])
-    await writeEnds(tx, [{ row, outcome }], turns, schedules, ofSchedule)
+    await writeEnds(tx, [{ row, outcome }], turns, schedules)
     if (row.worker !== null) await record?.(tx, [{ row, outcome, end: attemptEnd(run) }])
     const finished = earlierOf(finishedAt, fromStored(row.clock))
     const started = earlierOf(startedAt ?? (row.started === null ? null : fromStored(row.started)), finished)

@@ -5,7 +5,8 @@ import { isJobId, type Owner, shownId, storedIds } from '../../model/owner.ts'
 import { type Schedule, stateOf, type StoredSchedule } from '../../model/schedule.ts'
 import { scopeCondition } from './conditions.ts'
 import type { Context } from './context.ts'
-import { keyOf, placeholders, type Tables } from './tables.ts'
+import { placeholders } from '../literals.ts'
+import { keyOf, type Tables } from './tables.ts'
 
 /**
  * The stored ids for the names that an owner uses. Names that the owner does not have are left out.

@@ -1,11 +1,10 @@
 import { FINAL_STATES, type JobState } from '../../model/states.ts'
 import { toText } from '../../model/instant.ts'
-import { integerLiteral } from '../literals.ts'
+import { integerLiteral, placeholders } from '../literals.ts'
 import type { RetentionStore } from '../retention-store.ts'
 import { lockRows } from './by-key.ts'
 import { FINAL } from './conditions.ts'
 import { readClock, type TablesContext } from './context.ts'
-import { placeholders } from './tables.ts'
 
 export function retentionStore(context: TablesContext): RetentionStore {
   return {

@@ -26,7 +26,7 @@ import {
 } from './rows.ts'
 import { cancelQueued, insertScheduleJobs, latestRun, openJobs } from './submit.ts'
 import { countUpTo } from './lists/scan.ts'
-import { placeholders } from './tables.ts'
+import { placeholders } from '../literals.ts'
 
 export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER): ScheduleStore {
   const { dialect, tables } = context

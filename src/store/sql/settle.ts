@@ -8,21 +8,20 @@
  */
 import { messageOf } from '../../errors.ts'
 import { storedEnd } from '../../model/attempt.ts'
-import { END_RULES, type EndRules, type LockedJob } from '../../model/end-rules.ts'
+import { finish, type LockedJob, outcomeOf } from '../../model/finish.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { type ClaimedJob, type Fence, fenceText } from '../../model/job.ts'
 import type { JobState } from '../../model/states.ts'
 import { type AttemptEnd, type JobOutcome, withoutTexts } from '../../model/settle.ts'
 import type { Dialect } from '../database.ts'
 import type { EndedAttempt, SettledAttempt, SettleResult } from '../executing-store.ts'
-import { integerLiteral } from '../literals.ts'
+import { integerLiteral, placeholders } from '../literals.ts'
 import { lockRows, updateFromBatch, updateRows } from './by-key.ts'
 import { nextOf, RETRYING } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
-import { groupBy } from './group-by.ts'
+import { groupBy } from '../group-by.ts'
 import type { Isolation } from './isolate.ts'
 import { type PlannableRow, plannableColumns, plannedFrom, toPlannable } from './rows.ts'
-import { placeholders } from './tables.ts'
 import { confirmReads } from './workers.ts'
 
 export async function settle(
@@ -95,7 +94,7 @@ async function settleSimple(
     const of = simple.get(fenceText(row))
     if (of === undefined || row.state !== 'running' || row.schedule !== null) continue
     const { id, task, attempt, startedAt } = of.job
-    const outcome = END_RULES.ofJob(of, withoutSchedule(of.job))
+    const outcome = outcomeOf(of, withoutSchedule(of.job))
     const endedAt = fromStored(row.clock)
     settled.set(of, { id, task, scheduleId: null, attempt, outcome, startedAt, endedAt, promoted: null })
   }
@@ -145,7 +144,7 @@ async function settleOthers(
       ended.push({
         row,
         end: attempt.end,
-        outcome: END_RULES.ofJob(attempt, {
+        outcome: outcomeOf(attempt, {
           attempt: row.attempt,
           stopRequested: row.stop_requested !== null,
           timer: schedules.rows.get(row.schedule ?? '')?.timer ?? null,
@@ -162,7 +161,7 @@ async function settleOthers(
   locked.push(...attempts.filter(({ fence }) => held.has(fence.id)))
   const written = ended.filter((end) => !isHeld(end))
   const promoted = new Map([...turns].filter(([schedule]) => !heldTurns.has(schedule)))
-  await writeEnds(tx, written, promoted, schedules.rows, END_RULES.ofSchedule)
+  await writeEnds(tx, written, promoted, schedules.rows)
   await record?.(tx, written)
   const settled = written.map(
     ({ row, outcome }): SettledAttempt => ({
@@ -286,7 +285,7 @@ export async function endJobs(
   tx: Context,
   ended: readonly EndedJob[],
   schedules: ReadonlyMap<string, PlannableRow>,
-  ofSchedule: EndRules['ofSchedule'],
+  ofSchedule = finish,
 ): Promise<void> {
   await writeEnds(tx, ended, await nextInTurn(tx, ended), schedules, ofSchedule)
 }
@@ -297,7 +296,7 @@ export async function writeEnds(
   ended: readonly EndedJob[],
   promoted: ReadonlyMap<string, string>,
   schedules: ReadonlyMap<string, PlannableRow>,
-  ofSchedule: EndRules['ofSchedule'],
+  ofSchedule = finish,
 ): Promise<void> {
   await writeJobs(tx, ended, promoted)
   await writeSchedules(tx, ended, schedules, ofSchedule)
@@ -469,7 +468,7 @@ async function writeSchedules(
   tx: Context,
   ended: readonly EndedJob[],
   rows: ReadonlyMap<string, PlannableRow>,
-  ofSchedule: EndRules['ofSchedule'],
+  ofSchedule: typeof finish,
 ): Promise<void> {
   const relevant = ended.filter(
     (end) => isFinal(end) || hasFailed(end) || (rows.get(end.row.schedule ?? '')?.retry_at ?? null) !== null,
@@ -514,7 +513,7 @@ function scheduleAfter(
   row: PlannableRow,
   ends: readonly EndedJob[],
   open: number,
-  ofSchedule: EndRules['ofSchedule'],
+  ofSchedule: typeof finish,
 ) {
   const counted = ends.filter(isCounted)
   const last = counted.at(-1)

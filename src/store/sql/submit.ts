@@ -19,7 +19,7 @@ import {
   planUnsubmittable,
   withRuns,
 } from '../../model/plan.ts'
-import { integerLiteral } from '../literals.ts'
+import { integerLiteral, placeholders } from '../literals.ts'
 import type {
   Decide,
   Mark,
@@ -34,7 +34,7 @@ import { type Condition, NO_RETRY, OPEN, UNMARKED } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { queueOfSchedule } from './external.ts'
 import { freezesFor } from './freezes.ts'
-import { groupBy } from './group-by.ts'
+import { groupBy } from '../group-by.ts'
 import type { Isolation } from './isolate.ts'
 import {
   plannableColumns,
@@ -45,7 +45,7 @@ import {
   toPlannable,
 } from './rows.ts'
 import { endJobs, endingColumns, type EndingRow } from './settle.ts'
-import { placeholders, type Tables } from './tables.ts'
+import { type Tables } from './tables.ts'
 
 /** Options for submitting marked schedules. */
 interface How {

@@ -1,3 +1,4 @@
+import { placeholders } from '../literals.ts'
 import type { Dialect } from '../database.ts'
 
 /** The tables, and the indexes that statements name. */
@@ -54,15 +55,6 @@ export function tables(prefix: string, { quoted, table }: Pick<Dialect, 'quoted'
       key.endsWith('Index') ? quoted(`${prefix}${name}`) : table(`${prefix}${name}`),
     ]),
   ) as Tables
-}
-
-/**
- * Placeholders for a list of values: `?, ?, ?`.
- *
- * @param one  the placeholder for one value; for job ids, `Dialect.jobId`
- */
-export function placeholders({ length }: { readonly length: number }, one = '?'): string {
-  return Array.from({ length }, () => one).join(', ')
 }
 
 /** The placeholder for a key of the table. */

@@ -24,7 +24,7 @@ import {
 } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { heldForNothing, thaw } from './freezes.ts'
-import { groupBy } from './group-by.ts'
+import { groupBy } from '../group-by.ts'
 import type { Isolation } from './isolate.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { exceptFor } from './tables.ts'

@@ -1,8 +1,7 @@
 import type { Dialect, SchemaDialect } from '../database.ts'
 import { toText } from '../../model/instant.ts'
-import { integerLiteral, jsonPairs, withLiterals as fill } from '../literals.ts'
-import { groupBy } from '../sql/group-by.ts'
-import { placeholders } from '../sql/tables.ts'
+import { integerLiteral, jsonPairs, withLiterals as fill, placeholders } from '../literals.ts'
+import { groupBy } from '../group-by.ts'
 import { isAlreadyApplied, isDuplicate } from './errors.ts'
 
 const FORMAT = '%Y-%m-%d %H:%M:%f'

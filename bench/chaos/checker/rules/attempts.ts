@@ -1,7 +1,7 @@
 /**
  * Each claim whose handler started either succeeded or is stored as an attempt. Claims ahead may return to the queue.
  */
-import { groupBy } from '../../../../src/store/sql/group-by.ts'
+import { groupBy } from '../../../../src/store/group-by.ts'
 import { type Evidence, jobText } from '../evidence.ts'
 import type { Violation } from '../verdict.ts'
 

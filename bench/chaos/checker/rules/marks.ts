@@ -2,7 +2,7 @@
  * Everything that a dead worker held is released: no mark remains or is longer than the lease, and no worker is
  * registered twice.
  */
-import { groupBy } from '../../../../src/store/sql/group-by.ts'
+import { groupBy } from '../../../../src/store/group-by.ts'
 import { type Evidence } from '../evidence.ts'
 import { scheduleRow } from '../rows.ts'
 import { instantText } from '../times.ts'

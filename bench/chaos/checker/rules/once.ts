@@ -1,5 +1,5 @@
 /** Each occurrence is decided once, and each attempt starts once. */
-import { groupBy } from '../../../../src/store/sql/group-by.ts'
+import { groupBy } from '../../../../src/store/group-by.ts'
 import type { RunLine, RunRecord } from '../../record.ts'
 import { type Evidence, jobText } from '../evidence.ts'
 import type { Violation } from '../verdict.ts'

@@ -11,7 +11,8 @@ import type { ListBounds, ListPage } from '../../list-store.ts'
 import type { Context } from '../context.ts'
 import { storedId } from '../own-ids.ts'
 import { firstRows, instantOf, MAX_TOTAL, type Position, type Range, upTo } from './scan.ts'
-import { keyOf, placeholders } from '../tables.ts'
+import { placeholders } from '../../literals.ts'
+import { keyOf } from '../tables.ts'
 
 interface PageOptions {
   readonly kind: 'schedule' | 'job'
