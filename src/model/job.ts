@@ -3,7 +3,7 @@ import type { RunPolicy } from './task.ts'
 
 /** Maximum number of characters in the name of an external queue. */
 export const QUEUE_LIMIT = 190
-/** The time after which a job of an external queue without a `timeout` fails, unless its outcome is reported before. */
+/** A job of an external queue without a `timeout` fails if its outcome is not reported within this time. */
 export const DEFAULT_REPORT_MS = 86_400_000
 
 /**
