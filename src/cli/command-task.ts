@@ -165,7 +165,7 @@ function environmentOf(args: CommandArgs, as: CommandUser | null): Record<string
 function endOf(child: ChildProcess): Promise<{ code: number | null; by: NodeJS.Signals | null }> {
   return new Promise((resolve, reject) => {
     child.on('error', (error) =>
-      // A program that is missing or not executable will also fail in the next attempt.
+      // A program that is missing or not executable will also fail on the next attempt.
       reject(new PermanentError(`the program cannot be started: ${error.message}`, { cause: error })),
     )
     child.once('exit', (code, by) => resolve({ code, by }))

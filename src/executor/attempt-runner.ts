@@ -24,7 +24,7 @@ import type { AttemptOptions } from './options.ts'
 
 /** How long a handler may continue after its signal was aborted. After that, its attempt ends without it. */
 export const ABANDON_MS = 5000
-/** After this many claims of a job that did not count, an attempt counts even if its worker was cut off. */
+/** After this many uncounted claims of a job, an attempt counts even if its worker was cut off. */
 const MAX_RELEASES = 10
 
 type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeoutError
@@ -116,7 +116,7 @@ export class AttemptRunner {
     try {
       args = await (task.schema === null ? JSON.parse(job.argsText) : readArgs(task, job.argsText))
     } catch (error) {
-      // Args that do not match the schema now will not match in the next attempt either.
+      // Args that do not match the schema now will not match on the next attempt either.
       return { kind: 'error', error: this.#errorText(error), permanent: isA(error, InvalidInputError) }
     }
     // Another handler may have blocked this process for longer than the lease, or the response to the claim was late,
@@ -214,7 +214,7 @@ export class AttemptRunner {
     }
   }
 
-  /** A result that cannot be stored now could not be stored in the next attempt either. */
+  /** A result that cannot be stored now could not be stored on the next attempt either. */
   #resultText(result: unknown): string | null {
     if (result === undefined) return null
     try {

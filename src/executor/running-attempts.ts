@@ -137,7 +137,7 @@ export class RunningAttempts {
     // If an attempt of this job is still running here, this worker did not notice that it had lost the job.
     this.#running
       .get(job.id)
-      ?.abort(new LeaseLostError(`The job ${job.id} was taken from this worker and is in its next attempt`))
+      ?.abort(new LeaseLostError(`The job ${job.id} was taken from this worker and is on its next attempt`))
     const attempt = new AttemptRunner(job, handled, journal, this.#deadlines, this.#options)
     if (this.#isIdle) this.loop.wake()
     this.#isIdle = false

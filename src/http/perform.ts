@@ -135,7 +135,7 @@ export function refusal(error: unknown, entry: Entry, logger: Logger): Response 
 
 function logRefused({ status, code }: Problem, entry: Entry, logger: Logger): void {
   const { method, headers } = entry.request
-  // A request without credentials is not a rejected sign-in, for example a browser's first request or a probe.
+  // A request without credentials, such as a browser's first request or a probe, is not a rejected sign-in.
   const isRejected = status === 401 && hasCredentials(headers)
   if (status !== 403 && status !== 421 && !isRejected) return
   const { user } = entry.access ?? {}

@@ -24,7 +24,7 @@ interface Found {
 
 /** How long an unhandled task is remembered before it is looked up again, in milliseconds. */
 const KEPT_MS = 60_000
-/** Maximum number of remembered tasks, because users may choose their names. */
+/** Maximum number of tasks to remember, so that task names chosen by users cannot fill the memory. */
 const MAX_KEPT = 1000
 
 export class UnhandledTasks {

@@ -2,7 +2,7 @@ import type { CLAIM_COLUMNS, JOB_COLUMNS, OCCURRENCE_COLUMNS, Values } from './c
 import type { JobSettingValues } from './settings.ts'
 import type { RunPolicy } from './task.ts'
 
-/** The time after which a job of an external queue without a `timeout` fails, unless its outcome is reported before. */
+/** A job of an external queue without a `timeout` fails if its outcome is not reported within this time. */
 export const DEFAULT_REPORT_MS = 86_400_000
 
 declare const RESULT: unique symbol

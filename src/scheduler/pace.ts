@@ -4,7 +4,7 @@ import type { Submission } from '../store/scheduling-store.ts'
 const TOO_MANY = 5
 /** After this time, the schedule may have been changed, or another worker may submit it. */
 const RECENT_MS = 60_000
-/** Maximum number of schedules to remember, because after an outage, each may have missed slots once. */
+/** Maximum number of schedules to remember; after an outage, every schedule may have missed slots once. */
 const MAX = 1000
 
 /** Finds schedules that cannot keep up, because they miss slots in consecutive submissions. */

@@ -151,7 +151,7 @@ function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evid
     if (job.state === 'external')
       return `The job ${job.id} has been in the external queue '${job.queue}' since ${shown(job.startedAt ?? now, schedule)}, and its outcome has not been reported${asked}.`
     if (job.state === 'running') {
-      return `The job ${job.id} has been running since ${shown(job.startedAt ?? now, schedule)} on ${(namesWorkers ? job.worker : null) ?? 'a worker'}, in its ${ordinal(job.attempt)} attempt${asked}.`
+      return `The job ${job.id} has been running since ${shown(job.startedAt ?? now, schedule)} on ${(namesWorkers ? job.worker : null) ?? 'a worker'}, on its ${ordinal(job.attempt)} attempt${asked}.`
     }
     if (job.state === 'blocked') return `The job ${job.id} waits until the previous job finishes.`
     if (job.runAt !== null && job.attempt > 0) {
@@ -164,7 +164,7 @@ function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evid
       return `The job ${job.id} is held by a freeze until ${shown(job.frozenUntil, schedule)}.`
     if (job.queue !== null && job.runAt !== null && job.error !== null)
       return sentence(
-        `The job ${job.id} is handed over again at ${shown(job.runAt, schedule)}: ${reasonIn(job.error)}`,
+        `The job ${job.id} will be handed over again at ${shown(job.runAt, schedule)}: ${reasonIn(job.error)}`,
       )
     if (job.runAt !== null && job.runAt > now)
       return `The job ${job.id} waits until ${shown(job.runAt, schedule)}, as its submitter or its handler asked.`
@@ -236,7 +236,7 @@ function aboutRun(job: Job, schedule: Schedule): string {
       return `It ran for ${slot}${asked}: the job ${job.id} succeeded at ${shown(job.finishedAt ?? job.submittedAt, schedule)}.`
     case 'failed':
       return sentence(
-        `It ran for ${slot}${asked}: the job ${job.id} failed in its ${ordinal(job.attempt)} attempt${job.reason === 'yielded' ? ' and gave way to the next slot' : ''}${error}`,
+        `It ran for ${slot}${asked}: the job ${job.id} failed on its ${ordinal(job.attempt)} attempt${job.reason === 'yielded' ? ' and gave way to the next slot' : ''}${error}`,
       )
     case 'cancelled':
       return sentence(

@@ -118,7 +118,7 @@ const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
 const CLOCK_MS = 2000
 const JOURNAL = 'journal'
-/** Maximum number of entries, because a longer list would not help. */
+/** Maximum number of entries; a longer list would not help. */
 const MAX_NAMED = 10
 /** Runs continue without these loops, so their failures are only warnings. */
 const UNNEEDED = new Set([JOURNAL, 'progress'])

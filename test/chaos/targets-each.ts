@@ -48,7 +48,7 @@ export async function eachFault(
 
     beforeAll(async () => {
       const folder = await mkdtemp(join(tmpdir(), 'kalends-chaos-'))
-      // One worker, and a second connection, which differs from the first on some targets.
+      // One worker, and a second way to connect, which differs from the worker's on some targets.
       const target = await openTarget(kind, { beginAt: NIGHT, workers: 2, folder })
       await Kalends.migrate(target.ways[0]?.url ?? '')
       const worker = await WorkerFleet.start({

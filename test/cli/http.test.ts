@@ -208,7 +208,7 @@ describe('kalends start --http', () => {
     expect(stdout).toMatch(/Kalends stopped/)
   })
 
-  test('without --http, no HTTP code is loaded, and a schema only for commands', async () => {
+  test('without --http, no HTTP code is loaded; zod is loaded only for command tasks', async () => {
     const folder = join(root, 'src/cli')
     const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.ts'))
     for (const file of files) {

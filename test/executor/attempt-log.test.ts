@@ -35,7 +35,7 @@ eachDatabase((under) => {
     const kalends = await open()
     kalends.handle(flaky, ({ attempt, log }) => {
       log.info(`try ${attempt}`)
-      if (attempt < 3) throw new Error(`no luck the ${attempt}. time\nand why`)
+      if (attempt < 3) throw new Error(`no luck on try ${attempt}\nand why`)
     })
     await kalends.start()
     const id = await kalends.jobs.submit(flaky)
@@ -45,8 +45,8 @@ eachDatabase((under) => {
       return found.length === 5 ? found : null
     })
     expect(lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
-      'Attempt 1 failed: Error: no luck the 1. time',
-      'Attempt 2 failed: Error: no luck the 2. time',
+      'Attempt 1 failed: Error: no luck on try 1',
+      'Attempt 2 failed: Error: no luck on try 2',
     ])
   })
 })

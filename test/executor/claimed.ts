@@ -7,7 +7,7 @@ import { Redaction } from '../../src/model/redaction.ts'
 import { DEFAULT_ARGS_LIMIT, DEFAULT_POLICY, task } from '../../src/model/task.ts'
 import type { ExecutingStore, SettleResult } from '../../src/store/executing-store.ts'
 
-/** A job of the task 'noop' in its first attempt. */
+/** A job of the task 'noop' on its first attempt. */
 export function claimed(id: string): ClaimedJob {
   return {
     id,

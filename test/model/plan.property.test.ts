@@ -404,7 +404,7 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
-  test('a timer with any text is planned or becomes invalid with its error', () => {
+  test('a schedule whose timer is invalid text becomes invalid and records an error', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), start, (text, now) => {
         const planned = required(plan(inserted({ timer: `${text}!` }), at(now)))

@@ -203,14 +203,14 @@ eachDatabase((under) => {
       'running',
       { worker: 'w/1', attempt: 2, started: '2026-01-01 01:00:01.000' },
       ['work'],
-      /^The job the-job has been running since Thu 2026-01-01 01:00:01 \+00:00 \(UTC\) on w\/1, in its second attempt\.$/,
+      /^The job the-job has been running since Thu 2026-01-01 01:00:01 \+00:00 \(UTC\) on w\/1, on its second attempt\.$/,
     ],
     [
       'running, with a stop request',
       'running',
       { worker: 'w/1', attempt: 1, started: CREATED, stop_requested: CREATED },
       ['work'],
-      /in its first attempt; it was asked to stop\.$/,
+      /on its first attempt; it was asked to stop\.$/,
     ],
     [
       'waiting for its retry',
@@ -274,7 +274,7 @@ eachDatabase((under) => {
       'failed',
       '2026-01-01 10:00:00.000',
       { attempt: 4, error: 'Error: no\n at x' },
-      /: the job the-job failed in its 4th attempt: Error: no\.$/,
+      /: the job the-job failed on its 4th attempt: Error: no\.$/,
     ],
     [
       'cancelled',

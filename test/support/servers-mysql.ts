@@ -14,7 +14,7 @@ import {
 } from './servers-private.ts'
 import type { RestartableServer } from './servers-restartable.ts'
 
-/** The time limit for a response on a busy machine, because a frozen server does not respond. */
+/** The time limit for a response on a busy machine; a frozen server does not respond. */
 const ANSWER_MS = 5000
 
 export interface MysqlProgram {

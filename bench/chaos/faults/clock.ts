@@ -10,7 +10,7 @@ import type { Random } from '../random.ts'
 import type { TargetClock } from '../targets/clock.ts'
 
 const HOUR_MS = 3_600_000
-/** Maximum number of permanent jumps per run, because each causes an hour of missed slots. */
+/** Maximum number of permanent jumps per run; each causes an hour of missed slots. */
 const MAX_HOURS_FORTH = 1
 
 export function clockFaults(clock: TargetClock): Fault[] {

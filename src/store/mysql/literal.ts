@@ -28,8 +28,8 @@ export function exactCollation(version: string): ExactCollation {
  * A value that is only stored needs no collation. [With a collation, an INSERT of many rows takes 25 % longer on
  * MariaDB.]
  *
- * Job ids are ASCII: if their column were converted to the character set of another literal, its index could not be
- * used.
+ * Job ids are ASCII, and so are their literals: a literal in another character set would convert the column, whose
+ * index could then not be used.
  *
  * @param exact  the replacement for `{exact}` and the collation of the literals
  */

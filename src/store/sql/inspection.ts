@@ -8,7 +8,7 @@ import { type Context, readClock, type TablesContext } from './context.ts'
 import { plannableColumns, type PlannableRow, toPlannable } from './rows.ts'
 import { workerStore } from './workers.ts'
 
-/** Maximum number of rows of each kind, because a longer list would not help. */
+/** Maximum number of rows of each kind; a longer list would not help. */
 const MAX = 10_000
 /** Waiting jobs are counted up to this number. */
 const MAX_WAITING = 100_000

@@ -30,7 +30,7 @@ const LARGEST_INSERT = 1_000_000
 const MAX_ROWS = 500
 
 /**
- * Maximum number of names in one lookup, because each takes two parameters, and SQLite allows 32,766 in a statement.
+ * Maximum number of names in one lookup; each takes two parameters, and SQLite allows 32,766 in a statement.
  */
 const NAMES_AT_ONCE = 1000
 

@@ -19,7 +19,8 @@ export function early(evidence: Evidence): Violation[] {
       const { slot } = job
       if (slot === null) continue
       const aheadMs = slot - job.submitted
-      // A slot of "now" is always after the last slot, even if a manual edit or a clock moved the last slot ahead.
+      // A run at the current time gets a slot after the last slot, even if a manual edit or a clock moved the last slot
+      // ahead.
       const pushed = schedule.jobs[index - 1]?.slot === slot - 1 || highest.has(slot - 1)
       if (aheadMs > 0 && !pushed && !times.isRepeated(job.submitted))
         violations.push(told(`submitted ${aheadMs} ms before its slot`))
@@ -55,7 +56,7 @@ function startedEarly({ submitted, started, finished }: JobRow, times: Times): s
   return faults
 }
 
-/** A job that was postponed manually does not start before that time, unless another manual edit changes it. */
+/** A job that was postponed manually does not start before its new time, unless another manual edit changes that. */
 function beforePutOff({ jobEdits, runs, times }: Evidence, job: JobRow): string[] {
   const edits = jobEdits.get(job.id) ?? []
   return edits.flatMap(({ row, mono }, index) => {

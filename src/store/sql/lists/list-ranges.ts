@@ -8,7 +8,7 @@ import type { Context } from '../context.ts'
 import { ownerIndex } from '../own-ids.ts'
 import type { Range } from './scan.ts'
 
-/** A condition, the index that contains its column and then the key, and the order of this index. */
+/** A condition, an index on its column followed by the key, and the order of that index. */
 type Choice = Pick<Range, 'index' | 'where' | 'order' | 'anyOf'>
 
 const BY_KEY = ['id']
