@@ -171,4 +171,10 @@ onEachStore((under) => {
       expect(await write(under.store).cancel('j')).toMatchObject({ state: 'cancelled' })
     })
   })
+
+  if (under.kind === 'sqlite')
+    it('a time that SQLite cannot read is the epoch, or null where a job may have none', async () => {
+      await job(under, 'j', { submitted: 'nonsense', started: 'nonsense' })
+      expect(await under.store.jobs.get('j')).toMatchObject({ submittedAt: new Date(0), startedAt: null })
+    })
 })

@@ -206,8 +206,10 @@ function valueOf(column: Column, stored: unknown): unknown {
       return numberOr(stored, column.default)
     case 'flag':
       return stored !== 0
-    case 'instant':
-      return fromText(typeof stored === 'string' ? stored : null)
+    case 'instant': {
+      const text = typeof stored === 'string' ? stored : null
+      return column.default === null ? fromText(text) : fromStored(text ?? '')
+    }
     case 'json':
       return typeof stored === 'string' ? fromJson(stored) : null
     default:
