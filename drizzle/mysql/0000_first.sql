@@ -79,9 +79,9 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT `{prefix}job_state` CHECK(`state` in ('waiting', 'blocked', 'running', 'external', 'success', 'failed', 'cancelled', 'skipped')),
 	CONSTRAINT `{prefix}job_reason` CHECK(`reason` in ('overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'unreported', 'replaced', 'run-now', 'handed-over')),
 	CONSTRAINT `{prefix}job_attempt` CHECK(`attempt` between 0 and 2147483647),
-	CONSTRAINT `{prefix}job_run_at_valid_date` CHECK(month(`run_at`) > 0 and day(`run_at`) between 1 and day(last_day(`run_at`))),
-	CONSTRAINT `{prefix}job_finished_valid_date` CHECK(month(`finished`) > 0 and day(`finished`) between 1 and day(last_day(`finished`))),
-	CONSTRAINT `{prefix}job_stop_requested_valid_date` CHECK(month(`stop_requested`) > 0 and day(`stop_requested`) between 1 and day(last_day(`stop_requested`))),
+	CONSTRAINT `{prefix}job_run_at_date` CHECK(month(`run_at`) > 0 and day(`run_at`) between 1 and day(last_day(`run_at`))),
+	CONSTRAINT `{prefix}job_finished_date` CHECK(month(`finished`) > 0 and day(`finished`) between 1 and day(last_day(`finished`))),
+	CONSTRAINT `{prefix}job_stop_requested_date` CHECK(month(`stop_requested`) > 0 and day(`stop_requested`) between 1 and day(last_day(`stop_requested`))),
 	CONSTRAINT `{prefix}job_exclusive` CHECK(`exclusive` between 0 and 1),
 	CONSTRAINT `{prefix}job_claim` CHECK(`claim` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_releases` CHECK(`releases` between 0 and 2147483647)
@@ -152,8 +152,8 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_overlap` CHECK(`overlap` in ('skip', 'queue-one', 'replace', 'allow')),
 	CONSTRAINT `{prefix}periodic_task_catch_up` CHECK(`catch_up` between 0 and 1000),
 	CONSTRAINT `{prefix}periodic_task_jitter` CHECK(`jitter` between 0 and 2147483647),
-	CONSTRAINT `{prefix}periodic_task_starts_valid_date` CHECK(month(`starts`) > 0 and day(`starts`) between 1 and day(last_day(`starts`))),
-	CONSTRAINT `{prefix}periodic_task_ends_valid_date` CHECK(month(`ends`) > 0 and day(`ends`) between 1 and day(last_day(`ends`))),
+	CONSTRAINT `{prefix}periodic_task_starts_date` CHECK(month(`starts`) > 0 and day(`starts`) between 1 and day(last_day(`starts`))),
+	CONSTRAINT `{prefix}periodic_task_ends_date` CHECK(month(`ends`) > 0 and day(`ends`) between 1 and day(last_day(`ends`))),
 	CONSTRAINT `{prefix}periodic_task_max_runs` CHECK(`max_runs` between 1 and 9007199254740991),
 	CONSTRAINT `{prefix}periodic_task_timeout` CHECK(`timeout` between 1 and 2147483647),
 	CONSTRAINT `{prefix}periodic_task_max_retries` CHECK(`max_retries` between -1 and 1000),
@@ -163,8 +163,8 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_on_exhausted` CHECK(`on_exhausted` in ('continue', 'stop')),
 	CONSTRAINT `{prefix}periodic_task_after_done` CHECK(`after_done` in ('keep', 'delete')),
 	CONSTRAINT `{prefix}periodic_task_priority` CHECK(`priority` between -2147483647 and 2147483647),
-	CONSTRAINT `{prefix}periodic_task_nextrun_valid_date` CHECK(month(`nextrun`) > 0 and day(`nextrun`) between 1 and day(last_day(`nextrun`))),
-	CONSTRAINT `{prefix}periodic_task_created_valid_date` CHECK(month(`created`) > 0 and day(`created`) between 1 and day(last_day(`created`))),
+	CONSTRAINT `{prefix}periodic_task_nextrun_date` CHECK(month(`nextrun`) > 0 and day(`nextrun`) between 1 and day(last_day(`nextrun`))),
+	CONSTRAINT `{prefix}periodic_task_created_date` CHECK(month(`created`) > 0 and day(`created`) between 1 and day(last_day(`created`))),
 	CONSTRAINT `{prefix}periodic_task_run_count` CHECK(`run_count` between 0 and 9007199254740991),
 	CONSTRAINT `{prefix}periodic_task_error_count` CHECK(`error_count` between 0 and 9007199254740991),
 	CONSTRAINT `{prefix}periodic_task_failed_attempts` CHECK(`failed_attempts` between 0 and 9007199254740991),
@@ -183,8 +183,8 @@ CREATE TABLE `{prefix}schedule_freeze` (
 	`reason` varchar(1000) CHARACTER SET utf8mb4 COLLATE {exact},
 	`created` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
 	CONSTRAINT `{prefix}schedule_freeze_id` PRIMARY KEY(`id`),
-	CONSTRAINT `{prefix}schedule_freeze_until_valid_date` CHECK(month(`until`) > 0 and day(`until`) between 1 and day(last_day(`until`))),
-	CONSTRAINT `{prefix}schedule_freeze_created_valid_date` CHECK(month(`created`) > 0 and day(`created`) between 1 and day(last_day(`created`)))
+	CONSTRAINT `{prefix}schedule_freeze_until_date` CHECK(month(`until`) > 0 and day(`until`) between 1 and day(last_day(`until`))),
+	CONSTRAINT `{prefix}schedule_freeze_created_date` CHECK(month(`created`) > 0 and day(`created`) between 1 and day(last_day(`created`)))
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}task_queue` (

@@ -176,7 +176,7 @@ const CHECKS = {
 function checks(table: string, definitions: Columns, more: Readonly<Record<string, Check>> = {}) {
   return Object.entries({ ...more, ...checksOf(definitions, CHECKS) }).flatMap(([column, condition]) => {
     if (condition === null) return []
-    const name = condition === validDate ? `${table}_${column}_valid_date` : `${table}_${column}`
+    const name = condition === validDate ? `${table}_${column}_date` : `${table}_${column}`
     return [check(name, sql.raw(condition(`\`${column}\``)))]
   })
 }

@@ -272,7 +272,7 @@ eachDatabase(({ kind, bare }) => {
     it('submitting reads and writes schedules by key, and checks for open jobs of a schedule', async () => {
       const marks = await recorded.store.scheduling.markDue(WORKER, 100, LEASE_MS)
       const statements = await statementsOf(() => recorded.store.scheduling.submit(WORKER, marks, submitDue))
-      await readsBy(found(statements, /^SELECT id, task, idle/), primary)
+      await readsBy(found(statements, /^SELECT id, task, enabled/), primary)
       const jobs = await explain(
         found(statements, /AS schedule, state, attempt, NULL AS number, NULL AS freezes FROM/),
       )

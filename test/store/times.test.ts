@@ -120,7 +120,7 @@ const messageOf = (kind: DatabaseKind, { column }: TimeColumn) =>
   kind === 'sqlite'
     ? // Generated columns reject 'now' first.
       new RegExp(`${column}: write UTC as YYYY-MM-DD HH:MM:SS|non-deterministic use`)
-    : new RegExp(`${column}_valid_date|Incorrect datetime value.*column .*${column}`)
+    : new RegExp(`${column}_date|Incorrect datetime value.*column .*${column}`)
 
 /** The value of the column as returned by the library. */
 async function read({ store }: StoreUnderTest, { column }: TimeColumn): Promise<Date | null | undefined> {
