@@ -1,7 +1,7 @@
 /**
- * Nothing is lost: between two edits, the decided slots are all elapses of the timer, from the first elapse after
- * planning to the last one that was due. This compares slots, not times, so it is valid even during outages and clock
- * jumps.
+ * Nothing is lost: between two edits, the decided slots are exactly the elapses of the timer, from the first elapse
+ * after planning to the last one that was due. This compares slots, not times, so it is valid even during outages and
+ * clock jumps.
  */
 import { type Begin, beginOf, isEdited } from '../begin.ts'
 import { type Course, courseOf } from '../elapses.ts'
@@ -155,7 +155,8 @@ class Stretch {
   }
 
   /**
-   * If last_slot and nextrun were moved back manually, the unique keys reject decided slots, and they are passed over.
+   * If last_slot and nextrun were moved back manually, the unique keys reject slots that were already decided, so they
+   * are passed over.
    */
   #undecided(slot: number, course: Course): number | null {
     const { segments } = this.#schedule
