@@ -30,7 +30,7 @@ export interface FaultFigures {
   readonly count: number
   /** Longest, in ms. */
   readonly longest: number
-  /** The longest recovery, in ms after the end of the fault; null if it delayed no canary. */
+  /** The longest recovery, in ms after the end of the fault; null if no canary was delayed. */
   readonly recovery: number | null
   /** How many of the `seeable` faults health() reported. */
   readonly seen: number

@@ -333,7 +333,8 @@ function covers(first: number, piece: Piece, course: Course): boolean {
 
 /**
  * The latest possible first slot of a row that is planned between two instants; null if there may be none. The later
- * instant alone is not sufficient: in a repeated hour, the timer elapses only if planning starts within that hour.
+ * instant alone is not sufficient, because in a repeated hour, the timer elapses only if planning starts within that
+ * hour.
  */
 function latestNext(low: number, high: number, course: Course): number | null {
   let at = course.next(low)
