@@ -101,7 +101,7 @@ export interface WayProxy {
   stall(): void
   /** Existing connections become half-open; new ones work. */
   strand(): void
-  /** Delays every packet by this. */
+  /** Delays every packet by `ms`. */
   slow(ms: number): void
   mend(): void
 }
