@@ -3,7 +3,9 @@ import type { BenchDatabase } from './database.ts'
 
 const CHUNK = 100_000
 
-/** The timer of schedules that become due when the benchmark sets it, and then not for an hour. */
+/**
+ * The timer of schedules that the benchmark makes due at a time of its choice, and that are then not due for an hour.
+ */
 const TIMER = 'hourly'
 
 export interface ScheduleRows {

@@ -3,7 +3,7 @@
  *
  *     npm run recipes                          # all of them
  *     npm run recipes -- express fastify       # some
- *     node scripts/recipes.mjs kalends.tgz …   # with a package that is packed already
+ *     node scripts/recipes.mjs kalends.tgz …   # with an existing tarball
  *
  * For each, copies recipes/<name> and recipes/shared into an empty folder, installs the packed package there, runs the
  * script `try`, and removes the folder.

@@ -55,7 +55,7 @@ const PLANS_EARLY: Mutation = {
   find: 'if (first === null || ((isOver || !decided) && first > now))',
   put: 'if (first === null)',
 }
-/** Makes it likely that a worker has marked a schedule when it is stopped. */
+/** Makes it likely that a worker has marked a schedule when the worker is stopped. */
 const SLOW_SUBMIT: Mutation = {
   file: 'scheduler/scheduler.js',
   find: 'const isFull = marks.length === most;',

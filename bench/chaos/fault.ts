@@ -76,10 +76,10 @@ export interface Target {
   query(this: void, sql: string, params?: readonly (string | number | null)[]): Promise<RowText[]>
   /** The same in one READ COMMITTED transaction, which is retried after a deadlock. */
   transaction<Result>(work: (query: Target['query']) => Promise<Result>): Promise<Result>
-  /** The server's own count; null if it has none. */
+  /** The number of deadlocks that the server has counted; null if it has no counter. */
   deadlocks(): Promise<number | null>
   readonly faults: readonly Fault[]
-  /** Why faults are missing from that list, by the first part of the fault name: `clock`, `disk`, `haproxy`. */
+  /** Why faults are missing from `faults`, by the first part of the fault name: `clock`, `disk`, `haproxy`. */
   readonly leftOut: LeftOut
   close(): Promise<void>
 }
@@ -101,7 +101,7 @@ export interface WayProxy {
   stall(): void
   /** Existing connections become half-open; new ones work. */
   strand(): void
-  /** Delays every packet by this. */
+  /** Delays every packet by `ms`. */
   slow(ms: number): void
   mend(): void
 }

@@ -6,7 +6,7 @@ import { windowsOf } from './checker/times.ts'
 import type { Recovery } from './recovery.ts'
 
 export interface Figures {
-  /** The number of decided slots: those of runs, and those that skip rows count. */
+  /** The number of decided slots: the slots of runs, and the slots counted in skip rows. */
   readonly occurrences: number
   readonly runs: number
   /** The number of skipped slots, by reason. */
@@ -19,7 +19,7 @@ export interface Figures {
   readonly faults: readonly FaultFigures[]
   readonly deadlocks: number | null
   readonly lateness: readonly Lateness[]
-  /** The longest time without the start of a run on a worker that no fault affected; null if there was no gap. */
+  /** The longest time in which a worker that no fault affected started no run; null if there was no gap. */
   readonly longestGap: Gap | null
   /** The same, during faults that affected other workers. */
   readonly longestGapBeside: Gap | null
@@ -30,7 +30,7 @@ export interface FaultFigures {
   readonly count: number
   /** Longest, in ms. */
   readonly longest: number
-  /** The longest recovery, in ms after the end of the fault; null if it delayed no canary. */
+  /** The longest recovery, in ms after the end of the fault; null if no canary was delayed. */
   readonly recovery: number | null
   /** How many of the `seeable` faults health() reported. */
   readonly seen: number

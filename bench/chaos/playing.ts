@@ -76,7 +76,7 @@ async function playOne(play: Play, { ground, passed }: Playing): Promise<void> {
   passed(play, entry)
 }
 
-/** Limits the number of concurrent calls to `places`. */
+/** Allows at most `places` concurrent calls. */
 function gate(places: number): (work: () => Promise<void>) => Promise<void> {
   let free = places
   const waiting: (() => void)[] = []

@@ -1,4 +1,6 @@
-/** The connection of one worker to the database: one proxy to each host. Faults affect all of them together. */
+/**
+ * The connection of one worker to the database: one proxy to each host. A fault affects all of these proxies together.
+ */
 import { Proxy } from '../../test/support/worker-proxy.ts'
 import type { Way, WayProxy } from './fault.ts'
 

@@ -16,7 +16,7 @@ export function faketimeLibrary(): string | null {
 
 export class WorkerClock {
   readonly #file: string
-  /** The environment of all workers. It may itself fake a clock, which they share with the database. */
+  /** The environment of all workers. It may itself fake a clock, which the workers share with the database. */
   readonly #shared: Readonly<Record<string, string>>
   #offsetMs: number | null = null
 

@@ -171,7 +171,7 @@ async function misuse(pool, { how, ms }) {
         )
         const ids = Array.isArray(found) ? found.map((row) => String(Reflect.get(row, 'id'))) : []
         await connection.beginTransaction()
-        // Select by key: a condition on another column would lock every row that is read.
+        // Select by key, because a condition on another column would lock every row that is read.
         for (const id of ids)
           await connection.query('SELECT id FROM periodic_task WHERE id = ? FOR UPDATE', [id])
         schedules.push(...ids)

@@ -57,7 +57,7 @@ const SLOWER = [
   '*:*:0.5/2',
   '*:*:0/4.25',
 ]
-/** Active in the nights when clocks change in Europe/Berlin, and inactive otherwise. */
+/** Active on the nights when clocks change in Europe/Berlin, and inactive otherwise. */
 const NIGHT = [
   '02:*:* Europe/Berlin',
   '02:*:0/2 Europe/Berlin',

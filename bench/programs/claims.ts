@@ -1,6 +1,6 @@
 /**
  * Claims ten jobs at a time, like the executor, while many others are waiting. It measures only the claim and calls the
- * store directly: a worker would run the jobs and change the queue.
+ * store directly, because a worker would run the jobs and change the queue.
  */
 import type { openStore } from '../../src/store/open.ts'
 import { Kalends, task } from 'kalends'

@@ -1,4 +1,4 @@
-/** One row of each table is locked for three leases: how long do other workers start no run? */
+/** One row of each table is locked for three leases: for how long do other workers start no run? */
 import { createConnection } from 'mysql2/promise'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
@@ -35,7 +35,7 @@ export const locksSuite: Suite = {
     const work = 'time without a run on other workers'
     const subjects = (['MariaDB', 'MySQL'] as const).map((kind) => ({ name: `Kalends on ${kind}`, kind }))
     const notes = [
-      `Two workers with a lease of ${leaseMs / 1000} s and ${SCHEDULES} schedules each that run every second. An open transaction holds the row of one worker, a schedule and a running job of the other, a log line and an attempt. Measured is the longest time between two runs of the other worker.`,
+      `Two workers with a lease of ${leaseMs / 1000} s and ${SCHEDULES} schedules each that run every second. An open transaction holds the row of one worker, a schedule and a running job of the other, a log line and an attempt. The figures are the longest times between two runs of the other worker.`,
     ]
     const mysql = await bench.servers.get('MySQL')
     if ('missing' in mysql) {

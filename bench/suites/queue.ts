@@ -29,7 +29,7 @@ interface Subject {
   /** What the queue stores, and what a crash can lose. */
   readonly keeps: string
   readonly tuned?: boolean
-  /** Measured with this fraction of the jobs: its rates do not depend on the number of jobs. */
+  /** Measured with this fraction of the jobs, because its rates do not depend on the number of jobs. */
   readonly part?: number
 }
 

@@ -12,7 +12,7 @@ export async function openMysql(url: string): Promise<OwnQueue> {
     async insert(jobs, tx) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- on MySQL, tx is a mysql2 connection
       const here = drizzle(tx as Connection)
-      // After an error or a crash, the same jobs arrive again: keep rows that already exist.
+      // After an error or a crash, the same jobs arrive again, so keep rows that already exist.
       await here
         .insert(item)
         .values(jobs.map(itemOf))

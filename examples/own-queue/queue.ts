@@ -9,7 +9,7 @@ export interface OwnQueue {
   insert(jobs: readonly Job[], tx: unknown): Promise<void>
   /** Takes the oldest new item. @returns null if there is none, or if another worker was faster */
   take(worker: string): Promise<WorkItem | null>
-  /** Resets the items that a dead process with this name had taken to the state `new`. */
+  /** Resets to `new` the items that a dead process with this name had taken. */
   release(worker: string): Promise<void>
   set(id: string, state: WorkItem['state']): Promise<void>
   /** The ids of items that are done but not reported. */

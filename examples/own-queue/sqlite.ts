@@ -13,7 +13,7 @@ export async function openSqlite(path: string): Promise<OwnQueue> {
     async insert(jobs, tx) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- on SQLite, tx has the better-sqlite3 API
       const here = drizzleOn(tx as Libsql.Database)
-      // After an error or a crash, the same jobs arrive again: keep rows that already exist.
+      // After an error or a crash, the same jobs arrive again, so keep rows that already exist.
       await here.insert(item).values(jobs.map(itemOf)).onConflictDoNothing()
     },
 
@@ -48,7 +48,7 @@ export async function openSqlite(path: string): Promise<OwnQueue> {
 /** With better-sqlite3, use `drizzle(connection)` from drizzle-orm/better-sqlite3 instead. */
 function drizzleOn(connection: Pick<Libsql.Database, 'prepare'>) {
   return drizzle(async (text, params: unknown[]) => {
-    // Prepare once: after SQLITE_BUSY, this driver leaves the write pending until the same statement runs again.
+    // Prepare once, because after SQLITE_BUSY this driver leaves the write pending until the same statement runs again.
     const statement = connection.prepare(text)
     return {
       rows: await whileBusy(() => {

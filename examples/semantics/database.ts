@@ -91,7 +91,8 @@ async function onConnection<Result>(path: string, work: (rows: Rows) => Promise<
   const connection = new Libsql(path, { timeout: 5 })
   try {
     return await work(async <Row>(sql: string, params: readonly Value[] = []) => {
-      // Prepare once: after SQLITE_BUSY, this driver leaves the write pending until the same statement runs again.
+      // Prepare once, because after SQLITE_BUSY this driver leaves the write pending until the same statement runs
+      // again.
       const statement = connection.prepare(sql)
       // If another connection is writing, wait outside the driver, which would block the event loop.
       for (let tries = 1; ; tries += 1) {

@@ -2,7 +2,7 @@
  * One-off, interval and cron schedules with a history, in several schedulers.
  *
  * The design: each process has a scheduler. One of them takes a due schedule, writes the run to the history and
- * advances the schedule. If it dies in between, another process takes over: no run is lost or duplicated.
+ * advances the schedule. If it dies in between, another process takes over, so no run is lost or duplicated.
  *
  * In Kalends: `PeriodicScheduler`, whose `submit` writes in the hand-over transaction.
  *

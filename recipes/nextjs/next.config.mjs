@@ -1,2 +1,2 @@
-/** libsql is a native addon; it is not bundled. */
+/** libsql is a native addon, so it is not bundled. */
 export default { output: 'standalone', serverExternalPackages: ['libsql'] }

@@ -33,7 +33,7 @@ export interface Segment {
   readonly endFrom: number
   readonly endUntil: number
   readonly endHost: number
-  /** No edit followed: the segment ends with the run. */
+  /** No edit followed, so the segment ends with the run. */
   readonly isLast: boolean
   /** The planner may have set last_slot back, because the clock was ahead at the previous planning. */
   readonly mayGoBack: boolean

@@ -6,7 +6,10 @@ import { seenByWorkers, withSeen } from './mending.ts'
 export interface FullDiskOptions {
   /** Releases the free space that the database's files have reserved. */
   readonly tighten?: () => Promise<void>
-  /** Writes more than fits into any file. @returns the database's error, or null if the write succeeded */
+  /**
+   * Writes more than any of the database's files has room for. @returns the database's error, or null if the write
+   * succeeded
+   */
   readonly probe: () => Promise<string | null>
   /** Restarts the database if it has exited. @returns what was done */
   readonly revive: () => Promise<string>

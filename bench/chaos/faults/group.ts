@@ -56,7 +56,7 @@ export function groupFaults(group: ReplicationGroup, { leaseMs, hasOnePrimary }:
       }
       return `isolated from the other members for ${ms} ms`
     }),
-    // As after a crash with group_replication_start_on_boot = OFF, or after a failed join.
+    // The same state as after a crash with group_replication_start_on_boot = OFF, or after a failed join.
     fault('group.outside', 3, 24_000, primary, async (member, ground, random) => {
       const ms = random.int(2000, SUSPECT_MS + leaseMs)
       await member.kill()

@@ -115,7 +115,7 @@ export const handlerFaults: readonly Fault[] = TROUBLED.map((troubled) => ({
   run: (ground, random) => submitAndWatch(troubled, ground, random),
 }))
 
-/** Longer than all attempts of a job while workers die and the database is down. */
+/** Longer than all attempts of a job can take while workers die and the database is down. */
 const LIMIT_MS = 300_000
 const FINAL: readonly unknown[] = ['success', 'failed', 'cancelled', 'skipped']
 
@@ -130,7 +130,7 @@ async function submitAndWatch(troubled: Troubled, ground: Ground, random: Random
   const reach = { workers: await workersOf(ground, job) }
   const detail = `${isScheduled ? 'one-off schedule' : 'job'} of '${troubled.task}': ${String(job?.['state'])} in attempt ${String(job?.['attempt'])}`
   if (job === null) return { hit, detail, trouble: `its job did not end within ${LIMIT_MS} ms` }
-  // Other faults also cost attempts, so a job that should succeed may fail, but never the reverse.
+  // Other faults also cost attempts, so a job that should succeed may fail, but a job that should fail never succeeds.
   if (troubled.ends === 'failed' && job['state'] !== 'failed')
     return { hit, detail, trouble: `it should have failed` }
   // On SQLite, a stalled process may hold the lock of the whole file.

@@ -11,7 +11,7 @@ export interface LockOptions {
   readonly counted: () => Promise<number | null>
   /** Called with the number of deliberate deadlocks. */
   readonly made: (deadlocks: number) => void
-  /** Whether tables may be locked: clusters do not support table locks. */
+  /** Whether tables may be locked, which clusters do not support. */
   readonly ofTables: boolean
   readonly leaseMs: number
 }
@@ -78,7 +78,7 @@ async function holdSome(connection: Connection, table: keyof typeof wanted, most
   for (;;) {
     const [found] = await connection.query<RowDataPacket[]>(`${wanted[table]} LIMIT ${most}`)
     const ids = ['NULL', ...found.map((row) => connection.escape(String(row['id'])))]
-    // SKIP LOCKED: the transaction should block others, not wait for them.
+    // SKIP LOCKED, because the transaction should block others, not wait for them.
     const [rows] = await connection.query<RowDataPacket[]>(
       `SELECT id FROM ${table} WHERE id IN (${ids.join(', ')}) FOR UPDATE SKIP LOCKED`,
     )

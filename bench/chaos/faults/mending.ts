@@ -1,4 +1,4 @@
-/** Common parts of faults on the database. They affect all workers and check whether health() reports them. */
+/** Common parts of faults on the database. They affect all workers, and each checks whether health() reports it. */
 import type { FaultReport, Ground } from '../fault.ts'
 import { tells } from './held.ts'
 

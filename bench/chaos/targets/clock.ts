@@ -93,7 +93,7 @@ function environment(library: string, file: string): Readonly<Record<string, str
 }
 
 /**
- * Removes the shared memory that libfaketime leaves for each killed process: otherwise, a later process with the same
+ * Removes the shared memory that libfaketime leaves for each killed process; otherwise, a later process with the same
  * id would not start.
  *
  * @param root  of the servers' chroot. Default: the root of this machine

@@ -1,7 +1,7 @@
 /**
- * Nothing is lost: between two edits, the decided slots are all elapses of the timer, from the first elapse after
- * planning to the last one that was due. This compares slots, not times, so it is valid even during outages and clock
- * jumps.
+ * Nothing is lost: between two edits, the decided slots are exactly the elapses of the timer, from the first elapse
+ * after planning to the last one that was due. This compares slots, not times, so it is valid even during outages and
+ * clock jumps.
  */
 import { type Begin, beginOf, isEdited } from '../begin.ts'
 import { type Course, courseOf } from '../elapses.ts'
@@ -155,7 +155,8 @@ class Stretch {
   }
 
   /**
-   * If last_slot and nextrun were moved back manually, the unique keys reject decided slots, and they are passed over.
+   * If last_slot and nextrun were moved back manually, the unique keys reject slots that were already decided, so they
+   * are passed over.
    */
   #undecided(slot: number, course: Course): number | null {
     const { segments } = this.#schedule
@@ -332,7 +333,8 @@ function covers(first: number, piece: Piece, course: Course): boolean {
 
 /**
  * The latest possible first slot of a row that is planned between two instants; null if there may be none. The later
- * instant alone is not sufficient: in a repeated hour, the timer elapses only if planning starts within that hour.
+ * instant alone is not sufficient, because in a repeated hour, the timer elapses only if planning starts within that
+ * hour.
  */
 function latestNext(low: number, high: number, course: Course): number | null {
   let at = course.next(low)

@@ -80,7 +80,7 @@ function counts({ id }: ScheduleEvidence, { start, pieces }: Segment): Fault[] {
   return faults
 }
 
-/** Whether the slot has its own row, and no others were added to it. */
+/** Whether the slot has its own row, to which no other slots were added. */
 function isWhole(schedule: string, { job, slot, isPart }: Piece): boolean {
   return !isPart && job.id === occurrenceId(schedule, new Date(slot))
 }

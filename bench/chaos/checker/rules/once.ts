@@ -82,8 +82,8 @@ const attemptKey = (job: unknown, attempt: unknown, worker: unknown) => [job, at
 type IsReleased = (start: RunLine, starts: number) => boolean
 
 /**
- * Whether a worker that lost its connection has returned this attempt to the queue as often as it started it, so that
- * the attempt does not count. The attempts of pruned jobs are unknown.
+ * Whether a worker that lost its connection has returned this attempt to the queue as many times as it started it, so
+ * that the attempt does not count. The attempts of pruned jobs are unknown.
  */
 function releases({ attempts, journal }: RunRecord): IsReleased {
   const counts = new Map<string, number>()
