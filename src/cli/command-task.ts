@@ -5,8 +5,8 @@
  * A program gets its arguments unchanged, without a shell unless the args name one. Its environment comes from the
  * args, not from the worker. This hides secrets from programs that print their environment, but not from programs that
  * search for them: as the same user, they can read the worker's environment and files. Output goes to the job's log;
- * the exit code decides whether the job succeeds. A timeout, a cancel and the end of the grace period terminate the
- * whole process group. Otherwise, processes that a program leaves behind keep running. Their output is read and
+ * the exit code decides whether the job succeeds. A timeout, a cancellation and the end of the grace period terminate
+ * the whole process group. Otherwise, processes that a program leaves behind keep running. Their output is read and
  * discarded, because without a reader they would exit at their next write.
  */
 import { type ChildProcess, spawn } from 'node:child_process'

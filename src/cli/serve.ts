@@ -56,7 +56,7 @@ export function serving(
       "option '--trusted-proxy': proxies are identified by address, which a Unix socket does not have; listen on a port",
     )
   const proxies = proxiesOf(trustedProxy)
-  // A port always has a token. Without one, anyone who can connect to the socket is an administrator.
+  // A port always has a token. If a socket has none, anyone who can connect to it is an administrator.
   const token = givenToken(tokenFile) ?? (isSocket ? null : ownToken(database))
   return async (kalends, logger) => {
     const handler = http(kalends, {

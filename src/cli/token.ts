@@ -47,8 +47,8 @@ export function ownToken(database: string, environment: NodeJS.ProcessEnv = proc
 }
 
 /**
- * The token file is next to a SQLite file, because anyone who can read that file can read everything anyway; otherwise
- * it is in the user's state folder.
+ * For a SQLite database, the token file is next to the database file, because anyone who can read that file can read
+ * everything anyway. For other databases, it is in the user's state folder.
  */
 function defaultFile(database: string, environment: NodeJS.ProcessEnv): string {
   const path = sqlitePath(database)

@@ -156,7 +156,7 @@ export class AttemptRunner {
         throw new TypeError('The option `middleware` did not call the function that runs the handler')
       return result
     } finally {
-      // Even if `middleware` did not wait for the handler, the attempt ends only with the handler.
+      // Even if `middleware` did not wait for the handler, the attempt ends only when the handler does.
       await running?.catch(() => undefined)
     }
   }

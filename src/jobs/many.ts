@@ -57,7 +57,7 @@ export interface ManyResult {
   readonly more: boolean
 }
 
-/** The dependencies of a change of many jobs. */
+/** The dependencies of code that changes many jobs. */
 export interface ManyActions {
   /** @param limit  Infinity means all jobs, after a search of all rows */
   readonly ids: (conditions: JobConditions, limit: number) => Promise<MatchingIds>

@@ -59,7 +59,7 @@ export interface OpenJobs {
   readonly blocked: number
   /** This includes jobs in an external queue. */
   readonly running: number
-  /** The number of waiting jobs that wait for a retry. */
+  /** How many of the waiting jobs wait for a retry. */
   readonly retrying: number
 }
 

@@ -182,7 +182,8 @@ const MAX_SECRET_CHARACTERS = 65_536
 /** If there are more secrets than this, they are added to the trie before there is a text to search. */
 const MAX_WAITING = 1000
 /**
- * The start of a secret is redacted too if it has at least this length: drivers, for example, quote only the beginning.
+ * The start of a secret is also redacted if it is at least this long, because drivers, for example, quote only the
+ * beginning.
  */
 const LONG_PREFIX = 64
 
@@ -338,7 +339,7 @@ function secretAt(text: string, at: number, start: Step, cutAt: number): number 
   for (let step: Step | undefined = start; ; length += 1) {
     const isCut = at + length === cutAt && length >= SHORTEST_SECRET
     if (step.isEnd || isCut || length >= LONG_PREFIX) found = length
-    // NaN beyond the end of the text, which no step contains.
+    // Beyond the end of the text, charCodeAt returns NaN, which no step contains.
     step = step.next.get(text.charCodeAt(at + length))
     if (step === undefined) return found
   }

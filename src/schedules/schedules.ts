@@ -401,8 +401,8 @@ export class Schedules {
   }
 
   /**
-   * Where a call writes. In a transaction of the caller there is no turn, because the turn could wait for locks of that
-   * transaction.
+   * Where a call writes. In the caller's transaction, do not wait for a turn, because the call before it could be
+   * waiting for a lock of this transaction.
    */
   #in({ tx }: TransactionOption): Pick<SchedulesContext, 'inTurn'> & Pick<ScheduleStores, 'schedules'> {
     const { schedules } = this.#stores

@@ -242,6 +242,6 @@ export interface ListStore {
     },
     bounds?: ListBounds,
   ): Promise<{ readonly hours: HourCount[]; readonly complete: boolean }>
-  /** Tokens that change with each change of a table, including changes in manual SQL. */
+  /** Tokens that change whenever a table changes, including changes made in SQL. */
   changeTokens(): Promise<ChangeTokens>
 }
