@@ -176,7 +176,9 @@ function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evid
   })
 }
 
-/** Warns before any job waits for such a worker. Workers without any task use another queue. */
+/**
+ * Warns that no live worker handles the task, before any job waits for one. Workers without any task use another queue.
+ */
 function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
   if (schedule.status !== 'active' || open.length > 0) return []
   if (handledTasks.size === 0 || handledTasks.has(schedule.task) || handledTasks.has(EVERY_TASK)) return []

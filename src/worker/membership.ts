@@ -51,7 +51,9 @@ export class Membership {
   #id: string | null = null
   /** The time at which the last successful heartbeat was sent, by the monotonic clock; null before the first. */
   #lastBeat: number | null = null
-  /** Null while no heartbeats are sent, because `beat` is called manually, or if no worker can be cut off. */
+  /**
+   * Null if `beat` is called manually, so that no heartbeats are sent automatically, or if no worker can be cut off.
+   */
   #cutOff: CutOff | null = null
   /** Whether the last heartbeat waited for a lock on this worker's row. */
   #isLocked = false

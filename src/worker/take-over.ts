@@ -108,7 +108,7 @@ export class TakeOver {
     if (this.#mayHaveOrphans) await this.#settleRemainingOrphans()
   }
 
-  /** An error about orphans does not count as an error of this loop, so the next pass is on time, and retries. */
+  /** An error about orphans does not count as an error of this loop, so the next pass runs on time and tries again. */
   async #settleRemainingOrphans(): Promise<void> {
     const { beatMs, monotonicNow, onError } = this.#options
     const started = monotonicNow()

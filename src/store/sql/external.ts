@@ -142,7 +142,7 @@ async function adopt(
   }
 }
 
-/** Which of a worker's claims are committed and in the external queue. */
+/** The claims of a worker that are committed and in the external queue. */
 export async function handedOver(
   { rows, dialect, tables }: Context,
   worker: string,
