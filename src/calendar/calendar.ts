@@ -7,8 +7,8 @@ import type { Zone } from './zone.ts'
 import { findZone } from './zone-names.ts'
 
 /**
- * How to handle a time that the clock shows twice because it is set back: `'first'` elapses only the first time (as
- * systemd does), `'both'` elapses both times.
+ * How to handle a time that the clock shows twice because it is set back: with `'first'`, the event elapses only the
+ * first time (as in systemd); with `'both'`, it elapses both times.
  */
 export type Fold = 'first' | 'both'
 

@@ -7,8 +7,8 @@ const EARLIEST_INSTANT = -MAX_OFFSET
 
 /**
  * The first elapse after an instant, found as systemd does: by visiting the matching wall-clock times in clock order.
- * Times in a gap of the clock are skipped. If the clock shows a time twice, the first occurrence counts, or the second
- * if the first is not after `after`.
+ * Times that fall in a gap of the clock are skipped. If the clock shows a time twice, the first occurrence counts, or
+ * the second if the first is not after `after`.
  *
  * @param after  microseconds since the epoch
  * @returns microseconds since the epoch; null when there is none before the year 2200 of the zone's clock

@@ -27,7 +27,10 @@ export interface HttpFlags {
 /** Listens on a port, or on a Unix socket that only the worker's user can connect to. */
 type Address = { readonly host: string; readonly port: number } | { readonly path: string }
 
-/** Opens the server, logs its address, prints how to sign in at a terminal, and returns a function that closes it. */
+/**
+ * Opens the server, logs its address, prints how to sign in if there is a terminal, and returns a function that closes
+ * it.
+ */
 export type Serve = (kalends: Kalends, log: Logger) => Promise<() => Promise<void>>
 
 const HEADERS_MS = 10_000

@@ -111,7 +111,7 @@ export interface Circumstances {
   readonly open: OpenJobs
   /** A slot is on time as long as it has been due for at most this long: lease + poll interval, in milliseconds. */
   readonly missedAfterMs: number
-  /** The periods since the next run of all freezes that apply to the schedule, including freezes that have ended. */
+  /** The periods, since the next run, of all freezes that apply to the schedule, including those that have ended. */
   readonly freezes?: readonly FrozenTime[]
 }
 

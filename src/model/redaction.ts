@@ -64,7 +64,7 @@ export class Redaction {
       for (const path of this.#pathsOf(root)) changedAt(payload[root], path, (value) => secrets.add(value))
   }
 
-  /** A value without its secrets. @param secrets  the secrets of the whole job, if it has more than this value */
+  /** A value without its secrets. @param secrets  the secrets of the whole job, if the job has other values too */
   redacted(root: RedactRoot, value: unknown, secrets = this.secretsOf({ [root]: value })): unknown {
     const shown = this.#pathsOf(root).reduce((part, path) => changedAt(part, path, marked), value)
     return secrets.hiddenIn(shown)

@@ -195,7 +195,7 @@ function aboutLastRun({ schedule, open }: Evidence): string[] {
   return [sentence(`Its last run ended at ${shown(lastFinishedAt, schedule)}${outcome}`)]
 }
 
-/** What happened at the elapse, or with the manual run, in the minute in question. */
+/** What happened to the elapse or the manual run in the minute in question. */
 function aboutTime(evidence: Evidence, at: Date): string[] {
   const { schedule, around, now } = evidence
   const elapse = elapseInMinute(schedule, at)

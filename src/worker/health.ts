@@ -27,7 +27,7 @@ export interface Health {
   readonly clockAheadMs: number | null
   /** Why `ok` is false. */
   readonly reasons: readonly HealthNote[]
-  /** Problems that need attention although `ok` may be true. */
+  /** Problems that need attention, even if `ok` is true. */
   readonly warnings: readonly HealthNote[]
   readonly loops: readonly LoopHealth[]
 }

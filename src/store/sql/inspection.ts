@@ -114,8 +114,8 @@ async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSche
 }
 
 /**
- * Schedules that missed slots in several of their last submissions. Infrequent schedules are left out, because they can
- * always keep up.
+ * Schedules that missed slots in several of their last submissions. Only frequent schedules are checked, because only
+ * they may be too frequent to keep up.
  */
 async function behind(
   context: Context,
