@@ -84,7 +84,7 @@ export class CalendarEvent {
   /**
    * The last elapse at or before an instant, rounded as in next().
    *
-   * With fold `'first'`, the result is one of the times that repeated calls of next() return. If `at` itself is the
+   * With fold `'first'`, the result is one of the times that repeated calls to next() return. If `at` itself is the
    * second occurrence of a matching time, the result is `at`, because next() may have returned it.
    *
    * @returns null when the event has not elapsed before

@@ -24,7 +24,10 @@ const DEFAULT_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
   retry: ['failed'],
 }
 
-/** Which jobs are changed. A filter without a state means all open jobs to cancel, or all failed jobs to retry. */
+/**
+ * Which jobs are changed. Without a state, a filter matches all open jobs if it cancels jobs, or all failed jobs if it
+ * retries them.
+ */
 export type ManyJobs = { readonly ids: readonly string[] } | { readonly filter: JobConditions }
 
 /** Options of `cancelMany` and `retryMany`. */

@@ -8,8 +8,8 @@
  * before other workers may evict it, it gives up its jobs, and takes on nothing until a heartbeat succeeds.
  *
  * A heartbeat is sent every fifth of the lease, and a worker is evicted after three missed heartbeats. So the work of a
- * dead worker is free within one lease: one beat until the last heartbeat is seen, three missed beats, and one beat by
- * which the other worker may be late.
+ * dead worker becomes free within one lease: one beat until the last heartbeat is seen, three missed beats, and one
+ * beat by which the other worker may be late.
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
