@@ -130,7 +130,7 @@ function rowsIn(result: unknown): readonly unknown[] {
 
 function decoded(row: unknown): object {
   const values: object = JSON.parse(Buffer.from(textIn(row), 'hex').toString('utf8'))
-  // MariaDB nests the value of a column whose CHECK requires JSON, instead of quoting it as a text.
+  // MariaDB nests the value of a column whose CHECK requires JSON, instead of quoting it as text.
   const columns = Object.entries(values).map(([name, value]: [string, unknown]) =>
     typeof value === 'object' && value !== null ? [name, JSON.stringify(value)] : [name, value],
   )

@@ -154,7 +154,7 @@ export interface ExecutingStore {
     options?: ClaimOptions,
   ): Promise<ClaimedJob[]>
 
-  /** Excludes a job that this worker cannot start from claims, until its back-off ends. */
+  /** Excludes from claims a job that this worker cannot start, until its back-off ends. */
   leaveOut(job: ClaimedJob): void
 
   /** The number of jobs that are left out because the database rejected them or this worker cannot start them. */
@@ -180,7 +180,7 @@ export interface ExecutingStore {
 
   /**
    * Sends the jobs of these tasks to this external queue from now on, including jobs that wait without a queue. Tasks
-   * that no registered worker names for this queue any longer go back to Kalends.
+   * that no registered worker still names for this queue go back to Kalends.
    *
    * @param worker  the id of this worker
    * @param tasks  their names, or `EVERY_TASK`

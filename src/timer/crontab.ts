@@ -1,4 +1,4 @@
-/** Translates crontab lines into timers, as the cron daemons of Debian, Red Hat and similar systems read them. */
+/** Translates crontab lines, as the cron daemons of Debian, Red Hat and similar systems read them, into timers. */
 import { calendar } from '../calendar/index.ts'
 import { expression } from './cron.ts'
 import { timer, withZone } from './timer.ts'

@@ -61,7 +61,7 @@ interface Route {
 
 /**
  * Sends the jobs of these tasks to this queue from now on, including jobs that wait without a queue. Tasks that no live
- * worker names for this queue any longer go back to Kalends.
+ * worker still names for this queue go back to Kalends.
  *
  * @returns the tasks that a live worker sends to another queue, where they stay
  */

@@ -628,7 +628,7 @@ export interface AttemptOfRow extends EndedJob {
 
 /**
  * Thrown if another transaction locks gaps in `attempt`, as `DELETE … WHERE ended < …` does under REPEATABLE READ. The
- * outcomes are then written without their attempts, because the history must not prevent outcomes.
+ * outcomes are then written without their attempts, because the history must not keep outcomes from being written.
  */
 export class AttemptsLocked extends Error {
   override readonly name = 'AttemptsLocked'

@@ -230,9 +230,9 @@ async function submitAll(
 }
 
 /**
- * Leaves out the slots that already have a row in the job table, although the schedule does not know it. A run replaces
- * a skip that was written while the clock was ahead, because that slot was not missed after all. Only the schedule and
- * the slot matter: if another row has the id of an occurrence, the occurrence gets a different id.
+ * Leaves out the slots that already have a row in the job table, although the schedule's row does not show it. A run
+ * replaces a skip that was written while the clock was ahead, because that slot was not missed after all. Only the
+ * schedule and the slot matter: if another row has the id of an occurrence, the occurrence gets a different id.
  */
 async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
   const { row, plan, ids } = planned

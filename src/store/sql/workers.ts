@@ -57,7 +57,7 @@ export function workerStore(context: TablesContext): WorkerStore {
         name,
         host,
         pid,
-        // An invalid row must not hide other rows, because workers could then not take over from dead workers.
+        // An invalid row must not hide other rows; otherwise, workers could not take over from dead workers.
         tasks: textsOf(row.tasks),
         sets: textRecordOf(row.sets),
         startedAt: fromStored(row.started),
