@@ -15,7 +15,7 @@ export type Fold = 'first' | 'both'
 /** Options of `calendar`. */
 export interface CalendarOptions {
   /**
-   * The zone of an event that names none: an IANA name, case-sensitive, or `'local'` for the zone of this process.
+   * The zone for an event that names none: an IANA name (case-sensitive), or `'local'` for the zone of this process.
    * Default `'UTC'`.
    */
   readonly zone?: string | undefined

@@ -214,8 +214,7 @@ export const QUEUE_COLUMNS = {
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
 /**
- * Every version of a declared set that was ever seen. The newest version is the one whose first sighting is the most
- * recent.
+ * Every version of a declared set that was ever seen. The newest version is the one that was first seen most recently.
  */
 export const SET_COLUMNS = {
   name: { kind: 'text', column: 'name', most: NAME_LIMIT },

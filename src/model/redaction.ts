@@ -58,7 +58,7 @@ export class Redaction {
     return secrets
   }
 
-  /** Adds the secrets in more values of the same job. @param secrets  from `secretsOf` */
+  /** Adds the secrets in other values of the same job. @param secrets  from `secretsOf` */
   addSecrets(secrets: Secrets, payload: Payload): void {
     for (const root of ROOTS)
       for (const path of this.#pathsOf(root)) changedAt(payload[root], path, (value) => secrets.add(value))
