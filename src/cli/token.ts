@@ -24,7 +24,7 @@ export interface Token {
   readonly value: string
   /** The file that contains the token, or null if the token came from the environment. */
   readonly file: string | null
-  /** Whether the token is in Kalends' default file, so the user has not chosen how to provide it. */
+  /** Whether the token is in Kalends' default file, which means that the user has not chosen how to provide it. */
   readonly isOwn: boolean
 }
 

@@ -120,8 +120,8 @@ export class AttemptRunner {
       return { kind: 'error', error: this.#errorText(error), permanent: isA(error, InvalidInputError) }
     }
     // Another handler may have blocked this process for longer than the lease, or the response to the claim may have
-    // been late, so another worker may be running the job by now. If none does, the job is released, and the attempt
-    // does not count.
+    // been late, so another worker may be running the job by now. If none is, the job is released, and the attempt does
+    // not count.
     if (this.#reason !== null || worker() !== job.worker) return { kind: 'released' }
     try {
       const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))

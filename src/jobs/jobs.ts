@@ -41,7 +41,7 @@ import { untilFinal, type WaitOptions } from './wait.ts'
 export interface JobsContext {
   /** Returns the task with the given name, if this process knows it. */
   readonly taskNamed: (name: string) => Task | null
-  /** The warning that no worker is known to handle a task, or null if a worker is. */
+  /** The warning that no worker is known to handle a task, or null if one is known. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
   /** The caller's authority. Its owner takes precedence over an owner in the input. */
   readonly authority: Authority

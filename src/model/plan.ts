@@ -82,7 +82,7 @@ export interface PlannedSkip {
   /** The number of slots. */
   readonly count: number
   readonly error: string | null
-  /** For missed slots: whether the oldest was no longer on time, so no scheduler was running. */
+  /** For missed slots: whether the oldest was no longer on time, which means that no scheduler was running. */
   readonly wasAway?: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * The health of a worker, which it assesses itself from its loops, lease, clock and handlers. It is pure: it reads
- * neither the database nor a clock.
+ * The health of a worker, which it assesses itself from its loops, lease, clock and handlers. The assessment is pure:
+ * it reads neither the database nor a clock.
  */
 import { durationText } from '../duration.ts'
 import type { UnwrittenLog } from '../executor/journal.ts'
