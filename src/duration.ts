@@ -1,6 +1,6 @@
 /**
  * Durations and relative times as text. `spanText` is exact and can be used in a timer or a setting; `durationText` and
- * `relativeTime` are rounded down, for people.
+ * `relativeTime` are rounded down, for people to read.
  */
 
 const SECOND = 1000

@@ -145,7 +145,7 @@ export class AttemptTimeoutError extends KalendsError {
   readonly code = 'KALENDS_ATTEMPT_TIMEOUT'
 }
 
-/** The job did not become final within the time that the caller waits; it continues. */
+/** The job was not final when the caller's wait timed out; the job continues. */
 export class WaitTimeoutError extends KalendsError {
   readonly code = 'KALENDS_WAIT_TIMEOUT'
 }
@@ -191,7 +191,7 @@ export function errorText(thrown: unknown, causes = MAX_CAUSES): string {
 export function shortened(text: string, limit: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= limit) return bytes.toString()
-  // Secrets that become known later look for it; see Secrets.hiddenInText.
+  // Secrets.hiddenInText looks for this note, in case a secret becomes known later.
   const note = `… (cut, of ${bytes.length} bytes)`
   const start = bytes.subarray(0, Math.max(0, limit - Buffer.byteLength(note)))
   // The last character may have been cut in half.

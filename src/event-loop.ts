@@ -26,7 +26,7 @@ interface FittingOptions {
 /** The largest growth factor from one part to the next. */
 const GROWTH = 8
 
-/** Estimates how many rows of a kind can be processed in a given time, from how long the last ones took. */
+/** Estimates how many rows of a kind can be processed in a given time, based on how long the last ones took. */
 export class Fitting {
   readonly #options: FittingOptions
   #rows: number

@@ -292,7 +292,7 @@ export class Kalends {
     return this.#events.on(event, checkedFunction('listener', listener), { ...options, once })
   }
 
-  /** The zone that is added to timers that name none, or null if these are in UTC. */
+  /** The zone that is added to timers that name none, or null if such timers are in UTC. */
   get zone(): string | null {
     return this.#options.zone
   }

@@ -2,7 +2,7 @@
  * The word that was probably meant: a word that differs only in case, else the word with the fewest typing mistakes.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
-  // Longer words are not typing mistakes, and it would take long to compare them.
+  // Longer words are not typing mistakes, and comparing them would take too long.
   if (word.length > 40) return undefined
   const folded = word.toLowerCase()
   const most = folded.length < 4 ? 1 : Math.min(3, Math.floor(folded.length / 3) + 1)

@@ -77,7 +77,7 @@ export interface ExternalQueueOptions extends ExternalSubmit {
    * milliseconds or a time span; default `1d`.
    */
   readonly timeout?: number | string | undefined
-  /** The name of the queue in the database, needed if there are several; default `external`. */
+  /** The name of the queue in the database, required if there are several queues; default `external`. */
   readonly name?: string | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * Runs writes that count against the limits of an owner one at a time. Otherwise, two concurrent calls could both find
- * that one more row is allowed. Only a few calls may wait, so that no owner can exhaust memory.
+ * Runs writes that count against an owner's limits, one write at a time. Otherwise, two concurrent calls could both
+ * find that one more row is allowed. Only a few calls may wait, so that no owner can exhaust memory.
  */
 import { OverloadedError } from './errors.ts'
 

@@ -7,15 +7,15 @@ import type { Zone } from './zone.ts'
 import { findZone } from './zone-names.ts'
 
 /**
- * How to handle a time that the clock shows twice because it is set back: `'first'` elapses only the first time (as
- * systemd does), `'both'` elapses both times.
+ * How to handle a time that the clock shows twice because it is set back: with `'first'`, the event elapses only the
+ * first time (as in systemd); with `'both'`, it elapses both times.
  */
 export type Fold = 'first' | 'both'
 
 /** Options of `calendar`. */
 export interface CalendarOptions {
   /**
-   * The zone of an event that names none: an IANA name, case-sensitive, or `'local'` for the zone of this process.
+   * The zone for an event that names none: an IANA name (case-sensitive), or `'local'` for the zone of this process.
    * Default `'UTC'`.
    */
   readonly zone?: string | undefined
@@ -84,7 +84,7 @@ export class CalendarEvent {
   /**
    * The last elapse at or before an instant, rounded as in next().
    *
-   * With fold `'first'`, the result is one of the times that repeated calls of next() return. If `at` itself is the
+   * With fold `'first'`, the result is one of the times that repeated calls to next() return. If `at` itself is the
    * second occurrence of a matching time, the result is `at`, because next() may have returned it.
    *
    * @returns null when the event has not elapsed before

@@ -6,9 +6,9 @@ const LATEST_INSTANT = Date.UTC(2200, 0, 1) * 1000 + MAX_OFFSET
 const EARLIEST_INSTANT = -MAX_OFFSET
 
 /**
- * The first elapse after an instant, found as systemd does: by visiting the matching wall-clock times in clock order.
- * Times in a gap of the clock are skipped. If the clock shows a time twice, the first occurrence counts, or the second
- * if the first is not after `after`.
+ * The first elapse after an instant, found as in systemd: by visiting the matching wall-clock times in clock order.
+ * Times that fall in a gap of the clock are skipped. If the clock shows a time twice, the first occurrence counts, or
+ * the second if the first is not after `after`.
  *
  * @param after  microseconds since the epoch
  * @returns microseconds since the epoch; null when there is none before the year 2200 of the zone's clock
@@ -28,7 +28,7 @@ export function nextElapse(times: WallClock, zone: Zone, after: number): number 
 }
 
 /**
- * The last elapse at or before an instant, among those that repeated calls of nextElapse return. If `at` is itself the
+ * The last elapse at or before an instant, among those that repeated calls to nextElapse return. If `at` is itself the
  * second occurrence of a matching time, the result is `at`, because nextElapse may return it too.
  */
 export function previousElapse(times: WallClock, zone: Zone, at: number): number | null {

@@ -61,7 +61,7 @@ function explainCron(text: string): SyntaxProblem | undefined {
   return { at: 0, token: text, problem: 'this looks like cron', hint: cronHint(fields) }
 }
 
-/** Numbers, names, ranges, lists, steps and *; no ? and no L. */
+/** Numbers, names, ranges, lists, steps and *, but no ? and no L. */
 const TIMER_FIELD = /^(?:[\d*,/-]|\b[a-z]{3}\b)+$/i
 
 function cronHint(fields: readonly string[]): string {

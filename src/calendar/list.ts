@@ -8,7 +8,7 @@ interface WrittenItem extends Item {
   readonly to: number
 }
 
-/** A list as written; null is `*`. Only the text after the list shows which field it is. */
+/** A list as written; null is `*`. Only the text after a list shows which field the list is. */
 export type WrittenList = readonly WrittenItem[] | null
 
 // systemd's limits for C integers and for the length of a list.
@@ -110,7 +110,7 @@ function settleItem(reader: Reader, item: WrittenItem, field: Field): Item {
   return end === start ? { start, end: NO_END, step: 0 } : { start, end, step }
 }
 
-/** Two-digit years are 1970 to 2069. */
+/** Two-digit years stand for 1970 to 2069. */
 function fullYear(year: number): number {
   if (year < 70) return year + 2000
   return year < 100 ? year + 1900 : year

@@ -99,7 +99,7 @@ export class Zone {
   #year(year: number): readonly Stretch[] {
     const from = yearStart(year) / 1000
     const to = yearStart(year + 1) / 1000
-    // The margin includes what the clock has already shown when the year starts.
+    // The margin covers times that the clock has already shown when the year starts.
     const changes = this.#changes(from - (2 * MAX_OFFSET) / SECOND, to)
     const found: Stretch[] = []
     let shown = -Infinity
@@ -154,7 +154,7 @@ interface Change {
   readonly offset: number
 }
 
-// This bound is finite, so it excludes Infinity, which means no time.
+// This bound is finite, so it excludes Infinity, which stands for no time.
 const ALWAYS = stretch(-Number.MAX_VALUE, Number.MAX_VALUE, 0, -Number.MAX_VALUE)
 const NEVER = stretch(0, 0, 0, 0)
 

@@ -87,7 +87,7 @@ function zoneName(date: Date, zone: string, language: string, style: 'short' | '
   return format.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? ''
 }
 
-/** Decides as systemd does whether to repeat a time in UTC: not if the zone never differs from UTC. */
+/** Decides, as systemd does, whether to repeat a time in UTC, which is not done if the zone never differs from UTC. */
 function isUtc(zone: string): boolean {
   const year = 2024
   return [0, 6].every(

@@ -4,10 +4,10 @@
  *
  * A program gets its arguments unchanged, without a shell unless the args name one. Its environment comes from the
  * args, not from the worker. This hides secrets from programs that print their environment, but not from programs that
- * search for them: as the same user, they can read the worker's environment and files. Output goes to the job's log;
- * the exit code decides whether the job succeeds. A timeout, a cancel and the end of the grace period terminate the
- * whole process group. Otherwise, processes that a program leaves behind keep running. Their output is read and
- * discarded, because without a reader they would exit at their next write.
+ * search for them: running as the same user, they can read the worker's environment and files. Output goes to the job's
+ * log; the exit code decides whether the job succeeds. A timeout, a cancellation and the end of the grace period
+ * terminate the whole process group. Otherwise, processes that a program leaves behind keep running. Their output is
+ * read and discarded, because without a reader they would exit at their next write.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,8 +26,8 @@ const KILL_AFTER_MS = 3000
 const DRAIN_MS = 500
 const MAX_LINES = 10_000
 /**
- * The maximum number of characters of a line that are read. The log redacts secrets in lines, and then cuts them to 16
- * KB.
+ * The maximum number of characters of a line that are read. The log redacts secrets in lines before it cuts the lines
+ * to 16 KB.
  */
 const LONGEST_LINE = 32_768
 const LINES_IN_ERROR = 5

@@ -27,7 +27,10 @@ export interface HttpFlags {
 /** Listens on a port, or on a Unix socket that only the worker's user can connect to. */
 type Address = { readonly host: string; readonly port: number } | { readonly path: string }
 
-/** Opens the server, logs its address, prints how to sign in at a terminal, and returns a function that closes it. */
+/**
+ * Opens the server, logs its address, prints how to sign in if there is a terminal, and returns a function that closes
+ * it.
+ */
 export type Serve = (kalends: Kalends, log: Logger) => Promise<() => Promise<void>>
 
 const HEADERS_MS = 10_000
@@ -56,7 +59,7 @@ export function serving(
       "option '--trusted-proxy': proxies are identified by address, which a Unix socket does not have; listen on a port",
     )
   const proxies = proxiesOf(trustedProxy)
-  // A port always has a token. Without one, anyone who can connect to the socket is an administrator.
+  // A port always has a token. If a socket has none, anyone who can connect to it is an administrator.
   const token = givenToken(tokenFile) ?? (isSocket ? null : ownToken(database))
   return async (kalends, logger) => {
     const handler = http(kalends, {

@@ -24,7 +24,7 @@ export interface Token {
   readonly value: string
   /** The file that contains the token, or null if the token came from the environment. */
   readonly file: string | null
-  /** Whether the token is in Kalends' default file, so the user has not chosen how to provide it. */
+  /** Whether the token is in Kalends' default file, which means that the user has not chosen how to provide it. */
   readonly isOwn: boolean
 }
 
@@ -47,8 +47,8 @@ export function ownToken(database: string, environment: NodeJS.ProcessEnv = proc
 }
 
 /**
- * The token file is next to a SQLite file, because anyone who can read that file can read everything anyway; otherwise
- * it is in the user's state folder.
+ * For a SQLite database, the token file is next to the database file, because anyone who can read that file can read
+ * everything anyway. For other databases, it is in the user's state folder.
  */
 function defaultFile(database: string, environment: NodeJS.ProcessEnv): string {
   const path = sqlitePath(database)

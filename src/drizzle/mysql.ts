@@ -246,8 +246,8 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         // Allows at most one running and one waiting job, unless overlap is `allow`; also finds the open jobs of a
         // schedule.
         uniqueIndex(name('job_open')).on(made.openKey, made.openTurn),
-        // If the index named the key on MariaDB, the server would not treat it as covering, and would scan all
-        // claimable jobs to find the groups.
+        // If this index named the key, MariaDB would not treat it as covering, and would scan all claimable jobs to
+        // find the groups.
         index(name('job_claim')).on(made.ready, made.group, made.claimTask, made.claimRank),
         index(name('job_due')).on(made.dueAt),
         index(name('job_held')).on(made.heldBy),
@@ -257,7 +257,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('job_task')).on(made.task),
         index(name('job_group')).on(made.group),
         index(name('job_submitter')).on(made.submitter),
-        // For the limit on an owner's open jobs, because an owner's history may be long.
+        // These count an owner's open jobs for the limit, without reading the owner's history, which may be long.
         index(name('job_open_group')).on(made.openGroup),
         index(name('job_open_submitter')).on(made.openSubmitter),
         ...checks(

@@ -160,7 +160,7 @@ function timeCondition(name: string, isSorted: boolean): string {
     `replace(${seconds}, 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', ${seconds}, '+0 days')`,
     `strftime('%s', ${name}) is not null`,
     `substr(${name}, 20) not glob '*[^-+.:Z0-9]*'`,
-    // SQLite rounds more digits up into the next day, but changes only the date.
+    // SQLite may round further digits up to the next day, but then changes only the date.
     `${name} not glob '*.[0-9][0-9][0-9][0-9]*'`,
     ...(isSorted ? [`substr(${name}, 11) not glob '*[-+TZ]*'`] : []),
     `instr(${name}, char(0)) = 0`,
@@ -259,7 +259,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         index(name('job_task')).on(table.task, table.id),
         index(name('job_group')).on(table.group, table.id),
         index(name('job_submitter')).on(table.submitter, table.id),
-        // For the limit on an owner's open jobs, because an owner's history may be long.
+        // These count an owner's open jobs for the limit, without reading the owner's history, which may be long.
         index(name('job_open_group')).on(table.openGroup).where(sql`open_group is not null`),
         index(name('job_open_submitter')).on(table.openSubmitter).where(sql`open_submitter is not null`),
         ...checks(

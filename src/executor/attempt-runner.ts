@@ -119,8 +119,9 @@ export class AttemptRunner {
       // Args that do not match the schema now will not match on the next attempt either.
       return { kind: 'error', error: this.#errorText(error), permanent: isA(error, InvalidInputError) }
     }
-    // Another handler may have blocked this process for longer than the lease, or the response to the claim was late,
-    // so another worker may run the job now. If none does, the job is released, and the attempt does not count.
+    // Another handler may have blocked this process for longer than the lease, or the response to the claim may have
+    // been late, so another worker may be running the job by now. If none is, the job is released, and the attempt does
+    // not count.
     if (this.#reason !== null || worker() !== job.worker) return { kind: 'released' }
     try {
       const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))
@@ -156,7 +157,7 @@ export class AttemptRunner {
         throw new TypeError('The option `middleware` did not call the function that runs the handler')
       return result
     } finally {
-      // Even if `middleware` did not wait for the handler, the attempt ends only with the handler.
+      // Even if `middleware` did not wait for the handler, the attempt ends only when the handler does.
       await running?.catch(() => undefined)
     }
   }

@@ -9,7 +9,10 @@ import type { JobExecutorOptions } from './options.ts'
 import type { UnansweredStatements } from './unanswered-statements.ts'
 
 const PROMOTE_AT_ONCE = 500
-/** For this long, claims that find as many jobs as they ask for continue where the previous claim ended. */
+/**
+ * As long as claims find as many jobs as they ask for, each continues where the previous one ended, for up to this
+ * time.
+ */
 const CONTINUE_MS = 50
 
 interface ClaimLoopOptions

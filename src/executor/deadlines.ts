@@ -22,8 +22,8 @@ export class Deadlines<Item> {
   }
 
   /**
-   * The timer may still fire for a deleted item. There is no timer without items, because it would keep the process
-   * alive.
+   * The timer may still fire for a deleted item. If there are no items, there is no timer, because a timer would keep
+   * the process alive.
    */
   delete(item: Item): void {
     this.#deadlines.delete(item)

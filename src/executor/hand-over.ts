@@ -70,7 +70,9 @@ export class HandOver {
   readonly loop: Loop
   readonly #options: HandOverOptions
   readonly #queue: HandOverQueue
-  /** The batch size: after a callback took too long, one job, then gradually more, to find the job at fault. */
+  /**
+   * The batch size. After a callback has taken too long, it is one job, then gradually more, to find the job at fault.
+   */
   #most = AT_ONCE
   #promotes = false
   #isStopping = false
@@ -93,7 +95,7 @@ export class HandOver {
     this.loop.wake()
   }
 
-  /** Resolves after the current call of `submit`, which has a deadline. */
+  /** Resolves after the current call to `submit`, which has a deadline. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.loop.stop()
@@ -152,7 +154,7 @@ export class HandOver {
       if (!isTooSlow && !(error instanceof TransactionEndedError)) throw error
       if (isTooSlow) this.#most = 1
       onError(ofCallback(error), 'hand-over')
-      // A callback, or other calls of this hand-over, may have committed before that.
+      // Before the error, the callback, or earlier calls in this hand-over, may have committed.
       const offered = [...this.#offered.values()]
       const found = await store.handedOver(worker, offered.map(fenceOf))
       const fences = new Set(found.map(fenceText))

@@ -90,8 +90,8 @@ export class JobExecutor {
   }
 
   /**
-   * Called when this worker is connected to another server. If that is a promoted asynchronous replica, it may lack the
-   * last commits, such as claims and outcomes.
+   * Called when this worker is connected to another server. If that server is a promoted asynchronous replica, it may
+   * lack the last commits, such as claims and outcomes.
    */
   recheckRunning(): void {
     this.#unanswered.add()

@@ -8,7 +8,7 @@ import { Writer } from './writer.ts'
 
 const LINES_AT_ONCE = 500
 const PROGRESS_AT_ONCE = 100
-/** The delay before a failed write is repeated while the worker stops. */
+/** While the worker stops, a failed write is repeated after this delay. */
 const RETRY_MS = 200
 
 /** Lines and progress that are not in the database yet. */
@@ -32,8 +32,8 @@ interface JournalOptions extends Pick<JobExecutorOptions, 'onDropped' | 'onError
 }
 
 /**
- * Writes the log lines and the progress of running jobs, in the background and in small batches. Neither waits for the
- * other, so a lock on the table of lines does not delay progress.
+ * Writes the log lines and the progress of running jobs, in the background and in small batches. Lines and progress are
+ * written independently, so a lock on the table of lines does not delay progress.
  */
 export class Journal {
   readonly #store: JournalOptions['store']
@@ -102,8 +102,8 @@ export class Journal {
   }
 
   /**
-   * Writes the lines and the progress of a job, and waits for a short time until they are written. If that takes
-   * longer, the loops write them later. Does not wait for lines at the end of a long backlog.
+   * Starts writing the lines and the progress of a job, and waits briefly until they are written. If that takes longer,
+   * the loops write them later. Does not wait for lines at the end of a long backlog.
    */
   async written(jobId: string): Promise<void> {
     const isNext =

@@ -18,7 +18,7 @@ export interface AttemptOptions {
   readonly argsLimit: number
 }
 
-/** The options of the executor; each of its parts takes some of them. */
+/** The options of the executor; each of its parts uses some of them. */
 export interface JobExecutorOptions extends AttemptOptions {
   readonly store: ExecutingStore
   readonly handlers: ReadonlyMap<string, HandledTask>

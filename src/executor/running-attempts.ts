@@ -184,7 +184,7 @@ export class RunningAttempts {
 
   async #abortCancelled(): Promise<number> {
     const { pollIntervalMs, store } = this.#options
-    // If every starting job caused a check, a busy worker would spend a third as much time on checks as on claims.
+    // If each job that starts triggered a check, a busy worker would spend a third as much time on checks as on claims.
     const leftMs = this.#lastCheck + pollIntervalMs - performance.now()
     if (leftMs > 0) return leftMs
     this.#isIdle = this.#running.size === 0
@@ -192,7 +192,7 @@ export class RunningAttempts {
     this.#lastCheck = performance.now()
     for (const fence of await store.stopRequests(this.all().map(({ job }) => fenceOf(job)))) {
       const attempt = this.#running.get(fence.id)
-      // The response may refer to an earlier claim of the job, which has ended in the meantime.
+      // The response may refer to a claim of the job that has ended in the meantime.
       if (attempt?.job.claim === fence.claim) attempt.abort(new CancelledError('The job was cancelled'))
     }
     return pollIntervalMs

@@ -9,9 +9,8 @@ const LOCKED_RETRY_MS = 250
 /** An outcome that the database rejects is retried after this time, because the cause may have been fixed. */
 const REJECTED_RETRY_MS = 300_000
 /**
- * Up to this many outcomes that cannot be written now, because their row is locked or the database rejects them, do not
- * count against capacity, because one lock must not stop a worker. Any further outcomes count, because a crash repeats
- * their runs.
+ * Up to this many outcomes whose row is locked, or that the database rejects, do not count against capacity, so that
+ * one lock cannot stop a worker. Any further outcomes count, because a crash repeats their runs.
  */
 export const MAX_EXEMPT = 200
 
@@ -134,7 +133,7 @@ export class Settler {
 
   async #retryLocked(): Promise<void> {
     const batch = [...this.#locked.since.keys()].slice(0, AT_ONCE)
-    // This also applies if this retry fails, so that other outcomes are written in between.
+    // Also set before the retry, in case it fails, so that other outcomes are written in between.
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const result = await this.#settle(batch)
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS

@@ -87,9 +87,9 @@ const MINUS = 0x2d
 const NUMBER = /[-\d][-+.\deE]*/y
 
 /**
- * Checked before parsing, because a deep body is expensive for every function that traverses it. This check takes a
- * single pass for any input: a regular expression for strings would start again at each quote of an unterminated
- * string.
+ * Checked before parsing, because a deeply nested body is expensive for every function that traverses it. This check
+ * takes a single pass for any input: a regular expression for strings would start again at each quote of an
+ * unterminated string.
  */
 function checkTokens(text: string, most: number): void {
   let depth = 0

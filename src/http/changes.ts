@@ -154,14 +154,15 @@ function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topi
   return async () => {
     if (isReading) return []
     isReading = true
-    // The loops report the unavailable database, and the next call finds the changes.
+    // The loops report that the database is unavailable, and the next call finds the changes.
     const now = await read().catch(() => null)
     isReading = false
     const before = known
     known = now ?? known
     if (before === null || now === null) return []
     const changed = TOPICS.filter((topic) => now[topic] !== before[topic])
-    // Databases store the time of a change in seconds, so the next call finds a later change in the same second.
+    // Databases store the time of a change in seconds, so a later change in the same second would not be noticed: the
+    // next call returns these topics again.
     const topics = [...changed, ...again]
     again = changed
     return topics

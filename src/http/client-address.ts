@@ -65,8 +65,8 @@ export function isLoopback(address: string): boolean {
 }
 
 /**
- * The key under which a limit counts one client: an IPv4 address or a /64 network, because a provider gives a /64
- * network to each customer, with more IPv6 addresses than any table can hold.
+ * The key under which a limit counts one client: an IPv4 address, or a /64 network of IPv6, because providers give each
+ * customer such a network, which has more addresses than any table can hold.
  */
 export function clientKey(address: string): string {
   if (isIP(address) !== 6) return address

@@ -35,7 +35,7 @@ export function node(handler: HttpHandler): (request: IncomingMessage, response:
 
 /** @returns undefined if no framework removed anything from the URL */
 function mountPointOf({ baseUrl, originalUrl, url }: Incoming): string | undefined {
-  // Express reports the mount point, even if it has parameters. Connect only removes it.
+  // Express reports the mount point, even if it has parameters. Connect removes it from the URL without reporting it.
   if (baseUrl !== undefined) return baseUrl
   if (originalUrl === undefined || url === undefined || !originalUrl.endsWith(url)) return undefined
   return originalUrl.slice(0, originalUrl.length - url.length)

@@ -59,7 +59,7 @@ export interface Answers {
 interface Description {
   readonly summary: string
   readonly description?: string
-  /** Whether the operation covers all owners, so callers with a scope cannot use it. */
+  /** Whether the operation covers all owners, in which case callers with a scope cannot use it. */
   readonly unscoped?: boolean
   readonly answers: Answers
 }

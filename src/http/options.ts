@@ -17,7 +17,7 @@ export interface HttpOptions {
   readonly open?: Role | undefined
   /**
    * Whether callers without a scope may use Kalends' own tasks, `kalends.*`, and the task `command`, which runs
-   * programs; default false. Callers with a scope are never allowed to.
+   * programs; default false. Callers with a scope may never use them.
    */
   readonly builtInTasks?: boolean | undefined
   /**

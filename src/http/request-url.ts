@@ -45,13 +45,13 @@ export function checkSize({ pathname, search }: URL, headers: Headers): void {
   }
 }
 
-/** A step `.` or `..` in a path, even if percent-encoded. */
+/** A `.` or `..` segment of a path, even if percent-encoded. */
 const DOT_STEP = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i
 
 /**
- * The path below the mount point, empty or starting with a slash, or null if the URL is not below it. A path with a
- * step `.` or `..` never counts as below it: `URL` resolves these steps, but a proxy that checks the start of a path
- * may not.
+ * The path below the mount point, empty or starting with a slash, or null if the URL is not below it. A path with a `.`
+ * or `..` segment never counts as below it, because `URL` resolves these segments, but a proxy that checks the start of
+ * a path may not.
  *
  * @param sent  the URL as the client sent it, if known
  */

@@ -5,8 +5,8 @@ import type { Call } from './operation.ts'
 import { invalidField, Problem } from './problem.ts'
 
 /**
- * The scope supplies the owner. Another owner in the body is rejected instead of silently replaced. A field that the
- * scope leaves open is also rejected, because it would create a row of another owner.
+ * The scope supplies the owner. Another owner in the body is rejected instead of silently replaced. A value for a field
+ * that the scope leaves open is also rejected, because the row would then belong to another owner.
  *
  * @throws Problem 403
  */

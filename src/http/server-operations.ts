@@ -12,7 +12,7 @@ import * as queries from './query-schemas.ts'
 
 const HOUR_MS = 3_600_000
 const MAX_FAILURES = 100
-/** Maximum time that upcoming runs may be in the past or in the future, in milliseconds. */
+/** How far into the past or the future upcoming runs may be requested, in milliseconds. */
 const MAX_DISTANCE_MS = 31 * 24 * HOUR_MS
 
 export const serverOperations: readonly Operation[] = [
@@ -43,7 +43,7 @@ export const serverOperations: readonly Operation[] = [
       const found = await reach.views.failures(query)
       const items: FailureGroup[] = []
       for (const group of found.items.slice(0, MAX_FAILURES)) {
-        // Errors stored before `redact` was set, or written in SQL, still contain the secrets of their args.
+        // Errors stored before `redact` was set, or written in SQL, still contain the secrets of their jobs' args.
         const job = redaction.hides() ? await reach.jobs.get(group.lastJobId) : null
         items.push({ ...group, error: shownFailure(group.error, job, call) })
       }

@@ -41,9 +41,9 @@ import { untilFinal, type WaitOptions } from './wait.ts'
 export interface JobsContext {
   /** Returns the task with the given name, if this process knows it. */
   readonly taskNamed: (name: string) => Task | null
-  /** The warning that no worker is known to handle a task, or null if a worker is. */
+  /** The warning that no worker is known to handle a task, or null if one is known. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
-  /** The caller's authority. Its owner overrides the input. */
+  /** The caller's authority. Its owner takes precedence over an owner in the input. */
   readonly authority: Authority
   /** Runs work that counts against a limit of this owner, one call at a time. */
   readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
@@ -170,9 +170,9 @@ export class Jobs {
   }
 
   /**
-   * Lists jobs, newest first; with a final state, the jobs that ended last come first. Large values are left out; see
-   * `truncated`. Conditions without an index, such as the text of errors, are searched in the next 100,000 rows that
-   * match the other filters.
+   * Lists jobs, newest first; if the filter has a final state, the jobs that ended last come first. Large values are
+   * left out; see `truncated`. Conditions without an index, such as the text of errors, are searched in the next
+   * 100,000 rows that match the other filters.
    *
    * @throws InvalidInputError
    */
@@ -354,7 +354,8 @@ export class Jobs {
       await this.#checkOpen(jobs.length, store)
       await store.submit(jobs)
     }
-    // In a transaction of the caller there is no turn, because the turn could wait for a lock of this transaction.
+    // In the caller's transaction, do not wait for a turn, because the call before it could be waiting for a lock of
+    // this transaction.
     await (tx === undefined ? inTurn(submit) : submit())
     onWrite()
     const warned = warnings()
@@ -378,7 +379,7 @@ export class Jobs {
         `'${options.id}' has the form of the ids of schedules' occurrences (UUIDv8); choose another`,
       )
     const text = await storedArgs(known, args, argsLimit)
-    // An object literal with spreads takes several times as long.
+    // An object literal with spreads would take several times as long.
     const job = Object.assign(
       defaultsOf(JOB_OPTION_NAMES),
       checkedSettings(JOB_OPTION_NAMES, options),

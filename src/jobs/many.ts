@@ -24,7 +24,10 @@ const DEFAULT_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
   retry: ['failed'],
 }
 
-/** Which jobs are changed. A filter without a state means all open jobs to cancel, or all failed jobs to retry. */
+/**
+ * Which jobs are changed. Without a state, a filter matches all open jobs if it cancels jobs, or all failed jobs if it
+ * retries them.
+ */
 export type ManyJobs = { readonly ids: readonly string[] } | { readonly filter: JobConditions }
 
 /** Options of `cancelMany` and `retryMany`. */
@@ -57,7 +60,7 @@ export interface ManyResult {
   readonly more: boolean
 }
 
-/** The dependencies of a change of many jobs. */
+/** The dependencies of code that changes many jobs. */
 export interface ManyActions {
   /** @param limit  Infinity means all jobs, after a search of all rows */
   readonly ids: (conditions: JobConditions, limit: number) => Promise<MatchingIds>

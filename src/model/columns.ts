@@ -7,7 +7,7 @@
 import { INT, NAME_LIMIT, QUEUE_LIMIT, type Setting } from './setting-table.ts'
 import { IDLE, JOB_STATES, LOG_LEVELS, REASONS, STORED_OUTCOMES } from './states.ts'
 
-/** A column that is no setting. It is required if it has no default. */
+/** A column that is not a setting. It is required if it has no default. */
 export type OwnColumn = { readonly column: string } & (
   | { readonly kind: 'text'; readonly most: number; readonly default?: null }
   // Ids of jobs are ASCII, so that index entries are small.
@@ -71,7 +71,7 @@ const LARGE = Number.MAX_SAFE_INTEGER
 /** Maximum number of characters of the id of a worker. */
 const WORKER_LIMIT = 255
 
-/** Which run of which schedule a job is. */
+/** The schedule that a job belongs to, and its run within that schedule. */
 export const OCCURRENCE_COLUMNS = {
   /** The schedule that created the job; null if it was submitted directly. */
   scheduleId: { kind: 'text', column: 'periodic_task_id', most: NAME_LIMIT, default: null },
@@ -109,7 +109,7 @@ export const JOB_COLUMNS = {
   stopRequestedAt: { kind: 'instant', column: 'stop_requested', default: null, checked: 'text' },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** What only the claims of a job need. */
+/** The columns that only claims use. */
 export const CLAIM_COLUMNS = {
   /** Whether no other job of its schedule may run at the same time. */
   exclusive: { kind: 'flag', column: 'exclusive', default: true },
@@ -145,7 +145,8 @@ export const SCHEDULE_COLUMNS = {
   /** The reason why the schedule is paused, if one was given. */
   pauseReason: { kind: 'text', column: 'pause_reason', most: 1000, default: null },
   /**
-   * The time until which a freeze holds the schedule. Null if no freeze does, or if no slot has become due during it.
+   * The time until which a freeze holds the schedule. Null if there is no such freeze, or if no slot has become due
+   * during the freeze.
    */
   frozenUntil: { kind: 'instant', column: 'frozen_until', default: null },
   /** The time of the retry of a failed job, kept until the retry ends. Null if no job is being retried. */
@@ -156,7 +157,7 @@ export const SCHEDULE_COLUMNS = {
   retryLimit: { kind: 'whole', column: 'retry_limit', least: 0, most: INT, default: null },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** What only the planner and the marks of a schedule need. */
+/** The columns that only the planner and marks use. */
 export const PLAN_COLUMNS = {
   /** Why a schedule has no next run. */
   idle: { kind: 'word', column: 'idle', values: IDLE, default: null },
@@ -212,7 +213,9 @@ export const QUEUE_COLUMNS = {
   queue: { kind: 'text', column: 'queue', most: QUEUE_LIMIT },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** Every version of a declared set that was ever seen. The one that was first seen last is the newest. */
+/**
+ * Every version of a declared set that was ever seen. The newest version is the one that was first seen most recently.
+ */
 export const SET_COLUMNS = {
   name: { kind: 'text', column: 'name', most: NAME_LIMIT },
   hash: { kind: 'text', column: 'hash', most: 64 },

@@ -69,7 +69,7 @@ function chain(event: Elapses, first: Date, end: Date): Date[] {
 }
 
 /**
- * The last elapse at or before an instant, among those that repeated calls of next() reach. When the clock repeats an
+ * The last elapse at or before an instant, among those that repeated calls to next() reach. When the clock repeats an
  * hour, a timer's own previous() may return the instant itself, which would cause a second run.
  */
 export function lastElapse(event: Elapses, at: Date): Date | null {

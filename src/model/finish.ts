@@ -31,7 +31,7 @@ export function finish(
   // An edited schedule is planned from now in any case. A schedule that is paused, or idle for another reason, stays
   // so.
   if (edited || !schedule.enabled || idle === 'dead' || idle === 'invalid' || idle === 'retired') return null
-  // This also applies after the last slot, because `dead` is more important than `done`.
+  // This also applies after the last slot, because `dead` takes precedence over `done`.
   if (failed && schedule.onExhausted === 'stop') return { nextRunAt: null, idle: 'dead' }
   if (idle === 'done') return null
   if (schedule.maxRuns !== null && schedule.successes >= schedule.maxRuns)

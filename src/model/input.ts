@@ -4,7 +4,7 @@ import { checkKeys } from '../keys.ts'
 import { timeSpan } from '../timer/index.ts'
 import { isUpTo, wholeNeeded } from './settings.ts'
 
-/** The maximum of the columns, and of four-digit years. */
+/** The latest instant that the columns can store, which is also the last with a four-digit year. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const DEFAULT_LIMIT = 100
 const MAX_AT_ONCE = 1000

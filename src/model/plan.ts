@@ -59,7 +59,7 @@ export interface OpenJobs {
   readonly blocked: number
   /** This includes jobs in an external queue. */
   readonly running: number
-  /** The number of waiting jobs that wait for a retry. */
+  /** How many of the waiting jobs wait for a retry. */
   readonly retrying: number
 }
 
@@ -82,7 +82,7 @@ export interface PlannedSkip {
   /** The number of slots. */
   readonly count: number
   readonly error: string | null
-  /** For missed slots: whether the oldest was no longer on time, so no scheduler was running. */
+  /** For missed slots: whether the oldest was no longer on time, which means that no scheduler was running. */
   readonly wasAway?: boolean
 }
 
@@ -111,7 +111,7 @@ export interface Circumstances {
   readonly open: OpenJobs
   /** A slot is on time as long as it has been due for at most this long: lease + poll interval, in milliseconds. */
   readonly missedAfterMs: number
-  /** The periods since the next run of all freezes that apply to the schedule, including freezes that have ended. */
+  /** The periods, since the next run, of all freezes that apply to the schedule, including those that have ended. */
   readonly freezes?: readonly FrozenTime[]
 }
 

@@ -58,13 +58,13 @@ export class Redaction {
     return secrets
   }
 
-  /** Adds the secrets in more values of the same job. @param secrets  from `secretsOf` */
+  /** Adds the secrets in other values of the same job. @param secrets  from `secretsOf` */
   addSecrets(secrets: Secrets, payload: Payload): void {
     for (const root of ROOTS)
       for (const path of this.#pathsOf(root)) changedAt(payload[root], path, (value) => secrets.add(value))
   }
 
-  /** A value without its secrets. @param secrets  the secrets of the whole job, if it has more than this value */
+  /** A value without its secrets. @param secrets  the secrets of the whole job, if the job has other values too */
   redacted(root: RedactRoot, value: unknown, secrets = this.secretsOf({ [root]: value })): unknown {
     const shown = this.#pathsOf(root).reduce((part, path) => changedAt(part, path, marked), value)
     return secrets.hiddenIn(shown)
@@ -182,7 +182,8 @@ const MAX_SECRET_CHARACTERS = 65_536
 /** If there are more secrets than this, they are added to the trie before there is a text to search. */
 const MAX_WAITING = 1000
 /**
- * The start of a secret is redacted too if it has at least this length: drivers, for example, quote only the beginning.
+ * The start of a secret is also redacted if it is at least this long, because drivers, for example, quote only the
+ * beginning.
  */
 const LONG_PREFIX = 64
 
@@ -338,7 +339,7 @@ function secretAt(text: string, at: number, start: Step, cutAt: number): number 
   for (let step: Step | undefined = start; ; length += 1) {
     const isCut = at + length === cutAt && length >= SHORTEST_SECRET
     if (step.isEnd || isCut || length >= LONG_PREFIX) found = length
-    // NaN beyond the end of the text, which no step contains.
+    // Beyond the end of the text, charCodeAt returns NaN, which no step contains.
     step = step.next.get(text.charCodeAt(at + length))
     if (step === undefined) return found
   }

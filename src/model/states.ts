@@ -66,7 +66,7 @@ export const STATUSES = [
  */
 export type ScheduleStatus = (typeof STATUSES)[number]
 
-/** The outcomes of attempts that have a row: that of a success is stored in its job. */
+/** The outcomes of attempts that have their own row. A success has none, because its job stores it. */
 export const STORED_OUTCOMES = ['failed', 'timeout', 'cancelled', 'released', 'snoozed', 'lost'] as const
 /**
  * The outcome of an attempt that did not succeed.

@@ -1,6 +1,9 @@
 import type { Submission } from '../store/scheduling-store.ts'
 
-/** After this many consecutive submissions with missed slots, slots become due faster than they can be submitted. */
+/**
+ * After this many consecutive submissions with missed slots, a schedule is assumed to elapse faster than it can be
+ * submitted.
+ */
 const TOO_MANY = 5
 /** After this time, the schedule may have been changed, or another worker may submit it. */
 const RECENT_MS = 60_000

@@ -140,7 +140,7 @@ export class Scheduler {
     }
   }
 
-  /** Moves schedules that an earlier pass could not submit to the front. */
+  /** Moves to the front any schedules that an earlier pass could not submit. */
   #withDeferred(batch: Batch): Batch {
     const deferred = this.#deferred.filter((mark) => !batch.marks.some((again) => again.id === mark.id))
     const marks = [...deferred, ...batch.marks]

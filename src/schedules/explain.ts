@@ -176,7 +176,9 @@ function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evid
   })
 }
 
-/** Warns before any job waits for such a worker. Workers without any task use another queue. */
+/**
+ * Warns that no live worker handles the task, before any job waits for one. Workers without any task use another queue.
+ */
 function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
   if (schedule.status !== 'active' || open.length > 0) return []
   if (handledTasks.size === 0 || handledTasks.has(schedule.task) || handledTasks.has(EVERY_TASK)) return []
@@ -193,7 +195,7 @@ function aboutLastRun({ schedule, open }: Evidence): string[] {
   return [sentence(`Its last run ended at ${shown(lastFinishedAt, schedule)}${outcome}`)]
 }
 
-/** What happened at the elapse, or with the manual run, in the minute in question. */
+/** What happened to the elapse or the manual run in the minute in question. */
 function aboutTime(evidence: Evidence, at: Date): string[] {
   const { schedule, around, now } = evidence
   const elapse = elapseInMinute(schedule, at)

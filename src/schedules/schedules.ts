@@ -249,8 +249,8 @@ export class Schedules {
         settings,
         (current) => {
           check(current)
-          // The args were checked for this task; if only the task is replaced, the stored args were checked for the new
-          // one.
+          // The new args were checked for this task. If only the task is replaced, the stored args were checked for the
+          // new task.
           const stay = settings.task !== undefined && settings.args === undefined
           if (current.task !== read.task || (stay && !isDeepStrictEqual(current.args, read.args)))
             throw new VersionError(id)
@@ -401,8 +401,8 @@ export class Schedules {
   }
 
   /**
-   * Where a call writes. In a transaction of the caller there is no turn, because the turn could wait for locks of that
-   * transaction.
+   * Where a call writes. In the caller's transaction, do not wait for a turn, because the call before it could be
+   * waiting for a lock of this transaction.
    */
   #in({ tx }: TransactionOption): Pick<SchedulesContext, 'inTurn'> & Pick<ScheduleStores, 'schedules'> {
     const { schedules } = this.#stores

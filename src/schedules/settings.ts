@@ -75,7 +75,7 @@ export interface SettingsContext {
   readonly zone: string | null
   /** Returns the task with the given name, if this process knows it. */
   readonly taskNamed: (name: string) => Task | null
-  /** The caller's authority. Its owner overrides the input. */
+  /** The caller's authority. Its owner takes precedence over an owner in the input. */
   readonly authority: Authority
   /** Maximum size of args in bytes. */
   readonly argsLimit: number

@@ -16,7 +16,7 @@ const NEEDED =
  * Runs statements in a transaction that the application has started and will commit or roll back.
  *
  * Drivers return rows in different forms, and convert dates, numbers and characters according to their options. So each
- * row is a single ASCII text, found wherever it is in the result.
+ * row is returned as a single ASCII text, which is found wherever it is in the result.
  *
  * @throws InvalidInputError when `transaction` cannot run statements, or when its session would store different values
  */
@@ -130,7 +130,7 @@ function rowsIn(result: unknown): readonly unknown[] {
 
 function decoded(row: unknown): object {
   const values: object = JSON.parse(Buffer.from(textIn(row), 'hex').toString('utf8'))
-  // MariaDB nests the value of a column whose CHECK requires JSON, instead of quoting it as a text.
+  // MariaDB nests the value of a column whose CHECK requires JSON, instead of quoting it as text.
   const columns = Object.entries(values).map(([name, value]: [string, unknown]) =>
     typeof value === 'object' && value !== null ? [name, JSON.stringify(value)] : [name, value],
   )

@@ -219,7 +219,7 @@ export interface Dialect {
    */
   readonly checkTransaction?: (execute: (statement: string) => unknown) => Promise<void>
   /**
-   * A token for each table, given by its quoted name, that changes with each change of the table. Two changes within
+   * A token for each table, given by its quoted name; a token changes whenever its table changes. Two changes within
    * one second may produce the same token, so read it again one second after a change.
    */
   readonly changeTokens: (database: Database, tables: readonly string[]) => Promise<string[]>

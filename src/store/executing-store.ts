@@ -19,7 +19,7 @@ export class CallbackTooSlowError extends StoreUnavailableError {}
  */
 export class TransactionEndedError extends StoreUnavailableError {}
 
-/** The entries that a write did not write. */
+/** The entries that were not written. */
 export interface PartialWrite<Item> {
   /** Entries that were locked by other transactions, or not written because of an error; write them again. */
   readonly left: readonly Item[]
@@ -101,8 +101,8 @@ export interface ClaimOptions {
   readonly taskLimits?: ReadonlyMap<string, number>
   readonly onRefused?: OnRefused
   /**
-   * How many more jobs to claim that may start later. These must have retries left, because a worker that crashes loses
-   * them.
+   * How many jobs to claim in addition, to start later. These must have retries left, because a worker that crashes
+   * loses them.
    */
   readonly ahead?: number
   /** Where to continue. The claim sets the position at which the next claim may continue. */
@@ -154,7 +154,7 @@ export interface ExecutingStore {
     options?: ClaimOptions,
   ): Promise<ClaimedJob[]>
 
-  /** Excludes a job that this worker cannot start from claims, until its back-off ends. */
+  /** Excludes from claims a job that this worker cannot start, until its back-off ends. */
   leaveOut(job: ClaimedJob): void
 
   /** The number of jobs that are left out because the database rejected them or this worker cannot start them. */
@@ -180,7 +180,7 @@ export interface ExecutingStore {
 
   /**
    * Sends the jobs of these tasks to this external queue from now on, including jobs that wait without a queue. Tasks
-   * that no registered worker names for this queue any longer go back to Kalends.
+   * that no registered worker still names for this queue go back to Kalends.
    *
    * @param worker  the id of this worker
    * @param tasks  their names, or `EVERY_TASK`
@@ -198,7 +198,7 @@ export interface ExecutingStore {
    */
   postpone(refused: readonly { readonly id: string; readonly error: string }[]): Promise<void>
 
-  /** Which of a worker's claims are committed and in the external queue. */
+  /** The claims of a worker that are committed and in the external queue. */
   handedOver(worker: string, claims: readonly Fence[]): Promise<Fence[]>
 
   /**
@@ -217,7 +217,7 @@ export interface ExecutingStore {
   /** Stores the progress of several jobs. */
   saveProgress(progress: readonly JobProgress[]): Promise<PartialWrite<JobProgress>>
 
-  /** Stores lines in order; lines that could not be written are the last ones. */
+  /** Stores lines in order, so any lines that could not be written are the last ones. */
   appendLogs(lines: readonly NewLogLine[]): Promise<PartialWrite<NewLogLine>>
 
   /** Replaces messages in the log of a job, wherever they occur. @param replacements  by message */

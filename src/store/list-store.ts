@@ -183,8 +183,8 @@ export interface ListStore {
   /** @throws InvalidInputError when `after` does not match the order */
   schedules(query: Limited<ScheduleQuery>, bounds?: ListBounds): Promise<ListPage<Listed<Schedule>>>
   /**
-   * Newest first. Jobs of one schedule are ordered by slot. With a final state or a range of finish times, jobs
-   * are ordered by finish time, except for an owner.
+   * Newest first. Jobs of one schedule are ordered by slot. If a final state or a range of finish times is given, jobs
+   * are ordered by finish time, except in the store of an owner.
    *
    * @throws InvalidInputError when `after` does not match the order
    */
@@ -242,6 +242,6 @@ export interface ListStore {
     },
     bounds?: ListBounds,
   ): Promise<{ readonly hours: HourCount[]; readonly complete: boolean }>
-  /** Tokens that change with each change of a table, including changes in manual SQL. */
+  /** Tokens that change whenever a table changes, including changes made in SQL. */
   changeTokens(): Promise<ChangeTokens>
 }

@@ -28,8 +28,8 @@ function literal(value: SqlValue, textLiteral: (value: string) => string): strin
 }
 
 /**
- * A number for places that accept no parameter in some dialect, such as LIMIT. Despite its type, the value may come
- * from a request or from the args of a job, so only an integer becomes SQL text.
+ * A number for places where some dialects accept no parameter, such as LIMIT. Despite its type, the value may come from
+ * a request or from the args of a job, so only an integer becomes SQL text.
  *
  * @throws RangeError that never quotes a text, because the text may be SQL
  */

@@ -31,7 +31,7 @@ interface Step {
   /** `0000_first/3`: the migration and the number of its statement. */
   readonly name: string
   readonly statement: string
-  /** The lowest version of Kalends that can use the tables from this step on; null means unchanged. */
+  /** The lowest version of Kalends that can use the tables once this step has started; null means unchanged. */
   readonly lowest: string | null
 }
 

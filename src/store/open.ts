@@ -39,8 +39,8 @@ export interface StoreOptions {
   readonly migrate?: boolean | undefined
   /**
    * Maximum number of connections that this process opens to a database server, at least 3: about a tenth is for the
-   * REST API, and the others are shared equally by the worker and by calls. Default: 22, or 5 if you pass a pool; they
-   * are opened on demand, in addition to those of the pool. SQLite has one.
+   * REST API, and the others are shared equally by the worker and by calls. Default: 22, or 5 if you pass a pool;
+   * connections are opened on demand, in addition to those of the pool. SQLite has one.
    */
   readonly connections?: number | undefined
   /** The database's clock, for tests that control time; SQLite only. See `kalends/testing`. */

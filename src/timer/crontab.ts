@@ -1,4 +1,4 @@
-/** Translates crontab lines into timers, as the cron daemons of Debian, Red Hat and similar systems read them. */
+/** Translates crontab lines, as the cron daemons of Debian, Red Hat and similar systems read them, into timers. */
 import { calendar } from '../calendar/index.ts'
 import { expression } from './cron.ts'
 import { timer, withZone } from './timer.ts'
@@ -19,7 +19,7 @@ export function fromCrontab(text: string, zone = 'UTC'): string {
   return fields.endsWith(' * * * *') && hasWholeHours(own) ? normal : withZone(normal, own)
 }
 
-/** Whether the zone's clock shows the same minutes as UTC, in summer and winter of these decades. */
+/** Whether the zone's clock shows the same minutes as UTC, both in summer and in winter, during these decades. */
 function hasWholeHours(zone: string): boolean {
   const hourly = timer(withZone('hourly', zone))
   for (let year = 2025; year <= 2045; year += 1) {

@@ -103,7 +103,7 @@ function clockTime(hour: number, minute: number): string {
   return `${two(hour)}:${two(minute)}`
 }
 
-/** The step of values that start with 0 and divide the whole evenly. */
+/** The step of values that start at 0 and divide the whole range evenly. */
 function evenSteps(of: readonly number[], whole: number): number | null {
   const step = whole / of.length
   return of.length > 1 && of.every((value, index) => value === index * step) ? step : null

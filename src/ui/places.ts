@@ -1,4 +1,4 @@
-/** The pages of the menu. */
+/** The pages in the menu. */
 import type { IconName } from './parts/Icon.tsx'
 
 interface Place {

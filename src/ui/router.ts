@@ -20,12 +20,12 @@ export const segments = computed<readonly string[]>(() =>
     .map(decoded),
 )
 
-/** The entries of the address's query, without empty ones. */
+/** The query parameters in the address, without empty ones. */
 export const query = computed<Query>(() =>
   Object.fromEntries([...url.value.searchParams].filter(([, value]) => value !== '')),
 )
 
-/** A relative link to a page. Empty entries of the query are omitted. */
+/** A relative link to a page. Empty query parameters are omitted. */
 export function link(
   path: readonly string[],
   values: Readonly<Record<string, string | number | undefined>> = {},
@@ -51,7 +51,7 @@ export function go(to: string, mode: 'push' | 'replace' = 'push'): void {
   }
 }
 
-/** Changes entries of the query and stays on the page; a new filter begins on its first page. */
+/** Changes query parameters and stays on the page; a new filter begins on its first page. */
 export function setQuery(
   changes: Readonly<Record<string, string | undefined>>,
   mode: 'push' | 'replace' = 'push',

@@ -44,7 +44,7 @@ export interface UpcomingQuery extends Pick<ScheduleConditions, 'task' | 'group'
   readonly limit?: number | undefined
 }
 
-/** Maximum computing time of a view, not including the time of the database. */
+/** Maximum computing time of a view, not including time spent in the database. */
 const COMPUTE_MS = 2000
 /** Maximum time before the event loop gets to run other work. */
 const TURN_MS = 10
@@ -155,7 +155,7 @@ export class Views {
     return { items, complete: isAll && isComplete }
   }
 
-  /** Tokens that change with each change of a table, including changes in manual SQL. */
+  /** Tokens that change whenever a table changes, including changes made in SQL. */
   changeTokens(): Promise<ChangeTokens> {
     return this.#store.changeTokens()
   }

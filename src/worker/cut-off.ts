@@ -15,8 +15,8 @@ interface CutOffOptions {
 }
 
 /**
- * Notices that this worker is cut off from the database, so that other workers may evict it without its knowledge. This
- * is a timer, because the heartbeat may be waiting for a response.
+ * Notices that this worker is cut off from the database, in which case other workers may evict it without its
+ * knowledge. This uses a timer, because the heartbeat itself may be waiting for a response.
  */
 export class CutOff {
   readonly #options: CutOffOptions

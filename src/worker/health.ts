@@ -1,6 +1,6 @@
 /**
- * The health of a worker, as assessed by itself: an assessment of its loops, lease, clock and handlers. It is pure: it
- * reads neither the database nor a clock.
+ * The health of a worker, which it assesses itself from its loops, lease, clock and handlers. The assessment is pure:
+ * it reads neither the database nor a clock.
  */
 import { durationText } from '../duration.ts'
 import type { UnwrittenLog } from '../executor/journal.ts'
@@ -8,7 +8,7 @@ import type { LoopHealth } from '../loop.ts'
 import type { Stall } from './event-loop-stall.ts'
 import type { Retry } from './retries.ts'
 
-/** The health of a worker, as assessed by itself. */
+/** A worker's assessment of its own health. */
 export interface Health {
   /** Whether the worker does its work. Suitable for readiness checks. */
   readonly ok: boolean
@@ -27,7 +27,7 @@ export interface Health {
   readonly clockAheadMs: number | null
   /** Why `ok` is false. */
   readonly reasons: readonly HealthNote[]
-  /** Problems that need attention although `ok` may be true. */
+  /** Problems that need attention, even if `ok` is true. */
   readonly warnings: readonly HealthNote[]
   readonly loops: readonly LoopHealth[]
 }

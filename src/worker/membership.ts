@@ -8,8 +8,8 @@
  * before other workers may evict it, it gives up its jobs, and takes on nothing until a heartbeat succeeds.
  *
  * A heartbeat is sent every fifth of the lease, and a worker is evicted after three missed heartbeats. So the work of a
- * dead worker is free within one lease: one beat until the last heartbeat is seen, three missed beats, and one beat by
- * which the other worker may be late.
+ * dead worker becomes free within one lease: one beat until the last heartbeat is seen, three missed beats, and one
+ * beat by which the other worker may be late.
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -51,7 +51,9 @@ export class Membership {
   #id: string | null = null
   /** The time at which the last successful heartbeat was sent, by the monotonic clock; null before the first. */
   #lastBeat: number | null = null
-  /** Null while no heartbeats are sent, because `beat` is called manually, or if no worker can be cut off. */
+  /**
+   * Null if `beat` is called manually, so that no heartbeats are sent automatically, or if no worker can be cut off.
+   */
   #cutOff: CutOff | null = null
   /** Whether the last heartbeat waited for a lock on this worker's row. */
   #isLocked = false

@@ -24,7 +24,7 @@ export interface TakeOverOptions {
 }
 
 /**
- * The number of leases between sweeps of everything, which is larger if sweeps are slow because the tables are large.
+ * The number of leases between full sweeps, which is larger if the tables are so large that sweeps are slow.
  */
 const LEASES_PER_WHOLE_SWEEP = { quick: 1, slow: 5 }
 /** A sweep counts as quick if it takes less than this share of the lease, or less than this many ms. */
@@ -58,7 +58,7 @@ export class TakeOver {
   }
 
   /**
-   * The schedules whose slots are further in the future than their timers can explain, at the last sweep of everything.
+   * The schedules whose slots are further in the future than their timers can explain, at the last full sweep.
    */
   slotsInFuture(): readonly string[] {
     return this.#slotsInFuture
@@ -108,7 +108,7 @@ export class TakeOver {
     if (this.#mayHaveOrphans) await this.#settleRemainingOrphans()
   }
 
-  /** An error about orphans does not count as an error of this loop, so the next pass is on time, and retries. */
+  /** An error about orphans does not count as an error of this loop, so the next pass runs on time and tries again. */
   async #settleRemainingOrphans(): Promise<void> {
     const { beatMs, monotonicNow, onError } = this.#options
     const started = monotonicNow()

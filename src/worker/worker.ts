@@ -147,7 +147,7 @@ export class Worker {
 
   /** Stops the parts in the order of their dependencies, with the heartbeat last. */
   async stop(graceMs: number): Promise<void> {
-    // All parts stop at the same time, so nothing is claimed from now on.
+    // All parts stop at the same time, so nothing more is claimed.
     await Promise.all([
       this.#scheduler?.loop.stop(),
       this.#handOver?.stop(),
@@ -253,7 +253,7 @@ export class Worker {
       sets: Object.fromEntries(sets.map((set) => [set.name, set.hash])),
       leaseMs,
       version: VERSION,
-      // Without heartbeats, no time passes, because a step may take longer than the lease.
+      // Without heartbeats, the clock stands still, because a step may take longer than the lease.
       monotonicNow: () => (this.#isByHand ? 0 : performance.now()),
       onLost: (worker) => {
         this.#executor?.attempts.leaseLost(worker)

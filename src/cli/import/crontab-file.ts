@@ -66,7 +66,7 @@ function linesOf(text: string): Line[] {
   return lines
 }
 
-/** Whether lines name a user before the command; 'assumed' if this follows only from users of this machine. */
+/** Whether lines name a user before the command; 'assumed' if only the users of this machine suggest it. */
 type UserColumn = 'present' | 'assumed' | 'absent'
 
 /** @throws UsageError */

@@ -151,7 +151,7 @@ function isFolderOfSystem(folder: string): boolean {
   return /\/systemd\/system(?:\.\w+)?$/.test(folder) || SYSTEM_FOLDERS.includes(folder)
 }
 
-/** In a folder that no service manager reads, user units are recognized by the target that only they use. */
+/** In a folder that no service manager reads, user units are recognised by the target that only they use. */
 function isOfUsers(folder: string, unit: UnitFile): boolean {
   if (isFolderOfUsers(folder)) return true
   return (

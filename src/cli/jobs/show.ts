@@ -56,7 +56,7 @@ export function logsCommand(): AnyCommand {
   })
 }
 
-/** If the only attempt of a job is running or succeeded, the job's facts include those of the attempt. */
+/** If a job has had only one attempt, and it is running or succeeded, the job's facts include those of the attempt. */
 function attemptsText(attempts: readonly Attempt[]): string {
   const [first, ...others] = attempts
   const isInFacts = first === undefined || first.outcome === null || first.outcome === 'success'

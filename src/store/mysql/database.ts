@@ -45,7 +45,7 @@ export const IMPATIENT: LockWaits = { seconds: 1, tries: 1 }
  * silently, for example when an address moved to another machine, would block its loop for a quarter of an hour.
  */
 const LONGEST_USE_MS = 60_000
-/** With several hosts, how long a host may take until a new connection can be used. */
+/** With several hosts, how long a host may take to provide a usable connection. */
 const HOST_TIMEOUT_MS = 3000
 /** With a single host, the driver's default applies. */
 const ONLY_HOST_TIMEOUT_MS = 10_000

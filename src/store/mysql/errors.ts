@@ -1,4 +1,4 @@
-/** The errors of MySQL, MariaDB and their connections, classified by number, because texts are translated. */
+/** The errors of MySQL, MariaDB and their connections, classified by number, because their messages are translated. */
 
 const REFUSED_BY_GROUP = 3101
 

@@ -41,7 +41,7 @@ export function groupOf(url: string): string | null {
 }
 
 /**
- * How long a host may take until a new connection can be used: `?connectTimeout=<milliseconds>`.
+ * How long a host may take to provide a usable connection: `?connectTimeout=<milliseconds>`.
  *
  * @returns null when the URL does not set it
  * @throws InvalidInputError

@@ -1,4 +1,7 @@
-/** Limits how long a connection may be busy with one task, because nothing reports a connection that died silently. */
+/**
+ * Limits how long a connection may be busy with one piece of work, because nothing reports a connection that died
+ * silently.
+ */
 import { Duplex } from 'node:stream'
 import type mysql from 'mysql2/promise'
 

@@ -469,7 +469,7 @@ export async function promoteDue(
   return promoted.reduce((sum, count) => sum + count, 0)
 }
 
-/** @returns how many jobs were still due, as a list that is empty if there were none */
+/** @returns how many jobs were still due, as a list of one number; empty if there were none */
 async function promote(tx: Context, jobs: readonly { readonly id: string }[]): Promise<number[]> {
   const ids = jobs.map(({ id }) => id)
   const where = `due_at <= ${tx.dialect.now}`

@@ -24,8 +24,8 @@ export function executingStore(context: TablesContext): ExecutingStore {
   const handingOver = new Isolation({ isLockWait })
   const settling = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
   const takingOver = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
-  // Progress of locked rows is skipped. If the write waits for a lock, it is a table lock, for which other writes wait
-  // too.
+  // The progress of locked rows is skipped, so if the write waits for a lock, it is a table lock, for which other
+  // writes wait too.
   const saving = new Isolation({ isLockWait: () => false, few: Infinity })
 
   return {

@@ -61,7 +61,7 @@ interface Route {
 
 /**
  * Sends the jobs of these tasks to this queue from now on, including jobs that wait without a queue. Tasks that no live
- * worker names for this queue any longer go back to Kalends.
+ * worker still names for this queue go back to Kalends.
  *
  * @returns the tasks that a live worker sends to another queue, where they stay
  */
@@ -142,7 +142,7 @@ async function adopt(
   }
 }
 
-/** Which of a worker's claims are committed and in the external queue. */
+/** The claims of a worker that are committed and in the external queue. */
 export async function handedOver(
   { rows, dialect, tables }: Context,
   worker: string,

@@ -114,8 +114,8 @@ async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSche
 }
 
 /**
- * Schedules that missed slots in several of their last submissions. Only frequent schedules, because these must keep
- * up.
+ * Schedules that missed slots in several of their last submissions. Only frequent schedules are checked, because only
+ * they may be too frequent to keep up.
  */
 async function behind(
   context: Context,
@@ -191,7 +191,7 @@ async function broken(
 }
 
 /**
- * Finds schedules that may have been planned by a clock in the future.
+ * Finds schedules that may have been planned while the clock was ahead.
  *
  * Leaves out schedules that are paused or being submitted. The index on wake_at finds the latest next runs. Slots in
  * the future are found by a scan that reads neither generated columns nor the clock for each row. The rows are read by

@@ -150,8 +150,8 @@ function beginning(behind: readonly Mark[]): Condition {
 }
 
 /**
- * Text that is not an instant, such as 0000-00-00, is compared with the current time as the database does it. If it is
- * earlier, the schedule is due; otherwise, the schedules after it would never be processed.
+ * Text that is not an instant, such as 0000-00-00, is compared with the current time, as the database does. If it is
+ * earlier, the schedule counts as due, because the schedules after it would otherwise never be processed.
  */
 function instantOfLook(text: string | null, clock: string): Date | null {
   return fromText(text) ?? (text !== null && text <= clock ? new Date(0) : null)

@@ -33,7 +33,7 @@ function picked<Definitions extends Columns, Name extends keyof Definitions & st
   return Object.fromEntries(names.map((name) => [name, definitions[name]])) as Pick<Definitions, Name>
 }
 
-/** What planning reads of a schedule and does not change. */
+/** The parts of a schedule that planning reads but does not change. */
 const PLANNING = {
   ...picked(SETTINGS, [
     'task',

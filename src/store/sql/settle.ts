@@ -338,8 +338,8 @@ const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /**
  * Writes the outcomes, and the jobs that become waiting, in the order of the schedules, as for inserts of jobs. The
- * unique key that ensures "one at a time" passes from one job to the other, and InnoDB then also locks the next entry
- * of the index. [When this was two statements, two such transactions deadlocked.]
+ * unique key that allows only one job at a time passes from one job to the other, and InnoDB then also locks the next
+ * entry of the index. [When this was two statements, two such transactions deadlocked.]
  */
 async function writeJobs(
   tx: Context,
@@ -628,7 +628,7 @@ export interface AttemptOfRow extends EndedJob {
 
 /**
  * Thrown if another transaction locks gaps in `attempt`, as `DELETE … WHERE ended < …` does under REPEATABLE READ. The
- * outcomes are then written without their attempts, because the history must not prevent outcomes.
+ * outcomes are then written without their attempts, because the history must not keep outcomes from being written.
  */
 export class AttemptsLocked extends Error {
   override readonly name = 'AttemptsLocked'

@@ -230,9 +230,9 @@ async function submitAll(
 }
 
 /**
- * Leaves out the slots that already have a row in the job table, although the schedule does not know it. A run replaces
- * a skip that was written while the clock was ahead, because that slot was not missed after all. Only the schedule and
- * the slot decide: if another row has the id of an occurrence, the occurrence gets a different id.
+ * Leaves out the slots that already have a row in the job table, although the schedule's row does not show it. A run
+ * replaces a skip that was written while the clock was ahead, because that slot was not missed after all. Only the
+ * schedule and the slot matter: if another row has the id of an occurrence, the occurrence gets a different id.
  */
 async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
   const { row, plan, ids } = planned
@@ -449,7 +449,7 @@ export async function openJobs(
   return countStates(open)
 }
 
-/** The schedules of the jobs that have not ended in the meantime. */
+/** The schedules of those jobs that have not ended in the meantime. */
 async function stillOpen(tx: Context, jobs: readonly OpenJob[]): Promise<ReadonlySet<string>> {
   if (jobs.length === 0) return new Set()
   const rows = await tx.rows<{ schedule: string }>(
@@ -726,7 +726,7 @@ function countStates(jobs: readonly Pick<OpenJob, 'state' | 'attempt'>[]): OpenJ
 
 /**
  * Expression: the number of the newest run of the schedule `s`; NULL if there is none. Cancelled and replaced runs also
- * have a number, but no counter includes them. It costs one probe of the index on occurrences.
+ * have a number, but no counter includes them. The expression costs one probe of the index on occurrences.
  */
 export function latestRun({ job }: Pick<Tables, 'job'>): string {
   return `(SELECT j.run FROM ${job} AS j

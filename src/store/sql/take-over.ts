@@ -85,7 +85,7 @@ export async function sweep(
 }
 
 /**
- * Leaves rows whose repair times out on a lock to a later sweep.
+ * If the repair of a row times out on a lock, the row is left to a later sweep.
  *
  * @throws after all other rows, if the database rejects one
  */
@@ -105,7 +105,7 @@ async function repairEach(
 function stale(context: Context, worker: string, leaseMs: number): { text: string; params: string[] } {
   const { schedule, worker: workers } = context.tables
   const { now, nowPlus, instant } = context.dialect
-  // The name with the slash before the incarnation, which contains no slash itself: 'web' is not 'web/eu'.
+  // The name and the slash before the incarnation. An incarnation contains no slash, so 'web' does not match 'web/eu'.
   const name = worker.slice(0, worker.lastIndexOf('/') + 1)
   // The length is in characters, as the database counts them.
   const length = Array.from(name).length

@@ -57,7 +57,7 @@ export function workerStore(context: TablesContext): WorkerStore {
         name,
         host,
         pid,
-        // An invalid row must not hide other rows, because workers could then not take over from dead workers.
+        // An invalid row must not hide other rows; otherwise, workers could not take over from dead workers.
         tasks: textsOf(row.tasks),
         sets: textRecordOf(row.sets),
         startedAt: fromStored(row.started),
@@ -106,8 +106,8 @@ async function writeHeartbeat({ run, tables, dialect }: Context, worker: string)
 
 /**
  * Makes the commit confirm what this transaction has read, if it writes nothing else: a former primary may still answer
- * reads, without the commits of the new primary, but it cannot commit. It can commit a transaction that changes
- * nothing, so this one inserts a row, and deletes it.
+ * reads, without the commits of the new primary, but it cannot commit. It can still commit a transaction that changes
+ * nothing, so this inserts a row and deletes it again.
  *
  * [A member that was leaving its replication group reported ONLINE and PRIMARY for two seconds. Rows that it did not
  * have were considered lost, so handlers were aborted and outcomes dropped. The heartbeat of a worker that had

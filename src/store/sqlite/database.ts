@@ -82,7 +82,7 @@ export class SqliteDatabase implements Database {
     }
     const database = new SqliteDatabase(connection, clock, { file: DatabaseFile.at(path) })
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    // Switching to WAL locks the whole file for a moment, which several processes may attempt at once.
+    // Switching to WAL, which several processes may attempt at once, locks the whole file for a moment.
     await database.#retryWhileBusy(async () => connection.exec('PRAGMA journal_mode = WAL'))
     // Every commit is on disk when it returns, because a finished job must not run again after a power failure.
     connection.exec('PRAGMA synchronous = FULL')

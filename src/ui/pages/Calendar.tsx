@@ -125,7 +125,7 @@ function endedOf({ ended }: HourLoad): number {
 
 interface HoursProps {
   readonly load: Load
-  /** The hour below the week. */
+  /** The hour whose details are shown below the week. */
   readonly shown: string | undefined
 }
 

@@ -10,7 +10,7 @@ import { Ago } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
 import { nextRunOf } from './Schedules.tsx'
 
-/** Within the poll interval plus the lease, a schedule is not late yet. */
+/** A schedule counts as late only when it has been due for longer than the poll interval plus the lease. */
 const LATE_MS = 90_000
 const MAX_CHECKED = 20
 

@@ -7,7 +7,7 @@ interface RunTimesProps {
   readonly label: string
   readonly times: readonly { readonly at: string }[]
   readonly timerZone: string
-  /** The user's own zone, if it is marked. */
+  /** The zone to mark as the user's own. */
   readonly myZone?: string
   readonly zones: readonly string[]
   /** The time to highlight. */

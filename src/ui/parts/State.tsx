@@ -1,4 +1,4 @@
-/** A state as icon, word and colour, each of which is enough to recognise it. */
+/** A state as an icon, a word and a colour, each of which is enough to recognise it. */
 import type { Job, Schedule } from '../api/generated/api.ts'
 import { Ago } from '../time/Time.tsx'
 import { Icon } from './Icon.tsx'

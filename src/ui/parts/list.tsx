@@ -163,7 +163,7 @@ function Bulk({ selection: { ids, change }, title, actions }: BulkProps) {
 interface StateCountsProps {
   readonly names: readonly IconName[]
   readonly counts: JobCounts | undefined
-  /** The entry of the address that holds the selected value. */
+  /** The query parameter that holds the selected value. */
   readonly entry: string
 }
 

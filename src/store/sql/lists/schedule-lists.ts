@@ -116,7 +116,7 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
     },
 
     async *timers({ task, group, submitter }, until, bounds = LIST_BOUNDS) {
-      // With one of these conditions, most of the index on wake_at would be searched to find few schedules.
+      // With one of these conditions, most of the index on wake_at would be searched to find only a few schedules.
       const isAny = scopeCondition(owner).text === '' && (task ?? group ?? submitter) === undefined
       const ranges = isAny ? inOrder() : goingOn({ task, group, submitter })
       const isChanged = `(worker IS NOT NULL OR wake_at < '1970-01-02')`
