@@ -23,7 +23,7 @@ const LONGEST_PAUSE_MS = 300
 const CANARIES = 20
 const WORKER_RECOVERS_MS = 30_000
 
-/** The checks during a fault and of its report. */
+/** The checks to make during a fault and on its report. */
 export interface Expectation {
   /** Called before the fault. The returned function is called during the fault. */
   readonly prepare?: (scene: Scene) => Promise<() => Promise<void>>

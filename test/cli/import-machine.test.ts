@@ -103,7 +103,7 @@ async function loaded(manager: 'system' | 'user', folders: readonly string[], st
   return dump
 }
 
-/** The words of a command line that systemd prints, with the variables of the service. */
+/** The words of a command line printed by systemd, with the service's variables expanded. */
 function words(line: string, environment: readonly string[]): string[] {
   const values = new Map(
     environment.map((text) => [text.split('=', 1)[0], text.slice(text.indexOf('=') + 1)]),

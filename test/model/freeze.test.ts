@@ -12,7 +12,7 @@ const hourly = schedule({
   nextRunAt: new Date('2026-03-01T09:00Z'),
   lastSlot: new Date('2026-03-01T08:00Z'),
 })
-/** The row after a freeze that has held it since its next run. */
+/** The row after a freeze that has held it since its next run was due. */
 function held(row: Plannable, end: string): Plannable {
   const now = row.nextRunAt ?? new Date()
   const planned = plan(row, { ...at(now), freezes: [time('00:00', end)] })
@@ -163,7 +163,7 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('another freeze continues to hold it, and the slots of both freezes are one skip', () => {
+  test('another freeze continues to hold it, and the slots of both freezes become one skip', () => {
     const row = held(hourly, '10:30')
     const again = plan(row, frozen('10:30', '12:00'))
     expect(again).toMatchObject({ runs: [], skips: [], frozenUntil: until('12:00') })

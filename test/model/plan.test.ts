@@ -75,7 +75,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('a slot counts as missed only when it is later than the lease and the poll interval together', () => {
+  test('a slot counts as missed only when it is late by more than the lease plus the poll interval', () => {
     const never = { ...hourly, catchUp: 0 }
     expect(shown(plan(never, at('2026-03-01T09:01:01.000Z')))).toMatchObject({ runs: ['2026-03-01 09:00'] })
     expect(shown(plan(never, at('2026-03-01T09:01:01.001Z')))).toMatchObject({
@@ -425,7 +425,7 @@ describe('every … after finish', () => {
     })
   })
 
-  test('a slot counts as missed only if it is later than the lease and the poll interval together', () => {
+  test('a slot counts as missed only if it is late by more than the lease plus the poll interval', () => {
     const never = { ...row, catchUp: 0 }
     for (const late of ['2026-03-01T09:00:00.001Z', '2026-03-01T09:01:01.000Z'])
       expect(shown(plan(never, at(late)))).toEqual({

@@ -20,7 +20,7 @@ describe('retries', () => {
     expect([1, 2, 9].map((retry) => retryDelayOf(retry, policy))).toEqual([5000, 5000, 5000])
   })
 
-  test('retries vary by the factor of the attempt, which is at most 10 % [X7]', () => {
+  test('the delay of a retry varies by the factor of the attempt, by at most 10 % [X7]', () => {
     for (const kind of [failure, timeout])
       expect(settle({ ...kind, delayFactor: 1.05 }, 1, DEFAULT_POLICY, false)).toMatchObject({
         delayMs: 63_000,

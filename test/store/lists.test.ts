@@ -613,7 +613,7 @@ onEachStore((under) => {
     await under.query("DELETE FROM periodic_task WHERE group_ = 'retrying'")
   })
 
-  it('the timers of active schedules are read in pieces, regardless of how many others are between them', async () => {
+  it('the timers of active schedules are read in pieces, regardless of how many other schedules are between them', async () => {
     const all = await everySchedule()
     const timers = async (of: Owner, conditions: ScheduleConditions) => {
       const found: TimerRow[] = []

@@ -638,7 +638,7 @@ onEachStore((under) => {
       expect((await under.store.schedules.get('s'))?.lastError).toBe(odd)
     })
 
-    it('and no result stays no result', async () => {
+    it('and a missing result is stored as null', async () => {
       await running('j')
       await settle(attempt('j'))
       expect(await jobRow(under, 'j')).toMatchObject({ result: null })

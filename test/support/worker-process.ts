@@ -23,7 +23,7 @@ export interface WorkerSettings {
    * fires; `deaf` waits until it is released and ignores its signal.
    */
   readonly tasks: Readonly<Record<string, 'return' | 'hold' | 'deaf'>>
-  /** Sends no reports on single jobs; used by load tests. */
+  /** Sends no reports about individual jobs; used by load tests. */
   readonly quiet?: boolean
 }
 
