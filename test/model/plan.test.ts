@@ -296,7 +296,7 @@ describe('yields', () => {
     expect(plan(schedule, at('2026-03-01T09:00Z', open))).toMatchObject({ runs: [], yields: false })
   })
 
-  test.each(['replace', 'allow'] as const)('it has no effect with %s', (overlap) => {
+  test.each(['replace', 'allow'] as const)('yielding has no effect with %s', (overlap) => {
     const circumstances = at('2026-03-01T09:00Z', retrying)
     expect(plan({ ...row, overlap }, circumstances)).toEqual(plan({ ...hourly, overlap }, circumstances))
   })
@@ -322,7 +322,7 @@ describe('overlap replace, when the new job cannot be written', () => {
   const planned = plan({ ...hourly, overlap: 'replace' }, at('2026-03-01T09:00Z', { running: 1 }))
   if (planned === null) throw new Error('expected a plan')
 
-  test('for a permanent reason, does not ask the running job to stop', () => {
+  test('if the reason is permanent, the running job is not asked to stop', () => {
     expect(planned.replaces).toBe(true)
     expect(planUnsubmittable(planned, 'Check constraint is violated')).toMatchObject({
       runs: [],
@@ -330,7 +330,7 @@ describe('overlap replace, when the new job cannot be written', () => {
     })
   })
 
-  test('because its slot already has a job, does not ask the running job to stop', () => {
+  test('if its slot already has a job, the running job is not asked to stop', () => {
     expect(withRuns(planned, [])).toMatchObject({ runs: [], replaces: false })
   })
 })
@@ -758,14 +758,14 @@ describe('after the zone data changed', () => {
 const byHand = (nextRunAt: string) => ({ ...hourly, nextRunAt: new Date(nextRunAt) })
 
 describe('a nextrun set manually', () => {
-  test('in the past, causes one run now, and no slot counts as missed because of it', () => {
+  test('a nextrun in the past causes one run now, and no slot counts as missed because of it', () => {
     const row = byHand('2026-02-01T00:00Z')
     const planned = plan(row, at('2026-03-01T08:20Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 08:20'], skips: [], next: '2026-03-01 09:00' })
     if (planned !== null) expect(plan(applied(row, planned), at('2026-03-01T08:20Z'))).toBeNull()
   })
 
-  test('in the future, is used once, and then the timer applies', () => {
+  test('a nextrun in the future is used once, and then the timer applies', () => {
     const row = byHand('2026-03-01T11:45Z')
     const planned = plan(row, at('2026-03-01T08:20Z'))
     expect(shown(planned)).toEqual({ runs: [], skips: [], next: '2026-03-01 11:45' })
@@ -778,7 +778,7 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('to the current time, runs now and only once', () => {
+  test('a nextrun at the current time runs now, and only once', () => {
     expect(shown(plan(byHand('2026-03-01T08:20Z'), at('2026-03-01T08:20Z')))).toEqual({
       runs: ['2026-03-01 08:20'],
       skips: [],
@@ -792,12 +792,12 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('to the exact millisecond of the last slot, becomes the next millisecond', () => {
+  test('a nextrun at the exact millisecond of the last slot becomes the next millisecond', () => {
     const planned = plan(byHand('2026-03-01T07:00Z'), at('2026-03-01T08:00Z'))
     expect(planned?.runs[0]?.slot).toEqual(new Date('2026-03-01T08:00:00.001Z'))
   })
 
-  test('while a job is unfinished, is recorded as an overlap', () => {
+  test('a nextrun set while a job is unfinished is recorded as an overlap', () => {
     expect(shown(plan(byHand('2026-03-01T00:00Z'), at('2026-03-01T08:20Z', true)))).toEqual({
       runs: [],
       skips: ['1 overlap to 2026-03-01 08:20'],
@@ -805,12 +805,12 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('is also used on a new row', () => {
+  test('a manual nextrun is also used on a new row', () => {
     const row = inserted({ timer: 'hourly', nextRunAt: new Date('2026-03-01T07:00Z') })
     expect(shown(plan(row, at('2026-03-01T08:20Z')))).toMatchObject({ runs: ['2026-03-01 08:20'] })
   })
 
-  test('on a paused schedule does not run it', () => {
+  test('a nextrun on a paused schedule does not run it', () => {
     const row = { ...byHand('2026-03-01T00:00Z'), enabled: false }
     expect(plan(row, at('2026-03-01T08:20Z'))).toMatchObject({ runs: [], nextRunAt: null })
   })
@@ -832,7 +832,7 @@ describe('a timer that cannot be planned', () => {
     })
   })
 
-  test('replaces nothing, nor does an edit', () => {
+  test('neither an invalid schedule nor an edit replaces a job', () => {
     for (const timer of ['hurly', 'daily'])
       expect(
         plan(edited({ ...hourly, overlap: 'replace' }, timer), at('2026-03-01T09:00Z', true)),

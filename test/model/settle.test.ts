@@ -28,7 +28,7 @@ describe('retries', () => {
     expect([0, 0.5, 1].map((random) => spreadFactor(random))).toEqual([0.9, 1, 1.1])
   })
 
-  test('are further attempts of the same job, which then fails', () => {
+  test('retries are further attempts of the same job, which then fails', () => {
     expect(settle(failure, 1, DEFAULT_POLICY, false)).toEqual({
       state: 'waiting',
       delayMs: 60_000,
@@ -44,14 +44,14 @@ describe('retries', () => {
     })
   })
 
-  test.each([1, 4])('follow a timeout as well as an error: attempt %i', (attempt) => {
+  test.each([1, 4])('retries follow a timeout as well as an error: attempt %i', (attempt) => {
     const error: AttemptEnd = { kind: 'error', error: 'too long', permanent: false }
     expect(settle(timeout, attempt, DEFAULT_POLICY, false)).toEqual(
       settle(error, attempt, DEFAULT_POLICY, false),
     )
   })
 
-  test('do not follow a permanent error, and do not occur if none are allowed', () => {
+  test('retries do not follow a permanent error, and do not occur if none are allowed', () => {
     expect(settle(permanent, 1, DEFAULT_POLICY, false)).toMatchObject({
       state: 'failed',
       reason: 'permanent',

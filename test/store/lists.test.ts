@@ -312,7 +312,7 @@ onEachStore((under) => {
       },
     )
 
-    it('by next run continue where the previous page ended, even after its last schedule has run [V8]', async () => {
+    it('pages by next run continue where the previous page ended, even after its last schedule has run [V8]', async () => {
       await insertAll(
         under,
         'periodic_task',
@@ -331,7 +331,7 @@ onEachStore((under) => {
     })
 
     it.each(['p01', '2026-05-01/p01', '2026-02-30 00:00:00.000/p01', '2026-13-01 00:00:00.000/p01', ''])(
-      'by next run reject the start %j',
+      'pages by next run reject the start %j',
       async (wrong) => {
         await expect(
           under.store.lists.schedules({ ...ALL, order: 'nextRunAt', after: wrong }),

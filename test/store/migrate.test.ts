@@ -336,7 +336,7 @@ describe('a database that cannot be opened', () => {
     expect(JSON.stringify([String(error), error])).not.toContain('s3cret')
   })
 
-  it.each(['a-b', 'a`b', 'x'.repeat(33)])('with the table prefix %s is rejected', async (tablePrefix) => {
+  it.each(['a-b', 'a`b', 'x'.repeat(33)])('a database with the table prefix %s is rejected', async (tablePrefix) => {
     await expect(openStore('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
     await expect(migrateDatabase('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
   })

@@ -62,7 +62,7 @@ onEachStore((under) => {
     })
 
   describe('a poll', () => {
-    it('of empty tables returns only the time', async () => {
+    it('a poll of empty tables returns only the time', async () => {
       expect(await under.store.scheduling.look(['task'])).toMatchObject({
         wakeAt: null,
         dueAt: null,
@@ -118,7 +118,7 @@ onEachStore((under) => {
       expect(await count(under, 'job')).toBe(5 * SLOTS)
     })
 
-    it('that missed very many slots are planned in transactions of about 10,000 slots', async () => {
+    it('schedules that missed very many slots are planned in transactions of about 10,000 slots', async () => {
       for (const id of ['a', 'b', 'c', 'd']) await planned(under, id, await ago(MINUTE))
       const missed: Decide = (schedule, now, open) => ({
         ...submitDue(schedule, now, open),

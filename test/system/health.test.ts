@@ -42,7 +42,7 @@ eachDatabase(({ kind, fresh }) => {
   }
 
   describe('health', () => {
-    it('of an idle worker stays ok for longer than the lease and shows the time of its next poll', async () => {
+    it('the health of an idle worker stays ok for longer than the lease and shows the time of its next poll', async () => {
       const { url } = await database()
       const worker = await WorkerProcess.start(settings(url))
       const first = await healthThat(worker, 'every loop has begun', ({ loops }) =>

@@ -340,7 +340,7 @@ describe('any text after cron', () => {
     `* * * * * ${'Europe/'.repeat(50_000)}Berlin`,
     `*/${'5'.repeat(200_000)} * * * *`,
     `@${'daily'.repeat(50_000)}`,
-  ])('of any length is processed, and is shortened in messages: %#', (expression) => {
+  ])('text of any length is processed, and is shortened in messages: %#', (expression) => {
     try {
       timer(`cron ${expression}`)
     } catch (error) {
