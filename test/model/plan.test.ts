@@ -382,7 +382,7 @@ describe('max_runs', () => {
     })
   })
 
-  test('makes the schedule done when it is reached, even with a manual nextrun; when it is raised, the schedule continues from now', () => {
+  test('makes the schedule done when the limit is reached, even with a manual nextrun; when the limit is raised, the schedule continues from now', () => {
     const done = { ...row, successes: 3, idle: 'done' as const, nextRunAt: null, plannedRun: null }
     expect(plan(done, at('2026-03-01T09:00Z'))).toBeNull()
     expect(
@@ -439,7 +439,7 @@ describe('every … after finish', () => {
     })
   })
 
-  test('if it is edited while a job runs, it still counts from the end of the job', () => {
+  test('a timer that is edited while a job runs still counts from the end of the job', () => {
     const running = { ...row, idle: 'awaiting-finish' as const, nextRunAt: null, plannedRun: null }
     expect(shown(plan(edited(running, 'every 7min after finish'), at('2026-03-01T09:01Z', true)))).toEqual({
       runs: [],
@@ -454,18 +454,18 @@ describe('every … after finish', () => {
     })
   })
 
-  test('with another running job, it waits for both', () => {
+  test('with another running job, the timer waits for both', () => {
     const planned = plan({ ...row, overlap: 'allow' }, at('2026-03-01T09:00Z', { running: 1 }))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: 'awaiting-finish' })
   })
 
-  test('without a run from this plan, it waits for the running job', () => {
+  test('without a run from this plan, the timer waits for the running job', () => {
     const planned = plan(row, at('2026-03-01T09:00Z', { running: 1 }))
     expect(planned).toMatchObject({ runs: [], idle: 'awaiting-finish' })
     expect(planned && withRuns(planned, [])).toEqual(planned)
   })
 
-  test('with fewer runs than planned, but at least one, it waits for the end of that run', () => {
+  test('with fewer runs than planned, but at least one, the timer waits for the end of that run', () => {
     const planned = plan({ ...row, catchUp: 3 }, at('2026-03-01T09:00Z'))
     expect(planned && withRuns(planned, planned.runs)).toEqual(planned)
   })

@@ -510,7 +510,7 @@ onEachStore((under) => {
       expect(await healed()).toEqual([])
     })
 
-    it("with a manual 'running' continues with its current slot, not with the time of the sweep", async () => {
+    it("a schedule set to 'awaiting-finish' manually continues with its current slot, not with the time of the sweep", async () => {
       await inserted()
       const slot = await come('s', 5)
       await under.query("UPDATE periodic_task SET idle = 'awaiting-finish'")

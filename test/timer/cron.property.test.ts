@@ -282,7 +282,7 @@ describe('cron elapses at the times of its five fields [T3]', () => {
     )
   })
 
-  test('if it is POSIX, it has the same normal form after cron!', () => {
+  test('a POSIX expression has the same normal form after cron!', () => {
     fc.assert(
       fc.property(expressions(2, true), zones, (fields, zone) => {
         fc.pre(!never(fields.text))
