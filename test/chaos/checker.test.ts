@@ -64,24 +64,27 @@ describe('a correct record passes', () => {
     expect(tally.skipped['missed']).toBeGreaterThan(0)
   })
 
-  it.each([-900, -9, 0, 9, 740, 900])('a record with slots that an edit of `created` moves by %i ms passes', (ms) => {
-    const run = new Imitation({ begin: NOON })
-    for (const offset of [0, 250, 500, 750, 1000, 1250]) {
-      const created = new Date(NOON - 20_000 + offset).toISOString().replace('T', ' ').slice(0, 23)
-      run.add(`every-${offset}`, { timer: 'every 1500ms', overlap: 'allow', catch_up: 5, created })
-    }
-    run.pass(4000)
-    for (const offset of [0, 250, 500, 750, 1000, 1250]) {
-      if (offset > 1000) run.pass(600)
-      const created = new Date(NOON - 20_000 + offset + ms).toISOString().replace('T', ' ').slice(0, 23)
-      run.edit(`every-${offset}`, { created })
-      if (offset > 1000) run.edit(`every-${offset}`, { args: '{"by":"hand"}' })
-    }
-    run.pass(600)
-    run.edit('every-0', { created: new Date(run.now + 3000).toISOString().replace('T', ' ').slice(0, 23) })
-    run.pass(8000)
-    expect(check(run.end()).violations).toEqual([])
-  })
+  it.each([-900, -9, 0, 9, 740, 900])(
+    'a record with slots that an edit of `created` moves by %i ms passes',
+    (ms) => {
+      const run = new Imitation({ begin: NOON })
+      for (const offset of [0, 250, 500, 750, 1000, 1250]) {
+        const created = new Date(NOON - 20_000 + offset).toISOString().replace('T', ' ').slice(0, 23)
+        run.add(`every-${offset}`, { timer: 'every 1500ms', overlap: 'allow', catch_up: 5, created })
+      }
+      run.pass(4000)
+      for (const offset of [0, 250, 500, 750, 1000, 1250]) {
+        if (offset > 1000) run.pass(600)
+        const created = new Date(NOON - 20_000 + offset + ms).toISOString().replace('T', ' ').slice(0, 23)
+        run.edit(`every-${offset}`, { created })
+        if (offset > 1000) run.edit(`every-${offset}`, { args: '{"by":"hand"}' })
+      }
+      run.pass(600)
+      run.edit('every-0', { created: new Date(run.now + 3000).toISOString().replace('T', ' ').slice(0, 23) })
+      run.pass(8000)
+      expect(check(run.end()).violations).toEqual([])
+    },
+  )
 
   it('a record with a job that was deleted before it ended passes', () => {
     const record = goodRecord()

@@ -63,7 +63,7 @@ describe('an empty value', () => {
     ['OnActiveSec=\nOnCalendar=hourly', ['*-*-* *:00:00']],
     ['Persistent=\nOnCalendar=hourly', ['*-*-* *:00:00', 'every 1d after finish']],
   ])(
-    'of a time clears all times, and that of another setting only this setting: %j [L71]',
+    'an empty value of a time clears all times, and that of another setting clears only this setting: %j [L71]',
     async (dropIn, timers) => {
       expect(
         await timersOf({

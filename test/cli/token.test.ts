@@ -48,10 +48,13 @@ test('--token-file takes precedence over the environment, and a missing file is 
 })
 
 describe('a token is rejected', () => {
-  test.each([0o640, 0o604, 0o622, 0o644, 0o666])('a token in a file with mode %o is rejected', async (mode) => {
-    const file = await fileWith(TOKEN, mode)
-    expect(() => givenToken(file, {})).toThrow(/token file '.*' has the mode 0\d{3}.*chmod 600/)
-  })
+  test.each([0o640, 0o604, 0o622, 0o644, 0o666])(
+    'a token in a file with mode %o is rejected',
+    async (mode) => {
+      const file = await fileWith(TOKEN, mode)
+      expect(() => givenToken(file, {})).toThrow(/token file '.*' has the mode 0\d{3}.*chmod 600/)
+    },
+  )
 
   test.runIf(isRoot)('a token in a file of another user is rejected', async () => {
     const file = await fileWith(TOKEN)

@@ -112,7 +112,7 @@ describe('the span of a timer, which is the delay of the first retry', () => {
     ['every 5min after finish', 300_000],
     ['hourly', null],
     ['hurly', null],
-  ])('of %s is %s ms', (text, spanMs) => {
+  ])('the span of %s is %s ms', (text, spanMs) => {
     expect(spanOfTimer(text)).toBe(spanMs)
   })
 })

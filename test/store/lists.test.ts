@@ -278,7 +278,7 @@ onEachStore((under) => {
       ['jobs of a schedule with a rare error', ANY_OWNER, jobs({ scheduleId: 'paged', error: 'rare' }), 4],
       ['jobs of an owner with a rare error', ann, jobs({ error: 'rare' }), 4],
     ])(
-      'of %s visit each row exactly once while rows are inserted and deleted [V8]',
+      'pages of %s visit each row exactly once while rows are inserted and deleted [V8]',
       async (_, own, read, rows) => {
         const prefix = own === ann ? 'ann/' : ''
         await insertAll(

@@ -296,7 +296,7 @@ onEachStore((under) => {
       ['without LIMIT', "DELETE FROM job_log WHERE at < '2026-01-01 00:00:00'"],
       ['in batches', "DELETE FROM job_log WHERE at < '2026-01-01 00:00:00' ORDER BY id LIMIT 1000"],
     ])(
-      'that deletes old log lines %s under REPEATABLE READ delays new lines until its end, but not outcomes and progress',
+      'an open transaction that deletes old log lines %s under REPEATABLE READ delays new lines until its end, but not outcomes and progress',
       async (_, statement) => {
         const store = storeOn(impatient(1), '')
         const running = { state: 'running', worker: WORKER, attempt: 1, claim: 1 }
@@ -545,7 +545,7 @@ onEachStore((under) => {
       await admin.query('START TRANSACTION')
       await admin.query("SELECT id FROM periodic_task WHERE id = 'a' FOR UPDATE")
       const waits = lockWaits()
-      // This holds even with a lease as short as this wait.
+      // This is true even if the lease is as short as this wait.
       const waiting = own.run("UPDATE periodic_task SET summary = 'x' WHERE id = 'a'")
       await expect(waiting).rejects.toThrow('Another transaction was in the way')
       expect(waits()).toBe(1)

@@ -80,7 +80,7 @@ eachDatabase(({ kind, fresh }) => {
       )
       const again = await WorkerProcess.start({ ...settings(database, 'same'), leaseMs: 1_800_000 })
       expect(again.id).not.toBe(first.id)
-      // This does not depend on the lease, which is half an hour.
+      // The submission does not depend on the lease, which is half an hour.
       await again.report('submitted', (report) => report.schedule === 'held')
       await database.drop()
     })
@@ -248,7 +248,7 @@ eachDatabase(({ kind, fresh }) => {
 
           const from = workers.map((worker) => worker.reports.length)
           outage(proxy)
-          // It cannot know that the others are also cut off.
+          // This worker cannot know that the others are also cut off.
           expect(await holder.worker.report('aborted')).toMatchObject({
             job: holder.job,
             reason: 'LeaseLostError',

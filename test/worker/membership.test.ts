@@ -103,7 +103,7 @@ it('a lease has a few heartbeats and one full sweep', async () => {
   }
 })
 
-it('while a full sweep takes a long time, four of five sweeps are quick', async () => {
+it('while full sweeps take a long time, four of five sweeps are quick', async () => {
   const { beat, oneLease } = alone({ sweepMs: 5000 })
   await beat()
   for (let round = 0; round < 3; round += 1) {
@@ -213,7 +213,7 @@ describe('a worker never treats other workers as lost because of its own delays'
     pass(DEAD_AFTER_MS - 1)
     expect(membership.id()).toBe(id)
     pass(1)
-    // From this time, others may consider it dead.
+    // From this time, other workers may consider this worker dead.
     expect(membership.id()).toBeNull()
     await membership.beat()
     expect(membership.id()).toBe(id)
