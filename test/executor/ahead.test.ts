@@ -131,7 +131,7 @@ describe('while the outcomes of short runs are being written', () => {
     const ahead = state.given - state.started.length
     expect(ahead).toBeGreaterThanOrEqual(50)
     expect(ahead).toBeLessThanOrEqual(100 + CONCURRENCY)
-    // They start in the order of their claims, and never too many at once.
+    // The jobs start in the order of their claims, and never too many at once.
     state.left = 0
     writes.open()
     await settledDown()

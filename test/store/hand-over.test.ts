@@ -382,7 +382,7 @@ onEachStore((under) => {
         })
         await expect(handing).rejects.toBeInstanceOf(TransactionEndedError)
         expect(await claimsOf()).toEqual([])
-        // It was written outside any transaction, and the application's key detects the duplicate later.
+        // The row was written outside any transaction, and the application's key detects the duplicate later.
         expect(await own()).toEqual(['a'])
         expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting' })
       },

@@ -86,7 +86,7 @@ onEachStore((under) => {
       statements.length = 0
       await store.jobs.submit(Array.from({ length: 1001 }, (_, index) => newJob(`j${index}`)))
       expect(begun.filter((statement) => statement === START)).toHaveLength(1)
-      // These include a statement that reads the queues of the jobs' tasks.
+      // One of these statements reads the queues of the jobs' tasks.
       expect(statements).toHaveLength(4)
       expect(await under.query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 1001 }])
     })

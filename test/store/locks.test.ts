@@ -505,7 +505,7 @@ onEachStore((under) => {
         await ended('c', success),
         await ended('d', { kind: 'released' }),
       ]
-      // This job is the end of the range.
+      // This job ends the locked range.
       await job(under, '0')
       const admin = await administrator()
       await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
@@ -573,7 +573,7 @@ onEachStore((under) => {
       const claim = async () => ids(await executing.claim(WORKER, policies('task'), 10, '')).toSorted()
       expect(await claim()).toEqual(['b', 'c'])
       expect(waits()).toBe(2)
-      // It is not claimed before its back-off ends, so that it delays no other claims.
+      // The locked job is not claimed before its back-off ends, so that it delays no other claims.
       await job(under, 'd')
       expect(await claim()).toEqual(['d'])
       expect(waits()).toBe(2)
@@ -586,7 +586,7 @@ onEachStore((under) => {
       const { executing } = loops()
       const past = toText(after(await clock(under), -1000))
       for (const task of ['x', 'z']) await job(under, task, { task, run_at: past })
-      // This job is the end of the range.
+      // This job ends the locked range.
       await job(under, 'y', { task: 'y' })
       const admin = await administrator()
       await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')

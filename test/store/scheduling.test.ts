@@ -231,7 +231,7 @@ onEachStore((under) => {
         await under.store.scheduling.markDue(WORKER, limit, LEASE_MS, marks)
       const first = await behind(2, [])
       expect(ids(first)).toEqual(['a', 'b'])
-      // These are due now, and before the first ones.
+      // These schedules are due now, and earlier than or at the same time as the first two.
       await planned(under, 'z', after(past, -10))
       await planned(under, 'aa', past)
       const second = await behind(10, first)

@@ -85,7 +85,7 @@ export class WorkerProcess {
 
   private constructor(settings: WorkerSettings) {
     this.#child = fork(program, [JSON.stringify(settings)], {
-      // These are not the options of the test runner.
+      // The worker does not inherit the options of the test runner.
       execArgv: process.env['KALENDS_TEST_WORKER_OPTIONS']?.split(' ') ?? [],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })

@@ -100,7 +100,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(again.at - stopped).toBeLessThan(LEASE_MS + SLACK_MS)
       const [written] = await database.query(`SELECT * FROM job WHERE id = '${job}'`)
 
-      // Its handler ends normally as soon as it resumes.
+      // The handler of the stopped worker ends normally as soon as the worker resumes.
       sleeper.order({ do: 'release' })
       sleeper.signal('SIGCONT')
       await sleeper.report('leaseLost', (report) => report.worker === sleeper.id)

@@ -100,7 +100,7 @@ function wrong(json: string): never {
   return JSON.parse(json) as never
 }
 
-describe('a builder's error names the invalid argument [T6]', () => {
+describe('an error of a builder names the invalid argument [T6]', () => {
   test.each<[string, string, () => string, string]>([
     ['every', 'span', () => every('5 parsecs'), 'parsecs'],
     ['every', 'span', () => every(''), 'is empty'],

@@ -252,11 +252,11 @@ describe('a warning reports the effect of a clock change [T8]', () => {
     ['daily', 'Europe/Berlin'],
     ['Mon..Fri 9:00', 'Europe/Berlin'],
     ['3:00', 'Europe/Berlin'],
-    // These do not elapse on days with clock changes, although a comparison with the previous week suggests that they
-    // do.
+    // These timers do not elapse on days with clock changes, although a comparison with the previous week suggests that
+    // they do.
     ['*-*-22 12:00', 'Europe/Berlin'],
     ['*-*-18 2:30', 'Europe/Berlin'],
-    // These continue regularly through both changes.
+    // These timers continue regularly through both changes.
     ['cron 0 * * * *', 'Europe/Berlin'],
     ['cron 0,15,30,45 * * * *', 'Europe/Berlin'],
     ['cron 0,30 * * * *', 'Australia/Lord_Howe'],
