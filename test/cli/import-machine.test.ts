@@ -204,7 +204,7 @@ test.skipIf(!isDebians)(
         .map((name) => foundIn('crontab', `crontabs/${name}`)),
     )
     for (const { original, result, notes } of read.flat()) {
-      // This check accepts days that never occur, and @reboot.
+      // Debian's check accepts days that never occur, and @reboot.
       const isMistake = result === 'refused' && !/never|@reboot/.test(notes.join())
       const isRejected = isMistake || notes.join().includes('reject')
       expect(checks(`${original}\n`)?.status, original).toBe(isRejected ? 1 : 0)

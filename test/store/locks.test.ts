@@ -353,7 +353,7 @@ onEachStore((under) => {
       const [isolation = '', ...deletions] = documented?.text.trim().split('\n') ?? []
       expect(deletions).toHaveLength(3)
       await admin.query(isolation)
-      // It works even if autocommit is off, contrary to the documentation.
+      // The documented statements work even if autocommit is off, contrary to the documentation.
       await admin.query('START TRANSACTION')
       for (const deletion of deletions) await admin.query(deletion)
       const store = storeOn(impatient(1), '')

@@ -734,7 +734,7 @@ onEachStore((under) => {
       expect(await mark()).toEqual([])
     })
 
-    it('a plan that throws fails only its row', async () => {
+    it('a row whose planning throws does not affect other rows', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       const result = await submit(await mark(), (row, now, active) => {
