@@ -101,7 +101,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   cli: ['kalends', 'index', 'settings', 'calendar', 'timer', 'http', 'generated', ...BASE],
   testing: ['kalends', 'index', 'timer', ...BASE],
   telemetry: ['index', 'errors'],
-  // The page words durations and relative times like the command line and doctor.
+  // The page phrases durations and relative times as the command line and doctor do.
   ui: ['duration'],
 }
 
@@ -288,7 +288,7 @@ describe('the source follows the design', () => {
     const found = [...filesIn('src/model'), ...filesIn('src/timer'), ...filesIn('src/calendar')].flatMap(
       ([file, source]) => impurities(source).map((text) => `${file}: ${text}`),
     )
-    // In the public API, previews of elapses in the calendar and timers start now by default.
+    // In the public API, calendar and timer previews start now by default.
     const defaults = ['src/calendar/calendar.ts: new Date()', 'src/timer/check.ts: new Date()']
     expect(found.filter((text) => !defaults.includes(text))).toEqual([])
   })

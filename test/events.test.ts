@@ -104,7 +104,7 @@ describe('events', () => {
     expect(heard).toEqual([1])
   })
 
-  it('without a listener, do not compute the payload', () => {
+  it('the payload of an event without a listener is not computed', () => {
     const emitter = new Emitter<Events>('test', () => {})
     emitter.on('rang', () => undefined, { once: true })
     emitter.emit('rang', () => 1)

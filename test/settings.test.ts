@@ -106,7 +106,7 @@ eachDatabase(({ fresh }) => {
   const names = [...OPTION_NAMES, 'args' as const]
 
   describe('a row of settings', () => {
-    it('of a schedule keeps each setting when the schedule is created, put and updated', async () => {
+    it('a schedule keeps each setting when it is created, put and updated', async () => {
       const database = await fresh()
       await using kalends = await Kalends.open(database.url)
       const first = valuesOf(names, 0)
@@ -121,7 +121,7 @@ eachDatabase(({ fresh }) => {
       expect((await schedules.list()).items[0]).toMatchObject(second)
     })
 
-    it('of a job keeps each setting', async () => {
+    it('a job keeps each setting', async () => {
       const database = await fresh()
       await using kalends = await Kalends.open(database.url)
       const { args, ...given } = valuesOf([...JOB_OPTION_NAMES, 'args'], 0)
@@ -129,7 +129,7 @@ eachDatabase(({ fresh }) => {
       expect(await kalends.jobs.get(id)).toMatchObject(valuesOf([...JOB_OPTION_NAMES, 'args'], 0))
     })
 
-    it('without a value has the default', async () => {
+    it('a row without a value has the default', async () => {
       const database = await fresh()
       await using kalends = await Kalends.open(database.url)
       await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('row', 'plain', 'daily')")

@@ -29,7 +29,7 @@ describe.skipIf(process.platform !== 'linux')('the processor time of a server', 
     expect((await cpuMs()) - before).toBeGreaterThanOrEqual(80)
   })
 
-  it('is NaN for a server on another machine, so it reaches no target', async () => {
+  it('is NaN for a server on another machine, so its target is not reached', async () => {
     expect(await cpuOfServer('mysql://root@127.0.0.1:1')()).toBeNaN()
   })
 })

@@ -40,7 +40,7 @@ test.each(examples.filter(({ next }) => next === undefined))('$expr is rejected'
   expect(() => calendar(expr)).toThrow(CalendarSyntaxError)
 })
 
-// Bugs in systemd 252, where the results differ; see the docs.
+// Bugs in systemd 252 that make the results differ; see the docs.
 test.each([
   [
     'every item of a ~ list may count to 28',

@@ -66,7 +66,7 @@ function charactersRead(text: string): number {
 }
 
 describe('every text is either an event or rejected with the problem and its position', () => {
-  test('and has no other effect', () => {
+  test('parsing a text causes no other error', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         try {

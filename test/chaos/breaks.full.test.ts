@@ -1,6 +1,6 @@
 /**
  * The harness detects missing protections: without a protection, a short run must end with violations of a rule that
- * the protection guarantees. With all protections, the same run ends without violations.
+ * the protection enforces. With all protections, the same run ends without violations.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -80,7 +80,7 @@ describe.concurrent('a product without', { timeout: LIMIT_MS }, () => {
     say(
       `${broken.name}: ${tally.occurrences} occurrences, violations: ${JSON.stringify(count(violations.map(({ rule }) => rule)))}`,
     )
-    // A low number, because some breaks slow the product down.
+    // The number is low because some breaks slow the product down.
     expect(tally.occurrences).toBeGreaterThan(20)
     expect(violations.map(({ rule }) => rule)).toEqual(
       expect.arrayContaining([expect.toBeOneOf([...broken.rules])]),

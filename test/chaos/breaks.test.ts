@@ -10,8 +10,8 @@ const run = promisify(execFile)
 const dist = pathToFileURL(join(import.meta.dirname, '../../dist/index.js')).href
 
 /**
- * Runs a worker on a new database until it submits something, or until SQLite rejects a statement, because some breaks
- * use SQL that only a server accepts. Fails if a break is not valid JavaScript.
+ * Runs a worker on a new database until it submits something. A statement that SQLite rejects also ends the run,
+ * because some breaks use SQL that only a server accepts. Fails if a break is not valid JavaScript.
  */
 async function startBroken(mutations: readonly Mutation[]): Promise<string> {
   const { execArgv, environment } = brokenProcess(mutations)

@@ -54,7 +54,7 @@ function goodRecord(): RunRecord {
 const rulesOf = (record: RunRecord) => [...new Set(check(record).violations.map(({ rule }) => rule))]
 
 describe('a correct record passes', () => {
-  it('with edits, an outage and a prune', () => {
+  it('a record with edits, an outage and a prune passes', () => {
     const { violations, tally } = check(goodRecord())
     expect(violations).toEqual([])
     expect(tally).toMatchObject({ schedules: 8, edits: 5 })
@@ -64,26 +64,29 @@ describe('a correct record passes', () => {
     expect(tally.skipped['missed']).toBeGreaterThan(0)
   })
 
-  it.each([-900, -9, 0, 9, 740, 900])('with slots that an edit of `created` moves by %i ms', (ms) => {
-    const run = new Imitation({ begin: NOON })
-    for (const offset of [0, 250, 500, 750, 1000, 1250]) {
-      const created = new Date(NOON - 20_000 + offset).toISOString().replace('T', ' ').slice(0, 23)
-      run.add(`every-${offset}`, { timer: 'every 1500ms', overlap: 'allow', catch_up: 5, created })
-    }
-    run.pass(4000)
-    for (const offset of [0, 250, 500, 750, 1000, 1250]) {
-      if (offset > 1000) run.pass(600)
-      const created = new Date(NOON - 20_000 + offset + ms).toISOString().replace('T', ' ').slice(0, 23)
-      run.edit(`every-${offset}`, { created })
-      if (offset > 1000) run.edit(`every-${offset}`, { args: '{"by":"hand"}' })
-    }
-    run.pass(600)
-    run.edit('every-0', { created: new Date(run.now + 3000).toISOString().replace('T', ' ').slice(0, 23) })
-    run.pass(8000)
-    expect(check(run.end()).violations).toEqual([])
-  })
+  it.each([-900, -9, 0, 9, 740, 900])(
+    'a record with slots that an edit of `created` moves by %i ms passes',
+    (ms) => {
+      const run = new Imitation({ begin: NOON })
+      for (const offset of [0, 250, 500, 750, 1000, 1250]) {
+        const created = new Date(NOON - 20_000 + offset).toISOString().replace('T', ' ').slice(0, 23)
+        run.add(`every-${offset}`, { timer: 'every 1500ms', overlap: 'allow', catch_up: 5, created })
+      }
+      run.pass(4000)
+      for (const offset of [0, 250, 500, 750, 1000, 1250]) {
+        if (offset > 1000) run.pass(600)
+        const created = new Date(NOON - 20_000 + offset + ms).toISOString().replace('T', ' ').slice(0, 23)
+        run.edit(`every-${offset}`, { created })
+        if (offset > 1000) run.edit(`every-${offset}`, { args: '{"by":"hand"}' })
+      }
+      run.pass(600)
+      run.edit('every-0', { created: new Date(run.now + 3000).toISOString().replace('T', ' ').slice(0, 23) })
+      run.pass(8000)
+      expect(check(run.end()).violations).toEqual([])
+    },
+  )
 
-  it('with a job that was deleted before it ended', () => {
+  it('a record with a job that was deleted before it ended passes', () => {
     const record = goodRecord()
     const before = {
       ...record.jobs[0],
@@ -109,7 +112,7 @@ describe('a correct record passes', () => {
     expect(rulesOf({ ...record, journal: [...record.journal, deletion] })).toEqual([])
   })
 
-  it('with an application queue that contains exactly the jobs handed over', () => {
+  it('a record with an application queue that contains exactly the jobs handed over passes', () => {
     const record = goodRecord()
     const jobs = record.jobs.map((job) =>
       job['state'] === 'skipped' || job['task'] !== 'tick' ? job : { ...job, queue: 'external' },
@@ -143,7 +146,7 @@ describe('a correct record passes', () => {
     }
   }
 
-  it('with an attempt that a worker started again after it lost its connection and released the job', () => {
+  it('a record with an attempt that a worker started again after it lost its connection and released the job passes', () => {
     expect(rulesOf(startedAgain(true))).toEqual([])
     expect(rulesOf(startedAgain(false))).toEqual(['doubled'])
   })
@@ -212,7 +215,7 @@ describe('a correct record passes', () => {
     { minLength: 1, maxLength: 12 },
   )
 
-  it('with any number of random edits', () => {
+  it('a record with any number of random edits passes', () => {
     fc.assert(
       fc.property(columns, steps, fc.constantFrom(NOON, ...NIGHTS), (first, played, begin) => {
         const run = new Imitation({ begin, runMs: { slow: 1800, throw: 300 } })
@@ -571,7 +574,7 @@ describe('detects a record with one fault:', () => {
     expect(rulesOf(spoil(good))).toEqual([rule])
   })
 
-  it('with any single run removed', () => {
+  it('any single removed run is detected', () => {
     const runs = good.jobs.filter((job) => job['state'] === 'success' || job['state'] === 'failed')
     const escaped = runs.filter(
       (job) =>

@@ -126,7 +126,7 @@ eachDatabase(({ fresh }) => {
       ...rows.map((row, index) => instant(row['submitted']).getTime() - (slots[index] ?? 0)),
     )
     expect(latest).toBeLessThanOrEqual(SECOND)
-    // The health check succeeded all the time.
+    // Every health check succeeded.
     expect(health.filter(([status]) => status !== 200)).toEqual([])
   }, 120_000)
 })

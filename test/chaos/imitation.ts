@@ -1,7 +1,7 @@
 /**
  * A simulated run: rows of schedules and jobs, planned by the real planner and advanced by a simulated clock. It
- * produces the same record as a real run. Its records are correct by construction, with edits, outages and nights when
- * the clocks change.
+ * produces the same record as a real run. Its records are correct by construction, even with edits, outages and nights
+ * when the clocks change.
  */
 import { finish } from '../../src/model/finish.ts'
 import { occurrenceId } from '../../src/model/occurrence.ts'
@@ -11,7 +11,7 @@ import type { JournalEntry, RowText, RunLine, RunRecord } from '../../bench/chao
 
 export const LEASE_MS = 4000
 export const POLL_INTERVAL_MS = 1000
-/** How far the database's clock is ahead of the harness's clock; the monotonic clock also starts here. */
+/** How far the database's clock is ahead of the harness's clock; also the first value of the monotonic clock. */
 const OFFSET_MS = 7_000_000
 const WORKER = 'w1/1'
 

@@ -18,14 +18,14 @@ import { OccurrenceFault } from '../support/fault.ts'
 
 const MINUTES = Number(process.env['KALENDS_TEST_CHAOS_MINUTES'] ?? 0.6)
 /**
- * The seed is fixed, so that results before and after a change are comparable. Each target adds its index to it, to
- * draw different faults.
+ * The seed is fixed, so that results before and after a change are comparable. Each target adds its index to the seed
+ * to draw different faults.
  */
 const SEED = Number(process.env['KALENDS_TEST_CHAOS_SEED'] ?? 20261121)
 /** Time for the run, for all remaining work, and for starting and stopping servers. */
 const LIMIT_MS = MINUTES * 60_000 * 1.5 + 300_000
 /**
- * At least a third of the occurrences that such a run produces on an idle machine. Less would mean that the harness
+ * At least a third of the occurrences that such a run produces on an idle machine. Fewer would mean that the harness
  * does nothing.
  */
 const LEAST_OCCURRENCES = MINUTES * 60 * 35

@@ -63,7 +63,7 @@ describe('the script of a run', () => {
     expect(of(1)).not.toEqual(of(2))
   })
 
-  it('never has two faults at once that affect the whole system', () => {
+  it('never has two system-wide faults at once', () => {
     fc.assert(
       fc.property(options, (given) => {
         const { plays, bursts } = scriptOf(given)

@@ -23,7 +23,7 @@ const LONGEST_PAUSE_MS = 300
 const CANARIES = 20
 const WORKER_RECOVERS_MS = 30_000
 
-/** The checks during a fault and of its report. */
+/** The checks to make during a fault and on its report. */
 export interface Expectation {
   /** Called before the fault. The returned function is called during the fault. */
   readonly prepare?: (scene: Scene) => Promise<() => Promise<void>>
@@ -297,7 +297,7 @@ export const onServers: Readonly<Record<string, Expectation>> = {
         ),
       )
       return async () => {
-        // KILL QUERY results in the value 1 or in error 1317.
+        // After KILL QUERY, the statement returns the value 1 or error 1317.
         for (const slept of await Promise.all(sleeps)) expect([1, 1317]).toContain(slept)
         for (const connection of connections) connection.destroy()
       }

@@ -92,7 +92,7 @@ describe('an invalid expression', () => {
     expect(String(error)).toMatch(/did you mean daily\?[^]*did you mean weekly\?/)
   })
 
-  test('that the shell has split is joined in the hint', () => {
+  test('an expression that the shell has split is joined in the hint', () => {
     expect(refusal('Mon..Fri', '9:00', 'Europe/Berlin').message).toContain(
       "put the event in quotes: kalends calendar 'Mon..Fri 9:00 Europe/Berlin'",
     )

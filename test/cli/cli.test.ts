@@ -9,7 +9,7 @@ import { root, run, start, temporaryFolder } from './program.ts'
 
 const CLI = 'dist/cli/main.js'
 
-/** A module of an application, which imports kalends from this package. */
+/** An application's module that imports kalends from this package. */
 async function moduleIn(folder: string, body: string, name = 'app.mjs'): Promise<string> {
   const index = pathToFileURL(join(root, 'dist/index.js')).href
   await writeFile(join(folder, name), `import { task } from '${index}'\n${body}\n`)
@@ -152,7 +152,7 @@ eachDatabase(({ fresh, bare }) => {
 })
 
 describe('kalends start', () => {
-  test('without a module submits due schedules and leaves their jobs to other workers', async () => {
+  test('without a module, submits due schedules and leaves their jobs to other workers', async () => {
     const cwd = await temporaryFolder()
     const submitter = await startHere(['start', '--json'], { cwd })
     await submitter.until(/No module was given/)

@@ -71,7 +71,7 @@ test('active connections stay open, and further connections get 429 with Retry-A
   expect(String(data)).toMatch(/^HTTP\/1\.1 429 .*\r\nretry-after: 5\r\n/)
   expect(kept.map(({ destroyed }) => destroyed)).toEqual([false, false, false])
   expect(await answered(await open(OURS))).toContain('done')
-  // Once a request has its response, another connection is accepted.
+  // Once a request has received its response, another connection is accepted.
   const [first] = kept
   waiting[0]?.end('done')
   if (first !== undefined) await once(first, 'data')

@@ -1,4 +1,4 @@
-/** Runs `kalends` commands in the process of the test, because starting a child process takes most of the time. */
+/** Runs `kalends` commands in the process of the test, because starting child processes would take most of the time. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { EventEmitter, once } from 'node:events'
 import { onTestFinished } from 'vitest'

@@ -166,7 +166,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('schedules with other prefixes or tasks, and of lines with mistakes, do not change', async () => {
+  test('schedules with other prefixes or tasks, and schedules of lines with mistakes, do not change', async () => {
     const { database, cli, write, importing, stored } = await machine()
     await cli('schedules', 'add', 'cron.mine', '--task', 'other', '--timer', 'daily')
     await write('one', '@daily /bin/one\n@daily /bin/mine\n@hourly /bin/wrong\n')
@@ -221,7 +221,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('for a timer with several times, the schedule of a removed time is reported; --only checks no others', async () => {
+  test('for a timer with several times, the schedule of a removed time is reported; --only ignores other timers', async () => {
     const { database, write, importing, stored } = await machine()
     await write('u/a.service', '[Service]\nType=oneshot\nExecStart=/bin/a\n')
     await write('u/a.timer', '[Timer]\nOnCalendar=01:00\nOnCalendar=02:00\nOnCalendar=03:00\n')

@@ -103,7 +103,7 @@ async function loaded(manager: 'system' | 'user', folders: readonly string[], st
   return dump
 }
 
-/** The words of a command line that systemd prints, with the variables of the service. */
+/** The words of a command line printed by systemd, with the service's variables expanded. */
 function words(line: string, environment: readonly string[]): string[] {
   const values = new Map(
     environment.map((text) => [text.split('=', 1)[0], text.slice(text.indexOf('=') + 1)]),
@@ -204,7 +204,7 @@ test.skipIf(!isDebians)(
         .map((name) => foundIn('crontab', `crontabs/${name}`)),
     )
     for (const { original, result, notes } of read.flat()) {
-      // It accepts days that never occur, and @reboot.
+      // Debian's check accepts days that never occur, and @reboot.
       const isMistake = result === 'refused' && !/never|@reboot/.test(notes.join())
       const isRejected = isMistake || notes.join().includes('reject')
       expect(checks(`${original}\n`)?.status, original).toBe(isRejected ? 1 : 0)

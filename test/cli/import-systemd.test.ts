@@ -63,7 +63,7 @@ describe('an empty value', () => {
     ['OnActiveSec=\nOnCalendar=hourly', ['*-*-* *:00:00']],
     ['Persistent=\nOnCalendar=hourly', ['*-*-* *:00:00', 'every 1d after finish']],
   ])(
-    'of a time clears all times, and that of another setting only this setting: %j [L71]',
+    'an empty value of a time clears all times, and that of another setting clears only this setting: %j [L71]',
     async (dropIn, timers) => {
       expect(
         await timersOf({
@@ -75,7 +75,7 @@ describe('an empty value', () => {
     },
   )
 
-  test('that clears every time leaves a timer that systemd does not start', async () => {
+  test('an empty value that clears every time leaves a timer that systemd does not start', async () => {
     const { found } = await imported(
       await tree({ ...base, 'a.timer': '[Timer]\nOnCalendar=daily\nOnBootSec=\n' }),
       '.',
@@ -125,7 +125,7 @@ describe('drop-ins', () => {
     expect(await userOf(files, 'my-job.service')).toEqual(['third'])
   })
 
-  test('with the same name: the first folder wins, then the most specific name', async () => {
+  test('of drop-ins with the same name, the first folder wins, then the most specific name', async () => {
     const files = {
       'usr/a.timer': timer,
       'usr/a.timer.d/time.conf': '[Timer]\nOnCalendar=\nOnCalendar=01:00\n',

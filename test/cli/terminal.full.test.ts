@@ -77,7 +77,7 @@ describe.runIf(hasScript)('at a terminal', () => {
     expect((await shown(31))[0]).toMatch(/SCHEDULE +STATE$/)
   })
 
-  test('destructive commands ask and accept only yes', async () => {
+  test('destructive commands ask for confirmation and accept only yes', async () => {
     const { cwd, cli } = await folder()
     for (const input of ['\n', 'n\n', 'maybe\n']) {
       const { code, output } = await atTerminal(`${program} schedules rm one`, cwd, { input })
@@ -135,7 +135,7 @@ describe('without a terminal', () => {
     })
     const ended = new Promise((resolve) => child.once('close', resolve))
     const timer = setInterval(() => child.kill('SIGINT'), 500)
-    // Before the command installs its handler, the signal itself ends it.
+    // Until the command installs its handler, the signal itself ends the command.
     expect([130, null]).toContain(await ended)
     clearInterval(timer)
   })

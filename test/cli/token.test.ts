@@ -48,31 +48,34 @@ test('--token-file takes precedence over the environment, and a missing file is 
 })
 
 describe('a token is rejected', () => {
-  test.each([0o640, 0o604, 0o622, 0o644, 0o666])('in a file with mode %o', async (mode) => {
-    const file = await fileWith(TOKEN, mode)
-    expect(() => givenToken(file, {})).toThrow(/token file '.*' has the mode 0\d{3}.*chmod 600/)
-  })
+  test.each([0o640, 0o604, 0o622, 0o644, 0o666])(
+    'a token in a file with mode %o is rejected',
+    async (mode) => {
+      const file = await fileWith(TOKEN, mode)
+      expect(() => givenToken(file, {})).toThrow(/token file '.*' has the mode 0\d{3}.*chmod 600/)
+    },
+  )
 
-  test.runIf(isRoot)('in a file of another user', async () => {
+  test.runIf(isRoot)('a token in a file of another user is rejected', async () => {
     const file = await fileWith(TOKEN)
     await chown(file, 65_534, 65_534)
     expect(() => givenToken(file, {})).toThrow(/belongs to the user 65534/)
   })
 
-  test('in a link to a file that others can read', async () => {
+  test('a token in a link to a file that others can read is rejected', async () => {
     const file = await fileWith(TOKEN, 0o644)
     await symlink(file, `${file}.link`)
     expect(() => givenToken(`${file}.link`, {})).toThrow(/has the mode 0644/)
   })
 
-  test('in a folder instead of a file', async () => {
+  test('a token in a folder instead of a file is rejected', async () => {
     const folder = join(await temporaryFolder(), 'token')
     await mkdir(folder, { mode: 0o700 })
     expect(() => givenToken(folder, {})).toThrow(/is not a regular file/)
   })
 
   test.each(['', 'short', 'with two words in it', 'täuschend-lang-genug', `${TOKEN}\nmore`])(
-    'if it is %j, and the message does not contain it',
+    'the token %j is rejected, and the message does not contain it',
     async (text) => {
       const file = await fileWith(text)
       expect(() => givenToken(file, {})).toThrow(/at least 16 ASCII characters.*openssl rand -hex 32/)
@@ -85,7 +88,7 @@ describe('a token is rejected', () => {
     },
   )
 
-  test('if it cannot be stored', async () => {
+  test('a token that cannot be stored is rejected', async () => {
     const file = join(await fileWith(TOKEN), 'token')
     expect(() => givenToken(file, {})).toThrow(/token file '.*' cannot be used: ENOTDIR/)
   })

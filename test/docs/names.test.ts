@@ -69,7 +69,7 @@ const POINTS = [
   'busySince',
 ]
 
-test('names of fields with the time of an event end in At, and with the id of another row in Id', () => {
+test('fields for the time of an event end in At, and fields for the id of another row end in Id', () => {
   const found = { instants: new Set<string>(), others: new Set<string>() }
   const collect = (name: string, schema: z.core.JSONSchema._JSONSchema) => {
     if (typeof schema !== 'object') return

@@ -36,7 +36,7 @@ test('the reference has the entry points of the package', () => {
   const sources = Object.values(packed.exports).flatMap(({ default: built }) =>
     built === undefined ? [] : [built.default.replace('./dist/', 'src/').replace(/\.js$/, '.ts')],
   )
-  // These have their own pages: docs/api.md and docs/tables.md.
+  // These interfaces have their own pages: docs/api.md and docs/tables.md.
   const others = ['src/http/index.ts', 'src/drizzle/mysql.ts', 'src/drizzle/sqlite.ts']
   expect(new Set(entryPoints)).toEqual(new Set(sources.filter((file) => !others.includes(file))))
 })

@@ -46,7 +46,7 @@ eachDatabase(({ kind, fresh }) => {
         await until(`the job ${id} is queued again`, async () =>
           new RegExp(`queued \\w+ ${id}\n`).test(printed()),
         )
-      // Start the worker only now: if a job ended earlier, it would not be handed over again.
+      // Start the worker only now, because a job that ended earlier would not be handed over again.
       workers.push(...[1, 2].map(() => start(WORKER, args, { cwd })))
       await until('six jobs are done', async () => done().length >= 6)
       for (const id of ids)

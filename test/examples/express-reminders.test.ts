@@ -1,4 +1,4 @@
-/** Two users and their reminders over HTTP, with a web process that runs no jobs and a worker. */
+/** Two users and their reminders over HTTP, with a worker and a web process that runs no jobs. */
 import { expect, onTestFinished, test } from 'vitest'
 import { type Program, start, temporaryFolder } from '../cli/program.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
@@ -189,7 +189,7 @@ eachDatabase(({ fresh }) => {
           { at: expect.any(String), local: expect.stringMatching(/02:30:00 \+0[12]:00/) },
           expect.anything(),
         ],
-        // The clock goes forward within a year, whenever this test runs.
+        // Whenever this test runs, the clocks go forward within the following year.
         warnings: expect.arrayContaining([expect.stringContaining('02:30')]),
       },
     })

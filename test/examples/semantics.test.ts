@@ -72,7 +72,7 @@ test('three missed hours become three jobs or a single one, and a changed patter
   )
 })
 
-test('strict cron: errors, code overrides the database and logs the differences, one run after an outage, first start', async () => {
+test('strict cron: errors prevent the start, code overrides the database, one run follows an outage, and a first start runs what is due', async () => {
   expect(await linesOf(crontab)).toEqual([
     'rejected because it is not POSIX:',
     '*/15 * * * *: write *:0/15',

@@ -131,7 +131,7 @@ describe('while the outcomes of short runs are being written', () => {
     const ahead = state.given - state.started.length
     expect(ahead).toBeGreaterThanOrEqual(50)
     expect(ahead).toBeLessThanOrEqual(100 + CONCURRENCY)
-    // They start in the order of their claims, and never too many at once.
+    // The jobs start in the order of their claims, and never too many at once.
     state.left = 0
     writes.open()
     await settledDown()
@@ -170,7 +170,7 @@ describe('while the outcomes of short runs are being written', () => {
     expect(state.started).toHaveLength(100 + 2 * CONCURRENCY)
   })
 
-  it('a stopping worker releases them without an event', async () => {
+  it('a stopping worker releases jobs claimed ahead without an event', async () => {
     const of = busy()
     const writes = await withShortRuns(of)
     const { state, executor } = of
@@ -203,7 +203,7 @@ describe('while the outcomes of short runs are being written', () => {
     expect(state.ends.some(([, kind]) => kind === 'unstarted')).toBe(true)
   })
 
-  it('they do not start if the worker has a new id', async () => {
+  it('jobs claimed ahead do not start if the worker has a new id', async () => {
     const of = busy()
     const writes = await withShortRuns(of)
     const { state, executor } = of
@@ -217,7 +217,7 @@ describe('while the outcomes of short runs are being written', () => {
     await executor.stop(0)
   })
 
-  it('a comparison with the database includes them', async () => {
+  it('a comparison with the database includes jobs claimed ahead', async () => {
     const of = busy()
     const writes = await withShortRuns(of)
     const { state, executor } = of
@@ -248,7 +248,7 @@ describe('while the outcomes of short runs are being written', () => {
     await executor.stop(0)
   })
 
-  it('the limit of a task includes them', async () => {
+  it('the limit of a task includes jobs claimed ahead', async () => {
     const of = busy({ most: CONCURRENCY + 5 })
     const writes = await withShortRuns(of)
     const { state, executor } = of
@@ -259,7 +259,7 @@ describe('while the outcomes of short runs are being written', () => {
   })
 })
 
-it('none of them goes back to the queue while each starts within 100 ms', async () => {
+it('no job goes back to the queue while each starts within 100 ms', async () => {
   const of = busy({ handler: () => new Promise((resolve) => setTimeout(resolve, 5)) })
   const { executor, state } = of
   for (let passed = 0; passed < 2000; passed += 5) {
@@ -320,7 +320,7 @@ it('jobs that a submission starts use the capacity that it has reserved', async 
   expect(state.started.slice(100 + CONCURRENCY - 5)).toEqual(['own 0', 'own 1', 'own 2', 'own 3', 'own 4'])
 })
 
-it('none is claimed ahead if runs take longer', async () => {
+it('no job is claimed ahead if runs take longer', async () => {
   let ends = gate()
   const { executor, state } = busy({ handler: () => ends.promise })
   await settledDown()

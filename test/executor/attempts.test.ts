@@ -393,7 +393,7 @@ eachDatabase((under) => {
     const ids = await Promise.all(Array.from({ length: 5 }, () => kalends.jobs.submit(chatty)))
     for (const id of ids) {
       expect(await ended(kalends, id)).toMatchObject({ state: 'success', progress: 1 })
-      // If lines of other jobs are ahead of them, they may be written after the outcome.
+      // The lines may be written after the outcome if lines of other jobs are ahead of them.
       const lines = await until(async () => {
         const found = await logged(id)
         return found.length < whole.length ? null : found

@@ -231,13 +231,13 @@ it('without a response, jobs of the lost submission are released, but not those 
   await executor.stop(1000)
 })
 
-it('the uncertainty ends with a late enough comparison, and not while the database is unavailable', async () => {
+it('the uncertainty ends with a comparison that is late enough, never while the database is unavailable', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const { executor, state, held, released } = await started(1)
   reserved(executor.reserve(WORKER, 1)).abandon(NO_RESPONSE)
   await settledDown()
-  // The database is unreachable, so there is no heartbeat. Meanwhile, it executes the last statement.
+  // The database is unreachable, so no heartbeat succeeds. Meanwhile, the database executes the last statement.
   state.worker = null
   held.push('x')
   await pass(120_000)

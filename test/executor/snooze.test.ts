@@ -94,14 +94,17 @@ test('a handler that catches the error and continues decides its own outcome', a
   expect(await app.waitFor(await app.kalends.jobs.submit(poll))).toMatchObject({ result: 'done after all' })
 })
 
-test.each(['soon', -1, '11 years', Number.NaN])('snooze(%o) is an error that names it', async (span) => {
-  await using app = await open((kalends) => kalends.handle(poll, ({ snooze }) => snooze(span)))
-  const job = await app.waitFor(await app.kalends.jobs.submit(poll))
-  expect(job).toMatchObject({
-    state: 'failed',
-    error: expect.stringContaining('InvalidInputError: snooze: '),
-  })
-})
+test.each(['soon', -1, '11 years', Number.NaN])(
+  'snooze(%o) fails the job, and the error names snooze',
+  async (span) => {
+    await using app = await open((kalends) => kalends.handle(poll, ({ snooze }) => snooze(span)))
+    const job = await app.waitFor(await app.kalends.jobs.submit(poll))
+    expect(job).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('InvalidInputError: snooze: '),
+    })
+  },
+)
 
 test('a snoozed job that was asked to stop is cancelled', async () => {
   await using app = await open((kalends) =>

@@ -1,4 +1,4 @@
-/** The order of jobs: priorities, groups, and tasks without a handler here. */
+/** The order of jobs: priorities, groups, and tasks without a handler in this worker. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { task } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-/** Ended runs whose outcomes are not in the database: which of them occupy capacity. */
+/** Which ended runs occupy capacity while their outcomes are not in the database. */
 import { createConnection } from 'mysql2/promise'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ABANDON_MS } from '../../src/executor/attempt-runner.ts'

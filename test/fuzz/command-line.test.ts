@@ -7,7 +7,7 @@ import { everyCommand, run, temporaryFolder } from '../cli/program.ts'
 
 const SEED = Number(process.env['KALENDS_SEED'] ?? 20261121)
 const RUNS = Number(process.env['KALENDS_FUZZ_RUNS'] ?? 40)
-/** They run until they are stopped. */
+/** Commands that run until they are stopped. */
 const ENDLESS = new Set(['start', 'serve'])
 
 const VALUES = [

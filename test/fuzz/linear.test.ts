@@ -285,7 +285,7 @@ describe('the cost of an input grows no faster than its length', async () => {
     expect(problems).toEqual([])
   })
 
-  it('and a quadratic step is detected', async () => {
+  it('a quadratic step is detected', async () => {
     const quadratic = { length: 3000, step: (text: string) => text.replace(/\/+$/, '') }
     expect(await growthOf(quadratic, (length) => `${'/'.repeat(length)}!`)).toBeGreaterThan(MAX_GROWTH)
   })

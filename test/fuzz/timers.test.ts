@@ -120,7 +120,7 @@ function read<Value>(text: string, reader: (text: string) => Value): Value | nul
 }
 
 describe(`every text, seed ${SEED}`, () => {
-  it('is rejected or is a timer with an equivalent normal form, a next run that is later and a previous run that is not', () => {
+  it('is rejected or is a timer with an equivalent normal form, a next run that is later and a previous run that is not later', () => {
     let timers = 0
     fc.assert(
       fc.property(anyText, anyInstant, anyInstant, (text, at, anchor) => {

@@ -26,7 +26,7 @@ eachDatabase((under) => {
         expect([line, task, reply.status, reply.body.code]).toEqual([line, task, 403, 'FORBIDDEN'])
         expect(reply.text).not.toMatch(/SELECT|extractvalue/)
       }
-    // They are rejected even if code created the row for their owner.
+    // Writes to a single row are rejected even if code created the row for its owner.
     for (const one of operations.filter(({ method, path }) => method !== 'GET' && path.includes('{id}'))) {
       const ofJob = one.path.includes('/jobs/')
       const path = one.path.replace('{id}', ofJob ? id : 'prune')
@@ -346,7 +346,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a secret stays with its version, even if the entity tags of two versions are equal [V7]', async () => {
+  it('a redacted secret keeps its current value, even if it changed without changing the entity tag [V7]', async () => {
     const edits: (() => Promise<unknown>)[] = []
     const { call, kalends } = await apiScene(
       under,

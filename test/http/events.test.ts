@@ -21,7 +21,8 @@ interface Stream {
 }
 
 /**
- * From this call, only `pass` advances the time for the events. Earlier timers, such as those of connections, are real.
+ * After this call, only `pass` advances the time for the events. Earlier timers, such as those of connections, are
+ * real.
  */
 function stopTime(): void {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] })

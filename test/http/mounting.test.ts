@@ -198,7 +198,7 @@ describe('without basePath', () => {
 
 describe('with basePath', () => {
   it.each(['/kalends', 'kalends', '/kalends/', '//kalends//'])(
-    '%s: only paths below it are served',
+    '%s: only paths below the base path are served',
     async (basePath) => {
       const { handler } = await kalendsAndHandler({ basePath })
       const status = async (path: string) =>
@@ -214,7 +214,7 @@ describe('with basePath', () => {
     },
   )
 
-  it('a path with . or .. segments is never below it', async () => {
+  it('a path with . or .. segments is never below the base path', async () => {
     const { handler, kalends } = await kalendsAndHandler({ basePath: '/kal' })
     const url = await listening(createServer((request, response) => node(handler)(request, response)))
     const status = async (path: string) => {

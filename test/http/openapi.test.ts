@@ -58,7 +58,7 @@ it('the types of the page and of generated clients are up to date, and a client 
 })
 
 const sqlite = databases.find(({ kind }) => kind === 'sqlite')
-it.skipIf(sqlite === undefined)('and works', async () => {
+it.skipIf(sqlite === undefined)('a generated client works', async () => {
   if (sqlite === undefined) return
   const { handler } = await apiScene(sqlite)
   expect(await useClient('http://app.example', (request) => handler(request))).toEqual([

@@ -256,7 +256,7 @@ eachDatabase((under) => {
     const nested = (levels: number): unknown => (levels === 0 ? 'x' : { a: nested(levels - 1) })
     const arrays = (levels: number): unknown => (levels === 0 ? 1 : [arrays(levels - 1)])
 
-    it('with 31 levels are stored, and deeper args are rejected, in the library and the API', async () => {
+    it('args with 31 levels are stored, and deeper args are rejected, in the library and the API', async () => {
       const { call, kalends } = await apiScene(under)
       for (const make of [nested, arrays]) {
         const most = make(31)
@@ -304,7 +304,7 @@ eachDatabase((under) => {
       expect(await database.query('SELECT id FROM job')).toEqual([])
     })
 
-    it('are stored if they contain complete surrogate pairs or texts that look like escapes', async () => {
+    it('args are stored if they contain complete surrogate pairs or texts that look like escapes', async () => {
       const { kalends } = await apiScene(under)
       const fine = { '😀': String.raw`😀 \ud800 "\\udfff" ` }
       const id = await kalends.jobs.submit('t', fine)

@@ -69,7 +69,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     )
   })
 
-  it('operations on all rows are not available to a scope', async () => {
+  it('a scope cannot use operations on all rows', async () => {
     const { call } = await open()
     for (const path of ['/api/v1/workers', '/api/v1/doctor', '/metrics'])
       expect((await call(`GET ${path}`, { as: 'ann' })).body.code).toBe('SCOPED')
@@ -253,12 +253,12 @@ describe.skipIf(sqlite === undefined)('access', () => {
       expect(reply.text.length).toBeLessThan(2000)
     })
 
-    it('numbers in texts stay texts', async () => {
+    it('numbers in the texts of a body stay texts', async () => {
       const body = '{"task":"t","timer":"daily","args":{"n":"9007199254740993 \\" [[[","f":1.5e3}}'
       expect((await send(body)).status).toBe(201)
     })
 
-    it('without the JSON content type are rejected, because forms of other sites cannot send JSON', async () => {
+    it('bodies without the JSON content type are rejected, because forms of other sites cannot send JSON', async () => {
       for (const type of [
         'text/plain',
         'application/x-www-form-urlencoded',
@@ -271,7 +271,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       ).toBe(201)
     })
 
-    it('without an end are cut off, whatever length they declare', async () => {
+    it('bodies without an end are cut off, whatever length they declare', async () => {
       const { handler } = await open()
       let sent = 0
       const endless = new ReadableStream<Uint8Array>({

@@ -110,7 +110,7 @@ describe('failed sign-ins', () => {
     const late = await send(TOKEN, MALLORY)
     expect([late.status, late.headers.get('retry-after')]).toEqual([429, '1'])
     await vi.advanceTimersByTimeAsync(SIGN_IN_LIMITS.tryMs)
-    // An accepted token gives the try back.
+    // An accepted token gives back the try that it used.
     for (let request = 0; request < 3; request += 1) expect((await send(TOKEN, MALLORY)).status).toBe(200)
     const before = looked()
     await guess()

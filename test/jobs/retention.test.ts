@@ -22,7 +22,7 @@ async function fill(database: TestDatabase, schedules: number, each: number): Pr
 async function housekept(kalends: Kalends): Promise<void> {
   kalends.handle(work, () => {})
   await kalends.start()
-  // This fails while the current minute is its run time.
+  // This fails during the minute in which the schedule is due.
   const id = await until(() => kalends.schedules.runNow('kalends.prune').catch(() => null))
   expect(await ended(kalends, id)).toMatchObject({ state: 'success', task: 'kalends.prune' })
 }

@@ -273,7 +273,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       },
     )
 
-    it('rejects a connection without an open transaction or to another database', async () => {
+    it('rejects a connection that has no open transaction or belongs to another database', async () => {
       const { open, database } = await scene(under)
       const { jobs } = await open()
       const connection = await connected(database.url)

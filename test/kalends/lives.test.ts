@@ -104,7 +104,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long tim
     expect(await schedule()).toMatchObject({ status: 'active', runCount: 52, errorCount: 52 })
   })
 
-  it('a schedule with maxRuns is done after this many successes; failures do not count [R2]', async () => {
+  it('a schedule with maxRuns is done after that many successes; failures do not count [R2]', async () => {
     const { test, attempts, schedule } = await live(
       { timer: 'daily', maxRuns: 10, retries: 0 },
       (attempt) => {

@@ -1,6 +1,6 @@
 /**
  * Timers and a monotonic clock that the test advances, for work that happens once per heartbeat or lease. Real time
- * also passes, as for the databases, whose clocks the test does not advance.
+ * also passes, as it does for the databases, whose clocks the test does not advance.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { onTestFinished, vi } from 'vitest'

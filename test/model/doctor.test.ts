@@ -343,7 +343,7 @@ describe('a problem is found:', () => {
     expect(found?.fix).toMatch(fix)
   })
 
-  test('having no worker is a problem only if there is work', () => {
+  test('the absence of workers is a problem only if there is work', () => {
     expect(codes({ workers: [], schedules: [schedule({})] })).toEqual(['no-worker'])
     expect(codes({ workers: [], waiting: [{ task: 'a', count: 2, since: NOW }] })).toEqual([
       'no-worker',
@@ -397,7 +397,7 @@ describe('a problem is found:', () => {
     expect(findings(changes)).toMatchObject([{ subjects: [subject], count: 1 }])
   })
 
-  test('having no running worker is a single problem', () => {
+  test('the absence of a running worker is reported as a single problem', () => {
     expect(findings({ workers: [], schedules: [schedule({})] })).toMatchObject([
       {
         subjects: ['worker'],
@@ -407,7 +407,7 @@ describe('a problem is found:', () => {
     ])
   })
 
-  test('jobs of an external queue that are not handed over or whose outcome is not reported', () => {
+  test('jobs of an external queue are findings if they are not handed over or their outcome is not reported', () => {
     expect(findings({ unreported: [{ id: 'j' }] })).toMatchObject([
       { code: 'unreported-job', problem: expect.stringContaining('1 job has been in an external queue') },
     ])

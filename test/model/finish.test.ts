@@ -23,18 +23,18 @@ describe('after a run ends', () => {
     })
   })
 
-  test('it counts from a failure as well as a success', () => {
+  test('the timer counts from a failure as well as a success', () => {
     expect(finish(afterFinish, true, 0, NOW)).toEqual({
       nextRunAt: new Date('2026-03-01T09:12Z'),
       idle: null,
     })
   })
 
-  test('it waits for the last of its unfinished jobs', () => {
+  test('the schedule waits for the last of its unfinished jobs', () => {
     expect(finish(afterFinish, false, 1, NOW)).toBeNull()
   })
 
-  test('it is done if no further run is within `ends`', () => {
+  test('the schedule is done if no further run is within `ends`', () => {
     const ending = { ...afterFinish, ends: new Date('2026-03-01T09:11Z') }
     expect(finish(ending, false, 0, NOW)).toEqual({ nextRunAt: null, idle: 'done' })
   })
@@ -53,11 +53,11 @@ describe('on_exhausted stop', () => {
     expect(finish(stopping, false, 0, NOW)).toBeNull()
   })
 
-  test('does so even while other jobs of the schedule are open', () => {
+  test('makes the schedule dead even while other jobs of it are open', () => {
     expect(finish(stopping, true, 2, NOW)).toEqual({ nextRunAt: null, idle: 'dead' })
   })
 
-  test('does so after the last slot, and even if max_runs is reached', () => {
+  test('makes the schedule dead after the last slot, and even if max_runs is reached', () => {
     const done = { ...stopping, idle: 'done' as const, nextRunAt: null, plannedRun: null }
     expect(finish(done, true, 0, NOW)).toEqual({ nextRunAt: null, idle: 'dead' })
     expect(finish({ ...stopping, maxRuns: 1, successes: 1 }, true, 0, NOW)).toEqual({
@@ -68,7 +68,7 @@ describe('on_exhausted stop', () => {
 })
 
 describe('max_runs', () => {
-  test('makes the schedule done when it is reached, even if jobs are open', () => {
+  test('makes the schedule done when the limit is reached, even if jobs are open', () => {
     expect(finish({ ...hourly, maxRuns: 3, successes: 3 }, false, 1, NOW)).toEqual({
       nextRunAt: null,
       idle: 'done',
@@ -79,7 +79,7 @@ describe('max_runs', () => {
     })
   })
 
-  test('lets the schedule continue before it is reached', () => {
+  test('lets the schedule continue until the limit is reached', () => {
     expect(finish({ ...hourly, maxRuns: 3, successes: 2 }, false, 0, NOW)).toBeNull()
     expect(finish({ ...afterFinish, maxRuns: 2, successes: 1 }, false, 0, NOW)).toMatchObject({ idle: null })
   })
@@ -112,7 +112,7 @@ describe('the span of a timer, which is the delay of the first retry', () => {
     ['every 5min after finish', 300_000],
     ['hourly', null],
     ['hurly', null],
-  ])('of %s is %s ms', (text, spanMs) => {
+  ])('the span of %s is %s ms', (text, spanMs) => {
     expect(spanOfTimer(text)).toBe(spanMs)
   })
 })

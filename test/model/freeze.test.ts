@@ -12,7 +12,7 @@ const hourly = schedule({
   nextRunAt: new Date('2026-03-01T09:00Z'),
   lastSlot: new Date('2026-03-01T08:00Z'),
 })
-/** The row after a freeze that has held it since its next run. */
+/** The row after a freeze that has held it since its next run was due. */
 function held(row: Plannable, end: string): Plannable {
   const now = row.nextRunAt ?? new Date()
   const planned = plan(row, { ...at(now), freezes: [time('00:00', end)] })
@@ -89,7 +89,7 @@ describe('after a manual run during a freeze', () => {
 })
 
 describe('when a freeze has ended', () => {
-  test('its slots are skipped as frozen, and later slots are decided as usual', () => {
+  test('the slots of the freeze are skipped as frozen, and later slots are decided as usual', () => {
     const row = held(hourly, '12:00')
     expect(shown(plan(row, at('2026-03-01T12:00Z')))).toEqual({
       runs: ['2026-03-01 12:00'],
@@ -163,7 +163,7 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('another freeze continues to hold it, and the slots of both freezes are one skip', () => {
+  test('another freeze continues to hold the schedule, and the slots of both freezes become one skip', () => {
     const row = held(hourly, '10:30')
     const again = plan(row, frozen('10:30', '12:00'))
     expect(again).toMatchObject({ runs: [], skips: [], frozenUntil: until('12:00') })
@@ -190,7 +190,7 @@ describe('without a worker during the freeze', () => {
     freezes,
   })
 
-  test('its slots are skipped, and nothing is made up for them', () => {
+  test('the slots of the freeze are skipped, and nothing is made up for them', () => {
     expect(shown(plan({ ...hourly, catchUp: 10 }, after('12:10', time('08:30', '11:30'))))).toEqual({
       runs: ['2026-03-01 12:00'],
       skips: ['3 frozen to 2026-03-01 11:00'],
@@ -211,7 +211,7 @@ describe('without a worker during the freeze', () => {
     })
   })
 
-  test('the newest slots before and after it count together for catch_up', () => {
+  test('the newest slots before and after the freeze count together for catch_up', () => {
     expect(shown(plan({ ...hourly, catchUp: 2 }, after('14:10', time('10:30', '13:30'))))).toEqual({
       runs: ['2026-03-01 10:00 after 1', '2026-03-01 14:00 blocked'],
       skips: ['1 missed to 2026-03-01 09:00', '3 frozen to 2026-03-01 13:00'],

@@ -96,11 +96,11 @@ describe('a name', () => {
 })
 
 describe('an integer', () => {
-  test.each([2, 3, 5, undefined])('from 2 to 5 may be %s', (value) => {
+  test.each([2, 3, 5, undefined])('an integer from 2 to 5 may be %s', (value) => {
     expect(checkedWhole('retries', value, 2, 5)).toBe(value)
   })
 
-  test.each([1, 6, 2.5, Number.NaN, '3', null])('from 2 to 5 must not be %j', (value) => {
+  test.each([1, 6, 2.5, Number.NaN, '3', null])('an integer from 2 to 5 must not be %j', (value) => {
     refused(() => checkedWhole('retries', value, 2, 5), 'retries', 'between 2 and 5', JSON.stringify(value))
   })
 })
@@ -174,13 +174,13 @@ describe('the conditions of a filter', () => {
     },
   )
 
-  it('that do not exist are rejected, because they would match everything', () => {
+  it('unknown conditions are rejected, because they would match everything', () => {
     refused(() => check({ tusk: 'a' }), 'filter.tusk', 'did you mean filter.task?')
     refused(() => check({ constructor: 'a' }), 'filter.constructor')
     refused(() => check({ tusk: undefined }), 'filter.tusk')
   })
 
-  it('of the wrong type are rejected, because they would match nothing or everything', () => {
+  it('conditions of the wrong type are rejected, because they would match nothing or everything', () => {
     refused(() => check({ task: null }), 'filter.task', 'must be a string, got null')
     refused(() => check({ task: new Date(0) }), 'filter.task', 'must be a string')
     refused(() => check({ before: null }), 'filter.before', 'must be a valid Date, got null')

@@ -74,7 +74,7 @@ describe('a retry', () => {
   })
 
   it.each([...OPEN_STATES, 'success', 'skipped'] as const)(
-    'of a job in the state %s is rejected',
+    'a retry of a job in the state %s is rejected',
     (state) => {
       expect(() => retry({ ...job, state })).toThrow(ConflictError)
     },

@@ -147,7 +147,7 @@ describe('an owner', () => {
     for (const given of [{}, { submitter: '' }, { group: 'other' }]) requireOwnFields(acme, given)
   })
 
-  it('that is unrestricted can write every field', () => {
+  it('an unrestricted owner can write every field', () => {
     requireOwnFields(ANY_OWNER, { group: 'acme', submitter: 'ann' })
   })
 

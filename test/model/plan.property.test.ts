@@ -253,7 +253,7 @@ describe('the origin of nextrun determines its meaning', () => {
     )
   })
 
-  test('a nextrun from the planner that is not an elapse runs once for an elapse or waits for the next elapse', () => {
+  test('a nextrun from the planner that is not an elapse runs once for an elapse or waits for the next one', () => {
     fc.assert(
       fc.property(anyTimer, start, fc.integer({ min: 1, max: 2 * HOUR }), (timer, at1, ms) => {
         const lastSlot = new Date(at1.getTime() - ms)

@@ -75,7 +75,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('a slot counts as missed only when it is later than the lease and the poll interval together', () => {
+  test('a slot counts as missed only when it is late by more than the lease plus the poll interval', () => {
     const never = { ...hourly, catchUp: 0 }
     expect(shown(plan(never, at('2026-03-01T09:01:01.000Z')))).toMatchObject({ runs: ['2026-03-01 09:00'] })
     expect(shown(plan(never, at('2026-03-01T09:01:01.001Z')))).toMatchObject({
@@ -296,7 +296,7 @@ describe('yields', () => {
     expect(plan(schedule, at('2026-03-01T09:00Z', open))).toMatchObject({ runs: [], yields: false })
   })
 
-  test.each(['replace', 'allow'] as const)('it has no effect with %s', (overlap) => {
+  test.each(['replace', 'allow'] as const)('yielding has no effect with %s', (overlap) => {
     const circumstances = at('2026-03-01T09:00Z', retrying)
     expect(plan({ ...row, overlap }, circumstances)).toEqual(plan({ ...hourly, overlap }, circumstances))
   })
@@ -322,7 +322,7 @@ describe('overlap replace, when the new job cannot be written', () => {
   const planned = plan({ ...hourly, overlap: 'replace' }, at('2026-03-01T09:00Z', { running: 1 }))
   if (planned === null) throw new Error('expected a plan')
 
-  test('for a permanent reason, does not ask the running job to stop', () => {
+  test('if the reason is permanent, the running job is not asked to stop', () => {
     expect(planned.replaces).toBe(true)
     expect(planUnsubmittable(planned, 'Check constraint is violated')).toMatchObject({
       runs: [],
@@ -330,7 +330,7 @@ describe('overlap replace, when the new job cannot be written', () => {
     })
   })
 
-  test('because its slot already has a job, does not ask the running job to stop', () => {
+  test('if its slot already has a job, the running job is not asked to stop', () => {
     expect(withRuns(planned, [])).toMatchObject({ runs: [], replaces: false })
   })
 })
@@ -382,7 +382,7 @@ describe('max_runs', () => {
     })
   })
 
-  test('makes the schedule done when it is reached, even with a manual nextrun; when it is raised, the schedule continues from now', () => {
+  test('makes the schedule done when the limit is reached, even with a manual nextrun; when the limit is raised, the schedule continues from now', () => {
     const done = { ...row, successes: 3, idle: 'done' as const, nextRunAt: null, plannedRun: null }
     expect(plan(done, at('2026-03-01T09:00Z'))).toBeNull()
     expect(
@@ -425,7 +425,7 @@ describe('every … after finish', () => {
     })
   })
 
-  test('a slot counts as missed only if it is later than the lease and the poll interval together', () => {
+  test('a slot counts as missed only if it is late by more than the lease plus the poll interval', () => {
     const never = { ...row, catchUp: 0 }
     for (const late of ['2026-03-01T09:00:00.001Z', '2026-03-01T09:01:01.000Z'])
       expect(shown(plan(never, at(late)))).toEqual({
@@ -439,7 +439,7 @@ describe('every … after finish', () => {
     })
   })
 
-  test('if it is edited while a job runs, it still counts from the end of the job', () => {
+  test('a timer that is edited while a job runs still counts from the end of the job', () => {
     const running = { ...row, idle: 'awaiting-finish' as const, nextRunAt: null, plannedRun: null }
     expect(shown(plan(edited(running, 'every 7min after finish'), at('2026-03-01T09:01Z', true)))).toEqual({
       runs: [],
@@ -454,18 +454,18 @@ describe('every … after finish', () => {
     })
   })
 
-  test('with another running job, it waits for both', () => {
+  test('with another running job, the timer waits for both', () => {
     const planned = plan({ ...row, overlap: 'allow' }, at('2026-03-01T09:00Z', { running: 1 }))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: 'awaiting-finish' })
   })
 
-  test('without a run from this plan, it waits for the running job', () => {
+  test('without a run from this plan, the timer waits for the running job', () => {
     const planned = plan(row, at('2026-03-01T09:00Z', { running: 1 }))
     expect(planned).toMatchObject({ runs: [], idle: 'awaiting-finish' })
     expect(planned && withRuns(planned, [])).toEqual(planned)
   })
 
-  test('with fewer runs than planned, but at least one, it waits for the end of that run', () => {
+  test('with fewer runs than planned, but at least one, the timer waits for the end of that run', () => {
     const planned = plan({ ...row, catchUp: 3 }, at('2026-03-01T09:00Z'))
     expect(planned && withRuns(planned, planned.runs)).toEqual(planned)
   })
@@ -758,14 +758,14 @@ describe('after the zone data changed', () => {
 const byHand = (nextRunAt: string) => ({ ...hourly, nextRunAt: new Date(nextRunAt) })
 
 describe('a nextrun set manually', () => {
-  test('in the past, causes one run now, and no slot counts as missed because of it', () => {
+  test('a nextrun in the past causes one run now, and no slot counts as missed because of it', () => {
     const row = byHand('2026-02-01T00:00Z')
     const planned = plan(row, at('2026-03-01T08:20Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 08:20'], skips: [], next: '2026-03-01 09:00' })
     if (planned !== null) expect(plan(applied(row, planned), at('2026-03-01T08:20Z'))).toBeNull()
   })
 
-  test('in the future, is used once, and then the timer applies', () => {
+  test('a nextrun in the future is used once, and then the timer applies', () => {
     const row = byHand('2026-03-01T11:45Z')
     const planned = plan(row, at('2026-03-01T08:20Z'))
     expect(shown(planned)).toEqual({ runs: [], skips: [], next: '2026-03-01 11:45' })
@@ -778,7 +778,7 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('to the current time, runs now and only once', () => {
+  test('a nextrun at the current time runs now, and only once', () => {
     expect(shown(plan(byHand('2026-03-01T08:20Z'), at('2026-03-01T08:20Z')))).toEqual({
       runs: ['2026-03-01 08:20'],
       skips: [],
@@ -792,12 +792,12 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('to the exact millisecond of the last slot, becomes the next millisecond', () => {
+  test('a nextrun at the exact millisecond of the last slot becomes the next millisecond', () => {
     const planned = plan(byHand('2026-03-01T07:00Z'), at('2026-03-01T08:00Z'))
     expect(planned?.runs[0]?.slot).toEqual(new Date('2026-03-01T08:00:00.001Z'))
   })
 
-  test('while a job is unfinished, is recorded as an overlap', () => {
+  test('a nextrun set while a job is unfinished is recorded as an overlap', () => {
     expect(shown(plan(byHand('2026-03-01T00:00Z'), at('2026-03-01T08:20Z', true)))).toEqual({
       runs: [],
       skips: ['1 overlap to 2026-03-01 08:20'],
@@ -805,12 +805,12 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('is also used on a new row', () => {
+  test('a manual nextrun is also used on a new row', () => {
     const row = inserted({ timer: 'hourly', nextRunAt: new Date('2026-03-01T07:00Z') })
     expect(shown(plan(row, at('2026-03-01T08:20Z')))).toMatchObject({ runs: ['2026-03-01 08:20'] })
   })
 
-  test('on a paused schedule does not run it', () => {
+  test('a nextrun on a paused schedule does not run it', () => {
     const row = { ...byHand('2026-03-01T00:00Z'), enabled: false }
     expect(plan(row, at('2026-03-01T08:20Z'))).toMatchObject({ runs: [], nextRunAt: null })
   })
@@ -832,7 +832,7 @@ describe('a timer that cannot be planned', () => {
     })
   })
 
-  test('replaces nothing, nor does an edit', () => {
+  test('neither an invalid schedule nor an edit replaces a job', () => {
     for (const timer of ['hurly', 'daily'])
       expect(
         plan(edited({ ...hourly, overlap: 'replace' }, timer), at('2026-03-01T09:00Z', true)),

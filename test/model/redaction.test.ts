@@ -38,7 +38,7 @@ describe('the value at a path', () => {
     expect(new Redaction([path]).redacted('args', args)).toEqual(shown)
   })
 
-  test('is also hidden everywhere else in the same value', () => {
+  test('the value at a path is also hidden everywhere else in the same value', () => {
     const args = { password: 'hunter2', url: 'ftp://me:hunter2@host', list: ['hunter2'], pin: 98765 }
     expect(new Redaction(['args.password', 'args.pin']).redacted('args', { ...args, code: '98765' })).toEqual(
       {
@@ -227,7 +227,7 @@ describe('a redacted value that is sent back', () => {
     expect(redaction.restored('args', shown, stored)).toEqual(stored)
   })
 
-  test('even if names contain secrets', () => {
+  test('a redacted value becomes the stored value again even if names contain secrets', () => {
     const paths = new Redaction(['args.keys'])
     const value = {
       keys: ['one-secret', 'two-secret', '4711'],

@@ -70,7 +70,7 @@ describe('the documentation of a setting', () => {
     ['retries', /; default: as set for the task, else 3$/],
     ['retryDelay', /else the span of an `every` timer or 1min$/],
     ['retryBackoff', /; default: as set for the task, else `exponential`$/],
-  ] as const)('of %s ends with its format and its default: %s', (name, text) => {
+  ] as const)('the documentation of %s ends with its format and its default: %s', (name, text) => {
     expect(explained(settingOf(name))).toMatch(text)
     expect(explained(settingOf(name)).startsWith(settingOf(name).description)).toBe(true)
   })
@@ -100,7 +100,7 @@ describe('the value of a setting', () => {
     ['group', 'acme', 'acme'],
     // None.
     ['group', '', ''],
-  ] as const)('of %s: %j is stored as %j', (name, value, stored) => {
+  ] as const)('the value of %s: %j is stored as %j', (name, value, stored) => {
     expect(checkedSetting(name, value)).toEqual(stored)
   })
 
@@ -115,7 +115,7 @@ describe('the value of a setting', () => {
     ['summary', 5, 'got 5'],
     ['group', ' acme', '1 to 254 characters'],
     ['group', 'a\u200b', 'U+200B'],
-  ] as const)('of %s: %j is rejected, and the error names the setting', (name, value, why) => {
+  ] as const)('the value of %s: %j is rejected, and the error names the setting', (name, value, why) => {
     expect(() => checkedSetting(name, value)).toThrow(
       expect.objectContaining({ field: name, message: expect.stringContaining(why) }),
     )

@@ -20,7 +20,7 @@ describe('retries', () => {
     expect([1, 2, 9].map((retry) => retryDelayOf(retry, policy))).toEqual([5000, 5000, 5000])
   })
 
-  test('retries vary by the factor of the attempt, which is at most 10 % [X7]', () => {
+  test('the delay of a retry varies by the factor of the attempt, by at most 10 % [X7]', () => {
     for (const kind of [failure, timeout])
       expect(settle({ ...kind, delayFactor: 1.05 }, 1, DEFAULT_POLICY, false)).toMatchObject({
         delayMs: 63_000,
@@ -28,7 +28,7 @@ describe('retries', () => {
     expect([0, 0.5, 1].map((random) => spreadFactor(random))).toEqual([0.9, 1, 1.1])
   })
 
-  test('are further attempts of the same job, which then fails', () => {
+  test('retries are further attempts of the same job, which then fails', () => {
     expect(settle(failure, 1, DEFAULT_POLICY, false)).toEqual({
       state: 'waiting',
       delayMs: 60_000,
@@ -44,14 +44,14 @@ describe('retries', () => {
     })
   })
 
-  test.each([1, 4])('follow a timeout as well as an error: attempt %i', (attempt) => {
+  test.each([1, 4])('retries follow a timeout as well as an error: attempt %i', (attempt) => {
     const error: AttemptEnd = { kind: 'error', error: 'too long', permanent: false }
     expect(settle(timeout, attempt, DEFAULT_POLICY, false)).toEqual(
       settle(error, attempt, DEFAULT_POLICY, false),
     )
   })
 
-  test('do not follow a permanent error, and do not occur if none are allowed', () => {
+  test('retries do not follow a permanent error, and do not occur if none are allowed', () => {
     expect(settle(permanent, 1, DEFAULT_POLICY, false)).toMatchObject({
       state: 'failed',
       reason: 'permanent',

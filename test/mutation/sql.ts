@@ -2,8 +2,8 @@
  * Mutation tests of the conditions of SQL statements, on SQLite: `npm run mutation:sql -- [share] [seed] [test file
  * …]`.
  *
- * A first run of the tests records the statements of the store. Then it tries a random share of the possible changes,
- * each with test files that send the statement, until a test fails. Writes the survivors to .stryker/.
+ * A first run of the tests records the statements of the store. Then the script tries a random share of the possible
+ * changes, each with test files that send the statement, until a test fails. Writes the survivors to .stryker/.
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

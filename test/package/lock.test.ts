@@ -35,8 +35,8 @@ function isForeign({ cpu = ['x64'], libc = ['glibc'], optional = false, os = ['l
   return optional && !isOurs
 }
 
-// Without a hash, npm does not verify a download. It can only record the hash that the registry returned when the lock
-// file was created, and for some foreign programs there was none.
+// Without a hash, npm does not verify a download. The lock file contains only the hashes that the registry returned
+// when it was created, and some programs for other platforms had none.
 test('every package has an integrity hash, except optional programs for other platforms', () => {
   const unchecked = Object.entries(packages).filter(
     ([path, entry]) => path !== '' && entry.integrity === undefined && !isForeign(entry),

@@ -31,7 +31,7 @@ test('create, put, update, pause, resume and reset return the next run, as get d
     'active',
     '2027-01-01T00:00:00.000Z',
   ])
-  // It is due at once, so that a scheduler submits it.
+  // This schedule is due at once, so that a scheduler submits it.
   expect(await create('f', 'daily', { firstRun: 'now' })).toEqual(['active', NOW])
   const put = await schedules.put('a', { task: work, timer: 'daily' })
   expect([put.result, await same(put.schedule)]).toEqual(['changed', ['active', '2026-03-03T00:00:00.000Z']])

@@ -283,7 +283,7 @@ eachDatabase((under) => {
       await kalends.start()
       await kalends.schedules.create({ id: 'a', task: cleanup, timer: '2199-01-01' })
       await planned(kalends, 'a')
-      // It has not run for years, so looking back would find a very large number of slots.
+      // The schedule has not run for years, so looking back would find a very large number of slots.
       await database.query("UPDATE periodic_task SET last_slot = '2020-01-01 00:00:00.000', catch_up = 1000")
       const replanned = signal(kalends, 'submitted')
       if (how === 'update') await kalends.schedules.update('a', { timer: 'monthly' })

@@ -78,7 +78,7 @@ onEachStore((under) => {
       })
     })
 
-    it('is determined again under a lock, so that a newer version in between counts', async () => {
+    it('is determined again under a lock, so that a newer version that has appeared in the meantime counts', async () => {
       const name = freshSet()
       const [old, next] = [setVersion(name, ['a']), setVersion(name, ['b'])]
       const another = await under.another()

@@ -170,7 +170,7 @@ onEachStore((under) => {
     const jobsOf = (groups: readonly string[], numbers: readonly number[]) =>
       groups.flatMap((group) => numbers.map((number) => newJob(`${group}${number}`, { group })))
 
-    it('continues after the previous claim if that claim found all jobs and every turn had some', async () => {
+    it('continues after the previous claim if that claim found as many jobs as requested and every turn had some', async () => {
       const { executing, jobs } = under.store
       await jobs.submit(jobsOf(['a', 'b'], [1, 2, 3, 4, 5]))
       await jobs.submit([newJob('c1', { group: 'a', priority: -1 })])

@@ -146,7 +146,7 @@ onEachStore((under) => {
       expect(fromText(String((await schedule(under, 's'))['frozen_until']))).toEqual(sooner)
     })
 
-    it('that becomes done while held is no longer held', async () => {
+    it('a schedule that becomes done while held is no longer held', async () => {
       await due('s', { max_runs: 1, overlap: 'allow' })
       const { definition, nextrun } = await schedule(under, 's')
       await under.query('UPDATE periodic_task SET planned_from = ?', [
@@ -163,7 +163,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ status: 'done', frozen_until: null })
     })
 
-    it('that is edited or paused while held is planned again, without a run', async () => {
+    it('a schedule that is edited or paused while held is planned again, without a run', async () => {
       await due('s')
       await due('t')
       await freeze({})
@@ -175,7 +175,7 @@ onEachStore((under) => {
       expect(await schedule(under, 't')).toMatchObject({ status: 'paused', frozen_until: null })
     })
 
-    it('with a manually set run runs once the freeze has ended', async () => {
+    it('a schedule with a manually set run runs once the freeze has ended', async () => {
       await planned(under, 's', await until(), { timer: 'yearly' })
       await freeze({})
       await under.query("UPDATE periodic_task SET nextrun = '2000-01-01 00:00:00.000'")
@@ -236,7 +236,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'later')).toMatchObject({ state: 'waiting', frozen_until: null })
     })
 
-    it('that is waiting for a retry is held when the retry is due', async () => {
+    it('a job that is waiting for a retry is held when the retry is due', async () => {
       await job(under, 'retry', { attempt: 1, run_at: '2020-01-01 00:00:00.000' })
       await freeze({})
       await under.store.executing.promoteDue(100)
@@ -272,7 +272,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ status: 'active', frozen_until: null })
     })
 
-    it('that is held belongs to no worker', async () => {
+    it('a job that is held belongs to no worker', async () => {
       await job(under, 'held')
       await job(under, 'running', { state: 'running', worker: WORKER, attempt: 1, claim: 1 })
       await freeze({})
@@ -281,7 +281,7 @@ onEachStore((under) => {
       expect((await under.store.executing.orphans(10)).map(({ fence }) => fence.id)).toEqual(['running'])
     })
 
-    it('in a long frozen queue does not prevent claims of other jobs', async () => {
+    it('a job in a long frozen queue does not prevent claims of other jobs', async () => {
       const queue = Array.from({ length: 1200 }, (_, index) => ({
         id: `held ${index}`,
         task: 'task',
@@ -312,7 +312,7 @@ onEachStore((under) => {
       expect(found.map(({ id }) => id)).toContain('b')
     })
 
-    it('that is running continues', async () => {
+    it('a running job continues', async () => {
       await job(under, 'running', { state: 'running', worker: WORKER, attempt: 1, claim: 1 })
       await freeze({})
       await claim()

@@ -81,7 +81,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     }
   }, 60_000)
 
-  it('a missing row is not confirmed by a member that has lost its group, even for a worker that it does not know [L54]', async () => {
+  it('a member that has lost its group does not confirm that a row is missing, even if it does not know the worker [L54]', async () => {
     const primary = await primaryOf(group)
     const store = await openStore(urlOf([primary], group.name))
     for (const other of others(primary)) other.signal('SIGSTOP')

@@ -4,7 +4,7 @@ import { type Membership, whyUnfit } from '../../src/store/mysql/group.ts'
 const PRIMARY: Membership = { state: 'ONLINE', role: 'PRIMARY', members: 3, reached: 3, readOnly: 0 }
 
 describe('a member of a replication group', () => {
-  it('that is ONLINE, reaches a majority and accepts writes is used', () => {
+  it('a member that is ONLINE, reaches a majority and accepts writes is used', () => {
     expect(whyUnfit(PRIMARY)).toBeNull()
     expect(whyUnfit({ ...PRIMARY, reached: 2 })).toBeNull()
   })

@@ -225,7 +225,7 @@ onEachStore((under) => {
       expect(await handOver()).toEqual([])
     })
 
-    it('that throws is rolled back, and the job at fault is isolated [X1]', async () => {
+    it('a hand-over that throws is rolled back, and the job at fault is isolated [X1]', async () => {
       for (const id of ['a', 'b', 'c', 'd']) await waiting(id)
       const refused: [string, unknown][] = []
       const submit: Parameters<typeof handOver>[0] = async (jobs, connection) => {
@@ -243,7 +243,7 @@ onEachStore((under) => {
       expect((await handOver()).map(({ id }) => id)).toEqual(['c'])
     })
 
-    it('that was rejected stores the reason and waits longer each time; a new hand-over starts from the beginning', async () => {
+    it('a hand-over that was rejected stores the reason and waits longer each time; a new hand-over starts from the beginning', async () => {
       await waiting('a')
       const waits = async () => {
         await under.store.executing.postpone([{ id: 'a', error: 'the printer is offline' }])
@@ -264,7 +264,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'external', error: null })
     })
 
-    it('that a constraint of the application rejects is retried later', async () => {
+    it('a hand-over that a constraint of the application rejects is retried later', async () => {
       await waiting('a')
       await under.query("INSERT INTO own_job (id) VALUES ('a')")
       const refused: [string, unknown][] = []
@@ -273,7 +273,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting' })
     })
 
-    it('whose callback hangs is rolled back at the deadline, and later writes of the callback fail [X1]', async () => {
+    it('a hand-over whose callback hangs is rolled back at the deadline, and later writes of the callback fail [X1]', async () => {
       await waiting('a')
       const late: { write?: Write; aborted?: boolean } = {}
       const hanging = handOver(
@@ -312,7 +312,7 @@ onEachStore((under) => {
       return (await under.store.executing.handedOver(WORKER, fences)).map(({ id }) => id)
     }
 
-    it('whose callback commits counts as done [S11, X1]', async () => {
+    it('a hand-over whose callback commits counts as done [S11, X1]', async () => {
       await waiting('a')
       const committed = handOver(async (jobs, connection) => {
         await insertOwn(jobs, connection)
@@ -324,7 +324,7 @@ onEachStore((under) => {
       expect(await handOver()).toEqual([])
     })
 
-    it('whose callback commits and then times out on a lock or hangs counts as done', async () => {
+    it('a hand-over whose callback commits and then times out on a lock or hangs counts as done', async () => {
       await waiting('a')
       const throwing = handOver(async (jobs, connection) => {
         await insertOwn(jobs, connection)
@@ -346,7 +346,7 @@ onEachStore((under) => {
       expect(await claimsOf()).toEqual(['a'])
     })
 
-    it('whose callback times out on a lock is retried, and its error is reported', async () => {
+    it('a hand-over whose callback times out on a lock is retried, and its error is reported', async () => {
       await waiting('a')
       const refused: [string, unknown][] = []
       await handOver(
@@ -357,7 +357,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting', claim: 0 })
     })
 
-    it('whose callback runs DDL still has a known outcome', async () => {
+    it('a hand-over whose callback runs DDL still has a known outcome', async () => {
       await waiting('a')
       const handing = handOver(async (jobs, connection) => {
         await insertOwn(jobs, connection)
@@ -372,7 +372,7 @@ onEachStore((under) => {
     })
 
     it.each(['rolls back and continues', 'rolls back, continues and throws'])(
-      'whose callback %s counts as not done',
+      'a hand-over whose callback %s counts as not done',
       async (how) => {
         await waiting('a')
         const handing = handOver(async (jobs, connection) => {
@@ -382,7 +382,7 @@ onEachStore((under) => {
         })
         await expect(handing).rejects.toBeInstanceOf(TransactionEndedError)
         expect(await claimsOf()).toEqual([])
-        // It was written outside any transaction, and the application's key detects the duplicate later.
+        // The row was written outside any transaction, and the application's key detects the duplicate later.
         expect(await own()).toEqual(['a'])
         expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting' })
       },
@@ -516,7 +516,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT outcome FROM attempt')).toEqual([{ outcome: 'cancelled' }])
     })
 
-    it('with after finish, is planned from the report [X3]', async () => {
+    it('a schedule with after finish is planned from the report [X3]', async () => {
       const id = await handedOver({ timer: 'every 1h after finish', planned_from: null })
       expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting-finish', nextrun: null })
       await finish(id)
@@ -532,7 +532,7 @@ onEachStore((under) => {
       expect(startedAt).toEqual(finishedAt)
     })
 
-    it('whose job is replaced is asked to stop, and the next job waits for its report', async () => {
+    it('a job that is replaced is asked to stop, and the next job waits for its report', async () => {
       const id = await handedOver({ overlap: 'replace' })
       await dueAgain()
       const { submissions } = await submitDue()
@@ -543,7 +543,7 @@ onEachStore((under) => {
       expect(await jobRow(under, next)).toMatchObject({ state: 'waiting' })
     })
 
-    it('whose job is cancelled continues; a later report has no effect', async () => {
+    it('the schedule continues after its job is cancelled; a later report has no effect', async () => {
       const id = await handedOver()
       await under.store.jobs.cancel(id, ({ state }) => (state === 'external' ? 'cancel' : null))
       expect(await jobRow(under, id)).toMatchObject({ state: 'cancelled' })

@@ -30,7 +30,10 @@ export function areDependent(a: StepKind, b: StepKind): boolean {
   return !(a === 'commit' && b === 'commit')
 }
 
-/** A placeholder for the time until a statement is sent, because the statement may have waited for a long time. */
+/**
+ * A placeholder for the time, filled in when a statement is sent, because the statement may have waited for a long
+ * time.
+ */
 const NOW = ':the time:'
 
 /** The process has crashed: its statements no longer reach the database. */
@@ -169,7 +172,7 @@ export class Actor {
       const changed = new Promise<void>((resolve) => {
         this.#changed = resolve
       })
-      // This only decides when to query the database.
+      // The pause only determines when to query the database.
       await Promise.race([changed, pause(3)])
       if (this.#standing !== 'between statements') return 'at rest'
       if (await this.#waitsForLock()) return 'waits for a lock'

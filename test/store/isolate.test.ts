@@ -342,7 +342,7 @@ describe('rows that the operation selects itself', () => {
     expect(of.leftOut()).toEqual([])
   })
 
-  it('that time out again after their back-off delay the other rows once and are not confused with them', async () => {
+  it('rows that time out again after their back-off delay the other rows once and are not confused with them', async () => {
     const { locked, waits, pass } = finding()
     locked.add('a')
     expect(ids(await pass(items('a', 'b')))).toEqual(['b'])
@@ -355,7 +355,7 @@ describe('rows that the operation selects itself', () => {
     expect(waits()).toBe(5)
   })
 
-  it('that are rejected again after their back-off cast no doubt on the server and delay no other rows', async () => {
+  it('rows that are rejected again after their back-off cast no doubt on the server and delay no other rows', async () => {
     const { refused, written, tries, pass } = finding()
     const bad = many(20)
     for (const { id } of bad) refused.add(id)

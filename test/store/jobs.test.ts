@@ -64,7 +64,7 @@ onEachStore((under) => {
       })
     })
 
-    it('many jobs at once is all or nothing; an id in use is a conflict that names it', async () => {
+    it('submitting many jobs at once is all or nothing; an id in use is a conflict that names it', async () => {
       await under.store.jobs.submit([])
       await under.store.jobs.submit([newJob('b')])
       await expect(under.store.jobs.submit([newJob('b')])).rejects.toThrow(ConflictError)
@@ -76,7 +76,7 @@ onEachStore((under) => {
       expect(await under.store.jobs.countOpen(2000)).toBe(1001)
     })
 
-    it('very many jobs uses statements of at most 500 rows, in one transaction', async () => {
+    it('submitting very many jobs uses statements of at most 500 rows, in one transaction', async () => {
       const begun: string[] = []
       const { store, statements } = await recording(
         under.url,
@@ -86,12 +86,12 @@ onEachStore((under) => {
       statements.length = 0
       await store.jobs.submit(Array.from({ length: 1001 }, (_, index) => newJob(`j${index}`)))
       expect(begun.filter((statement) => statement === START)).toHaveLength(1)
-      // These include a statement that reads the queues of the jobs' tasks.
+      // One of these statements reads the queues of the jobs' tasks.
       expect(statements).toHaveLength(4)
       expect(await under.query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 1001 }])
     })
 
-    it('after close throws an error that states the reason', async () => {
+    it('submitting after close throws an error that states the reason', async () => {
       const stopped = await under.another()
       await stopped.close()
       await expect(stopped.jobs.submit([newJob('late')])).rejects.toThrow(ConflictError)
@@ -99,14 +99,14 @@ onEachStore((under) => {
       expect(await under.store.jobs.get('late')).toBeNull()
     })
 
-    it('a row that the table rejects throws an error and stores no job [L38]', async () => {
+    it('submitting a row that the table rejects throws an error and stores no job [L38]', async () => {
       await expect(under.store.jobs.submit([newJob('j', { args: '{' })])).rejects.toThrow()
       expect(await under.store.jobs.get('j')).toBeNull()
     })
   })
 
   describe('cancelling', () => {
-    it('a waiting job, even one with a start time, ends it', async () => {
+    it('cancelling a waiting job, even one with a start time, ends it', async () => {
       await job(under, 'j')
       await job(under, 'later', { run_at: '2099-01-01 00:00:00.000', attempt: 1 })
       for (const id of ['j', 'later']) {
@@ -118,7 +118,7 @@ onEachStore((under) => {
       expect((await under.store.scheduling.look([])).dueAt).toBeNull()
     })
 
-    it('a waiting job unblocks the job behind it', async () => {
+    it('cancelling a waiting job unblocks the job behind it', async () => {
       await planned(under, 's', null)
       await job(under, 'first', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await job(under, 'second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
@@ -129,7 +129,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ run_count: 0 })
     })
 
-    it('a blocked job removes it from the queue', async () => {
+    it('cancelling a blocked job removes it from the queue', async () => {
       await planned(under, 's', null)
       await job(under, 'first', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await job(under, 'second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
@@ -139,7 +139,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'third')).toMatchObject({ state: 'blocked' })
     })
 
-    it('a running job asks its worker once to stop it', async () => {
+    it('cancelling a running job asks its worker once to stop it', async () => {
       await job(under, 'j')
       await under.store.executing.claim(WORKER, policies('task'), 1, '')
       expect(await write(under.store).cancel('j')).toMatchObject({ state: 'running' })
@@ -152,7 +152,7 @@ onEachStore((under) => {
     })
 
     it.each(['success', 'failed', 'cancelled', 'skipped'])(
-      'a job that is %s leaves it unchanged',
+      'cancelling a job that is %s leaves it unchanged',
       async (state) => {
         await job(under, 'j', { state })
         const before = await jobRow(under, 'j')
@@ -161,12 +161,12 @@ onEachStore((under) => {
       },
     )
 
-    it('an unknown job reports that it does not exist', async () => {
+    it('cancelling an unknown job reports that it does not exist', async () => {
       expect(await write(under.store).cancel('none')).toBeNull()
       expect(await under.store.jobs.get('none')).toBeNull()
     })
 
-    it('a job whose schedule was deleted also ends it', async () => {
+    it('cancelling a job whose schedule was deleted also ends it', async () => {
       await job(under, 'j', { periodic_task_id: 'gone', slot: '2026-01-01 00:00:00.000' })
       expect(await write(under.store).cancel('j')).toMatchObject({ state: 'cancelled' })
     })

@@ -278,7 +278,7 @@ onEachStore((under) => {
       ['jobs of a schedule with a rare error', ANY_OWNER, jobs({ scheduleId: 'paged', error: 'rare' }), 4],
       ['jobs of an owner with a rare error', ann, jobs({ error: 'rare' }), 4],
     ])(
-      'of %s visit each row exactly once while rows are inserted and deleted [V8]',
+      'pages of %s visit each row exactly once while rows are inserted and deleted [V8]',
       async (_, own, read, rows) => {
         const prefix = own === ann ? 'ann/' : ''
         await insertAll(
@@ -312,7 +312,7 @@ onEachStore((under) => {
       },
     )
 
-    it('by next run continue where the previous page ended, even after its last schedule has run [V8]', async () => {
+    it('pages by next run continue where the previous page ended, even after its last schedule has run [V8]', async () => {
       await insertAll(
         under,
         'periodic_task',
@@ -331,7 +331,7 @@ onEachStore((under) => {
     })
 
     it.each(['p01', '2026-05-01/p01', '2026-02-30 00:00:00.000/p01', '2026-13-01 00:00:00.000/p01', ''])(
-      'by next run reject the start %j',
+      'pages by next run reject the start %j',
       async (wrong) => {
         await expect(
           under.store.lists.schedules({ ...ALL, order: 'nextRunAt', after: wrong }),
@@ -613,7 +613,7 @@ onEachStore((under) => {
     await under.query("DELETE FROM periodic_task WHERE group_ = 'retrying'")
   })
 
-  it('the timers of active schedules are read in pieces, regardless of how many others are between them', async () => {
+  it('the timers of active schedules are read in pieces, regardless of how many other schedules are between them', async () => {
     const all = await everySchedule()
     const timers = async (of: Owner, conditions: ScheduleConditions) => {
       const found: TimerRow[] = []

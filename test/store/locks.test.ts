@@ -141,7 +141,7 @@ onEachStore((under) => {
       })
     })
 
-    it('on a schedule or a job delays only the outcome of that run', async () => {
+    it('an open transaction on a schedule or a job delays only the outcome of that run', async () => {
       const attempts = []
       for (const id of ['a', 'b', 'c', 'd']) {
         await planned(under, id, null, { idle: 'done' })
@@ -173,7 +173,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'c job')).toMatchObject({ state: 'success', priority: 7 })
     })
 
-    it('on a job delays only the progress of that job', async () => {
+    it('an open transaction on a job delays only the progress of that job', async () => {
       const running = { state: 'running', worker: WORKER, attempt: 1, claim: 1 }
       for (const id of ['a', 'b', 'c', 'lost']) await job(under, id, running)
       const of = (id: string, claim = 1) => ({ fence: { id, worker: WORKER, claim }, json: '0.5' })
@@ -202,7 +202,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'lost')).toMatchObject({ progress: null })
     })
 
-    it('on a row of `worker` prevents the eviction of that worker, and nothing waits for it [S16, L76]', async () => {
+    it('an open transaction on a row of `worker` prevents the eviction of that worker, and nothing waits for it [S16, L76]', async () => {
       const worker = (name: string) => ({ id: `${name}/1`, name, host: 'h', pid: 1, tasks: [] })
       for (const name of ['locked', 'dead']) await under.store.workers.register(worker(name))
       const seen = new Map(
@@ -222,7 +222,7 @@ onEachStore((under) => {
       expect(await evict('locked/1')).toBe('evicted')
     })
 
-    it('on a schedule or a job delays only its repair by the sweep', async () => {
+    it('an open transaction on a schedule or a job delays only its repair by the sweep', async () => {
       await planned(under, 'waits', null, { idle: 'awaiting-finish' })
       await planned(under, 'unblocks', null, { idle: 'done' })
       await planned(under, 'free', null, { idle: 'awaiting-finish' })
@@ -249,7 +249,7 @@ onEachStore((under) => {
       expect(await sweep()).toEqual(['blocked'])
     })
 
-    it('on a blocked job delays only the outcome of the run before it', async () => {
+    it('an open transaction on a blocked job delays only the outcome of the run before it', async () => {
       const attempts = []
       for (const id of ['a', 'b']) {
         await planned(under, id, null, { idle: 'done' })
@@ -279,7 +279,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'b next')).toMatchObject({ state: 'waiting', priority: 7 })
     })
 
-    it('on a waiting job delays only that job', async () => {
+    it('an open transaction on a waiting job delays only that job', async () => {
       await under.store.jobs.submit([newJob('a'), newJob('b', { priority: 9 }), newJob('c')])
       const admin = await administrator()
       await admin.query('START TRANSACTION')
@@ -296,7 +296,7 @@ onEachStore((under) => {
       ['without LIMIT', "DELETE FROM job_log WHERE at < '2026-01-01 00:00:00'"],
       ['in batches', "DELETE FROM job_log WHERE at < '2026-01-01 00:00:00' ORDER BY id LIMIT 1000"],
     ])(
-      'that deletes old log lines %s under REPEATABLE READ delays new lines until its end, but not outcomes and progress',
+      'an open transaction that deletes old log lines %s under REPEATABLE READ delays new lines until its end, but not outcomes and progress',
       async (_, statement) => {
         const store = storeOn(impatient(1), '')
         const running = { state: 'running', worker: WORKER, attempt: 1, claim: 1 }
@@ -331,7 +331,7 @@ onEachStore((under) => {
       },
     )
 
-    it('that deletes old log lines, attempts and jobs as documented does not delay new rows [L78]', async () => {
+    it('an open transaction that deletes old log lines, attempts and jobs as documented does not delay new rows [L78]', async () => {
       const finished = { state: 'success', finished: '2025-01-01 00:00:00.000' }
       const slot = after(await clock(under), -1000)
       for (const id of ['s', 't']) await planned(under, id, slot)
@@ -353,7 +353,7 @@ onEachStore((under) => {
       const [isolation = '', ...deletions] = documented?.text.trim().split('\n') ?? []
       expect(deletions).toHaveLength(3)
       await admin.query(isolation)
-      // It works even if autocommit is off, contrary to the documentation.
+      // The documented statements work even if autocommit is off, contrary to the documentation.
       await admin.query('START TRANSACTION')
       for (const deletion of deletions) await admin.query(deletion)
       const store = storeOn(impatient(1), '')
@@ -380,7 +380,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('on a job that would be replaced delays only its schedule [S16]', async () => {
+    it('an open transaction on a job that would be replaced delays only its schedule [S16]', async () => {
       const past = after(await clock(under), -1000)
       for (const id of ['a', 'b']) {
         await planned(under, id, past, { overlap: 'replace' })
@@ -403,7 +403,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'b before')).toMatchObject({ state: 'cancelled' })
     })
 
-    it('on the row of a skip delays nothing, because the next skip gets its own row', async () => {
+    it('an open transaction on the row of a skip delays nothing, because the next skip gets its own row', async () => {
       const names = ['a', 'b']
       for (const id of names) {
         await planned(under, id, after(await clock(under), -2000))
@@ -432,7 +432,7 @@ onEachStore((under) => {
     })
 
     it.each(['worker', 'periodic_task', 'job', 'job_log', 'attempt'])(
-      'that locks the table %s makes no operation of a loop wait until it ends [S16]',
+      'an open transaction that locks the table %s makes no operation of a loop wait until it ends [S16]',
       async (table) => {
         const past = after(await clock(under), -1000)
         for (const id of ['a', 'b']) await planned(under, id, past)
@@ -491,7 +491,7 @@ onEachStore((under) => {
       },
     )
 
-    it('that locks a range of an index delays only the outcomes in it', async () => {
+    it('an open transaction that locks a range of an index delays only the outcomes in it', async () => {
       const { executing } = loops()
       const ended = async (id: string, end: AttemptEnd) => {
         await job(under, id, { state: 'running', worker: WORKER, attempt: 1, claim: 1 })
@@ -505,7 +505,7 @@ onEachStore((under) => {
         await ended('c', success),
         await ended('d', { kind: 'released' }),
       ]
-      // This job is the end of the range.
+      // This job ends the locked range.
       await job(under, '0')
       const admin = await administrator()
       await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
@@ -545,7 +545,7 @@ onEachStore((under) => {
       await admin.query('START TRANSACTION')
       await admin.query("SELECT id FROM periodic_task WHERE id = 'a' FOR UPDATE")
       const waits = lockWaits()
-      // This holds even with a lease as short as this wait.
+      // This is true even if the lease is as short as this wait.
       const waiting = own.run("UPDATE periodic_task SET summary = 'x' WHERE id = 'a'")
       await expect(waiting).rejects.toThrow('Another transaction was in the way')
       expect(waits()).toBe(1)
@@ -563,7 +563,7 @@ onEachStore((under) => {
       return admin
     }
 
-    it('that locks an index entry delays only the claim of that job', async () => {
+    it('an open transaction that locks an index entry delays only the claim of that job', async () => {
       const { executing } = loops()
       for (const id of ['a', 'b', 'c'])
         await job(under, id, { periodic_task_id: id, slot: '2026-01-01 00:00:00.000' })
@@ -573,7 +573,7 @@ onEachStore((under) => {
       const claim = async () => ids(await executing.claim(WORKER, policies('task'), 10, '')).toSorted()
       expect(await claim()).toEqual(['b', 'c'])
       expect(waits()).toBe(2)
-      // It is not claimed before its back-off ends, so that it delays no other claims.
+      // The locked job is not claimed before its back-off ends, so that it delays no other claims.
       await job(under, 'd')
       expect(await claim()).toEqual(['d'])
       expect(waits()).toBe(2)
@@ -582,11 +582,11 @@ onEachStore((under) => {
       expect(await claim()).toEqual(['a'])
     })
 
-    it('that locks a range of the claim index delays only the jobs that become claimable there', async () => {
+    it('an open transaction that locks a range of the claim index delays only the jobs that become claimable there', async () => {
       const { executing } = loops()
       const past = toText(after(await clock(under), -1000))
       for (const task of ['x', 'z']) await job(under, task, { task, run_at: past })
-      // This job is the end of the range.
+      // This job ends the locked range.
       await job(under, 'y', { task: 'y' })
       const admin = await administrator()
       await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
@@ -601,7 +601,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('and a rejected row do not affect outcomes that are already written', async () => {
+    it('an open transaction and a rejected row do not affect outcomes that are already written', async () => {
       const { executing } = loops()
       const ends = []
       for (const id of ['a', 'b', 'c']) {
@@ -624,7 +624,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('on a schedule of a batch never lets more jobs start than the capacity allows', async () => {
+    it('an open transaction on a schedule of a batch never lets more jobs start than the capacity allows', async () => {
       const { scheduling } = loops()
       const past = after(await clock(under), -1000)
       for (const id of ['l1', 'l2', 'l3']) await planned(under, id, past)
@@ -640,7 +640,7 @@ onEachStore((under) => {
       expect(started.length).toBeLessThanOrEqual(1)
     })
 
-    it('on some schedules does not delay other schedules', async () => {
+    it('an open transaction on some schedules does not delay other schedules', async () => {
       const { scheduling } = loops()
       const past = after(await clock(under), -1000)
       // The names differ from those in other tests, whose deleted rows the server may still check.
@@ -668,7 +668,7 @@ onEachStore((under) => {
       expect([ids(second.submissions), ids(second.locked), waits()]).toEqual([['k3', 'k4'], ['k1', 'k2'], 3])
     })
 
-    it('on a stale mark does not prevent a worker from starting', async () => {
+    it('an open transaction on a stale mark does not prevent a worker from starting', async () => {
       const now = await clock(under)
       for (const id of ['a', 'b']) {
         await planned(under, id, now, {
@@ -791,7 +791,7 @@ onEachStore((under) => {
       expect(await database.run("UPDATE periodic_task SET run_count = 1 WHERE id = 'a'")).toBe(1)
     })
 
-    it('in an idle pool, later calls still work', async () => {
+    it('after a connection is lost in an idle pool, later calls still work', async () => {
       const store = await under.another()
       await store.workers.register({ id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: [] })
       for (const { id } of await sessions(under)) await under.query(`KILL ${id}`).catch(() => {})

@@ -336,10 +336,13 @@ describe('a database that cannot be opened', () => {
     expect(JSON.stringify([String(error), error])).not.toContain('s3cret')
   })
 
-  it.each(['a-b', 'a`b', 'x'.repeat(33)])('with the table prefix %s is rejected', async (tablePrefix) => {
-    await expect(openStore('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
-    await expect(migrateDatabase('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
-  })
+  it.each(['a-b', 'a`b', 'x'.repeat(33)])(
+    'a database with the table prefix %s is rejected',
+    async (tablePrefix) => {
+      await expect(openStore('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
+      await expect(migrateDatabase('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
+    },
+  )
 
   it('is rejected if it is not a database', async () => {
     // @ts-expect-error not a target

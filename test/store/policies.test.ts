@@ -195,7 +195,7 @@ onEachStore((under) => {
       expect(await jobs()).toEqual(['failed yielded 0 1', 'waiting 0 2', 'skipped overlap 1'])
     })
 
-    it.each(['replace', 'allow'])('it has no effect with %s', async (overlap) => {
+    it.each(['replace', 'allow'])('yielding has no effect with %s', async (overlap) => {
       await retried(overlap)
       await come('s', 20)
       await pass()
@@ -300,7 +300,7 @@ onEachStore((under) => {
   })
 
   describe('consecutive skips', () => {
-    it('with the same reason share one row with their count and the newest slot', async () => {
+    it('consecutive skips with the same reason share one row with their count and the newest slot', async () => {
       await withPolicy('skip')
       await come('s', 30)
       await pass()
@@ -315,7 +315,7 @@ onEachStore((under) => {
       expect(instant((await schedule(under, 's'))['last_slot'])).toEqual(newest)
     })
 
-    it('with different reasons are separate rows', async () => {
+    it('consecutive skips with different reasons are separate rows', async () => {
       await withPolicy('skip', { catch_up: 0 })
       await job(under, 'before', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state: 'running' })
       await come('s', 600)
@@ -325,7 +325,7 @@ onEachStore((under) => {
       expect(await jobs()).toEqual(['running 0', 'skipped missed 1', 'skipped overlap 1'])
     })
 
-    it('with a run in between are separate rows', async () => {
+    it('consecutive skips with a run in between are separate rows', async () => {
       await withPolicy('skip', { catch_up: 0 })
       await come('s', 600)
       await pass()
@@ -351,7 +351,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('stay separate if a run that is submitted with the second skip is between them', async () => {
+    it('consecutive skips stay separate if a run that is submitted with the second skip is between them', async () => {
       const timer = '*:*:0/10'
       const nextrun = '2199-01-01 00:00:00.000'
       const ofTwo = {
@@ -510,7 +510,7 @@ onEachStore((under) => {
       expect(await healed()).toEqual([])
     })
 
-    it("with a manual 'running' continues with its current slot, not with the time of the sweep", async () => {
+    it("a schedule set to 'awaiting-finish' manually continues with its current slot, not with the time of the sweep", async () => {
       await inserted()
       const slot = await come('s', 5)
       await under.query("UPDATE periodic_task SET idle = 'awaiting-finish'")

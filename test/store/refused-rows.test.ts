@@ -272,7 +272,7 @@ onEachStore((under) => {
       return { store, count, clear, ends }
     }
 
-    it('whose result is rejected fails the attempt and does not affect other outcomes', async () => {
+    it('an outcome whose result is rejected fails the attempt and does not affect other outcomes', async () => {
       const { store, count, ends } = await ended((id) => id === 'bad')
       await refuse('UPDATE', 'job', 'NEW.result = \'"bad"\'')
       const { settled, refused } = await store.executing.settle(ends)
@@ -283,7 +283,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('that is rejected even without its texts is returned, tried last, and not treated as an orphan for now', async () => {
+    it('an outcome that is rejected even without its texts is returned, tried last, and not treated as an orphan for now', async () => {
       const { store, count, clear, ends } = await ended(() => false)
       await refuse('UPDATE', 'job', "NEW.id = 'bad'")
       const first = await store.executing.settle(ends)

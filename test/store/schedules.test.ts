@@ -311,7 +311,7 @@ onEachStore((under) => {
       expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
     })
 
-    it('of an unknown schedule reports that it does not exist', async () => {
+    it('run-now of an unknown schedule reports that it does not exist', async () => {
       expect(await write(under.store).runNow('none')).toBeNull()
     })
 

@@ -62,7 +62,7 @@ onEachStore((under) => {
     })
 
   describe('a poll', () => {
-    it('of empty tables returns only the time', async () => {
+    it('a poll of empty tables returns only the time', async () => {
       expect(await under.store.scheduling.look(['task'])).toMatchObject({
         wakeAt: null,
         dueAt: null,
@@ -118,7 +118,7 @@ onEachStore((under) => {
       expect(await count(under, 'job')).toBe(5 * SLOTS)
     })
 
-    it('that missed very many slots are planned in transactions of about 10,000 slots', async () => {
+    it('schedules that missed very many slots are planned in transactions of about 10,000 slots', async () => {
       for (const id of ['a', 'b', 'c', 'd']) await planned(under, id, await ago(MINUTE))
       const missed: Decide = (schedule, now, open) => ({
         ...submitDue(schedule, now, open),
@@ -231,7 +231,7 @@ onEachStore((under) => {
         await under.store.scheduling.markDue(WORKER, limit, LEASE_MS, marks)
       const first = await behind(2, [])
       expect(ids(first)).toEqual(['a', 'b'])
-      // These are due now, and before the first ones.
+      // These schedules are due now, and earlier than or at the same time as the first two.
       await planned(under, 'z', after(past, -10))
       await planned(under, 'aa', past)
       const second = await behind(10, first)
@@ -734,7 +734,7 @@ onEachStore((under) => {
       expect(await mark()).toEqual([])
     })
 
-    it('a plan that throws fails only its row', async () => {
+    it('a row whose planning throws does not affect other rows', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       const result = await submit(await mark(), (row, now, active) => {

@@ -119,7 +119,7 @@ onEachStore((under) => {
       }
     })
 
-    it('that are no longer held or that belong to a schedule are settled individually', async () => {
+    it('jobs that are no longer held or that belong to a schedule are settled individually', async () => {
       await planned(under, 's', after(await clock(under), MINUTE))
       await under.store.jobs.submit(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => newJob(id)))
       const jobs = await claim()
@@ -144,8 +144,8 @@ onEachStore((under) => {
     })
   })
 
-  describe('an attempt that', () => {
-    it('succeeds makes the job final and stores its result', async () => {
+  describe('an attempt', () => {
+    it('an attempt that succeeds makes the job final and stores its result', async () => {
       await running('j', { error: 'of an earlier attempt' })
       const result = await settle(attempt('j', { kind: 'success', result: '{"a":1}' }))
       expect(result).toMatchObject({
@@ -177,7 +177,7 @@ onEachStore((under) => {
       )
     })
 
-    it('fails is retried after the delay', async () => {
+    it('an attempt that fails is retried after the delay', async () => {
       await running('j')
       await settle(attempt('j', passing))
       const row = await jobRow(under, 'j')
@@ -191,7 +191,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 2 }])
     })
 
-    it('fails for the last time is final', async () => {
+    it('an attempt that fails for the last time is final', async () => {
       await running('j', { attempt: 2 })
       await settle(attempt('j', passing))
       expect(await jobRow(under, 'j')).toMatchObject({
@@ -202,13 +202,13 @@ onEachStore((under) => {
       })
     })
 
-    it('fails permanently is final at once', async () => {
+    it('an attempt that fails permanently is final at once', async () => {
       await running('j')
       await settle(attempt('j', failure))
       expect(await jobRow(under, 'j')).toMatchObject({ state: 'failed', reason: 'permanent', error: 'boom' })
     })
 
-    it('is lost with its worker is retried by another worker at once', async () => {
+    it('an attempt that is lost with its worker is retried by another worker at once', async () => {
       await running('j')
       await settle(attempt('j', { kind: 'lost', error: 'gone' }))
       expect(await jobRow(under, 'j')).toMatchObject({
@@ -220,7 +220,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 2 }])
     })
 
-    it('has not started returns the job to its state before the claim', async () => {
+    it('an attempt that has not started returns the job to its state before the claim', async () => {
       await job(under, 'j', { attempt: 1, releases: 3, error: 'before', progress: '1' })
       const [claimed] = await claim()
       expect(claimed).toMatchObject({ id: 'j', attempt: 2, claim: 1 })
@@ -242,7 +242,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT job_id FROM attempt')).toEqual([])
     })
 
-    it('has the largest possible number does not prevent claims', async () => {
+    it('an attempt that has the largest possible number does not prevent claims', async () => {
       await job(under, 'j', { attempt: 2_147_483_647, claim: 2_147_483_647 })
       await job(under, 'k')
       expect((await claim()).map(({ id }) => id)).toEqual(['j', 'k'])
@@ -251,7 +251,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'k')).toMatchObject({ state: 'success' })
     })
 
-    it('is released does not count as an attempt', async () => {
+    it('an attempt that is released does not count as an attempt', async () => {
       await running('j', { error: 'of an earlier attempt' })
       await settle(attempt('j', { kind: 'released' }))
       expect(await jobRow(under, 'j')).toMatchObject({
@@ -263,7 +263,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 1 }])
     })
 
-    it('is released adds to the consecutive releases, which any other outcome and a manual retry reset to 0', async () => {
+    it('an attempt that is released adds to the consecutive releases, which any other outcome and a manual retry reset to 0', async () => {
       await job(under, 'j')
       const after = async (end: AttemptEnd) => {
         const [of] = await claim()
@@ -283,13 +283,13 @@ onEachStore((under) => {
       expect(await jobRow(under, 'j')).toMatchObject({ attempt: 0, releases: 0 })
     })
 
-    it('was cancelled is final', async () => {
+    it('an attempt that was cancelled is final', async () => {
       await running('j')
       await settle(attempt('j', { kind: 'cancelled', error: null }))
       expect(await jobRow(under, 'j')).toMatchObject({ state: 'cancelled', error: null })
     })
 
-    it('fails after a stop request is cancelled, not retried', async () => {
+    it('an attempt that fails after a stop request is cancelled, not retried', async () => {
       await running('j', { stop_requested: '2026-01-01 00:00:00.000' })
       await settle(attempt('j', passing))
       expect(await jobRow(under, 'j')).toMatchObject({ state: 'cancelled', error: 'boom' })
@@ -336,7 +336,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'j')).toEqual(before)
     })
 
-    it('and the other jobs of its batch are settled', async () => {
+    it('the other jobs in the batch of a zombie are settled', async () => {
       await running('a')
       await running('b', { worker: 'w/2' })
       await running('c')
@@ -479,7 +479,7 @@ onEachStore((under) => {
       })
     })
 
-    it('that is paused, dead, invalid or retired is not shown as retrying; a done schedule is', async () => {
+    it('a schedule that is paused, dead, invalid or retired is not shown as retrying; a done schedule is', async () => {
       await ofSchedule('s')
       await settle(attempt('s job', passing))
       for (const idle of ['dead', 'invalid', 'retired']) {
@@ -514,7 +514,7 @@ onEachStore((under) => {
       expect(await schedule(under, 't')).toMatchObject({ run_count: 6, error_count: 2 })
     })
 
-    it('with the largest possible counters lets its runs end', async () => {
+    it('a schedule with the largest possible counters lets its runs end', async () => {
       await ofSchedule('s')
       await ofSchedule('t')
       await under.query(
@@ -525,7 +525,7 @@ onEachStore((under) => {
       expect(await schedule(under, 't')).toMatchObject({ run_count: 6 })
     })
 
-    it('whose retry would be after the largest year retries its run at the end of that year', async () => {
+    it('a schedule whose retry would be after the largest year retries its run at the end of that year', async () => {
       await ofSchedule('s')
       await under.query("UPDATE periodic_task SET timer = 'every 3500000d' WHERE id = 's'")
       const { fence, end } = attempt('s job', passing)
@@ -536,7 +536,7 @@ onEachStore((under) => {
       })
     })
 
-    it('that was deleted is ignored', async () => {
+    it('a deleted schedule is ignored', async () => {
       await ofSchedule('s')
       await under.query('DELETE FROM periodic_task')
       expect((await settle(attempt('s job'))).settled).toHaveLength(1)
@@ -601,7 +601,7 @@ onEachStore((under) => {
   describe('a stored value is read back', () => {
     const odd = 'naïve 😀 Ελλάς \' " \\ \\\\ ? ?? % _ ` $1 \n\r\t \u2028 \u0001'
 
-    it('unchanged, for any characters', async () => {
+    it('a value with any characters is read back unchanged', async () => {
       const results: unknown[] = [
         odd,
         { [odd]: [odd] },
@@ -630,7 +630,7 @@ onEachStore((under) => {
       }
     })
 
-    it('in errors, too', async () => {
+    it('an error is read back, too', async () => {
       await planned(under, 's', null)
       await running('j', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await settle(attempt('j', { kind: 'error', error: odd, permanent: true }))
@@ -638,13 +638,13 @@ onEachStore((under) => {
       expect((await under.store.schedules.get('s'))?.lastError).toBe(odd)
     })
 
-    it('and no result stays no result', async () => {
+    it('a missing result is stored as null', async () => {
       await running('j')
       await settle(attempt('j'))
       expect(await jobRow(under, 'j')).toMatchObject({ result: null })
     })
 
-    it('with a megabyte, in several jobs of a batch', async () => {
+    it('a megabyte is read back, in several jobs of a batch', async () => {
       const result = JSON.stringify({ text: 'ä"\n'.repeat(300_000) })
       for (const id of ['a', 'b', 'c']) await running(id)
       await settle(...['a', 'b', 'c'].map((id) => attempt(id, { kind: 'success', result })))

@@ -1,4 +1,4 @@
-/** SQL is an interface: rows written by people and in other languages take effect as documented. */
+/** SQL is an interface: rows written manually or by programs in other languages take effect as documented. */
 import { describe, expect, it } from 'vitest'
 import { fromText, toText } from '../../src/model/instant.ts'
 import {

@@ -135,7 +135,7 @@ eachDatabase(({ kind, bare }) => {
     return Number(rows[0]?.['n'])
   }
 
-  /** Index entries and rows. innodb_trx also has them, but can be a tenth of a second out of date. */
+  /** Index entries and rows. innodb_trx also has these numbers, but they can be a tenth of a second out of date. */
   const locksOnMariadb = async (): Promise<number> => {
     const [rows] = await connection().query<RowDataPacket[]>('SHOW ENGINE INNODB STATUS')
     const [ids] = await connection().query<RowDataPacket[]>('SELECT CONNECTION_ID() AS id')
@@ -218,7 +218,7 @@ eachDatabase(({ kind, bare }) => {
   const SORTS = /filesort|TEMP B-TREE FOR ORDER BY|temporary/i
   const primary = kind === 'sqlite' ? /^sqlite_autoindex_\w+_1$/ : /^PRIMARY$/
 
-  /** Checks that the statement reads only by this index, in index order. */
+  /** Checks that the statement reads only through this index, in index order. */
   const readsBy = async (statement: string | undefined, key: RegExp) => {
     const steps = await explain(statement)
     // The table of freezes is tiny, and usually empty.
@@ -285,7 +285,7 @@ eachDatabase(({ kind, bare }) => {
       expect(advance.some((step) => step.table === 't' && step.access === 'ALL')).toBe(false)
     })
 
-    it('a poll reads two ends of indexes, and probes each group and task', async () => {
+    it('a poll reads one end of each of two indexes, and probes each group and task', async () => {
       const [statement] = await statementsOf(() => recorded.store.scheduling.look(['task']))
       const steps = await explain(statement)
       if (kind === 'sqlite') {

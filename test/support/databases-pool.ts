@@ -25,7 +25,8 @@ const FILLED = [
 ] as const
 const TABLES = [...FILLED, 'kalends_migration'] as const
 /**
- * Up to this many rows are deleted; a table with more rows is truncated, because statistics and history would remain.
+ * Up to this many rows are deleted; a table with more rows is truncated, because deleting them would leave statistics
+ * and history behind.
  */
 const FEW = 500
 

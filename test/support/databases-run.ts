@@ -64,7 +64,7 @@ export async function dropDatabase(url: string, name: string): Promise<void> {
   }
 }
 
-/** Ends all sessions in a database. Statements on this connection then wait at most 20 s for their locks. */
+/** Ends all sessions in a database. After this, statements on this connection wait at most 20 s for their locks. */
 export async function endSessions(connection: Connection, name: string): Promise<void> {
   // Not information_schema.processlist, which fails on MySQL if a statement of any session is not in its declared
   // character set.

@@ -1,5 +1,5 @@
 /**
- * Checks "once, not lost, never early", using only the rows that a run has left.
+ * Checks "once, not lost, never early", using only the rows that a run has left behind.
  *
  * The records: a run is a job row with its slot; a skip is one row whose `missed` is the number of its slots and whose
  * own slot is the newest of them; slots that were dropped before a run are one skip row with the reason 'missed', and

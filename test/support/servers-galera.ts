@@ -247,8 +247,8 @@ class Cluster {
       if (withoutPrimary === looksWithoutPrimary) {
         const most = Math.max(...seen.map(({ state }) => state?.committed ?? -1))
         const knowing = seen.filter(({ state }) => state?.committed === most)
-        // A node that has found the others rejects this, and it has no effect on a node that is still searching, so
-        // each of the most advanced nodes is told in turn.
+        // A node that has found the others rejects this, and a node that is still searching ignores it, so each of the
+        // most advanced nodes is told in turn.
         const next = knowing[told % knowing.length]?.node
         await next?.query("SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'").catch(() => {})
         told += 1

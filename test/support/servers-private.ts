@@ -159,8 +159,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * A port that stays free while its server is down: it is below the ports for outgoing connections, so none of these can
- * take it before the server is up again.
+ * A port that stays free while its server is down: it is below the ports for outgoing connections, so no such
+ * connection can take it before the server is up again.
  */
 export async function steadyPort(): Promise<number> {
   for (;;) {

@@ -23,7 +23,7 @@ export interface WorkerSettings {
    * fires; `deaf` waits until it is released and ignores its signal.
    */
   readonly tasks: Readonly<Record<string, 'return' | 'hold' | 'deaf'>>
-  /** Sends no reports on single jobs; used by load tests. */
+  /** Sends no reports about individual jobs; used by load tests. */
   readonly quiet?: boolean
 }
 
@@ -85,7 +85,7 @@ export class WorkerProcess {
 
   private constructor(settings: WorkerSettings) {
     this.#child = fork(program, [JSON.stringify(settings)], {
-      // These are not the options of the test runner.
+      // The worker does not inherit the options of the test runner.
       execArgv: process.env['KALENDS_TEST_WORKER_OPTIONS']?.split(' ') ?? [],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })

@@ -96,7 +96,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect(await query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 0 }])
   })
 
-  it('opened by a relative path stays the same after the working directory changes', async () => {
+  it('a file opened by a relative path stays the same after the working directory changes', async () => {
     const { path } = await file()
     const before = process.cwd()
     onTestFinished(() => process.chdir(before))
@@ -108,7 +108,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect((await store.scheduling.look([])).claimable).toBe(false)
   })
 
-  it('that was deleted appears in the health of a worker, and calls are rejected', async () => {
+  it('a deleted file appears in the health of a worker, and calls are rejected', async () => {
     const { url, path } = await file()
     const kalends = await Kalends.open(url, { pollInterval: 50, lease: 30_000, retention: false })
     onTestFinished(() => kalends.stop({ grace: 0 }))

@@ -90,7 +90,7 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  // This is not tested on the user's own server, because others may be writing to it.
+  // This test does not run on the user's own server, because others may be writing to it.
   const own = process.env['KALENDS_TEST_MARIADB_URL'] || process.env['KALENDS_TEST_MYSQL_URL']
   it.skipIf(kind === 'sqlite' || own)('a read-only server is not used, although it responds', async () => {
     const { server, hosts, database } = await twoHosts()

@@ -42,7 +42,7 @@ eachDatabase(({ kind, fresh }) => {
   }
 
   describe('health', () => {
-    it('of an idle worker stays ok for longer than the lease and shows the time of its next poll', async () => {
+    it('the health of an idle worker stays ok for longer than the lease and shows the time of its next poll', async () => {
       const { url } = await database()
       const worker = await WorkerProcess.start(settings(url))
       const first = await healthThat(worker, 'every loop has begun', ({ loops }) =>
@@ -69,7 +69,7 @@ eachDatabase(({ kind, fresh }) => {
       // Less than a second is not reported as a stall. On a busy machine, there may have been an earlier stall.
       await Promise.all([pause(1500), other.report('workerLost', ({ worker }) => worker === sleeper.id)])
       sleeper.signal('SIGCONT')
-      // Each warning is reported for the length of a lease, and they do not begin at the same time.
+      // Each warning is reported for the length of a lease, but the warnings begin at different times.
       const told = new Set<string>()
       await healthThat(sleeper, 'both are told', ({ warnings }) => {
         for (const code of codes(warnings)) told.add(code)

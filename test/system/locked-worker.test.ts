@@ -33,7 +33,7 @@ eachDatabase(({ kind, fresh }) => {
         (await other.health()).warnings.find(({ code }) => code === 'locked-worker'),
       )
       expect(note).toMatchObject({ subject: doomed.id })
-      // Each second of the next three leases has its run.
+      // Every second of the next three leases has a run.
       const from = other.reports.length
       const [first, ...rest] = await slotsOf(other, from, (3 * LEASE_MS) / 1000)
       expect(rest).toEqual(rest.map((_, index) => (first ?? 0) + 1000 * (index + 1)))

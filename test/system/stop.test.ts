@@ -28,7 +28,7 @@ eachDatabase(({ fresh }) => {
       const asked = performance.now()
       worker.signal('SIGTERM')
       expect(await worker.ended()).toBe('SIGTERM')
-      // If it waited for anything, it would wait for the grace period of 30 s.
+      // If the worker waited for anything, the stop would take the whole grace period of 30 s.
       expect(performance.now() - asked).toBeLessThan(10_000)
       expect(await database.query('SELECT * FROM worker')).toEqual([])
       await database.drop()
@@ -127,7 +127,7 @@ eachDatabase(({ fresh }) => {
       })
     let worker = await start('r0')
     const from = Math.ceil(Date.now() / 1000 + 3) * 1000
-    // A busy machine may take longer than a second for a run, and then the next run is concurrent.
+    // On a busy machine, a run may take longer than a second, so that the next run overlaps with it.
     const values = Array.from(
       { length: 50 },
       (_, index) => `('s${index}', 'tick', '*:*:*', '${sqlInstant(from)}', 'allow')`,

@@ -18,7 +18,7 @@ eachDatabase(({ kind, fresh }) => {
       const database = new MysqlDatabase(proxy.url, 1, { longestUseMs: LONGEST_USE_MS })
       await database.rows('SELECT 1')
 
-      // This holds in a transaction, where the ROLLBACK would also wait, and for a single statement.
+      // This applies to a transaction, whose ROLLBACK would also wait, and to a single statement.
       await expect(
         database.transaction(async (sql) => {
           proxy.strand()

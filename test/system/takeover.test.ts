@@ -80,7 +80,7 @@ eachDatabase(({ kind, fresh }) => {
       )
       const again = await WorkerProcess.start({ ...settings(database, 'same'), leaseMs: 1_800_000 })
       expect(again.id).not.toBe(first.id)
-      // This does not depend on the lease, which is half an hour.
+      // The submission does not depend on the lease, which is half an hour.
       await again.report('submitted', (report) => report.schedule === 'held')
       await database.drop()
     })
@@ -100,7 +100,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(again.at - stopped).toBeLessThan(LEASE_MS + SLACK_MS)
       const [written] = await database.query(`SELECT * FROM job WHERE id = '${job}'`)
 
-      // Its handler ends normally as soon as it resumes.
+      // The handler of the stopped worker ends normally as soon as the worker resumes.
       sleeper.order({ do: 'release' })
       sleeper.signal('SIGCONT')
       await sleeper.report('leaseLost', (report) => report.worker === sleeper.id)
@@ -248,7 +248,7 @@ eachDatabase(({ kind, fresh }) => {
 
           const from = workers.map((worker) => worker.reports.length)
           outage(proxy)
-          // It cannot know that the others are also cut off.
+          // This worker cannot know that the others are also cut off.
           expect(await holder.worker.report('aborted')).toMatchObject({
             job: holder.job,
             reason: 'LeaseLostError',

@@ -32,7 +32,7 @@ describe('a builder returns the timer [T6]', () => {
     expect(timer(made).text).toBe(made)
   })
 
-  test("with the zone of this process for 'local'", () => {
+  test("a builder uses the zone of this process for 'local'", () => {
     const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
     expect(daily('03:00', { zone: 'local' })).toBe(`*-*-* 03:00:00 ${timeZone}`)
   })
@@ -85,7 +85,7 @@ describe('the timer of a builder elapses', () => {
     )
   })
 
-  test('at exact intervals in milliseconds', () => {
+  test('an interval in milliseconds is exact', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1000, max: Number.MAX_SAFE_INTEGER }), (spanMs) => {
         expect(timer(every(spanMs)).spanMs).toBe(spanMs)
@@ -100,7 +100,7 @@ function wrong(json: string): never {
   return JSON.parse(json) as never
 }
 
-describe('a builder names the wrong argument [T6]', () => {
+describe('an error of a builder names the invalid argument [T6]', () => {
   test.each<[string, string, () => string, string]>([
     ['every', 'span', () => every('5 parsecs'), 'parsecs'],
     ['every', 'span', () => every(''), 'is empty'],

@@ -112,7 +112,7 @@ describe('the result for an invalid timer', () => {
     if (column !== null) expect(text.slice(column - 1).startsWith(token)).toBe(true)
   })
 
-  test('but an invalid option throws', () => {
+  test('an invalid option throws', () => {
     expect(() => checkTimer('daily', { zone: 'Nowhere' })).toThrow(InvalidInputError)
     for (const limit of [-1, 1.5, 1001, Number.NaN])
       expect(() => checkTimer('daily', { limit })).toThrow('limit: must be an integer between 0 and 1000')
@@ -252,10 +252,11 @@ describe('a warning reports the effect of a clock change [T8]', () => {
     ['daily', 'Europe/Berlin'],
     ['Mon..Fri 9:00', 'Europe/Berlin'],
     ['3:00', 'Europe/Berlin'],
-    // These do not elapse on days with clock changes, although a comparison with the previous week suggests it.
+    // These timers do not elapse on days with clock changes, although a comparison with the previous week suggests that
+    // they do.
     ['*-*-22 12:00', 'Europe/Berlin'],
     ['*-*-18 2:30', 'Europe/Berlin'],
-    // These continue regularly through both changes.
+    // These timers continue regularly through both changes.
     ['cron 0 * * * *', 'Europe/Berlin'],
     ['cron 0,15,30,45 * * * *', 'Europe/Berlin'],
     ['cron 0,30 * * * *', 'Australia/Lord_Howe'],
@@ -267,13 +268,13 @@ describe('a warning reports the effect of a clock change [T8]', () => {
     expect(warningsOf(text, zone)).toEqual([])
   })
 
-  test('once for each change in the next 400 days', () => {
+  test('there is one warning for each change in the next 400 days', () => {
     expect(warningsOf('2:30', 'Europe/Berlin')).toHaveLength(3)
     expect(warningsOf('2:30', 'Europe/Berlin', new Date('2026-11-01'))).toHaveLength(2)
     expect(warningsOf('Mon 2:30', 'Europe/Berlin')).toEqual([])
   })
 
-  test('and matches the run times', () => {
+  test('a warning matches the run times', () => {
     const zone = 'Europe/Berlin'
     const spring = valid('2:30', { zone, after: new Date('2026-03-28T00:00Z'), limit: 2 })
     expect(spring.elapses.map(({ local }) => local)).toEqual([

@@ -282,7 +282,7 @@ describe('cron elapses at the times of its five fields [T3]', () => {
     )
   })
 
-  test('if it is POSIX, it has the same normal form after cron!', () => {
+  test('a POSIX expression has the same normal form after cron!', () => {
     fc.assert(
       fc.property(expressions(2, true), zones, (fields, zone) => {
         fc.pre(!never(fields.text))
@@ -340,7 +340,7 @@ describe('any text after cron', () => {
     `* * * * * ${'Europe/'.repeat(50_000)}Berlin`,
     `*/${'5'.repeat(200_000)} * * * *`,
     `@${'daily'.repeat(50_000)}`,
-  ])('of any length is processed, and is shortened in messages: %#', (expression) => {
+  ])('text of any length is processed, and is shortened in messages: %#', (expression) => {
     try {
       timer(`cron ${expression}`)
     } catch (error) {

@@ -24,7 +24,7 @@ describe('an expression from a crontab, as a timer', () => {
     expect(fromCrontab(text)).toBe(expected)
   })
 
-  test('in the zone of the daemon', () => {
+  test('the timer has the zone of the daemon unless the expression names one', () => {
     expect(fromCrontab('0 9 * * 1-5', 'Europe/Berlin')).toBe('Mon..Fri *-*-* 09:00:00 Europe/Berlin')
     expect(fromCrontab('0 9 * * * Asia/Tokyo', 'Europe/Berlin')).toBe('*-*-* 09:00:00 Asia/Tokyo')
     expect(fromCrontab('0 0 13 * 5', 'Europe/Berlin')).toBe('cron 0 0 13 * 5 Europe/Berlin')

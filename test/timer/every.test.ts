@@ -115,7 +115,7 @@ describe('every <span>', () => {
     },
   )
 
-  test('of any length is processed', () => {
+  test('a span of any length is processed', () => {
     for (const text of [`every x${' '.repeat(100_000)}x`, `every ${'after finish '.repeat(20_000)}`])
       expect(() => timer(text)).toThrow(InvalidTimeSpanError)
   })

@@ -118,7 +118,7 @@ describe('the guide on timers is right about', () => {
     expect(problems).toEqual([])
   })
 
-  test('and all examples are checked', () => {
+  test('all examples in the guide are checked', () => {
     expect(elapses.length).toBeGreaterThan(40)
     expect(called.length).toBe(9)
     for (const file of ['elapses', 'normal', 'offers', 'errors', 'ts'])

@@ -4,7 +4,7 @@ import { InvalidInputError } from '../../src/errors.ts'
 import { CronSyntaxError, timer, withZone } from '../../src/timer/index.ts'
 
 describe('a timer', () => {
-  test('that is a calendar event elapses like the event, by default in UTC', () => {
+  test('a timer that is a calendar event elapses like the event, by default in UTC', () => {
     const daily = timer('9:00')
     expect(daily.next(new Date('2026-03-27T09:00Z'))).toEqual(new Date('2026-03-28T09:00Z'))
     expect(daily.previous(new Date('2026-03-27T09:00Z'))).toEqual(new Date('2026-03-27T09:00Z'))
@@ -14,7 +14,7 @@ describe('a timer', () => {
     expect(timer('Mon 9:00')).toBe(timer('Mon 9:00'))
   })
 
-  test('that cannot be read reports the reason', () => {
+  test('an unreadable timer reports the reason', () => {
     expect(() => timer('Mo 9:00')).toThrow(CalendarSyntaxError)
     expect(() => timer('Mo 9:00')).toThrow('did you mean Mon?')
   })
@@ -42,11 +42,11 @@ describe('a zone is added to a timer [T7]', () => {
     'cron 0 9 * * * UTC',
     'every 5min',
     'every 5min after finish',
-  ])('but never replaces a zone, and is not added to an instant or a span: %s', (text) => {
+  ])('a zone never replaces another zone, and is not added to an instant or a span: %s', (text) => {
     expect(withZone(text, 'Europe/Berlin')).toBe(text)
   })
 
-  test('but not if it is UTC, which is the default', () => {
+  test('UTC, which is the default, is not added', () => {
     expect(withZone('daily', 'UTC')).toBe('daily')
   })
 

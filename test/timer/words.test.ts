@@ -139,7 +139,7 @@ describe('a timer has a description [T8]', () => {
     expect(inWords(timer(text))).toBe(words)
   })
 
-  test('which omits no restriction, or states what it cannot describe', () => {
+  test('a description omits no restriction, or states what it cannot describe', () => {
     fc.assert(
       fc.property(events(fc.constant('Europe/Berlin'), 'all'), ({ text }) => {
         const words = inWords(timer(text))
@@ -150,7 +150,7 @@ describe('a timer has a description [T8]', () => {
     )
   })
 
-  test('which differs for timers that elapse differently', () => {
+  test('descriptions differ for timers that elapse differently', () => {
     const read = new Map<string, string>()
     fc.assert(
       fc.property(events(fc.constant('UTC'), 'all'), ({ text }) => {

@@ -127,7 +127,7 @@ eachDatabase(({ fresh }) => {
   })
 })
 
-it('the earliest run times are the first of all run times, sorted', () => {
+it('the run times found are the earliest of all run times, in order', () => {
   const from = new Date('2030-03-30T22:00:00Z')
   const within = (hours: number) => new Date(from.getTime() + hours * 3_600_000)
   const hour = fc.integer({ min: -30, max: 30 }).map(within)

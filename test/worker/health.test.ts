@@ -187,21 +187,21 @@ describe('it is ok, and warns: [L68]', () => {
     expect(health.warnings[0]?.text).toMatch(text)
   })
 
-  test('without the lease, its next id is unknown', () => {
+  test('without the lease, the next id of the worker is unknown', () => {
     const { warnings } = judge({ ...well, worker: null, sinceLeaseLostMs: 10 })
     expect(warnings[0]?.text).toMatch(/registers again with its next heartbeat/)
   })
 })
 
 describe('it needs a new process', () => {
-  test('if a pass takes longer than any timeout within it', () => {
+  test('it needs a new process if a pass takes longer than any timeout within it', () => {
     expect(judge({ ...well, loops: [busy(180_000)] })).toMatchObject({ ok: false, live: true })
     expect(judge({ ...well, loops: [busy(180_001)] })).toMatchObject({ ok: false, live: false })
     // A long lease allows more time.
     expect(judge({ ...well, leaseMs: 600_000, loops: [busy(1_800_000)] }).live).toBe(true)
   })
 
-  test('but not if the database is unavailable, no matter for how long', () => {
+  test('it needs no new process while the database is unavailable, no matter for how long', () => {
     const failing = { ...idle, consecutiveErrors: 10_000, lastError: 'ECONNREFUSED', lastErrorAt: NOW }
     expect(judge({ ...well, worker: null, sinceHeartbeatMs: 1e9, loops: [failing] })).toMatchObject({
       ok: false,

@@ -103,7 +103,7 @@ it('a lease has a few heartbeats and one full sweep', async () => {
   }
 })
 
-it('while a full sweep takes a long time, four of five sweeps are quick', async () => {
+it('while full sweeps take a long time, four of five sweeps are quick', async () => {
   const { beat, oneLease } = alone({ sweepMs: 5000 })
   await beat()
   for (let round = 0; round < 3; round += 1) {
@@ -213,7 +213,7 @@ describe('a worker never treats other workers as lost because of its own delays'
     pass(DEAD_AFTER_MS - 1)
     expect(membership.id()).toBe(id)
     pass(1)
-    // From this time, others may consider it dead.
+    // From this time, other workers may consider this worker dead.
     expect(membership.id()).toBeNull()
     await membership.beat()
     expect(membership.id()).toBe(id)
@@ -221,7 +221,7 @@ describe('a worker never treats other workers as lost because of its own delays'
 
   it('does not evict another worker before that worker has given up its jobs', async () => {
     const { membership, pass, asked } = alone({ others: [SILENT] })
-    // It observes the other worker's last heartbeat the moment it is sent.
+    // The worker observes the other worker's last heartbeat the moment it is sent.
     await membership.beat()
     for (const ms of [BEAT_MS, BEAT_MS, DEAD_AFTER_MS - 2 * BEAT_MS - 1]) {
       pass(ms)
@@ -431,7 +431,7 @@ describe('a worker that is cut off from the database', () => {
       await vi.advanceTimersByTimeAsync(2 * LEASE_MS)
       expect(cutOff).toEqual([])
       expect(membership.isLocked()).toBe(true)
-      // It accepts no work in the meantime.
+      // The worker accepts no work in the meantime.
       expect(membership.id()).toBeNull()
       // If it loses its connection now, others may evict it as soon as that transaction ends.
       isCutOff = true

@@ -107,7 +107,7 @@ it('if a poll finds another server, the watch reports it once', async () => {
   expect(told).toEqual(['look', 'look', 'another server', 'look'])
 })
 
-it('after a job from another process, it polls every 100 ms until no such job has come for ten seconds', async () => {
+it('after a job from another process, the watch polls every 100 ms until no such job has come for ten seconds', async () => {
   const { watch, told } = watching([{}, { claimable: true }, {}], () => undefined)
   watch.loop.start()
   await vi.advanceTimersByTimeAsync(POLL_MS)
@@ -120,7 +120,7 @@ it('after a job from another process, it polls every 100 ms until no such job ha
   await watch.loop.stop()
 })
 
-it('it does not poll more often for jobs from this process or for a job that no worker can start', async () => {
+it('the watch does not poll more often for jobs from this process or for a job that no worker can start', async () => {
   const own = watching([{}, { claimable: true }, {}], () => undefined)
   own.watch.loop.start()
   await vi.advanceTimersByTimeAsync(10)
@@ -133,7 +133,7 @@ it('it does not poll more often for jobs from this process or for a job that no 
   await vi.advanceTimersByTimeAsync(POLL_MS)
   const looks = stuck.told.length
   await vi.advanceTimersByTimeAsync(10_000)
-  // It polls four times per second, because another worker may be about to start the job.
+  // The watch polls four times per second, because another worker may be about to start the job.
   expect(stuck.told.length - looks).toBeLessThanOrEqual(41)
   await stuck.watch.loop.stop()
 })
