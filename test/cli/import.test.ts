@@ -253,7 +253,7 @@ describe('systemd units', () => {
     [String.raw`a\\b '\.log$'`, [String.raw`a\b`, String.raw`\.log$`]],
     ['', []],
   ])('%s is split as systemd does', (text, words) => {
-    expect([...wordsOf(text)]).toEqual(words)
+    expect(Array.from(wordsOf(text), ([word]) => word)).toEqual(words)
   })
 
   test.each([
@@ -262,7 +262,7 @@ describe('systemd units', () => {
   ])('%s has words only before the open quote', (text, words, rest) => {
     const found: string[] = []
     expect(() => {
-      for (const word of wordsOf(text)) found.push(word)
+      for (const [word] of wordsOf(text)) found.push(word)
     }).toThrow(new IgnoredValue(rest))
     expect(found).toEqual(words)
   })
@@ -284,6 +284,12 @@ describe('systemd units', () => {
     ],
     ['ExecStart=-/bin/a', { shell: '{ /bin/a || true; }' }],
     ['ExecStart=/bin/a\nExecStart=/bin/b c', { shell: '/bin/a && /bin/b c' }],
+    ['ExecStart=/bin/a ; -/bin/b c', { shell: '/bin/a && { /bin/b c || true; }' }],
+    ['ExecStart=; /bin/a ;', { argv: ['/bin/a'] }],
+    [String.raw`ExecStart=/bin/a \; ";" b; \;c`, { argv: ['/bin/a', ';', ';', 'b;', String.raw`\;c`] }],
+    [String.raw`ExecStart=/bin/a b\.c`, { argv: ['/bin/a', String.raw`b\.c`] }],
+    [String.raw`Environment="A=\x41\102" B=\u00e9\s`, { env: { A: 'AB', B: 'é ' } }],
+    ['WorkingDirectory=-%E/a', { cwd: '/etc/a' }],
     ['ExecStartPre=/bin/p\nExecStart=/bin/a\nExecStartPost=/bin/z', { shell: '/bin/p && /bin/a && /bin/z' }],
     [
       'EnvironmentFile=-/etc/default/x\nExecStart=/bin/a $OPTIONS',
@@ -294,7 +300,28 @@ describe('systemd units', () => {
       { shell: '/bin/p && runuser -u man -- /bin/a', user: 'root' },
     ],
   ])('%j', (text, args) => {
-    expect(service(text).args).toMatchObject(args)
+    expect(service(text.includes('ExecStart') ? text : `${text}\nExecStart=/bin/a`).args).toMatchObject(args)
+  })
+
+  test.each([
+    ['ExecStart=/bin/a ; -/bin/b "c', 'ExecStart=-/bin/b "c'],
+    ['ExecStart=/bin/a ; - /bin/b', 'ExecStart=-'],
+    ['ExecStart=/bin/a\nWorkingDirectory=/\nWorkingDirectory=-a', 'WorkingDirectory=-a'],
+    ['ExecStart=/bin/a\nWorkingDirectory=-/a/../b', 'WorkingDirectory=-/a/../b'],
+    [
+      String.raw`ExecStart=/bin/a
+Environment=A=b\.c B=2`,
+      String.raw`Environment=A=b\.c B=2`,
+    ],
+    [
+      String.raw`ExecStart=/bin/a
+Environment="A=\;"`,
+      String.raw`Environment="A=\;"`,
+    ],
+  ])('systemd ignores a part of %j: %s', (text, ignored) => {
+    const { args, notes } = service(text)
+    expect(args).toEqual({ argv: ['/bin/a'], cwd: '/', user: 'root' })
+    expect(notes).toEqual([`systemd ignores '${ignored}', because it cannot read the value`])
   })
 
   test.each([
@@ -306,8 +333,22 @@ describe('systemd units', () => {
     ['ExecStart=/bin/a\nDynamicUser=yes', 'name it in User='],
     ['ExecStart=/bin/a\nDynamicUser=yes # it', 'name it in User='],
     ['User=x', 'no ExecStart='],
+    ['Type=simple\nExecStart=/bin/a\nExecStart=/bin/b', 'has several commands in ExecStart='],
+    ['Type=exec\nExecStart=/bin/a ; /bin/b', 'has several commands in ExecStart='],
+    ['ExecStart=/bin/a ; /bin/b "c', 'are not closed'],
+    ['ExecStart=/bin/a\nWorkingDirectory=a', 'WorkingDirectory=a is not an absolute path'],
+    ['ExecStart=/bin/a\nWorkingDirectory=/a/../b', 'WorkingDirectory=/a/../b is not an absolute path'],
+    [
+      'ExecStart=/bin/a\nWorkingDirectory=a\nWorkingDirectory=/b',
+      'WorkingDirectory=a is not an absolute path',
+    ],
   ])('%j is rejected: %s', (text, why) => {
     expect(() => service(text)).toThrow(why)
+  })
+
+  test('a folder that may be missing in systemd has a note', () => {
+    const { notes } = service('ExecStart=/bin/a\nWorkingDirectory=-/a')
+    expect(notes).toEqual(['WorkingDirectory: runs fail if the folder does not exist'])
   })
 
   test('a service with automatic restarts is rejected', () => {

@@ -60,7 +60,7 @@ export function serviceCommand(unit: Unit, manager: CommandUser): ServiceCommand
   // The value that a user's service manager sets; other commands get it from the worker.
   const env: Record<string, string> = manager === ROOT ? {} : { HOME: manager.home }
   accepted('Environment', (text) => {
-    for (const word of wordsOf(text)) {
+    for (const [word] of wordsOf(text, true)) {
       const [, variable, value] = /^([a-z_]\w*)=([^]*)$/i.exec(expand(word)) ?? []
       if (variable === undefined || value === undefined) notes.push(ignoredNote('Environment', word))
       else env[variable] = value
@@ -68,11 +68,19 @@ export function serviceCommand(unit: Unit, manager: CommandUser): ServiceCommand
   })
   const files = accepted('EnvironmentFile', (text) => absolute(expand(text)))
   if (files.length > 0) notes.push('its environment file is read by a shell')
-  const linesOf = (key: string) => accepted(key, (text) => lineOf(text, expand))
+  const linesOf = (key: string) => {
+    const lines: Line[] = []
+    accepted(key, (text) => {
+      for (const words of commandsIn(text)) lines.push(lineOf(words, expand))
+    })
+    return lines
+  }
   const starts = linesOf('ExecStart')
-  if (starts.length === 0) throw new Refusal([...notes, `${name} has no ExecStart=`].join('\n'))
+  const refused = (why: string) => new Refusal([...notes, `${name} ${why}`].join('\n'))
+  if (starts.length === 0) throw refused('has no ExecStart=')
+  if (starts.length > 1 && type !== 'oneshot')
+    throw refused('has several commands in ExecStart= without Type=oneshot, so systemd does not start it')
   const lines = [...linesOf('ExecStartPre'), ...starts, ...linesOf('ExecStartPost')]
-  const start = lastOf(settings, 'Service', 'WorkingDirectory')?.replace(/^-/, '')
   const user = manager === ROOT ? expand(lastOf(settings, 'Service', 'User') ?? ROOT.name) : manager.name
   // systemd does not start a service if it cannot read the value.
   if (
@@ -86,7 +94,12 @@ export function serviceCommand(unit: Unit, manager: CommandUser): ServiceCommand
   // systemd starts commands in the root folder, a user's service manager in that user's home, and the task `command` in
   // the home of the worker's user.
   const home = manager === ROOT ? null : manager.home
-  const cwd = start === undefined ? (home ?? '/') : start === '~' ? home : expand(start)
+  const folder = accepted('WorkingDirectory', (text) => {
+    const path = folderOf(expand(text), home)
+    if (text.startsWith('-')) notes.push('WorkingDirectory: runs fail if the folder does not exist')
+    return path
+  }).at(-1)
+  const cwd = folder === undefined ? (home ?? '/') : folder
   // A user's service manager cannot grant any other privileges.
   const asRoot = manager === ROOT && lines.some(({ isPrivileged }) => isPrivileged)
   const timeoutKey =
@@ -145,23 +158,47 @@ function commandOf(
 }
 
 /** @throws IgnoredValue, or a Refusal if systemd does not start the service */
-function lineOf(text: string, expand: (word: string) => string): Line {
-  const [prefix = ''] = /^[-@:+!|]+/.exec(text) ?? []
+function folderOf(text: string, home: string | null): string | null {
+  const path = text.replace(/^-/, '')
+  if (path === '~') return home
+  if (path.startsWith('/') && !path.split('/').includes('..')) return path
+  if (path !== text) throw new IgnoredValue(text)
+  throw new Refusal(
+    `WorkingDirectory=${text} is not an absolute path without '..', so systemd does not start it`,
+  )
+}
+
+/**
+ * The words of each command; a separate `;` ends a command.
+ *
+ * @throws IgnoredValue, after the commands before it, or a Refusal if systemd does not start the service
+ */
+function* commandsIn(text: string): Generator<string[], void> {
   const words: string[] = []
   try {
-    for (const word of wordsOf(text.slice(prefix.length))) words.push(expand(word))
+    for (const [word, source] of wordsOf(text)) {
+      if (words.length === 0 && /^[-@:+!|]+$/.test(word)) throw new IgnoredValue(word)
+      if (source !== ';') words.push(source === String.raw`\;` ? ';' : word)
+      else if (words.length > 0) yield words.splice(0)
+    }
   } catch (error) {
     if (!(error instanceof IgnoredValue)) throw error
-    throw words.length === 0 || prefix.includes('-')
-      ? new IgnoredValue(text)
+    const [first = '-'] = words
+    throw /^[@:+!|]*-/.test(first)
+      ? new IgnoredValue([...words, error.message].join(' '))
       : new Refusal(`the quotes in ${JSON.stringify(text)} are not closed, so systemd does not start it`)
   }
-  if (words.length === 0) throw new IgnoredValue(text)
+  if (words.length > 0) yield words
+}
+
+function lineOf([first = '', ...rest]: readonly string[], expand: (word: string) => string): Line {
+  const [prefix = ''] = /^[-@:+!|]+/.exec(first) ?? []
   // With @, the second word is the program's own name (argv[0]).
-  if (prefix.includes('@')) words.splice(1, 1)
-  const literal = prefix.includes(':')
+  const words = [first.slice(prefix.length), ...rest.slice(prefix.includes('@') ? 1 : 0)].map((word) =>
+    expand(word),
+  )
   return {
-    words: literal ? words.map((word) => word.replaceAll('$', '$$$$')) : words,
+    words: prefix.includes(':') ? words.map((word) => word.replaceAll('$', '$$$$')) : words,
     mayFail: prefix.includes('-'),
     isPrivileged: /[+!]/.test(prefix),
   }

@@ -93,42 +93,35 @@ export function flag(text: string): boolean {
 /**
  * Splits a line into words as systemd does: blanks, quotes, C escapes.
  *
- * @throws IgnoredValue for the part that cannot be split, after the words before it
+ * @param isStrict  whether an unknown escape is an error, as in Environment=; in commands, it stays as it is
+ * @throws IgnoredValue for the part that cannot be read, after the words before it
  */
-export function* wordsOf(text: string): Generator<string, void> {
+export function* wordsOf(text: string, isStrict = false): Generator<[word: string, source: string], void> {
   const pattern = /\s*((?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\\.|[^\s"'\\])+)(?=\s|$)/suy
   let end = 0
   const rest = text.trimEnd()
   while (end < rest.length) {
     pattern.lastIndex = end
-    const word = pattern.exec(rest)?.[1]
-    if (word === undefined) throw new IgnoredValue(rest.slice(end).trimStart())
-    yield word.replaceAll(
-      /"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\\(x[\da-f]{2}|.)/gisu,
-      (all: string, ...parts: (string | undefined)[]) => unescaped(parts[0] ?? parts[1] ?? all),
+    const source = pattern.exec(rest)?.[1]
+    if (source === undefined || (isStrict && source.replaceAll(ESCAPE, '').includes('\\')))
+      throw new IgnoredValue(rest.slice(end).trimStart())
+    const word = source.replaceAll(
+      /"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(?:[^"'\\]|\\.)+/gsu,
+      (all: string, ...parts: (string | undefined)[]) =>
+        (parts[0] ?? parts[1] ?? all).replaceAll(ESCAPE, (_, code: string) => characterOf(code)),
     )
+    yield [word, source]
     end = pattern.lastIndex
   }
 }
 
-/** Other escapes stay as they are, as in systemd. */
-const ESCAPES: Readonly<Record<string, string>> = {
-  '\\': '\\',
-  '"': '"',
-  "'": "'",
-  ';': ';',
-  n: '\n',
-  t: '\t',
-  r: '\r',
-  s: ' ',
-  a: '\u0007',
-  b: '\b',
-  f: '\f',
-  v: '\v',
-}
+const ESCAPE =
+  /\\(?!x00|000|u0000|U0{8})([\\"'abfnrstv]|x\p{AHex}{2}|u\p{AHex}{4}|U00(?:0\p{AHex}|10)\p{AHex}{4}|[0-3][0-7]{2})/gu
+const LETTERS = new Map(
+  Object.entries({ n: '\n', t: '\t', r: '\r', s: ' ', a: '\u0007', b: '\b', f: '\f', v: '\v' }),
+)
 
-function unescaped(text: string): string {
-  return text.replaceAll(/\\(x[\da-f]{2}|[\s\S])/giu, (all: string, code: string) =>
-    /^x../i.test(code) ? String.fromCodePoint(Number.parseInt(code.slice(1), 16)) : (ESCAPES[code] ?? all),
-  )
+function characterOf(code: string): string {
+  if (code.length === 1) return LETTERS.get(code) ?? code
+  return String.fromCodePoint(Number.parseInt(code.replace(/^\D/, ''), /^\d/.test(code) ? 8 : 16))
 }
