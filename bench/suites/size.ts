@@ -91,7 +91,7 @@ async function measure(bench: Bench, database: BenchDatabase): Promise<Findings>
       ),
     ],
     notes: [
-      `A pass: ${DUE} schedules fire each second; measured from the second until the last of their jobs is written. InnoDB's buffer pool has its default size.`,
+      `A pass: ${DUE} schedules fire each second; measured from the start of that second until the last of their jobs is written. InnoDB's buffer pool has its default size.`,
     ],
   }
 }

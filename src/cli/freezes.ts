@@ -55,7 +55,7 @@ export function freezeCommand(): AnyCommand {
 
 export function thawCommand(): AnyCommand {
   const command = new Command('thaw')
-    .description('Ends freezes now. What they held continues at once.')
+    .description('Ends freezes now. Everything they held back continues immediately.')
     .argument('<id...>')
     .addHelpText('after', examples('thaw 019a0000-0000-7000-8000-000000000000'))
   return onDatabase(command, async (kalends, ids, { json }) => {

@@ -263,15 +263,15 @@ export const SETTINGS = {
     description: 'How the delay grows with each retry',
   },
   /**
-   * Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`;
-   * it then fails. A running handler is not stopped; default false.
+   * Whether a job that waits for a retry fails and gives way to the next slot, if the overlap policy is `skip` or
+   * `queue-one`. A running handler is not stopped; default false.
    */
   yields: {
     kind: 'flag',
     column: 'yields',
     default: false,
     description:
-      'Whether a job that waits for a retry gives way to the next slot, with the overlap policies `skip` and `queue-one`; it then fails. A running handler is not stopped',
+      'Whether a job that waits for a retry fails and gives way to the next slot, if the overlap policy is `skip` or `queue-one`. A running handler is not stopped',
   },
   /** What happens after a run has failed permanently; default `continue`. */
   onExhausted: {

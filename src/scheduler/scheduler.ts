@@ -131,7 +131,7 @@ export class Scheduler {
       onUnsubmittable(schedule, error)
     })
     const isFull = marks.length === most
-    // Other schedules may be due after refused ones, and before the position at which this pass continued.
+    // There may be more due schedules: after the refused ones, or before the position at which this pass continued.
     return {
       worker: id,
       marks,

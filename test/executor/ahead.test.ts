@@ -170,7 +170,7 @@ describe('while the outcomes of short runs are being written', () => {
     expect(state.started).toHaveLength(100 + 2 * CONCURRENCY)
   })
 
-  it('a stopping worker releases jobs claimed ahead without an event', async () => {
+  it('a stopping worker releases jobs claimed ahead, and emits no event for them', async () => {
     const of = busy()
     const writes = await withShortRuns(of)
     const { state, executor } = of

@@ -486,7 +486,7 @@ describe('a stopping journal', () => {
     expect(errors).toHaveLength(before)
   })
 
-  it('after its limit, also does not report the failure of a pass that was in progress', async () => {
+  it('after its limit, does not report the failure of a pass that was in progress either', async () => {
     const late = gate()
     const { journal, errors, dropped } = journalOn({
       appendLogs: async () => {

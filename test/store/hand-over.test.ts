@@ -516,7 +516,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT outcome FROM attempt')).toEqual([{ outcome: 'cancelled' }])
     })
 
-    it('a schedule with after finish is planned from the report [X3]', async () => {
+    it('a schedule with an `after finish` timer is planned from the report [X3]', async () => {
       const id = await handedOver({ timer: 'every 1h after finish', planned_from: null })
       expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting-finish', nextrun: null })
       await finish(id)

@@ -213,7 +213,7 @@ describe('cron elapses at the times of its five fields [T3]', () => {
     )
   })
 
-  test('cron elapses at the times of croner in UTC, on all kinds of dates [T3]', () => {
+  test('cron elapses at the same times as croner in UTC, on all kinds of dates [T3]', () => {
     fc.assert(
       fc.property(
         expressions(1),

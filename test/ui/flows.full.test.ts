@@ -258,7 +258,7 @@ describe('on SQLite', () => {
 
   it.skipIf(under === undefined)('works under a base path', async ({ skip }) => {
     const application = await start({ base: '/admin/tools/kalends' })
-    // The id of an owner, whose prefix ends with a slash.
+    // The id of an owner's schedule starts with the owner's name and a slash.
     const { schedules } = application.kalends.scope({ submitter: 'a b', tasks: ['quick'] })
     await schedules.create({ id: 'ü?', task: task('quick'), timer: 'daily' })
     const id = 'a%20b/ü?'

@@ -60,10 +60,14 @@ const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], left: 
 /** The number of schedules per transaction if transactions block the event loop. */
 export const BATCH = { first: 64, most: 500, ms: PART_MS }
 /**
- * Maximum number of jobs per transaction; only a single schedule may exceed it, because catching up may need many jobs.
+ * Once a transaction has this many jobs, it plans no more schedules. The last schedule may exceed the number, because
+ * catching up may need many jobs.
  */
 const MAX_JOBS = 500
-/** Maximum number of slots that one transaction plans; only a single schedule may exceed it, after a long absence. */
+/**
+ * Once a transaction has planned this many slots, it plans no more schedules. The last schedule may exceed the number,
+ * after a long absence.
+ */
 const MAX_SLOTS = 10_000
 
 /** What submissions remember. */
