@@ -47,8 +47,9 @@ export class AttemptLog {
    * @returns the length of the line in bytes
    */
   write(level: LogLevel, message: string): number {
+    // SQLite drivers cut a text at NUL when they read it.
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log any value
-    const text = this.shown(String(message), MAX_LINE_BYTES)
+    const text = this.shown(String(message).replaceAll('\0', '␀'), MAX_LINE_BYTES)
     this.#logged?.add(text)
     this.#journal.log({ jobId: this.#job.id, at: this.#now(), level, message: text })
     return Buffer.byteLength(text)

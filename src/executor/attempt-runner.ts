@@ -256,10 +256,13 @@ export class AttemptRunner {
   #stored(root: 'result' | 'progress', json: string): string {
     const { redaction } = this.#options
     if (!redaction.hides('progress')) return json
-    const args: unknown = JSON.parse(this.job.argsText)
     const value: unknown = JSON.parse(json)
-    const row = { args, progress: JSON.parse(this.#lastProgress), [root]: value }
-    const stored = redaction.stored(root, row, this.#earlier)
+    const row = () => ({
+      args: JSON.parse(this.job.argsText),
+      progress: JSON.parse(this.#lastProgress),
+      [root]: value,
+    })
+    const stored = redaction.stored(root, value, row, this.#earlier)
     return stored === value ? json : JSON.stringify(stored)
   }
 

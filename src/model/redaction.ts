@@ -77,11 +77,10 @@ export class Redaction {
    * @param row  the values of the job, including the one to store
    * @param earlier  the secrets of earlier progress
    */
-  stored(root: RedactRoot, row: Payload, earlier: Secrets): unknown {
-    const value = row[root]
+  stored(root: RedactRoot, value: unknown, row: () => Payload, earlier: Secrets): unknown {
     const isSeen = (shown: unknown) => !isDeepStrictEqual(earlier.hiddenIn(shown), shown)
     if (!earlier.areKnown() || !isSeen(this.redacted(root, value))) return value
-    return isSeen(this.redacted(root, value, this.secretsOf(row))) ? earlier.hiddenIn(value) : value
+    return isSeen(this.redacted(root, value, this.secretsOf(row()))) ? earlier.hiddenIn(value) : value
   }
 
   /**

@@ -49,4 +49,22 @@ eachDatabase((under) => {
       'Attempt 2 failed: Error: no luck on try 2',
     ])
   })
+
+  it('a line with NUL loses a secret that becomes known later', async () => {
+    const { open } = await scene(under)
+    const kalends = await open({ redact: ['result.token'] })
+    const leaky = task('leaky')
+    kalends.handle(leaky, ({ log }) => {
+      log.info('token topsecret99\0')
+      return { token: 'topsecret99' }
+    })
+    await kalends.start()
+    const id = await kalends.jobs.submit(leaky)
+    await ended(kalends, id)
+    const messages = await until(async () => {
+      const found = ((await kalends.jobs.logs(id)) ?? []).map(({ message }) => message)
+      return found.some((message) => message.includes('[redacted]')) ? found : null
+    })
+    expect(messages).toEqual(['token [redacted]␀'])
+  })
 })

@@ -329,6 +329,22 @@ onEachStore((under) => {
       expect(await under.store.lists.logs('nobody', 0, 10)).toBeNull()
     })
 
+    it('lines that do not fit into one statement together are replaced too', async () => {
+      await job(under, 'long')
+      const long = Array.from({ length: 300 }, (_, index) => `${index} ${'"\u0001'.repeat(8000)}`)
+      const at = new Date('2026-01-02T03:04:05.678Z')
+      for (let start = 0; start < long.length; start += 50)
+        await under.store.executing.appendLogs(
+          long.slice(start, start + 50).map((message) => ({ jobId: 'long', at, level: 'info', message })),
+        )
+      await under.store.executing.replaceLogs(
+        'long',
+        new Map(long.map((message) => [message, `${message} hidden`])),
+      )
+      const read = (await under.store.lists.logs('long', 0, 1000)) ?? []
+      expect(read.filter(({ message }) => message.endsWith(' hidden'))).toHaveLength(300)
+    })
+
     it('messages of a job are replaced wherever they occur in its log, and in no other log', async () => {
       await job(under, 'replaced')
       await job(under, 'other')

@@ -1,3 +1,4 @@
+import { createConnection } from 'mysql2/promise'
 import { expect, it } from 'vitest'
 import { clock, onEachStore, one } from './conformance.ts'
 
@@ -55,6 +56,22 @@ onEachStore((under) => {
     expect(await under.store.workers.heartbeat('w/1')).toBe('gone')
     expect(await under.store.workers.evict('w/1', seen.heartbeatAt)).toBe('kept')
   })
+
+  if (under.kind !== 'sqlite')
+    it('a heartbeat of an evicted worker that waits for a lock does not report that its row is locked', async () => {
+      await under.store.workers.register(worker('w/1'))
+      const other = await createConnection(under.url)
+      try {
+        await other.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+        await other.query('BEGIN')
+        await other.query('SELECT * FROM worker FOR UPDATE')
+        await expect(under.store.workers.heartbeat('w/2')).rejects.toThrow()
+        await other.query('ROLLBACK')
+      } finally {
+        other.destroy()
+      }
+      expect(await under.store.workers.heartbeat('w/2')).toBe('gone')
+    })
 
   it('a worker that has sent a heartbeat since it was observed is not evicted', async () => {
     await under.store.workers.register(worker('w/1'))

@@ -115,7 +115,21 @@ export function executingStore(context: TablesContext): ExecutingStore {
           return replacement === undefined ? [] : [{ id, message: replacement }]
         })
         const columns = { id: 'integer', message: 'long text' } as const
-        await updateFromBatch(context, tables.log, columns, replaced, { message: 'b.message' })
+        // Halved if the server rejects it as too long.
+        const { refused } = await new Isolation({ isLockWait: () => false, few: Infinity }).write(
+          replaced.map((line) => ({ id: String(line.id), line })),
+          {
+            write: (some) =>
+              updateFromBatch(
+                context,
+                tables.log,
+                columns,
+                some.map(({ line }) => line),
+                { message: 'b.message' },
+              ),
+          },
+        )
+        if (refused[0] !== undefined) throw refused[0].error
         last = lines.at(-1)?.id ?? last
         isMore = lines.length === LINES_AT_ONCE
       }

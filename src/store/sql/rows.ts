@@ -188,13 +188,15 @@ export function toClaimed(
  * Reads the columns of a row into an object that gets further fields. [A literal with a spread takes ten times as
  * long.]
  */
-function reader<Definitions extends Columns>(definitions: Definitions): (row: object) => Values<Definitions> {
+function reader<Definitions extends Columns>(
+  definitions: Definitions,
+): (row: { readonly id: string }) => Values<Definitions> & { readonly id: string } {
   const columns = Object.entries(definitions)
   return (row) => {
-    const values: Record<string, unknown> = {}
+    const values: Record<string, unknown> = { id: row.id }
     for (const [name, column] of columns) values[name] = valueOf(column, Reflect.get(row, column.column))
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one value for each name
-    return values as Values<Definitions>
+    return values as Values<Definitions> & { readonly id: string }
   }
 }
 
@@ -224,7 +226,6 @@ const readJob = reader(JOB)
 export function toPlannable(row: PlannableRow): Finishing {
   const planned = row.planned_from === null ? null : splitPlannedFrom(row.planned_from)
   return Object.assign(readPlanning(row), {
-    id: row.id,
     successes: numberOr(row.run_count, 0) - numberOr(row.error_count, 0),
     definition: row.definition,
     plannedDefinition: planned?.definition ?? null,
@@ -252,11 +253,11 @@ export function splitPlannedFrom(text: string) {
 }
 
 export function toSchedule(row: ScheduleRow): StoredSchedule {
-  return Object.assign(readSchedule(row), { id: row.id })
+  return readSchedule(row)
 }
 
 export function toJob(row: JobRow): Job {
-  return Object.assign(readJob(row), { id: row.id })
+  return readJob(row)
 }
 
 const COLUMNS = [

@@ -32,15 +32,18 @@ export function workerStore(context: TablesContext): WorkerStore {
     canBeCutOff: dialect.writesInParallel,
 
     async heartbeat(id) {
+      let isMissing = false
       try {
         if (await writeHeartbeat(context, id)) return 'written'
         return await context.transaction(async (tx) => {
-          if (await writeHeartbeat(tx, id)) return 'written'
+          isMissing = !(await writeHeartbeat(tx, id))
+          if (!isMissing) return 'written'
           await confirmReads(tx)
           return 'gone'
         })
       } catch (error) {
-        if (dialect.isLockWait(error)) return 'locked'
+        // While its row is locked, no other worker can evict this one; while the row is missing, one may have.
+        if (dialect.isLockWait(error) && !isMissing) return 'locked'
         throw error
       }
     },
