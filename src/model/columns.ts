@@ -67,6 +67,15 @@ export type Row<Definitions extends Readonly<Record<string, { readonly column: s
   [Name in keyof Definitions as Definitions[Name]['column']]: Raw<Definitions[Name]>
 }
 
+/** The definitions with these names. */
+export function picked<Definitions extends Columns, Name extends keyof Definitions & string>(
+  definitions: Definitions,
+  names: readonly Name[],
+): Pick<Definitions, Name> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries loses the names
+  return Object.fromEntries(names.map((name) => [name, definitions[name]])) as Pick<Definitions, Name>
+}
+
 const LARGE = Number.MAX_SAFE_INTEGER
 /** Maximum number of characters of the id of a worker. */
 const WORKER_LIMIT = 255

@@ -1,5 +1,5 @@
 /** Names and types derived from the table of settings, for values in rows and in input. */
-import type { Row, Stored, Value } from './columns.ts'
+import { picked, type Row, type Stored, type Value } from './columns.ts'
 import { type Setting, SETTINGS } from './setting-table.ts'
 
 export { INT, NAME_LIMIT, QUEUE_LIMIT, type Setting, SETTINGS, type TextSetting } from './setting-table.ts'
@@ -123,10 +123,7 @@ export const OPTION_NAMES = SETTING_NAMES.filter(
 export const JOB_OPTION_NAMES = OPTION_NAMES.filter((name) => isOfJobs(name))
 export const POLICY_NAMES = SETTING_NAMES.filter((name) => isPolicy(name))
 export const JOB_SETTING_NAMES = SETTING_NAMES.filter((name) => isOfJobs(name))
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries loses the names
-export const JOB_SETTINGS = Object.fromEntries(
-  JOB_SETTING_NAMES.map((name) => [name, SETTINGS[name]]),
-) as unknown as Pick<Definitions, JobSettingName>
+export const JOB_SETTINGS = picked(SETTINGS, JOB_SETTING_NAMES)
 
 /** The default values for a new schedule or job. */
 export function defaultsOf<Name extends OptionName>(names: readonly Name[]): Pick<SettingValues, Name> {

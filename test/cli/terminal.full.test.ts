@@ -145,7 +145,7 @@ describe('the database', () => {
   test('comes from the flag, the environment, the configuration file or the default, in this order', async () => {
     const cwd = await temporaryFolder()
     const named = async (args: string[], env: Record<string, string> = {}) =>
-      /'(.*?)' \(from (.*?)\)/
+      /'(.*?)' does not exist \(from (.*?)\)/
         .exec((await run(CLI, ['schedules', 'list', ...args], { cwd, env })).stderr)
         ?.slice(1)
     expect(await named([])).toEqual(['./kalends.db', 'the default'])

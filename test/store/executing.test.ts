@@ -1,5 +1,6 @@
 /** From waiting to running: due jobs, turns, claims, and the writes of a running job. */
 import { describe, expect, it } from 'vitest'
+import { StoreUnavailableError } from '../../src/errors.ts'
 import { toText } from '../../src/model/instant.ts'
 import type { ClaimCursor } from '../../src/store/executing-store.ts'
 import {
@@ -15,6 +16,7 @@ import {
   policies,
   WORKER,
 } from './conformance.ts'
+import { recording } from './recording.ts'
 import { write } from './writes.ts'
 
 const ODD = 'naïve 😀 Ελλάς \' " \\ \\\\ ? ?? % _ ` $1 \n\r\t \u2028 {prefix}'
@@ -343,6 +345,29 @@ onEachStore((under) => {
       )
       const read = (await under.store.lists.logs('long', 0, 1000)) ?? []
       expect(read.filter(({ message }) => message.endsWith(' hidden'))).toHaveLength(300)
+    })
+
+    it('if the database becomes unavailable between the halves of a batch, replacing fails and can be repeated', async () => {
+      await job(under, 'halved')
+      const at = new Date('2026-01-02T03:04:05.678Z')
+      const messages = ['one', 'two', 'three', 'four']
+      await under.store.executing.appendLogs(
+        messages.map((message) => ({ jobId: 'halved', at, level: 'info', message })),
+      )
+      const failures = [new Error('too long'), null, new StoreUnavailableError('lost')]
+      const { store } = await recording(under.url, async (statement) => {
+        if (!/^\s*UPDATE/.test(statement)) return
+        const failure = failures.shift() ?? null
+        if (failure !== null) throw failure
+      })
+      under.afterwards(() => store.close())
+      const replacements = new Map(messages.map((message) => [message, 'hidden']))
+      const replace = () => store.executing.replaceLogs('halved', replacements)
+      await expect(replace()).rejects.toThrow(StoreUnavailableError)
+      const read = async () => (await under.store.lists.logs('halved', 0, 10))?.map(({ message }) => message)
+      expect(await read()).toEqual(['hidden', 'hidden', 'three', 'four'])
+      await replace()
+      expect(await read()).toEqual(['hidden', 'hidden', 'hidden', 'hidden'])
     })
 
     it('messages of a job are replaced wherever they occur in its log, and in no other log', async () => {

@@ -14,7 +14,7 @@ export interface Recording {
 /** Reported before a transaction starts, because nothing else can write to an SQLite file during the transaction. */
 export const START = 'START TRANSACTION'
 
-/** @param before  called before each statement that reads and, with START, before each transaction */
+/** @param before  called before each statement and, with START, before each transaction; its errors are the statement's */
 export async function recording(
   url: string,
   before: (statement: string) => Promise<unknown> = async () => undefined,
@@ -39,9 +39,10 @@ function recorded(
       statements.push(complete(database, text, params))
       return sql.rows<Row>(text, params)
     },
-    run: (text, params = []) => {
+    run: async (text, params = []) => {
+      await before(text)
       statements.push(complete(database, text, params))
-      return sql.run(text, params)
+      return await sql.run(text, params)
     },
   })
   return {

@@ -185,7 +185,7 @@ eachDatabase(({ kind, fresh }) => {
         const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })
         await database.query("INSERT INTO job (task) VALUES ('hold')")
         const { job } = await worker.report('handling')
-        const lost = proxy.loseAnswer(/UPDATE .*JSON_TABLE/s)
+        const lost = proxy.loseAnswer(/UPDATE .*'success'/s)
         worker.order({ do: 'release' })
         await lost
         await until('the worker is healthy', async () => (await worker.health()).ok)

@@ -1,4 +1,5 @@
 /** The operations of the executor. */
+import { StoreUnavailableError } from '../../errors.ts'
 import { toText } from '../../model/instant.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
 import type { ExecutingStore, JobProgress } from '../executing-store.ts'
@@ -116,7 +117,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
         })
         const columns = { id: 'integer', message: 'long text' } as const
         // Halved if the server rejects it as too long.
-        const { refused } = await new Isolation({ isLockWait: () => false, few: Infinity }).write(
+        const { left, refused } = await new Isolation({ isLockWait: () => false, few: Infinity }).write(
           replaced.map((line) => ({ id: String(line.id), line })),
           {
             write: (some) =>
@@ -130,6 +131,10 @@ export function executingStore(context: TablesContext): ExecutingStore {
           },
         )
         if (refused[0] !== undefined) throw refused[0].error
+        if (left.length > 0)
+          throw new StoreUnavailableError(
+            `The database could not replace ${String(left.length)} of ${String(replaced.length)} log lines`,
+          )
         last = lines.at(-1)?.id ?? last
         isMore = lines.length === LINES_AT_ONCE
       }

@@ -5,6 +5,7 @@ import {
   type Columns,
   JOB_COLUMNS,
   OCCURRENCE_COLUMNS,
+  picked,
   PLAN_COLUMNS,
   type Row,
   SCHEDULE_COLUMNS,
@@ -24,14 +25,6 @@ import {
 } from '../../model/settings.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Dialect, SqlValue } from '../database.ts'
-
-function picked<Definitions extends Columns, Name extends keyof Definitions & string>(
-  definitions: Definitions,
-  names: readonly Name[],
-): Pick<Definitions, Name> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries loses the names
-  return Object.fromEntries(names.map((name) => [name, definitions[name]])) as Pick<Definitions, Name>
-}
 
 /** The parts of a schedule that planning reads but does not change. */
 const PLANNING = {
