@@ -1,6 +1,5 @@
 import {
   CancelledError,
-  errorText,
   InvalidInputError,
   isA,
   LeaseLostError,
@@ -11,12 +10,12 @@ import {
   AttemptTimeoutError,
 } from '../errors.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
-import type { Secrets } from '../model/redaction.ts'
 import type { AttemptEnd } from '../model/settle.ts'
 import { spanOption } from '../model/input.ts'
 import { LONGEST_DELAY_MS } from '../model/settings.ts'
-import { checkResult, jsonText, readArgs } from '../model/task.ts'
+import { checkResult, readArgs } from '../model/task.ts'
 import { AttemptLog } from './attempt-log.ts'
+import { AttemptValues } from './attempt-values.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { HandledTask, HandlerContext, Middleware } from './handler.ts'
 import type { Journal } from './journal.ts'
@@ -33,6 +32,7 @@ type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeo
 export class AttemptRunner {
   readonly job: ClaimedJob
   readonly log: AttemptLog
+  readonly #values: AttemptValues
   /** By performance.now(). */
   readonly beganAt = performance.now()
   readonly #handled: HandledTask
@@ -47,9 +47,6 @@ export class AttemptRunner {
   #isOver = false
   /** How long the job waits if its handler called `snooze`. */
   #snoozedMs: number | null = null
-  #lastProgress = 'null'
-  /** The secrets of all progress except the latest. */
-  readonly #earlier: Secrets
 
   constructor(
     job: ClaimedJob,
@@ -60,7 +57,7 @@ export class AttemptRunner {
   ) {
     this.job = job
     this.log = new AttemptLog(job, journal, options.redaction, options.now)
-    this.#earlier = options.redaction.secretsOf({})
+    this.#values = new AttemptValues(job, this.log, options)
     this.#handled = handled
     this.#journal = journal
     this.#deadlines = deadlines
@@ -117,7 +114,7 @@ export class AttemptRunner {
       args = await (task.schema === null ? JSON.parse(job.argsText) : readArgs(task, job.argsText))
     } catch (error) {
       // Args that do not match the schema now will not match on the next attempt either.
-      return { kind: 'error', error: this.#errorText(error), permanent: isA(error, InvalidInputError) }
+      return { kind: 'error', error: this.#values.errorText(error), permanent: isA(error, InvalidInputError) }
     }
     // Another handler may have blocked this process for longer than the lease, or the response to the claim may have
     // been late, so another worker may be running the job by now. If none is, the job is released, and the attempt does
@@ -127,14 +124,14 @@ export class AttemptRunner {
       const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))
       // Applies even if `middleware` returned something.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
-      return { kind: 'success', result: this.#storedResult(result), secrets: this.log.secrets }
+      return { kind: 'success', result: this.#values.storedResult(result), secrets: this.log.secrets }
     } catch (error) {
       // Applies even if `middleware` wrapped the error.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
       const permanent = isA(error, PermanentError)
       return {
         kind: 'error',
-        error: this.#errorText(error),
+        error: this.#values.errorText(error),
         permanent,
         delayFactor: this.#options.delayFactor(),
       }
@@ -148,7 +145,7 @@ export class AttemptRunner {
     // Checked here as well, so that `middleware` sees how the attempt ended.
     const run = () =>
       (running ??= this.#call(args).then((result) => {
-        this.#resultText(result)
+        this.#values.resultText(result)
         return result
       }))
     try {
@@ -191,7 +188,10 @@ export class AttemptRunner {
         return signal()
       },
       log: log.logger(),
-      progress: (value) => this.#progress(value),
+      progress: (value) => {
+        const stored = this.#values.storedProgress(value)
+        if (!this.#isOver) this.#journal.progress(fenceOf(job), stored)
+      },
       snooze,
     }
   }
@@ -207,67 +207,12 @@ export class AttemptRunner {
   /** If a result does not match the schema of the task, a retry would not help. */
   async #checkResult(result: unknown): Promise<void> {
     // The error may quote secrets of the result.
-    if (this.#options.redaction.hides('result')) this.#resultText(result)
+    if (this.#options.redaction.hides('result')) this.#values.resultText(result)
     try {
       await checkResult(this.#handled.task, result)
     } catch (error) {
       throw new PermanentError(messageOf(error), { cause: error })
     }
-  }
-
-  /** A result that cannot be stored now could not be stored on the next attempt either. */
-  #resultText(result: unknown): string | null {
-    if (result === undefined) return null
-    try {
-      return this.#jsonText('result', result)
-    } catch (error) {
-      throw new PermanentError(messageOf(error), { cause: error })
-    }
-  }
-
-  #jsonText(field: 'result' | 'progress', value: unknown): string {
-    const { argsLimit, redaction } = this.#options
-    const json = jsonText(field, value, { limit: argsLimit, loneSurrogates: 'replace' })
-    if (redaction.hides(field)) redaction.addSecrets(this.log.secrets, { [field]: JSON.parse(json) })
-    return json
-  }
-
-  #progress(value: unknown): void {
-    const { redaction } = this.#options
-    const json = this.#jsonText('progress', value)
-    if (redaction.hides('progress'))
-      redaction.addSecrets(this.#earlier, { progress: JSON.parse(this.#lastProgress) })
-    this.#lastProgress = this.#stored('progress', json)
-    if (!this.#isOver) this.#journal.progress(fenceOf(this.job), this.#lastProgress)
-  }
-
-  #storedResult(value: unknown): string | null {
-    const json = this.#resultText(value)
-    const stored = json === null ? null : this.#stored('result', json)
-    if (stored !== json)
-      this.log.write(
-        'warn',
-        'The result contains secrets of earlier progress; it is stored without its secrets',
-      )
-    return stored
-  }
-
-  /** See `Redaction.stored`. */
-  #stored(root: 'result' | 'progress', json: string): string {
-    const { redaction } = this.#options
-    if (!redaction.hides('progress')) return json
-    const value: unknown = JSON.parse(json)
-    const row = () => ({
-      args: JSON.parse(this.job.argsText),
-      progress: JSON.parse(this.#lastProgress),
-      [root]: value,
-    })
-    const stored = redaction.stored(root, value, row, this.#earlier)
-    return stored === value ? json : JSON.stringify(stored)
-  }
-
-  #errorText(error: unknown): string {
-    return this.log.shown(errorText(error), this.#options.argsLimit)
   }
 }
 

@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '../errors.ts'
 import type { ClaimedJob } from '../model/job.ts'
 import type { RunPolicy } from '../model/task.ts'
-import type { Reservation } from '../store/scheduling-store.ts'
+import type { StartLimits } from '../store/scheduling-store.ts'
 import type { ClaimedAhead } from './claimed-ahead.ts'
 import type { JobExecutorOptions } from './options.ts'
 import type { RunningAttempts } from './running-attempts.ts'
@@ -15,6 +15,14 @@ interface CapacityOptions extends Pick<JobExecutorOptions, 'handlers' | 'concurr
   readonly unanswered: UnansweredStatements
   readonly wakeClaims: () => void
   readonly isStopping: () => boolean
+}
+
+/** Capacity that is kept free for a statement that may start jobs. Call exactly one of its methods. */
+export interface Reservation extends StartLimits {
+  /** The statement started these jobs. Unused capacity becomes free. */
+  commit(jobs: readonly ClaimedJob[]): void
+  /** The statement failed. If it got no response, it may have started jobs. */
+  abandon(error: unknown): void
 }
 
 /** Capacity for a claim. */

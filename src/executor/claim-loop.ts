@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
-import type { ClaimCursor, ExecutingStore } from '../store/executing-store.ts'
-import type { Reservation } from '../store/scheduling-store.ts'
-import type { Capacity, ClaimReservation } from './capacity.ts'
-import type { ClaimedAhead } from './claimed-ahead.ts'
+import { fenceOf } from '../model/job.ts'
+import type { ClaimCursor } from '../store/executing-store.ts'
+import { Capacity, type ClaimReservation, type Reservation } from './capacity.ts'
+import { ClaimedAhead } from './claimed-ahead.ts'
 import type { JobExecutorOptions } from './options.ts'
-import type { UnansweredStatements } from './unanswered-statements.ts'
+import type { RunningAttempts } from './running-attempts.ts'
+import type { Settler } from './settler.ts'
+import { UnansweredStatements } from './unanswered-statements.ts'
 
 const PROMOTE_AT_ONCE = 500
 /**
@@ -15,18 +17,18 @@ const PROMOTE_AT_ONCE = 500
  */
 const CONTINUE_MS = 50
 
-interface ClaimLoopOptions
-  extends Pick<JobExecutorOptions, 'worker' | 'handlers' | 'onUnstartable' | 'onError'> {
-  readonly store: Pick<ExecutingStore, 'promoteDue' | 'claim'>
-  readonly capacity: Capacity
-  readonly unanswered: UnansweredStatements
-  readonly waiting: ClaimedAhead
+interface ClaimLoopOptions extends JobExecutorOptions {
+  readonly attempts: RunningAttempts
+  readonly settler: Settler
 }
 
 /** Promotes due jobs, then claims jobs until the queue is empty or the worker is full. */
 export class ClaimLoop {
   readonly loop: Loop
   readonly #options: ClaimLoopOptions
+  readonly #ahead: ClaimedAhead
+  readonly #unanswered: UnansweredStatements
+  readonly #capacity: Capacity
   #promotes = false
   /** Whether the last claim of the loop asked for every task and found no job. */
   #isQueueEmpty = false
@@ -37,8 +39,18 @@ export class ClaimLoop {
   #continuesUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: ClaimLoopOptions) {
+    const { store, attempts, settler } = options
     this.#options = options
     this.loop = new Loop({ name: 'executor', pass: () => this.#pass(true), onError: options.onError })
+    const ahead = new ClaimedAhead((job) =>
+      settler.add({ fence: fenceOf(job), end: { kind: 'unstarted' }, policy: job.policy }),
+    )
+    const unanswered = new UnansweredStatements(store, attempts, settler, ahead)
+    const wakeClaims = () => this.loop.wake()
+    const isStopping = () => this.#isStopping
+    this.#capacity = new Capacity({ ...options, ahead, unanswered, wakeClaims, isStopping })
+    this.#ahead = ahead
+    this.#unanswered = unanswered
   }
 
   /** Jobs may be claimable. */
@@ -53,8 +65,28 @@ export class ClaimLoop {
     this.wake()
   }
 
-  isStopping(): boolean {
-    return this.#isStopping
+  claimableTasks(): readonly string[] {
+    return this.#isStopping ? [] : this.#capacity.claimableTasks()
+  }
+
+  /** A run ended. */
+  ended(ranMs: number): void {
+    this.#ahead.ended(ranMs)
+  }
+
+  /** Capacity may have become free, and a blocked job may have become claimable. */
+  freed(): void {
+    this.#capacity.startAhead()
+    this.loop.wake()
+  }
+
+  /**
+   * Called when this worker is connected to another server. If that server is a promoted asynchronous replica, it may
+   * lack the last commits, such as claims and outcomes.
+   */
+  recheckRunning(): void {
+    this.#unanswered.add()
+    this.loop.wake()
   }
 
   /**
@@ -65,9 +97,8 @@ export class ClaimLoop {
    * @returns null if there is no capacity, or if other jobs wait in the queue: those start first
    */
   reserve(worker: string, most: number): Reservation | null {
-    const { capacity, unanswered } = this.#options
-    const mayStart = this.#isQueueEmpty && !this.#isStopping && !unanswered.isUncertain()
-    return mayStart && this.#options.worker() === worker ? capacity.reserve(most) : null
+    const mayStart = this.#isQueueEmpty && !this.#isStopping && !this.#unanswered.isUncertain()
+    return mayStart && this.#options.worker() === worker ? this.#capacity.reserve(most) : null
   }
 
   /** For tests with their own clock, which run no loops: promotes and claims due jobs. */
@@ -76,9 +107,13 @@ export class ClaimLoop {
     await this.#pass(false)
   }
 
+  /** Stops claiming, returns jobs that have not started to the queue, and waits for statements that may start jobs. */
   async stop(): Promise<void> {
     this.#isStopping = true
-    await this.loop.stop()
+    const stopped = this.loop.stop()
+    this.#ahead.giveBackAll()
+    await stopped
+    await this.#capacity.released()
   }
 
   /**
@@ -86,7 +121,8 @@ export class ClaimLoop {
    *   submit during the turn are left for the next call
    */
   async #pass(isLoop: boolean): Promise<number> {
-    const { capacity, unanswered, worker, handlers } = this.#options
+    const { worker, handlers } = this.#options
+    const [capacity, unanswered] = [this.#capacity, this.#unanswered]
     if (this.#promotes) await this.#promoteDue()
     for (;;) {
       // Attempts that end in the same turn of the event loop free their capacity together, so that one claim of 200
@@ -133,7 +169,7 @@ export class ClaimLoop {
 
   /** @returns how many jobs were claimed or refused; there may be more */
   async #claim(worker: string, reservation: ClaimReservation): Promise<number> {
-    const { store, waiting, onUnstartable } = this.#options
+    const { store, onUnstartable } = this.#options
     let refused = 0
     const { tasks, limit, taskLimits, ahead } = reservation
     const jobs = await store
@@ -150,7 +186,7 @@ export class ClaimLoop {
         reservation.abandon(error)
         throw error
       })
-    if (this.#cursor.hasLeftOut) waiting.pause()
+    if (this.#cursor.hasLeftOut) this.#ahead.pause()
     this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup
     reservation.commit(jobs)
     return jobs.length + refused

@@ -3,17 +3,19 @@ import { Loop } from '../loop.ts'
 import { shownInput } from '../model/input.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import type { AttemptEnd } from '../model/settle.ts'
-import type { EndedAttempt, ExecutingStore } from '../store/executing-store.ts'
+import type { ExecutingStore } from '../store/executing-store.ts'
 import { AttemptRunner } from './attempt-runner.ts'
 import { Deadlines } from './deadlines.ts'
 import type { Journal } from './journal.ts'
 import type { JobExecutorOptions } from './options.ts'
+import type { Settler } from './settler.ts'
 
 interface RunningAttemptsOptions extends Omit<JobExecutorOptions, 'store'> {
   readonly store: Pick<ExecutingStore, 'stopRequests' | 'leaveOut'>
   readonly journal: Journal
-  /** An attempt ended. Null if the job no longer belongs to this worker, so that nothing may be written. */
-  readonly onEnded: (end: EndedAttempt | null, ranMs: number) => void
+  readonly settler: Pick<Settler, 'add'>
+  /** An attempt ended. @param isLost  whether the job no longer belongs to this worker, so that nothing is written */
+  readonly onEnded: (ranMs: number, isLost: boolean) => void
 }
 
 /** The attempts that run in this process. The loop aborts attempts whose jobs were cancelled. */
@@ -81,10 +83,10 @@ export class RunningAttempts {
     try {
       this.#start(job)
     } catch (error) {
-      const { store, onUnstartable, onEnded } = this.#options
+      const { store, settler, onUnstartable } = this.#options
       store.leaveOut(job)
       onUnstartable(job.id, error)
-      onEnded({ fence: fenceOf(job), end: { kind: 'released' }, policy: job.policy }, 0)
+      settler.add({ fence: fenceOf(job), end: { kind: 'released' }, policy: job.policy })
     }
   }
 
@@ -165,7 +167,7 @@ export class RunningAttempts {
   }
 
   async #finish(attempt: AttemptRunner, own: AttemptEnd | null): Promise<void> {
-    const { journal, onEnded } = this.#options
+    const { journal, settler, onEnded } = this.#options
     const { job } = attempt
     const end = attempt.end(own)
     const isRetryable = end?.kind === 'timeout' || (end?.kind === 'error' && !end.permanent)
@@ -177,8 +179,8 @@ export class RunningAttempts {
     if (journal.hasUnwritten(job.id)) await journal.written(job.id)
     if (this.#running.get(job.id) === attempt) this.#running.delete(job.id)
     this.#ended += 1
-    const ended = end === null ? null : { fence: fenceOf(job), job, end, policy: job.policy }
-    onEnded(ended, performance.now() - attempt.beganAt)
+    if (end !== null) settler.add({ fence: fenceOf(job), job, end, policy: job.policy })
+    onEnded(performance.now() - attempt.beganAt, end === null)
     if (this.#ended === this.#started) for (const resolve of this.#whenFinished.splice(0)) resolve()
   }
 

@@ -145,14 +145,23 @@ export class Settler {
     if (result.locked.length < batch.length) this.#options.onSettled(result)
   }
 
+  /** @returns the result, without jobs that were returned to the queue before they started */
   async #settle(batch: readonly EndedAttempt[]): Promise<SettleResult> {
     const result = await this.#options.store.settle(batch)
+    const unstarted = new Set(batch.filter(({ end }) => end.kind === 'unstarted').map(({ fence }) => fence))
     for (const { item, error } of result.refused) {
       this.#rejected.ends.push(item)
       this.#rejected.retryAt = performance.now() + REJECTED_RETRY_MS
       this.#options.onRejected(item, error)
     }
-    return result
+    if (unstarted.size === 0) return result
+    return {
+      ...result,
+      settled: result.settled.filter(
+        ({ outcome }) => outcome.state !== 'waiting' || outcome.why !== 'unstarted',
+      ),
+      lost: result.lost.filter((fence) => !unstarted.has(fence)),
+    }
   }
 
   #retryRejected(): void {

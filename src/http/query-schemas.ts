@@ -1,25 +1,47 @@
 /** Parameters of paths and queries. */
 import { z } from 'zod'
-import { NAME_LIMIT, SETTINGS } from '../model/settings.ts'
+import {
+  type Conditions,
+  type Filter,
+  type Filters,
+  JOB_FILTERS,
+  SCHEDULE_FILTERS,
+} from '../model/filters.ts'
+import { NAME_LIMIT } from '../model/settings.ts'
+import { STATUSES } from '../model/states.ts'
 import { instantIn, jobId, scheduleId, state, status, text } from './field-schemas.ts'
 
-const owners = {
-  task: text(SETTINGS.task.most, 1).optional(),
-  group: text(SETTINGS.group.most).optional(),
-  submitter: text(SETTINGS.submitter.most).optional(),
+function schemaOf(filter: Filter): z.ZodType {
+  switch (filter.kind) {
+    case 'word':
+      return filter.values === STATUSES ? status : state
+    case 'schedule id':
+      return scheduleId
+    case 'job id':
+      return jobId
+    case 'instant':
+      return instantIn
+    default:
+      return text(filter.most, filter.mayBeEmpty === true ? 0 : 1)
+  }
 }
 
-export const jobFilter = {
-  state: state.optional(),
-  ...owners,
-  scheduleId: scheduleId.optional(),
-  worker: text(255, 1).optional().meta({ description: 'The worker that runs the job now' }),
-  id: jobId.optional().meta({ description: 'The start of the id' }),
-  error: text(500, 1).optional().meta({ description: 'Part of the error; case-insensitive' }),
-  args: text(500, 1).optional().meta({ description: 'Part of the stored args; case-insensitive' }),
-  finishedFrom: instantIn.optional(),
-  finishedTo: instantIn.optional(),
+function parameters<Of extends Filters>(filters: Of) {
+  const schemas = Object.entries(filters).map(([name, filter]) => {
+    const schema = schemaOf(filter).optional()
+    const { description } = filter
+    return [name, description === undefined ? schema : schema.meta({ description })]
+  })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries loses the names
+  return Object.fromEntries(schemas) as {
+    readonly [Name in keyof Of]: z.ZodOptional<z.ZodType<Exclude<Conditions<Of>[Name], undefined>>>
+  }
 }
+
+export const jobFilter = parameters(JOB_FILTERS)
+const scheduleFilter = parameters(SCHEDULE_FILTERS)
+const { task, group, submitter } = scheduleFilter
+const owners = { task, group, submitter }
 
 /** Values in a query are text. */
 const whole = (least: number, most: number) => {
@@ -38,14 +60,6 @@ const paging = {
 export const ScheduleParams = z.object({ id: scheduleId })
 export const JobParams = z.object({ id: jobId })
 
-const scheduleFilter = {
-  status: status.optional(),
-  ...owners,
-  declaredBy: text(NAME_LIMIT, 1).optional(),
-  text: text(NAME_LIMIT, 1)
-    .optional()
-    .meta({ description: 'Part of the id, summary, subject or task; case-insensitive' }),
-}
 export const SchedulesQuery = z.strictObject({
   ...scheduleFilter,
   order: z

@@ -5,7 +5,15 @@ import { checkKeys, namesOf } from '../keys.ts'
 import type { Attempt } from '../model/attempt.ts'
 import { type Authority, checkOpenJobs, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
-import { checkedConditions, checkedInstant, checkedLimit, checkedWhole, spanOption } from '../model/input.ts'
+import { JOB_FILTERS } from '../model/filters.ts'
+import {
+  AFTER,
+  checkedConditions,
+  checkedInstant,
+  checkedLimit,
+  checkedWhole,
+  spanOption,
+} from '../model/input.ts'
 import { type Job, type JobId, type Stored } from '../model/job.ts'
 import { isFinal, type JobState } from '../model/states.ts'
 import { cancel, retry } from '../model/manual-runs.ts'
@@ -57,20 +65,6 @@ export interface JobsContext {
   readonly pollIntervalMs: number
   readonly now: () => Date
 }
-
-const JOB_CONDITIONS = {
-  state: 'text',
-  task: 'text',
-  scheduleId: 'text',
-  group: 'text',
-  submitter: 'text',
-  worker: 'text',
-  id: 'text',
-  error: 'text',
-  args: 'text',
-  finishedFrom: 'instant',
-  finishedTo: 'instant',
-} as const satisfies Record<keyof JobConditions, 'text' | 'instant'>
 
 const MAX_LINES = 1000
 const MAX_ATTEMPTS = 100
@@ -177,15 +171,15 @@ export class Jobs {
    * @throws InvalidInputError
    */
   async list(options: JobQuery = {}): Promise<ListPage<Listed<Job>>> {
-    checkKeys(options, [...Object.keys(JOB_CONDITIONS), 'limit', 'after'])
+    checkKeys(options, [...Object.keys(JOB_FILTERS), 'limit', 'after'])
     const { limit, ...query } = options
-    checkedConditions('', query, { ...JOB_CONDITIONS, after: 'text' })
+    checkedConditions('', query, { ...JOB_FILTERS, after: AFTER })
     return this.#lists.jobs({ ...query, limit: checkedLimit(limit) })
   }
 
   /** The number of jobs by state. */
   async count(conditions: JobConditions = {}): Promise<Counts<JobState>> {
-    checkedConditions('', conditions, JOB_CONDITIONS)
+    checkedConditions('', conditions, JOB_FILTERS)
     return await this.#lists.jobCounts(conditions)
   }
 
@@ -281,7 +275,7 @@ export class Jobs {
     which: ManyJobs,
     options: ManyOptions,
   ): Promise<ManyResult> {
-    if ('filter' in which) checkedConditions('filter.', which.filter, JOB_CONDITIONS)
+    if ('filter' in which) checkedConditions('filter.', which.filter, JOB_FILTERS)
     const ids: ManyActions['ids'] = (conditions, limit) =>
       this.#lists.jobIds(conditions, limit, limit === Infinity ? NO_BOUNDS : LIST_BOUNDS)
     const count: ManyActions['count'] = (conditions) => this.#lists.jobCounts(conditions)

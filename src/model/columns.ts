@@ -78,7 +78,7 @@ export function picked<Definitions extends Columns, Name extends keyof Definitio
 
 const LARGE = Number.MAX_SAFE_INTEGER
 /** Maximum number of characters of the id of a worker. */
-const WORKER_LIMIT = 255
+export const WORKER_LIMIT = 255
 
 /** The schedule that a job belongs to, and its run within that schedule. */
 export const OCCURRENCE_COLUMNS = {

@@ -2,12 +2,15 @@
 import { InvalidInputError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { timeSpan } from '../timer/index.ts'
+import type { Filter } from './filters.ts'
 import { isUpTo, wholeNeeded } from './settings.ts'
 
 /** The latest instant that the columns can store, which is also the last with a four-digit year. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const DEFAULT_LIMIT = 100
 const MAX_AT_ONCE = 1000
+/** The position of a page, as a filter. */
+export const AFTER = { kind: 'text' } as const
 
 /** Rejected input in the form in which error messages quote it: escaped, and at most one or two lines long. */
 export function shownInput(value: unknown): string {
@@ -158,16 +161,16 @@ export function checkedInstant<Value>(field: string, value: Value): Value {
 export function checkedConditions(
   path: string,
   conditions: object,
-  known: Readonly<Record<string, 'text' | 'instant'>>,
+  known: Readonly<Record<string, Pick<Filter, 'kind'>>>,
 ): void {
   checkKeys(conditions, Object.keys(known), path)
   for (const [name, value] of Object.entries(conditions)) {
     if (value === undefined) continue
     const field = `${path}${name}`
-    const kind = known[name]
-    if (kind === 'text' && typeof value !== 'string')
-      throw new InvalidInputError(field, `must be a string, got ${shownInput(value)}`)
-    if (kind === 'instant' && checkedInstant(field, value) === null)
+    if (known[name]?.kind !== 'instant') {
+      if (typeof value !== 'string')
+        throw new InvalidInputError(field, `must be a string, got ${shownInput(value)}`)
+    } else if (checkedInstant(field, value) === null)
       throw new InvalidInputError(field, 'must be a valid Date, got null')
   }
 }

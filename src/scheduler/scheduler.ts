@@ -8,17 +8,11 @@
  */
 import { Loop } from '../loop.ts'
 import { plan } from '../model/plan.ts'
-import type {
-  Mark,
-  Reservation,
-  SchedulingStore,
-  Submission,
-  SubmitResult,
-} from '../store/scheduling-store.ts'
+import type { Decide, Mark, SchedulingStore, SubmitResult } from '../store/scheduling-store.ts'
 import { Pace } from './pace.ts'
 
 export interface SchedulerOptions {
-  readonly store: SchedulingStore
+  readonly store: Pick<SchedulingStore, 'markDue' | 'submitsInParallel'>
   /** The id of this worker; null while it is not registered and may not mark anything. */
   readonly worker: () => string | null
   readonly leaseMs: number
@@ -26,16 +20,10 @@ export interface SchedulerOptions {
   readonly missedAfterMs: number
   /** Maximum number of schedules in one transaction. */
   readonly batch: () => number
-  /**
-   * Reserves capacity of this worker, so that jobs start in the transaction that submits them. Null without an
-   * executor.
-   */
-  readonly reserve: (worker: string, most: number) => Reservation | null
-  readonly onSubmitted: (submissions: readonly Submission[]) => void
-  /** Called when a pass has changed something. @param queued  whether jobs wait to be claimed */
-  readonly onProgress: (queued: boolean) => void
-  /** The schedule cannot be submitted or marked. */
-  readonly onUnsubmittable: (scheduleId: string, error: unknown) => void
+  /** Submits marked schedules, and starts their jobs if this worker has capacity. */
+  readonly submit: (worker: string, marks: readonly Mark[], decide: Decide) => Promise<SubmitResult>
+  /** The schedule cannot be marked. */
+  readonly onUnmarkable: (scheduleId: string, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
@@ -120,7 +108,7 @@ export class Scheduler {
 
   /** Marks the next due schedules, after those in a batch. */
   async #mark({ behind }: Batch): Promise<Batch> {
-    const { store, worker, leaseMs, batch, onUnsubmittable } = this.#options
+    const { store, worker, leaseMs, batch, onUnmarkable } = this.#options
     const id = worker()
     // The worker is not registered at the moment, so deferred marks wait.
     if (id === null) return NOTHING
@@ -128,7 +116,7 @@ export class Scheduler {
     let refused = 0
     const marks = await store.markDue(id, most, leaseMs, behind, (schedule, error) => {
       refused += 1
-      onUnsubmittable(schedule, error)
+      onUnmarkable(schedule, error)
     })
     const isFull = marks.length === most
     // There may be more due schedules: after the refused ones, or before the position at which this pass continued.
@@ -152,38 +140,16 @@ export class Scheduler {
   /** @returns the marks that are left for the next transaction */
   async #submit({ worker, marks }: Batch): Promise<readonly Mark[]> {
     if (marks.length === 0) return []
-    const { reserve, onUnsubmittable, onSubmitted, onProgress } = this.#options
-    const reservation = reserve(worker, marks.length)
-    const { submissions, started, locked, left, refused } = await this.#write(
-      worker,
-      marks,
-      reservation,
+    const { submit, missedAfterMs } = this.#options
+    const { submissions, locked, left } = await submit(worker, marks, (schedule, now, open, freezes) =>
+      plan(schedule, { now, open, missedAfterMs, freezes }),
     ).catch((error: unknown) => {
       // Marked schedules that could not be submitted are retried in the next pass.
       this.#deferred = [...this.#deferred, ...marks]
-      reservation?.abandon(error)
       throw error
     })
     this.#deferred = [...this.#deferred, ...locked]
     for (const submission of submissions) this.#pace.submitted(submission)
-    try {
-      for (const { item, error } of refused) onUnsubmittable(item.id, error)
-      if (submissions.length > 0) onSubmitted(submissions)
-    } finally {
-      reservation?.commit(started)
-    }
-    const jobs = submissions.reduce((sum, submission) => sum + submission.jobs.length, 0)
-    if (locked.length < marks.length) onProgress(jobs > started.length)
     return left
-  }
-
-  #write(worker: string, marks: readonly Mark[], startLimits: Reservation | null): Promise<SubmitResult> {
-    const { store, missedAfterMs } = this.#options
-    return store.submit(
-      worker,
-      marks,
-      (schedule, now, open, freezes) => plan(schedule, { now, open, missedAfterMs, freezes }),
-      { startLimits },
-    )
   }
 }

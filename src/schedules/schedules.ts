@@ -7,7 +7,8 @@ import { ConflictError, InvalidInputError, NotFoundError, VersionError } from '.
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkOpenJobs, checkPeriod } from '../model/authority.ts'
 import { checkedReason } from '../model/checked-settings.ts'
-import { checkedConditions, checkedInstant, checkedLimit, oneOf } from '../model/input.ts'
+import { SCHEDULE_FILTERS } from '../model/filters.ts'
+import { AFTER, checkedConditions, checkedInstant, checkedLimit, oneOf } from '../model/input.ts'
 import type { SettingValues } from '../model/settings.ts'
 import type { ScheduleStatus } from '../model/states.ts'
 import { runNow } from '../model/manual-runs.ts'
@@ -32,15 +33,6 @@ import {
   type ScheduleInput,
   settingsChanges,
 } from './settings.ts'
-
-const SCHEDULE_CONDITIONS = {
-  status: 'text',
-  task: 'text',
-  group: 'text',
-  submitter: 'text',
-  declaredBy: 'text',
-  text: 'text',
-} as const satisfies Record<keyof ScheduleConditions, 'text'>
 
 const DEFAULT_ELAPSES = 5
 const CREATE = [...DECLARATION, 'ifExists']
@@ -214,16 +206,16 @@ export class Schedules {
    * @throws InvalidInputError
    */
   async list(options: ScheduleQuery = {}): Promise<ListPage<Listed<Schedule>>> {
-    checkKeys(options, [...Object.keys(SCHEDULE_CONDITIONS), 'limit', 'order', 'after'])
+    checkKeys(options, [...Object.keys(SCHEDULE_FILTERS), 'limit', 'order', 'after'])
     const { limit, order, ...query } = options
-    checkedConditions('', query, { ...SCHEDULE_CONDITIONS, after: 'text' })
+    checkedConditions('', query, { ...SCHEDULE_FILTERS, after: AFTER })
     oneOf('order', order, ['id', 'nextRunAt'])
     return this.#stores.lists.schedules({ ...query, order, limit: checkedLimit(limit) })
   }
 
   /** The number of schedules by status. */
   async count(conditions: ScheduleConditions = {}): Promise<Counts<ScheduleStatus>> {
-    checkedConditions('', conditions, SCHEDULE_CONDITIONS)
+    checkedConditions('', conditions, SCHEDULE_FILTERS)
     return await this.#stores.lists.scheduleCounts(conditions)
   }
 

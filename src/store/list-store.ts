@@ -1,5 +1,6 @@
 import type { LogLevel, JobState, ScheduleStatus } from '../model/states.ts'
 import type { Attempt } from '../model/attempt.ts'
+import type { Conditions, JOB_FILTERS, SCHEDULE_FILTERS } from '../model/filters.ts'
 import type { Job } from '../model/job.ts'
 import type { Owner } from '../model/owner.ts'
 import type { Schedule } from '../model/schedule.ts'
@@ -23,36 +24,10 @@ export const LIST_BOUNDS: ListBounds = { countUpTo: 10_000, searchWithin: 100_00
 export const NO_BOUNDS: ListBounds = { ...LIST_BOUNDS, searchWithin: Infinity, searchMs: Infinity }
 
 /** The conditions that schedules must match; omitted conditions match all schedules. */
-export interface ScheduleConditions {
-  readonly status?: ScheduleStatus | undefined
-  readonly task?: string | undefined
-  readonly group?: string | undefined
-  readonly submitter?: string | undefined
-  readonly declaredBy?: string | undefined
-  /** Part of the id, summary, subject or task; case-insensitive. */
-  readonly text?: string | undefined
-}
+export interface ScheduleConditions extends Conditions<typeof SCHEDULE_FILTERS> {}
 
 /** The conditions that jobs must match; omitted conditions match all jobs. */
-export interface JobConditions {
-  readonly state?: JobState | undefined
-  readonly task?: string | undefined
-  readonly scheduleId?: string | undefined
-  readonly group?: string | undefined
-  readonly submitter?: string | undefined
-  /** The worker that runs the job now. */
-  readonly worker?: string | undefined
-  /** A prefix of the id. */
-  readonly id?: string | undefined
-  /** Part of the error; case-insensitive. */
-  readonly error?: string | undefined
-  /** Part of the stored args; case-insensitive. */
-  readonly args?: string | undefined
-  /** Ended at or after. */
-  readonly finishedFrom?: Date | undefined
-  /** Ended before. */
-  readonly finishedTo?: Date | undefined
-}
+export interface JobConditions extends Conditions<typeof JOB_FILTERS> {}
 
 /** The part of a list to return. */
 export interface PageQuery {

@@ -45,14 +45,6 @@ export interface StartLimits {
   readonly taskLimits: ReadonlyMap<string, number>
 }
 
-/** Capacity that a worker keeps free for a statement that may start jobs. Call exactly one of its methods. */
-export interface Reservation extends StartLimits {
-  /** The statement started these jobs. Unused capacity becomes free. */
-  commit(jobs: readonly ClaimedJob[]): void
-  /** The statement failed. If it got no response, it may have started jobs. */
-  abandon(error: unknown): void
-}
-
 export interface SubmitOptions {
   /**
    * Jobs within these limits start in the same transaction, without a claim. If there are more, none starts, because

@@ -2,10 +2,19 @@
  * The health of a worker, which it assesses itself from its loops, lease, clock and handlers. The assessment is pure:
  * it reads neither the database nor a clock.
  */
-import { durationText } from '../duration.ts'
 import type { UnwrittenLog } from '../executor/journal.ts'
 import type { LoopHealth } from '../loop.ts'
 import type { Stall } from './event-loop-stall.ts'
+import {
+  connectionReasons,
+  endWarnings,
+  JOURNAL,
+  lasting,
+  leaseReasons,
+  logWarnings,
+  loopReasons,
+  recent,
+} from './health-notes.ts'
 import type { Retry } from './retries.ts'
 
 /** A worker's assessment of its own health. */
@@ -106,25 +115,11 @@ export interface Vitals {
   readonly loops: readonly LoopHealth[]
 }
 
-/**
- * The share of the lease that a heartbeat may take before other workers may evict this one. A connection is closed
- * after a whole lease.
- */
-const STUCK_AFTER = 3 / 5
-/** How long a loop may wait for a connection: a fifth of the lease, within these limits. */
-const CONNECTION_WAIT_MS = { least: 1000, most: 5000 }
 /** Kalends ends a stuck statement itself, so a restart is only needed after this time. */
 const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
-const CLOCK_MS = 2000
-const JOURNAL = 'journal'
-/** Maximum number of entries; a longer list would not help. */
-const MAX_NAMED = 10
 /** Runs continue without these loops, so their failures are only warnings. */
 const UNNEEDED = new Set([JOURNAL, 'progress'])
-/** This is longer than Kalends' own sessions wait for a lock. */
-const SLOW_WRITE_MS = 5000
-
 /** The health of a process that is not a worker, or has stopped. */
 export function unstarted(isStopped: boolean): Health {
   const stopped: HealthNote = { code: 'stopped', subject: null, text: 'it was stopped' }
@@ -165,191 +160,4 @@ export function judge(vitals: Vitals): Health {
     warnings: [...recent(vitals), ...endWarnings(vitals), ...logWarnings(vitals), ...lasting(vitals)],
     loops,
   }
-}
-
-function loopReasons(loop: LoopHealth, leaseMs: number): HealthNote[] {
-  const { name, busyMs, lateMs, consecutiveErrors, lastError } = loop
-  const notes: HealthNote[] = []
-  if (busyMs !== null && busyMs > leaseMs * STUCK_AFTER) {
-    notes.push({
-      code: 'stuck',
-      subject: name,
-      text: `the loop '${name}' is stuck: its pass has been running for ${durationText(busyMs)}, longer than three fifths of the lease; the database does not respond, or another transaction holds a lock`,
-    })
-  }
-  if (lateMs > leaseMs * STUCK_AFTER) {
-    notes.push({
-      code: 'late',
-      subject: name,
-      text: `the loop '${name}' should have started a pass ${durationText(lateMs)} ago; this process stalled`,
-    })
-  }
-  if (consecutiveErrors > 0) {
-    notes.push({
-      code: 'failing',
-      subject: name,
-      text: `the loop '${name}' has failed ${consecutiveErrors === 1 ? 'once' : `${consecutiveErrors} times in a row`}, last with: ${lastError ?? 'no message'}`,
-    })
-  }
-  return notes
-}
-
-function connectionReasons({ connectionWaitMs, leaseMs }: Vitals): HealthNote[] {
-  const { least, most } = CONNECTION_WAIT_MS
-  if (connectionWaitMs <= Math.max(least, Math.min(most, leaseMs / 5))) return []
-  return [
-    {
-      code: 'no-connection',
-      subject: null,
-      text: `a loop has waited ${durationText(connectionWaitMs)} for a connection to the database: the pool supplied by the application has no free connection, or the server accepts no more; make the pool larger, or find what holds its connections`,
-    },
-  ]
-}
-
-function leaseReasons({ worker, sinceHeartbeatMs, isRowLocked }: Vitals): HealthNote[] {
-  if (worker !== null) return []
-  const last =
-    sinceHeartbeatMs === null
-      ? 'it has not sent a heartbeat yet'
-      : `its last heartbeat was ${durationText(sinceHeartbeatMs)} ago`
-  return [
-    {
-      code: 'no-lease',
-      subject: null,
-      text: isRowLocked
-        ? `${last}, because another transaction has locked its row of the table worker: it takes on no work, and its running jobs continue; end that transaction`
-        : `${last}: it takes on no work until a heartbeat succeeds, and other workers take over its running jobs`,
-    },
-  ]
-}
-
-/** Problems during the last lease, whose effects other workers may still see. */
-function recent({ leaseMs, sinceLeaseLostMs, stall, worker }: Vitals): HealthNote[] {
-  const notes: HealthNote[] = []
-  if (sinceLeaseLostMs !== null && sinceLeaseLostMs <= leaseMs) {
-    notes.push({
-      code: 'lease-lost',
-      subject: null,
-      text: `other workers considered it dead and took over its jobs; ${worker === null ? 'it registers again with its next heartbeat' : `it continues as ${worker}`}`,
-    })
-  }
-  if (stall !== null && stall.agoMs <= leaseMs) {
-    notes.push({
-      code: 'stall',
-      subject: null,
-      text: `it stalled for ${durationText(stall.ms)}, until ${stall.until.toISOString()}: a handler computed without a break, or the machine or process was suspended`,
-    })
-  }
-  return notes
-}
-
-/** Warnings about finished runs. */
-function endWarnings({ unwritten, locked, lockedMs, rejected, isLimitReached, loops }: Vitals): HealthNote[] {
-  const notes: HealthNote[] = []
-  const settler = loops.find(({ name }) => name === 'settler')
-  if (
-    unwritten > 0 &&
-    settler !== undefined &&
-    (settler.consecutiveErrors > 0 || (settler.busyMs ?? 0) > SLOW_WRITE_MS)
-  ) {
-    notes.push({
-      code: 'unwritten',
-      subject: 'settler',
-      text: `${unwritten === 1 ? 'the outcome of 1 run waits' : `the outcomes of ${unwritten} runs wait`} to be written; if this process ends now, these runs are repeated`,
-    })
-  }
-  const full = isLimitReached
-    ? '; there are so many that each further outcome counts against capacity, and this worker runs fewer jobs'
-    : ''
-  if (locked > 0 && (lockedMs > SLOW_WRITE_MS || isLimitReached)) {
-    notes.push({
-      code: 'locked-ends',
-      subject: 'settler',
-      text: `${locked === 1 ? 'the outcome of 1 run waits' : `the outcomes of ${locked} runs wait`}, the first for ${durationText(lockedMs)}, because another transaction has locked the row of the job or its schedule: end that transaction${full}`,
-    })
-  }
-  if (rejected > 0) {
-    notes.push({
-      code: 'rejected-ends',
-      subject: 'settler',
-      text: `the database rejects ${rejected === 1 ? 'the outcome of 1 run' : `the outcomes of ${rejected} runs`}, whose jobs stay running: the log names them; repair their rows; the outcomes are retried every five minutes${full}`,
-    })
-  }
-  return notes
-}
-
-/** A warning about log lines and progress. */
-function logWarnings({ log: { lines, progress, ms, dropped } }: Vitals): HealthNote[] {
-  if (dropped === 0 && (lines + progress === 0 || ms <= SLOW_WRITE_MS)) return []
-  const waiting = [
-    ...(lines > 0 ? [lines === 1 ? '1 log line' : `${lines} log lines`] : []),
-    ...(progress > 0 ? [`the progress of ${progress === 1 ? '1 job' : `${progress} jobs`}`] : []),
-  ]
-  const lost =
-    dropped > 0
-      ? `; ${dropped === 1 ? '1 further line was' : `${dropped} further lines were`} dropped, because too many wait`
-      : ''
-  return [
-    {
-      code: 'unwritten-log',
-      subject: JOURNAL,
-      text: `job logs (${waiting.join(', ')}) have waited in memory for ${durationText(ms)}, while runs continue: the database does not respond, or another transaction has locked the table job_log or the row of a job; end that transaction${lost}`,
-    },
-  ]
-}
-
-function lasting(vitals: Vitals): HealthNote[] {
-  const { clock, abandonedHandlers, leftOut, behind, retries, lockedWorkers, slotsInFuture } = vitals
-  const notes = lockedWorkers.map(
-    (id): HealthNote => ({
-      code: 'locked-worker',
-      subject: id,
-      text: `the worker ${id} has sent no heartbeat for most of a lease, and another transaction has locked its row in the table of workers: its work waits until that transaction ends`,
-    }),
-  )
-  const [first, ...others] = slotsInFuture
-  if (first !== undefined) {
-    notes.push({
-      code: 'slot-in-the-future',
-      subject: first,
-      text: `the schedule ${first}${others.length === 0 ? ' has a slot that its timer does not' : ` and ${others.length} more have slots that their timers do not`} explain, because the database's clock was ahead: nothing is submitted before that time; pause and resume, or set nextrun = NULL (done: reset)`,
-    })
-  }
-  if (leftOut > 0) {
-    notes.push({
-      code: 'set-aside',
-      subject: null,
-      text: `${leftOut === 1 ? '1 schedule or job is' : `${leftOut} schedules or jobs are`} skipped for up to five minutes after an error: the log names ${leftOut === 1 ? 'it' : 'them'}; repair the row, or whatever rejects the write`,
-    })
-  }
-  for (const id of behind.slice(0, MAX_NAMED)) {
-    notes.push({
-      code: 'cannot-keep-up',
-      subject: id,
-      text: `the slots of the schedule '${id}' come faster than they can be submitted, so some are missed each time: give it a timer with longer intervals`,
-    })
-  }
-  for (const { scheduleId, attempt, at } of retries.slice(0, MAX_NAMED)) {
-    notes.push({
-      code: 'retrying',
-      subject: scheduleId,
-      text: `the schedule '${scheduleId}' is retrying: attempt ${attempt} failed, next at ${at.toISOString()}`,
-    })
-  }
-  if (clock !== null && Math.abs(clock.aheadMs) > CLOCK_MS + clock.roundTripMs / 2) {
-    notes.push({
-      code: 'clock',
-      subject: null,
-      text: `this machine's clock is ${durationText(Math.abs(clock.aheadMs))} ${clock.aheadMs > 0 ? 'ahead of' : 'behind'} the database's clock: synchronize both; schedules follow the database's clock`,
-    })
-  }
-  for (const task of new Set(abandonedHandlers)) {
-    const count = abandonedHandlers.filter((other) => other === task).length
-    notes.push({
-      code: 'handlers-left',
-      subject: task,
-      text: `${count === 1 ? 'a handler' : `${count} handlers`} of '${task}' did not finish after the signal fired and ${count === 1 ? 'continues' : 'continue'} unobserved: pass \`signal\` to the calls that it waits for`,
-    })
-  }
-  return notes
 }

@@ -9,15 +9,16 @@ import type { Middleware, HandledTask } from '../executor/handler.ts'
 import { type ExternalQueue, HandOver } from '../executor/hand-over.ts'
 import { JobExecutor } from '../executor/job-executor.ts'
 import type { Logger } from '../logger.ts'
-import { Loop } from '../loop.ts'
 import { isFinal } from '../model/states.ts'
 import type { Redaction } from '../model/redaction.ts'
 import { VERSION } from '../generated/version.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
-import { type DeclaredSet, syncSet } from '../schedules/declared.ts'
+import type { DeclaredSet } from '../schedules/declared.ts'
 import type { DeclaredStore } from '../store/declared-store.ts'
 import { claimedAs, EVERY_TASK, type SettledAttempt, type SettleResult } from '../store/executing-store.ts'
+import type { Decide, Mark, SubmitResult } from '../store/scheduling-store.ts'
 import type { Store } from '../store/store.ts'
+import { Declarations } from './declarations.ts'
 import { EventLoopStall } from './event-loop-stall.ts'
 import { type Health, judge } from './health.ts'
 import { Membership } from './membership.ts'
@@ -63,16 +64,10 @@ export class Worker {
   readonly #scheduler: Scheduler | null
   readonly #executor: JobExecutor | null
   readonly #handOver: HandOver | null
-  /**
-   * Restores declared schedules that users or other processes changed, and notices when workers with newer code are
-   * gone.
-   */
-  readonly #declared: Loop
+  readonly #declarations: Declarations
   readonly #stall = new EventLoopStall()
   readonly #retries = new Retries()
   #isByHand = false
-  /** The number of jobs that were handed over. */
-  #handedOver = 0
   readonly #onError: (error: unknown, loop: string) => void
 
   constructor(options: WorkerOptions) {
@@ -84,14 +79,10 @@ export class Worker {
     this.#executor = options.concurrency > 0 ? this.#buildExecutor() : null
     this.#handOver = options.externalQueue === null ? null : this.#buildHandOver(options.externalQueue)
     this.#watch = this.#buildWatch(this.#scheduler)
-    this.#declared = new Loop({
-      name: 'declared sets',
-      pass: async () => {
-        await this.#route()
-        // While this worker may not take on work, other workers decide what is declared.
-        if (this.#membership.id() !== null) await this.#sync(false)
-        return options.leaseMs
-      },
+    this.#declarations = new Declarations({
+      ...options,
+      worker: () => this.#membership.id(),
+      onChanged: () => this.#scheduler?.loop.wake(),
       onError: this.#onError,
     })
   }
@@ -104,7 +95,7 @@ export class Worker {
     this.#executor?.start()
     this.#handOver?.loop.start()
     this.#watch.loop.start()
-    this.#declared.start()
+    this.#declarations.loop.start()
     const { handlers, logger } = this.#options
     logger.info({ worker: this.#membership.id(), tasks: [...handlers.keys()] }, 'Kalends started')
   }
@@ -118,8 +109,7 @@ export class Worker {
         await this.#membership.beat()
         await this.#membership.takeOver.pass()
       }
-      await this.#route()
-      await this.#sync(true)
+      await this.#declarations.atStart()
     } catch (error) {
       await this.#leave()
       throw error
@@ -128,21 +118,19 @@ export class Worker {
 
   /** Runs one round of all parts, without loops. @returns whether anything was due */
   async step(): Promise<boolean> {
-    let submitted = 0
-    const unsubscribe = this.#options.events.on('submitted', () => {
-      submitted += 1
-    })
+    const { events } = this.#options
+    let acted = false
+    const ends = (['submitted', 'started'] as const).map((name) => events.on(name, () => (acted = true)))
     await this.#scheduler?.pass()
-    unsubscribe()
-    const before = this.#handedOver
     if (this.#handOver !== null) {
       this.#handOver.wakeForTime()
       await this.#handOver.pass()
       this.#membership.takeOver.wake()
       await this.#membership.takeOver.pass()
     }
-    const attempts = (await this.#executor?.runDue()) ?? 0
-    return submitted + attempts + this.#handedOver - before > 0
+    await this.#executor?.runDue()
+    for (const end of ends) end()
+    return acted
   }
 
   /** Stops the parts in the order of their dependencies, with the heartbeat last. */
@@ -152,7 +140,7 @@ export class Worker {
       this.#scheduler?.loop.stop(),
       this.#handOver?.stop(),
       this.#executor?.stop(graceMs),
-      this.#declared.stop(),
+      this.#declarations.loop.stop(),
     ])
     await this.#watch.loop.stop()
     this.#stall.stop()
@@ -179,7 +167,12 @@ export class Worker {
   }
 
   health(): Health {
-    const loops = [this.#watch.loop, this.#membership.loop, this.#membership.takeOver.loop, this.#declared]
+    const loops = [
+      this.#watch.loop,
+      this.#membership.loop,
+      this.#membership.takeOver.loop,
+      this.#declarations.loop,
+    ]
     if (this.#scheduler !== null) loops.push(this.#scheduler.loop)
     if (this.#executor !== null) loops.push(...this.#executor.loops())
     if (this.#handOver !== null) loops.push(this.#handOver.loop)
@@ -208,28 +201,6 @@ export class Worker {
       abandonedHandlers: this.#executor?.attempts.abandonedTasks() ?? [],
       loops: loops.map((loop) => loop.health()),
     })
-  }
-
-  async #sync(isStart: boolean): Promise<void> {
-    const { store, declaredAtStart, sets, logger } = this.#options
-    const declared = isStart ? declaredAtStart : store.declared
-    for (const set of sets) {
-      const report = await syncSet(declared, set, logger, isStart)
-      if (report.created.length + report.changed.size + report.reactivated.length > 0)
-        this.#scheduler?.loop.wake()
-    }
-  }
-
-  /** Called before the first submission and once per lease, for jobs that people insert in SQL without a queue. */
-  async #route(): Promise<void> {
-    const { store, externalQueue: queue, logger } = this.#options
-    const id = this.#membership.id()
-    if (queue === null || id === null) return
-    for (const taken of await store.executing.route(id, queue.name, queue.tasks ?? [EVERY_TASK]))
-      logger.warn(
-        taken,
-        `Jobs of the task '${taken.task}' go to the external queue '${taken.queue}' of another worker`,
-      )
   }
 
   async #leave(): Promise<void> {
@@ -281,17 +252,32 @@ export class Worker {
       leaseMs,
       missedAfterMs: leaseMs + pollIntervalMs,
       batch: () => Math.min(BATCH, store.scheduling.mostAtOnce()),
-      reserve: (worker, most) => this.#executor?.reserve(worker, most) ?? null,
-      onSubmitted: (submissions) => {
-        for (const submission of submissions) this.#reporter.submitted(submission)
-      },
-      onProgress: (queued) => {
-        if (queued) this.#wakeQueues()
-        this.#watch.wakeForJobs()
-      },
-      onUnsubmittable: (schedule, error) => this.#reporter.notSubmitted(schedule, error),
+      submit: (...of) => this.#submit(...of),
+      onUnmarkable: (schedule, error) => this.#reporter.notSubmitted(schedule, error),
       onError: this.#onError,
     })
+  }
+
+  /** Jobs that this worker has capacity for start in the transaction that submits them. */
+  async #submit(worker: string, marks: readonly Mark[], decide: Decide): Promise<SubmitResult> {
+    const reservation = this.#executor?.claims.reserve(worker, marks.length) ?? null
+    const result = await this.#options.store.scheduling
+      .submit(worker, marks, decide, { startLimits: reservation })
+      .catch((error: unknown) => {
+        reservation?.abandon(error)
+        throw error
+      })
+    const { submissions, started, locked, refused } = result
+    try {
+      for (const { item, error } of refused) this.#reporter.notSubmitted(item.id, error)
+      for (const submission of submissions) this.#reporter.submitted(submission)
+    } finally {
+      reservation?.commit(started)
+    }
+    const jobs = submissions.reduce((sum, submission) => sum + submission.jobs.length, 0)
+    if (jobs > started.length) this.#wakeQueues()
+    if (locked.length < marks.length) this.#watch.wakeForJobs()
+    return result
   }
 
   #buildExecutor(): JobExecutor {
@@ -316,10 +302,7 @@ export class Worker {
       store: this.#options.store.executing,
       queue,
       worker: () => this.#membership.id(),
-      onHandedOver: (job) => {
-        this.#handedOver += 1
-        reporter.started(job)
-      },
+      onHandedOver: (job) => reporter.started(job),
       onSettled: (result) => this.#settled(result),
       onRefused: (job, error) => reporter.notStarted(job, error),
       onError: this.#onError,
@@ -335,7 +318,7 @@ export class Worker {
       store: store.scheduling,
       pollIntervalMs,
       now,
-      claimableTasks: () => [...(executor?.claimableTasks() ?? []), ...queues],
+      claimableTasks: () => [...(executor?.claims.claimableTasks() ?? []), ...queues],
       onScheduleDue: scheduler === null ? null : () => scheduler.loop.wake(),
       onJobDue:
         executor === null && handOver === null
@@ -345,7 +328,7 @@ export class Worker {
               handOver?.wakeForTime()
             },
       serverChanges: () => store.serverChanges(),
-      onServerChange: () => executor?.recheckRunning(),
+      onServerChange: () => executor?.claims.recheckRunning(),
       onFreezesChanged: () => store.freezes.thaw(),
       onError: this.#onError,
     })

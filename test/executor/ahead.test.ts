@@ -222,7 +222,7 @@ describe('while the outcomes of short runs are being written', () => {
     const writes = await withShortRuns(of)
     const { state, executor } = of
     state.left = 0
-    executor.recheckRunning()
+    executor.claims.recheckRunning()
     await settledDown()
     writes.open()
     await settledDown()
@@ -239,7 +239,7 @@ describe('while the outcomes of short runs are being written', () => {
     const { length } = state.started
     expect(state.given).toBeGreaterThan(length)
     state.isLost = true
-    executor.recheckRunning()
+    executor.claims.recheckRunning()
     await settledDown()
     writes.open()
     await settledDown()
@@ -306,7 +306,7 @@ it('jobs that a submission starts use the capacity that it has reserved', async 
   executor.wake()
   await settledDown()
   expect(state.ends).toHaveLength(100)
-  const reservation = executor.reserve('w/1', 5)
+  const reservation = executor.claims.reserve('w/1', 5)
   if (reservation === null) throw new Error('no free capacity')
   state.writes = gate().promise
   state.left = Infinity

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import type { HandledTask } from '../../src/executor/handler.ts'
 import { task } from '../../src/model/task.ts'
-import type { Reservation } from '../../src/store/scheduling-store.ts'
+import type { Reservation } from '../../src/executor/capacity.ts'
 import { type Gate, gate } from '../kalends/scene.ts'
 import { claimed, executingStore, executorOn, NOTHING } from './claimed.ts'
 
@@ -73,7 +73,7 @@ async function started(concurrency: number, own: number | null = null) {
     },
   }
   const executor = executorOn(store, handled, { worker: () => state.worker, concurrency, onError: () => {} })
-  expect(executor.reserve(WORKER, 5)).toBeNull()
+  expect(executor.claims.reserve(WORKER, 5)).toBeNull()
   const first = state.claims.promise
   executor.start()
   await first
@@ -95,12 +95,12 @@ const NO_RESPONSE = new StoreUnavailableError('no response')
 
 it('a reservation is limited by the request and by free capacity, and claims do not use it', async () => {
   const { executor, limits, waiting, ends, state } = await started(4)
-  const first = reserved(executor.reserve(WORKER, 3))
+  const first = reserved(executor.claims.reserve(WORKER, 3))
   expect(first).toMatchObject({ limit: 3 })
   expect([...first.tasks.keys()]).toEqual(['noop'])
-  const second = reserved(executor.reserve(WORKER, 3))
+  const second = reserved(executor.claims.reserve(WORKER, 3))
   expect(second.limit).toBe(1)
-  expect(executor.reserve(WORKER, 3)).toBeNull()
+  expect(executor.claims.reserve(WORKER, 3)).toBeNull()
   // A claim in between finds no capacity, so it is deferred until nothing is reserved.
   waiting.push('a', 'b', 'c', 'd')
   for (const id of ['a', 'b', 'c', 'd', 'x', 'y']) ends.set(id, gate())
@@ -121,14 +121,14 @@ it('a reservation is limited by the request and by free capacity, and claims do 
 it('the limit of a task applies to all reservations together', async () => {
   const { executor, ends } = await started(10, 2)
   ends.set('x', gate())
-  const first = reserved(executor.reserve(WORKER, 1))
+  const first = reserved(executor.claims.reserve(WORKER, 1))
   expect(first.taskLimits.get('noop')).toBe(2)
   // The job of the first reservation may also belong to that task.
-  const second = reserved(executor.reserve(WORKER, 1))
+  const second = reserved(executor.claims.reserve(WORKER, 1))
   expect(second.taskLimits.get('noop')).toBe(1)
   first.commit([claimed('x')])
   second.commit([])
-  const third = reserved(executor.reserve(WORKER, 5))
+  const third = reserved(executor.claims.reserve(WORKER, 5))
   expect(third.taskLimits.get('noop')).toBe(1)
   third.commit([])
   ends.get('x')?.open()
@@ -143,14 +143,14 @@ it('nothing can be reserved while jobs wait, during a claim, or under another wo
   waiting.push('a')
   executor.wake()
   await claiming
-  expect(executor.reserve(WORKER, 1)).toBeNull()
+  expect(executor.claims.reserve(WORKER, 1)).toBeNull()
   state.answer.open()
   state.answer = null
   await settledDown()
-  const one = reserved(executor.reserve(WORKER, 1))
+  const one = reserved(executor.claims.reserve(WORKER, 1))
   expect(one.limit).toBe(1)
   one.commit([])
-  expect(executor.reserve('w/2', 1)).toBeNull()
+  expect(executor.claims.reserve('w/2', 1)).toBeNull()
   // There is capacity for one of two waiting jobs. The other one starts when more becomes free.
   waiting.push('b', 'c')
   executor.wake()
@@ -158,11 +158,11 @@ it('nothing can be reserved while jobs wait, during a claim, or under another wo
   state.answer = gate()
   ends.get('a')?.open()
   await settledDown()
-  expect(executor.reserve(WORKER, 1)).toBeNull()
+  expect(executor.claims.reserve(WORKER, 1)).toBeNull()
   state.answer.open()
   for (const end of ends.values()) end.open()
   await executor.stop(1000)
-  expect(executor.reserve(WORKER, 1)).toBeNull()
+  expect(executor.claims.reserve(WORKER, 1)).toBeNull()
 })
 
 it('capacity that becomes free during a claim cannot be reserved', async () => {
@@ -178,10 +178,10 @@ it('capacity that becomes free during a claim cannot be reserved', async () => {
   ends.get('b')?.open()
   await settledDown()
   expect(executor.attempts.count()).toBe(0)
-  expect(executor.reserve(WORKER, 1)).toBeNull()
+  expect(executor.claims.reserve(WORKER, 1)).toBeNull()
   state.answer.open()
   await settledDown()
-  const all = reserved(executor.reserve(WORKER, 9))
+  const all = reserved(executor.claims.reserve(WORKER, 9))
   expect(all.limit).toBe(3)
   all.commit([])
   await executor.stop(1000)
@@ -200,30 +200,33 @@ it('a claim that failed with a response returns its reservation', async () => {
 
 it('a reservation ends only once', async () => {
   const { executor } = await started(1)
-  const one = reserved(executor.reserve(WORKER, 1))
+  const one = reserved(executor.claims.reserve(WORKER, 1))
   one.commit([])
   expect(() => one.commit([])).toThrow(/ended twice/)
   expect(() => one.abandon(new Error('constraint'))).toThrow(/ended twice/)
-  expect(reserved(executor.reserve(WORKER, 1)).limit).toBe(1)
+  expect(reserved(executor.claims.reserve(WORKER, 1)).limit).toBe(1)
 })
 
 it('a statement that failed with a response leaves no uncertainty', async () => {
   const { executor } = await started(1)
-  reserved(executor.reserve(WORKER, 1)).abandon(new Error('constraint'))
-  reserved(executor.reserve(WORKER, 1)).commit([])
+  reserved(executor.claims.reserve(WORKER, 1)).abandon(new Error('constraint'))
+  reserved(executor.claims.reserve(WORKER, 1)).commit([])
   await executor.stop(1000)
 })
 
 it('without a response, jobs of the lost submission are released, but not those of another submission', async () => {
   const { executor, held, released, ends } = await started(4)
   ends.set('y', gate())
-  const [lost, other] = [reserved(executor.reserve(WORKER, 1)), reserved(executor.reserve(WORKER, 1))]
+  const [lost, other] = [
+    reserved(executor.claims.reserve(WORKER, 1)),
+    reserved(executor.claims.reserve(WORKER, 1)),
+  ]
   held.push('x', 'y')
   lost.abandon(NO_RESPONSE)
   await settledDown()
   // The other submission has not received its response.
   expect(released).toEqual([])
-  expect(executor.reserve(WORKER, 1)).toBeNull()
+  expect(executor.claims.reserve(WORKER, 1)).toBeNull()
   other.commit([claimed('y')])
   await settledDown()
   expect(released).toEqual(['x'])
@@ -235,7 +238,7 @@ it('the uncertainty ends with a comparison that is late enough, never while the 
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const { executor, state, held, released } = await started(1)
-  reserved(executor.reserve(WORKER, 1)).abandon(NO_RESPONSE)
+  reserved(executor.claims.reserve(WORKER, 1)).abandon(NO_RESPONSE)
   await settledDown()
   // The database is unreachable, so no heartbeat succeeds. Meanwhile, the database executes the last statement.
   state.worker = null
@@ -247,7 +250,7 @@ it('the uncertainty ends with a comparison that is late enough, never while the 
   expect(released).toEqual(['x'])
   held.length = 0
   await pass(3000)
-  expect(reserved(executor.reserve(WORKER, 1)).limit).toBe(1)
+  expect(reserved(executor.claims.reserve(WORKER, 1)).limit).toBe(1)
   vi.useRealTimers()
 })
 
@@ -259,7 +262,7 @@ it('a handler is stopped if another server does not have the claim of its job', 
   executor.wake()
   await settledDown()
   held.splice(0, 1)
-  executor.recheckRunning()
+  executor.claims.recheckRunning()
   await settledDown()
   expect(state.aborted).toEqual(['a: LeaseLostError'])
   for (const end of ends.values()) end.open()
@@ -276,7 +279,7 @@ it('if another server has an earlier claim of a job, the job is released after i
   await settledDown()
   state.heldClaim = 0
   held.push('a')
-  executor.recheckRunning()
+  executor.claims.recheckRunning()
   await settledDown()
   expect(state.aborted).toEqual(['a: LeaseLostError'])
   await pass(3000)
@@ -302,10 +305,10 @@ it('queued jobs start before jobs that are submitted later', async () => {
   waiting.push('a')
   executor.wake()
   // The claim has not started yet.
-  expect(executor.reserve(WORKER, 1)).toBeNull()
+  expect(executor.claims.reserve(WORKER, 1)).toBeNull()
   await settledDown()
   expect(state.most).toBe(1)
-  reserved(executor.reserve(WORKER, 1)).commit([])
+  reserved(executor.claims.reserve(WORKER, 1)).commit([])
   await executor.stop(1000)
 })
 
@@ -313,7 +316,7 @@ it('a stop waits for submissions without a response and for the jobs that they s
   const { executor, ends, state } = await started(1)
   const end = gate()
   ends.set('x', end)
-  const reservation = reserved(executor.reserve(WORKER, 1))
+  const reservation = reserved(executor.claims.reserve(WORKER, 1))
   let stopped = false
   const stop = executor.stop(60_000).then(() => void (stopped = true))
   await settledDown()

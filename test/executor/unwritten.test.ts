@@ -85,7 +85,7 @@ describe('a worker', () => {
     })
     await settledDown()
     expect(state.started).toBe(3)
-    expect(executor.reserve('w/1', 1)).toBeNull()
+    expect(executor.claims.reserve('w/1', 1)).toBeNull()
     expect(executor.settler.unwritten()).toMatchObject({ waiting: 3, locked: 0 })
     writes.open()
     await settledDown()
@@ -173,7 +173,7 @@ describe('a worker', () => {
         policy: claimed('j2').policy,
       },
     ]
-    executor.recheckRunning()
+    executor.claims.recheckRunning()
     await settledDown()
     expect(tried).toHaveLength(before)
     await vi.advanceTimersByTimeAsync(20_000)

@@ -164,7 +164,7 @@ describe('an instant', () => {
 })
 
 describe('the conditions of a filter', () => {
-  const known = { task: 'text', before: 'instant' } as const
+  const known = { task: { kind: 'text' }, before: { kind: 'instant' } } as const
   const check = (conditions: object) => checkedConditions('filter.', conditions, known)
 
   test.each([{}, { task: '' }, { task: 'a', before: new Date(0) }, { task: undefined, before: undefined }])(

@@ -1,7 +1,7 @@
 /** Bursts: the number of concurrent batches, and the handling of a failed batch. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { Mark, SchedulingStore, SubmitResult } from '../../src/store/scheduling-store.ts'
-import { Scheduler } from '../../src/scheduler/scheduler.ts'
+import type { Mark, SubmitResult } from '../../src/store/scheduling-store.ts'
+import { Scheduler, type SchedulerOptions } from '../../src/scheduler/scheduler.ts'
 import { type Gate, gate } from '../kalends/scene.ts'
 
 const BATCH = 10
@@ -10,10 +10,6 @@ const nothing = () => {}
 // A pass ends after a second.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => void vi.useRealTimers())
-
-function unused(): never {
-  throw new Error('not used in this test')
-}
 
 const written = (locked: readonly Mark[] = []): SubmitResult => ({
   submissions: [],
@@ -28,30 +24,24 @@ function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}
   let next = 0
   const underWay: { readonly ids: readonly string[]; readonly end: Gate<SubmitResult | Error> }[] = []
   const watched = { most: 0, begun: gate(), behind: [] as string[][] }
-  const store: SchedulingStore = {
-    mostAtOnce: () => Number.POSITIVE_INFINITY,
+  const store: SchedulerOptions['store'] = {
     submitsInParallel: inParallel,
-    look: unused,
-    leftOut: unused,
-    clearStaleMarks: unused,
-    sweep: unused,
-    furthest: unused,
     markDue: (_worker, limit, _leaseMs, behind = []) => {
       watched.behind.push(behind.map(({ id }) => id))
       const ids = Array.from({ length: Math.min(limit, due - next) }, (_, index) => `s${next + index}`)
       next += ids.length
       return Promise.resolve(ids.map((id) => ({ id, marked: new Date(0) })))
     },
-    submit: async (_worker, marks) => {
-      const one = { ids: marks.map(({ id }) => id), end: gate<SubmitResult | Error>() }
-      underWay.push(one)
-      watched.most = Math.max(watched.most, underWay.length)
-      watched.begun.open()
-      const end = await one.end.promise
-      underWay.splice(underWay.indexOf(one), 1)
-      if (end instanceof Error) throw end
-      return end
-    },
+  }
+  const submit: SchedulerOptions['submit'] = async (_worker, marks) => {
+    const one = { ids: marks.map(({ id }) => id), end: gate<SubmitResult | Error>() }
+    underWay.push(one)
+    watched.most = Math.max(watched.most, underWay.length)
+    watched.begun.open()
+    const end = await one.end.promise
+    underWay.splice(underWay.indexOf(one), 1)
+    if (end instanceof Error) throw end
+    return end
   }
   const scheduler = new Scheduler({
     store,
@@ -59,10 +49,8 @@ function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}
     leaseMs: 60_000,
     missedAfterMs: 61_000,
     batch: () => BATCH,
-    reserve: () => null,
-    onSubmitted: nothing,
-    onProgress: nothing,
-    onUnsubmittable: nothing,
+    submit,
+    onUnmarkable: nothing,
     onError: nothing,
   })
   /** Completes the submissions in progress, oldest first, until the pass has ended. @returns the ids of each batch */

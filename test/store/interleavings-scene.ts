@@ -161,22 +161,25 @@ export interface Program {
 async function schedulerPass(
   actor: Actor,
   worker: string,
-  limits: StartLimits | null = null,
+  startLimits: StartLimits | null = null,
 ): Promise<ClaimedJob[]> {
   const running: ClaimedJob[] = []
+  const refuse = (id: string, cause: unknown) => {
+    throw new Error(`The schedule ${id} could not be submitted`, { cause })
+  }
   const scheduler = new Scheduler({
     store: actor.store.scheduling,
     worker: () => worker,
     leaseMs: LEASE_MS,
     missedAfterMs: LEASE_MS + POLL_INTERVAL_MS,
     batch: () => 100,
-    reserve: () =>
-      limits === null ? null : { ...limits, commit: (jobs) => void running.push(...jobs), abandon: () => {} },
-    onSubmitted: () => undefined,
-    onProgress: () => undefined,
-    onUnsubmittable: (id, error) => {
-      throw new Error(`The schedule ${id} could not be submitted`, { cause: error })
+    submit: async (...of) => {
+      const result = await actor.store.scheduling.submit(...of, { startLimits })
+      running.push(...result.started)
+      for (const { item, error } of result.refused) refuse(item.id, error)
+      return result
     },
+    onUnmarkable: refuse,
     onError: () => undefined,
   })
   await scheduler.pass()

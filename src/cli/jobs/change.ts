@@ -1,5 +1,6 @@
 /** `kalends jobs cancel` and `kalends jobs retry`: change jobs by their ids, or all jobs that match a filter. */
 import type { JobState, Kalends, ManyJobs, ManyOptions, ManyResult } from '../../index.ts'
+import { JOB_FILTERS } from '../../model/filters.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { confirm } from '../confirm.ts'
 import { commandMessage, exitCodeOf, QuietFailure, UsageError } from '../failure.ts'
@@ -7,7 +8,7 @@ import { print, printJson, say } from '../output.ts'
 import { progressBar } from '../progress-bar.ts'
 import { onDatabase, type SessionFlags } from '../session.ts'
 import { counted } from '../values.ts'
-import { conditionsOf, type FilterFlags, withFilter } from './list.ts'
+import { conditionsOf, namesOfFlags, withFilters } from '../filters.ts'
 
 export function cancelCommand(): AnyCommand {
   const command = new Command('cancel')
@@ -52,7 +53,7 @@ function changeCommand(command: Command, states: readonly JobState[], change: Ch
   const complete = command
     .argument('[id...]')
     .option('-y, --yes', 'with a filter: do not ask for confirmation')
-  return onDatabase(withFilter(complete, states), (kalends, ids, flags) =>
+  return onDatabase(withFilters(complete, JOB_FILTERS, 'job', states), (kalends, ids, flags) =>
     changeJobs(kalends, ids, flags, change),
   )
 }
@@ -61,16 +62,14 @@ function changeCommand(command: Command, states: readonly JobState[], change: Ch
 async function changeJobs(
   kalends: Kalends,
   ids: readonly string[],
-  flags: SessionFlags & FilterFlags & { readonly yes?: boolean },
+  flags: SessionFlags & { readonly yes?: boolean },
   { verb, done, change, textOf }: Change,
 ): Promise<void> {
-  const filter = conditionsOf(flags)
+  const filter = conditionsOf(JOB_FILTERS, flags)
   const isFiltered = Object.values(filter).some((value) => value !== undefined)
   if (ids.length > 0 && isFiltered) throw new UsageError('pass either ids or a filter, not both')
   if (ids.length === 0 && !isFiltered)
-    throw new UsageError(
-      'pass the ids of jobs, or a filter: --state, --task, --schedule, --group, --submitter',
-    )
+    throw new UsageError(`pass the ids of jobs, or a filter: ${namesOfFlags(JOB_FILTERS)}`)
   const which = ids.length > 0 ? { ids } : { filter }
   const { matched } = await change(kalends, which, { dryRun: true })
   if (matched === 0) return say('No job matches.')

@@ -1,22 +1,15 @@
-/** `kalends jobs list`, and the filter that it shares with `cancel` and `retry`. */
+/** `kalends jobs list` */
 import { firstLine } from '../../errors.ts'
 import { durationText } from '../../duration.ts'
-import type { Job, JobConditions, JobState, PageQuery } from '../../index.ts'
-import { JOB_STATES } from '../../model/states.ts'
-import { type AnyCommand, Command, examples, Option, type OptionValues, withFlags } from '../commander.ts'
+import type { Job, JobState, PageQuery } from '../../index.ts'
+import { JOB_FILTERS } from '../../model/filters.ts'
+import { type AnyCommand, Command, examples } from '../commander.ts'
+import { conditionsOf, withFilters } from '../filters.ts'
 import type { Style } from '../output.ts'
 import { AFTER, printList } from '../pages.ts'
 import { onDatabase } from '../session.ts'
 import type { Column } from '../table.ts'
 import { when, wholeNumber } from '../values.ts'
-
-export type FilterFlags = {
-  readonly state?: JobState
-  readonly task?: string
-  readonly schedule?: string
-  readonly group?: string
-  readonly submitter?: string
-}
 
 export const STATE_STYLES: Readonly<Partial<Record<JobState, Style>>> = {
   success: 'green',
@@ -25,24 +18,6 @@ export const STATE_STYLES: Readonly<Partial<Record<JobState, Style>>> = {
   failed: 'red',
   cancelled: 'yellow',
   skipped: 'dim',
-}
-
-export function withFilter<Args extends unknown[], Flags extends OptionValues>(
-  command: Command<Args, Flags>,
-  states: readonly JobState[],
-): Command<Args, Flags & FilterFlags> {
-  return withFlags(command, (plain) => {
-    plain
-      .addOption(new Option('--state <state>', 'only jobs in this state').choices(states))
-      .option('--task <name>', 'only jobs of this task')
-      .option('--schedule <id>', 'only jobs of this schedule')
-      .option('--group <name>', 'only jobs of this group')
-      .option('--submitter <name>', 'only jobs of this owner')
-  })
-}
-
-export function conditionsOf({ state, task, schedule, group, submitter }: FilterFlags): JobConditions {
-  return { state, task, scheduleId: schedule, group, submitter }
 }
 
 export function listCommand(): AnyCommand {
@@ -56,8 +31,8 @@ export function listCommand(): AnyCommand {
       'after',
       examples('jobs list --state failed', 'jobs list --schedule nightly --json | jq .result'),
     )
-  return onDatabase(withFilter(command, JOB_STATES), async ({ jobs }, flags) => {
-    const filter = conditionsOf(flags)
+  return onDatabase(withFilters(command, JOB_FILTERS, 'job'), async ({ jobs }, flags) => {
+    const filter = conditionsOf(JOB_FILTERS, flags)
     const list = (page: PageQuery) => jobs.list({ ...filter, ...page })
     const get = (id: string) => jobs.get(id)
     await printList({ list, get, columns: columns(Date.now()), noun: 'job' }, flags)

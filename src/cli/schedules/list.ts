@@ -1,8 +1,9 @@
 /** `kalends schedules list`: its output resembles `systemctl list-timers`. */
 import { durationText, relativeTime, retryText } from '../../duration.ts'
 import type { PageQuery, Schedule, ScheduleStatus } from '../../index.ts'
-import { STATUSES } from '../../model/states.ts'
-import { type AnyCommand, Command, examples, Option } from '../commander.ts'
+import { SCHEDULE_FILTERS } from '../../model/filters.ts'
+import { type AnyCommand, Command, examples } from '../commander.ts'
+import { conditionsOf, withFilters } from '../filters.ts'
 import type { Style } from '../output.ts'
 import { AFTER, printList } from '../pages.ts'
 import { onDatabase } from '../session.ts'
@@ -26,11 +27,6 @@ export function listCommand(): AnyCommand {
     .alias('ls')
     .summary('list schedules, next run first')
     .description('Lists schedules like `systemctl list-timers`, next run first.')
-    .addOption(new Option('--status <status>', 'only schedules with this status').choices(STATUSES))
-    .option('--task <name>', 'only schedules of this task')
-    .option('--group <name>', 'only schedules of this group')
-    .option('--submitter <name>', 'only schedules of this owner')
-    .option('--text <text>', 'only schedules with this text in their id, summary, subject or task')
     .option('--limit <n>', 'at most this many (default: all)', wholeNumber(1, 999_999_999))
     .option('--after <id>', AFTER)
     .addHelpText('after', HELP)
@@ -38,9 +34,9 @@ export function listCommand(): AnyCommand {
       'after',
       examples('schedules list', 'schedules list --status invalid --json', 'schedules list --task report'),
     )
-  return onDatabase(command, async ({ schedules }, { limit = Infinity, after, json, ...flags }) => {
-    const { status, task, group, submitter, text } = flags
-    const query = { status, task, group, submitter, text, order: 'nextRunAt' } as const
+  const filtered = withFilters(command, SCHEDULE_FILTERS, 'schedule')
+  return onDatabase(filtered, async ({ schedules }, { limit = Infinity, after, json, ...flags }) => {
+    const query = { ...conditionsOf(SCHEDULE_FILTERS, flags), order: 'nextRunAt' } as const
     const list = (page: PageQuery) => schedules.list({ ...query, ...page })
     const get = (id: string) => schedules.get(id)
     await printList({ list, get, columns: columns(new Date()), noun: 'schedule' }, { limit, after, json })

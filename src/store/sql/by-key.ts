@@ -1,7 +1,7 @@
 /** Locks, updates and joins rows by key. In other files, rows are locked only through the index that selects them. */
 import type { BatchColumn, Dialect, SqlValue } from '../database.ts'
-import type { Context } from './context.ts'
-import { placeholders } from '../literals.ts'
+import { integerLiteral, placeholders } from '../literals.ts'
+import type { Context, TablesContext } from './context.ts'
 import { keyOf } from './tables.ts'
 
 export interface LockedRows {
@@ -56,6 +56,42 @@ export async function updateRows(
      WHERE id IN (${placeholders(ids, key)})${where === undefined ? '' : ` AND ${where}`}`,
     [...params, ...ids],
   )
+}
+
+/** The number of rows that one transaction of `updateFound` writes. */
+const AT_ONCE = 500
+
+interface UpdateFound {
+  readonly table: string
+  /** Selects the rows, without locks: ` FROM … WHERE …`. */
+  readonly from: string
+  /** The parameters of `from`. */
+  readonly params?: readonly SqlValue[]
+  /** Still true for a row once it is locked, unless the row has changed. */
+  readonly where: string
+  readonly assignments: Readonly<Record<string, string>>
+  /** The parameters of the assignments. */
+  readonly values?: readonly SqlValue[]
+}
+
+/** Updates all rows that can be found and locked, in one transaction for each part. */
+export async function updateFound(
+  context: TablesContext,
+  { table, from, params = [], where, assignments, values = [] }: UpdateFound,
+): Promise<void> {
+  for (let found = AT_ONCE; found === AT_ONCE; ) {
+    const rows = await context.rows<{ id: string }>(
+      `SELECT id ${from} LIMIT ${integerLiteral(AT_ONCE)}`,
+      params,
+    )
+    const updated = await context.transaction(async (tx) => {
+      const ids = rows.map(({ id }) => id).toSorted()
+      const free = await lockRows<{ id: string }>(tx, { table, columns: 'id', ids, where })
+      const of = free.map(({ id }) => id)
+      return await updateRows(tx, table, assignments, of, { params: values })
+    })
+    found = updated === 0 ? 0 : rows.length
+  }
 }
 
 type Columns = Readonly<Record<string, BatchColumn>>

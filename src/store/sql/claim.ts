@@ -8,28 +8,25 @@
  * never change.
  */
 import { isFrozenBy } from '../../model/freeze.ts'
-import { fromStored } from '../../model/instant.ts'
 import type { ClaimedJob } from '../../model/job.ts'
-import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Lend, Turn } from '../database.ts'
-import {
-  type ClaimCursor,
-  claimedAs,
-  type ExecutingStore,
-  type HandOverQueue,
-  isTask,
-  type PlacedTurn,
-} from '../executing-store.ts'
-import type { OnRefused } from '../refusal.ts'
-import { integerLiteral } from '../literals.ts'
-import { lockRows, updateRows } from './by-key.ts'
-import { LARGEST_COUNT, nextOf } from './conditions.ts'
-import type { Context, TablesContext } from './context.ts'
-import { inForce } from './freezes.ts'
+import { type ClaimCursor, claimedAs, type ExecutingStore, type PlacedTurn } from '../executing-store.ts'
 import { groupBy } from '../group-by.ts'
+import type { OnRefused } from '../refusal.ts'
+import { lockRows, updateRows } from './by-key.ts'
+import type { Context, TablesContext } from './context.ts'
 import type { Isolation } from './isolate.ts'
-import { policyOf, settingValue, startableColumns, type StartableRow, toClaimed } from './rows.ts'
-import { exceptFor } from './tables.ts'
+import { policyOf, startableColumns, type StartableRow } from './rows.ts'
+import { handOverAttempts, startAttempts } from './start.ts'
+import {
+  findTurns,
+  type FreezeRow,
+  type LeftOutRows,
+  lockTurns,
+  named,
+  placed,
+  withinTaskLimits,
+} from './turns.ts'
 
 /** Maximum number of selections in one statement; SQLite allows 500. */
 const MAX_TURNS = 250
@@ -167,8 +164,6 @@ async function claimTurns(
   return []
 }
 
-type LeftOutRows = ReturnType<Isolation['leftOut']>
-
 /** Holds the next jobs of these turns to which a freeze applies. */
 async function hold(
   tx: Context,
@@ -228,253 +223,4 @@ async function holdFrozen(
     for (const id of ids) held.add(id)
   }
   return held
-}
-
-/** The turns, each continued after its last job; none if one of them had no job. */
-function placed(turns: readonly Turn[], rows: readonly StartableRow[]): PlacedTurn[] {
-  const last = new Map<string, PlacedTurn>()
-  for (const { id, group_, task, priority } of rows) {
-    const turn = { in_group: group_, claim_task: task, claim_rank: -priority, behind: id }
-    last.set(named(turn), turn)
-  }
-  return last.size < turns.length ? [] : [...last.values()]
-}
-
-/** An active freeze, in the columns of a turn. */
-interface FreezeRow {
-  readonly in_group: string | null
-  readonly claim_task: string | null
-  readonly of_schedule: string | null
-  readonly until: string
-}
-
-/**
- * The active freezes, and the next turns: first the groups after the one that had the last turn, then from the first
- * group again. The scan stops when it has found enough, so it never reads long queues, or many queues, to the end.
- */
-async function findTurns(
-  { rows, tables, dialect }: Context,
-  tasks: readonly string[],
-  limit: number,
-  afterGroup: string,
-): Promise<{ readonly turns: Turn[]; readonly freezes: FreezeRow[] }> {
-  // Adds the number of tasks, so that the last group is read completely: within a group the rank decides, but the scan
-  // is in order of task names.
-  const of = { tasks: tasks.length, limit: limit + tasks.length }
-  const parts = (['>', '>='] as const).map(
-    (from) =>
-      `SELECT in_group, claim_task, claim_rank, '${from}' AS part, NULL AS of_schedule, NULL AS until
-       FROM ${dialect.turns(tables.job, tables.claimIndex, { from, ...of })} AS turns`,
-  )
-  const freezes = `SELECT group_ AS in_group, task AS claim_task, 0 AS claim_rank, 'freeze' AS part,
-      schedule_id AS of_schedule, ${dialect.instant('until')} AS until
-    FROM ${tables.freeze}
-    WHERE ${inForce(dialect)}`
-  const found = await rows<(Turn & { part: '>' | '>=' }) | (FreezeRow & { part: 'freeze' })>(
-    dialect.union([...parts, freezes]),
-    [afterGroup, ...tasks, '', ...tasks],
-  )
-  const turns = found.filter((row) => row.part !== 'freeze')
-  const after = turns.filter(({ part }) => part === '>')
-  const known = new Set(after.map(named))
-  const others = turns.filter((turn) => turn.part === '>=' && !known.has(named(turn)))
-  return {
-    turns: [inOrder(after), inOrder(others)].flat().slice(0, limit),
-    freezes: found.filter((row) => row.part === 'freeze'),
-  }
-}
-
-const named = ({ in_group, claim_task }: Turn) => JSON.stringify([in_group, claim_task])
-
-/**
- * Locks an equal share of the claimable jobs of each turn, found through the claim index, so no other rows are locked.
- *
- * [Servers remove the entries of claimed jobs from the index about once a second. Until then, each claim that begins at
- * the front passes over all of them: this takes 0.55 µs each on MariaDB, so a claim of 200 jobs after 10,000 took 5
- * ms.]
- */
-async function lockTurns<Row>(
-  tx: Context,
-  turns: readonly (Turn & Partial<PlacedTurn>)[],
-  of: {
-    readonly columns: string
-    readonly limit: number
-    readonly taskLimits: ReadonlyMap<string, number>
-    readonly except: LeftOutRows
-  },
-): Promise<Row[]> {
-  const { dialect, tables } = tx
-  const share = Math.ceil(of.limit / turns.length)
-  const leftOut = groupBy(of.except, ({ group_: group }) => group)
-  const exceptOf = ({ in_group: group, claim_task: name }: Turn) => {
-    const ofGroup = leftOut.get(group) ?? []
-    // An external queue has one name for all of its tasks.
-    return exceptFor(isTask(name) ? ofGroup.filter(({ task }) => task === name) : ofGroup, dialect.jobId)
-  }
-  const part = (turn: Turn & Partial<PlacedTurn>) =>
-    `SELECT ${of.columns}
-     FROM ${dialect.found(tables.job, { index: tables.claimIndex })}
-     WHERE ready = 1 AND group_ = ? AND claim_task = ?
-       ${turn.behind === undefined ? '' : `AND claim_rank = ? AND id > ${dialect.jobId}`} ${exceptOf(turn).text}
-     ORDER BY ready, group_, claim_task, claim_rank, id
-     LIMIT ${integerLiteral(Math.min(share, of.taskLimits.get(turn.claim_task) ?? share))} ${dialect.locked('skip')}`
-  return await tx.rows<Row>(
-    dialect.union(turns.map(part)),
-    turns.flatMap((turn) => [
-      turn.in_group,
-      turn.claim_task,
-      ...(turn.behind === undefined ? [] : [turn.claim_rank, turn.behind]),
-      ...exceptOf(turn).params,
-    ]),
-  )
-}
-
-/** Sorts groups by name, and the turns of a group by the rank of their first job. */
-function inOrder<Of extends Turn>(turns: readonly Of[]): Of[] {
-  return turns.toSorted(
-    (a, b) => (a.in_group < b.in_group ? -1 : Number(a.in_group > b.in_group)) || a.claim_rank - b.claim_rank,
-  )
-}
-
-/** Limits the number of jobs of each task, in the given order. */
-function withinTaskLimits<Row extends { readonly task: string }>(
-  rows: readonly Row[],
-  taskLimits: ReadonlyMap<string, number>,
-): Row[] {
-  const left = new Map(taskLimits)
-  return rows.filter((row) => {
-    const free = left.get(row.task)
-    if (free === undefined) return true
-    left.set(row.task, free - 1)
-    return free > 0
-  })
-}
-
-const next = (number: number) => Math.min(number + 1, LARGEST_COUNT)
-
-/**
- * Starts an attempt of each of the jobs, which this transaction has locked. Each attempt stores the policy in effect,
- * so that a worker that takes over the job knows it.
- */
-export async function startAttempts(
-  tx: Context,
-  worker: string,
-  rows: readonly StartableRow[],
-  tasks: ReadonlyMap<string, RunPolicy>,
-): Promise<ClaimedJob[]> {
-  const [first] = rows
-  if (first === undefined) return []
-  for (const [task, of] of groupBy(rows, (row) => row.task)) {
-    const { timeout, retries, retryDelay, retryBackoff } = tasks.get(task) ?? DEFAULT_POLICY
-    await updateRows(
-      tx,
-      tx.tables.job,
-      {
-        state: "'running'",
-        worker: '?',
-        attempt: nextOf('attempt'),
-        claim: nextOf('claim'),
-        started: '?',
-        progress: 'NULL',
-        timeout: 'COALESCE(timeout, ?)',
-        max_retries: 'COALESCE(max_retries, ?)',
-        retry_delay: 'COALESCE(retry_delay, ?)',
-        retry_backoff: 'COALESCE(retry_backoff, ?)',
-      },
-      of.map((row) => row.id),
-      { params: [worker, first.clock, timeout, settingValue('retries', retries), retryDelay, retryBackoff] },
-    )
-  }
-  return rows.map((row) =>
-    started(row, first.clock, { worker, state: 'running', policy: policyOf(row, tasks.get(row.task)) }),
-  )
-}
-
-/** The reason that is stored for jobs that the hand-over finishes. */
-export const HANDED_OVER = 'handed-over'
-
-/** Starts attempts of jobs that are handed over to an external queue. */
-export async function handOverAttempts(
-  tx: Context,
-  worker: string,
-  rows: readonly StartableRow[],
-  { reports, timeoutMs }: Pick<HandOverQueue, 'reports' | 'timeoutMs'>,
-): Promise<ClaimedJob[]> {
-  const [first] = rows
-  if (first === undefined) return []
-  await updateRows(
-    tx,
-    tx.tables.job,
-    {
-      state: "'external'",
-      reason: reports ? 'reason' : `'${HANDED_OVER}'`,
-      worker: '?',
-      attempt: nextOf('attempt'),
-      claim: nextOf('claim'),
-      releases: '0',
-      started: '?',
-      progress: 'NULL',
-      error: 'NULL',
-      timeout: 'COALESCE(timeout, ?)',
-    },
-    rows.map((row) => row.id),
-    { params: [worker, first.clock, timeoutMs] },
-  )
-  return rows.map((row) =>
-    started(row, first.clock, {
-      worker,
-      state: 'external',
-      policy: { ...policyOf(row), timeout: row.timeout ?? timeoutMs },
-    }),
-  )
-}
-
-function started(
-  row: StartableRow,
-  clock: string,
-  of: Pick<ClaimedJob, 'worker' | 'state' | 'policy'>,
-): ClaimedJob {
-  return toClaimed(row, fromStored(clock), { ...of, attempt: next(row.attempt), claim: next(row.claim) })
-}
-
-export async function promoteDue(
-  context: TablesContext,
-  isolation: Isolation,
-  [limit, onRefused]: Parameters<ExecutingStore['promoteDue']>,
-): Promise<number> {
-  const { dialect, tables } = context
-  const except = exceptFor(isolation.leftOut(), dialect.jobId)
-  const promoted = await isolation.find<{ id: string }, number>({
-    onRefused,
-    together: (report) =>
-      context.transaction(async (tx) => {
-        // The index on due_at both filters and orders, so only the promoted rows are locked.
-        const due = await tx.rows<{ id: string }>(
-          `SELECT id
-           FROM ${dialect.found(tables.job, { index: tables.dueIndex })}
-           WHERE due_at <= ${dialect.now} ${except.text}
-           ORDER BY due_at
-           LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`,
-          except.params,
-        )
-        report(due)
-        return await promote(tx, due)
-      }),
-    some: (jobs) =>
-      context.transaction(async (tx) => {
-        const ids = jobs.map(({ id }) => id)
-        return await promote(tx, await lockRows(tx, { table: tables.job, columns: 'id', ids }))
-      }),
-  })
-  return promoted.reduce((sum, count) => sum + count, 0)
-}
-
-/** @returns how many jobs were still due, as a list of one number; empty if there were none */
-async function promote(tx: Context, jobs: readonly { readonly id: string }[]): Promise<number[]> {
-  const ids = jobs.map(({ id }) => id)
-  const where = `due_at <= ${tx.dialect.now}`
-  const promoted = await updateRows(tx, tx.tables.job, { run_at: 'NULL', frozen_until: 'NULL' }, ids, {
-    where,
-  })
-  return promoted === 0 ? [] : [promoted]
 }

@@ -1,7 +1,7 @@
 /** Named conditions and assignments of statements. A condition reads the columns of the innermost table. */
 import type { Owner } from '../../model/owner.ts'
 import type { Dialect, SqlValue } from '../database.ts'
-import { integerLiteral } from '../literals.ts'
+import { integerLiteral, placeholders } from '../literals.ts'
 import type { Tables } from './tables.ts'
 
 /** A condition with its values, appended to a WHERE: ` AND …`. */
@@ -22,6 +22,12 @@ export function both(...conditions: readonly Condition[]): Condition {
     text: conditions.map(({ text }) => text).join(''),
     params: conditions.flatMap(({ params }) => params),
   }
+}
+
+/** Leaves out the rows with these ids. @param one  as in `placeholders` */
+export function exceptFor(rows: readonly { readonly id: string }[], one = '?'): Condition {
+  if (rows.length === 0) return NOTHING
+  return and(`id NOT IN (${placeholders(rows, one)})`, ...rows.map(({ id }) => id))
 }
 
 /** The rows of an owner. Part of every statement of a scoped store, so that no id can access other rows. */

@@ -7,14 +7,12 @@ import { type Fence, fenceText } from '../../model/job.ts'
 import { isBuiltIn } from '../../model/task.ts'
 import type { SqlValue } from '../database.ts'
 import { claimedAs, EVERY_TASK, type ExecutingStore } from '../executing-store.ts'
-import { integerLiteral, placeholders } from '../literals.ts'
-import { lockRows, updateFromBatch, updateRows } from './by-key.ts'
+import { placeholders } from '../literals.ts'
+import { lockRows, updateFound, updateFromBatch } from './by-key.ts'
 import { nextOf } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { textsOf } from './stored-json.ts'
 import { type Tables } from './tables.ts'
-
-const AT_ONCE = 500
 
 const of = (tables: Tables, task: string) =>
   `(SELECT queue FROM ${tables.taskQueue} WHERE task IN (${task}, '${EVERY_TASK}')
@@ -126,20 +124,14 @@ async function adopt(
   const named = names.length === 0 ? '1 = 0' : `task IN (${placeholders(names)})`
   const isOwn = isOfAll ? `NOT (${builtIn('task')}) AND NOT (${named})` : named
   const where = "state IN ('waiting', 'blocked') AND queue IS NULL"
-  for (let found = AT_ONCE; found === AT_ONCE; ) {
-    const rows = await context.rows<{ id: string }>(
-      `SELECT id FROM ${dialect.found(tables.job, { index: tables.jobStateIndex })}
-       WHERE ${where} AND ${isOwn} LIMIT ${integerLiteral(AT_ONCE)}`,
-      names,
-    )
-    const adopted = await context.transaction(async (tx) => {
-      const ids = rows.map(({ id }) => id).toSorted()
-      const free = await lockRows<{ id: string }>(tx, { table: tx.tables.job, columns: 'id', ids, where })
-      const of = free.map(({ id }) => id)
-      return await updateRows(tx, tx.tables.job, { queue: '?' }, of, { params: [queue] })
-    })
-    found = adopted === 0 ? 0 : rows.length
-  }
+  await updateFound(context, {
+    table: tables.job,
+    from: `FROM ${dialect.found(tables.job, { index: tables.jobStateIndex })} WHERE ${where} AND ${isOwn}`,
+    params: names,
+    where,
+    assignments: { queue: '?' },
+    values: [queue],
+  })
 }
 
 /** The claims of a worker that are committed and in the external queue. */

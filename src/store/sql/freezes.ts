@@ -8,12 +8,9 @@ import { newJobId } from '../../model/occurrence.ts'
 import type { FrozenTime, Plannable } from '../../model/plan.ts'
 import type { Dialect } from '../database.ts'
 import type { FreezeStore } from '../freeze-store.ts'
-import { integerLiteral } from '../literals.ts'
-import { lockRows, updateRows } from './by-key.ts'
+import { updateFound } from './by-key.ts'
 import type { PlannableRow } from './rows.ts'
 import { type Context, readClock, type TablesContext } from './context.ts'
-
-const AT_ONCE = 500
 
 /** Condition for schedule_freeze. */
 export function inForce({ instant, now }: Dialect): string {
@@ -155,28 +152,14 @@ export function heldForNothing(context: Context): [schedules: string, jobs: stri
 export async function thaw(context: TablesContext): Promise<void> {
   const { tables, dialect } = context
   const [schedules, jobs] = heldForNothing(context)
+  const where = `frozen_until > ${dialect.now}`
   // All slots of the schedule until now became due during the freeze.
-  await letGo(context, tables.schedule, schedules, dialect.now)
-  await letGo(context, tables.job, jobs, 'NULL')
-}
-
-async function letGo(context: TablesContext, table: string, held: string, until: string): Promise<void> {
-  for (let found = AT_ONCE; found === AT_ONCE; ) {
-    const rows = await context.rows<{ id: string }>(`SELECT id ${held} LIMIT ${integerLiteral(AT_ONCE)}`)
-    const freed = await context.transaction(async (tx) => {
-      const got = await lockRows<{ id: string }>(tx, {
-        table,
-        columns: 'id',
-        ids: rows.map(({ id }) => id).toSorted(),
-        where: `frozen_until > ${context.dialect.now}`,
-      })
-      return await updateRows(
-        tx,
-        table,
-        { frozen_until: until },
-        got.map(({ id }) => id),
-      )
-    })
-    found = freed === 0 ? 0 : rows.length
-  }
+  const assignments = { frozen_until: dialect.now }
+  await updateFound(context, { table: tables.schedule, from: schedules, where, assignments })
+  await updateFound(context, {
+    table: tables.job,
+    from: jobs,
+    where,
+    assignments: { frozen_until: 'NULL' },
+  })
 }

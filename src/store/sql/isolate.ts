@@ -8,25 +8,7 @@
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { AllRefusedError, type Refusal } from '../refusal.ts'
-
-interface BackOff {
-  readonly firstMs: number
-  /** The back-off doubles with each further failure, up to this time. */
-  readonly longestMs: number
-  /** How long a row is remembered after its back-off; default: until it is written. */
-  readonly knownMs?: number
-}
-
-/** The back-off of rows that the database rejects. */
-const REFUSED: BackOff = { firstMs: 10_000, longestMs: 300_000 }
-/** The back-off of rows that timed out on a lock. */
-const WAITED: BackOff = { firstMs: 1000, longestMs: 60_000 }
-/** The back-off of rows that were written, but that this process cannot work with. */
-const UNUSABLE: BackOff = { firstMs: 1000, longestMs: 300_000, knownMs: 300_000 }
-/**
- * The maximum number of remembered rows of each kind. Beyond this number, the row that failed longest ago is forgotten.
- */
-const MAX_REMEMBERED = 5000
+import { LeftOut, REFUSED, type Row, UNUSABLE, WAITED } from './left-out.ts'
 
 /** How many rows of a call may wait, one at a time, after the whole batch has waited. */
 const MAX_WAITS = 2
@@ -42,68 +24,6 @@ const FEW = 3
 const MORE = 4
 /** More rows are tried for this long, which is longer than the longest back-off of a loop. */
 const DOUBT_MS = 60_000
-
-interface Row {
-  readonly id: string
-  /** For a job, its group and its task. */
-  readonly group_?: string | undefined
-  readonly task?: string | undefined
-}
-
-interface Remembered extends Row {
-  /** The end of the row's back-off, by performance.now(). */
-  readonly until: number
-  readonly backOffMs: number
-}
-
-class LeftOut {
-  readonly #backOff: BackOff
-  readonly #rows = new Map<string, Remembered>()
-
-  constructor(backOff: BackOff) {
-    this.#backOff = backOff
-  }
-
-  add({ id, group_, task }: Row): void {
-    const { firstMs, longestMs } = this.#backOff
-    const before = this.#get(id)
-    const backOffMs = before === null ? firstMs : Math.min(longestMs, 2 * before.backOffMs)
-    // Moves the row to the end of the map, which keeps insertion order.
-    this.#rows.delete(id)
-    this.#rows.set(id, { id, group_, task, until: now() + backOffMs, backOffMs })
-    const [oldest] = this.#rows.keys()
-    if (this.#rows.size > MAX_REMEMBERED && oldest !== undefined) this.#rows.delete(oldest)
-  }
-
-  forget(rows: readonly Row[]): void {
-    if (this.#rows.size > 0) for (const { id } of rows) this.#rows.delete(id)
-  }
-
-  /** Whether the row has failed, even if its back-off has ended. */
-  isKnown({ id }: Row): boolean {
-    return this.#get(id) !== null
-  }
-
-  has({ id }: Row): boolean {
-    const row = this.#get(id)
-    return row !== null && now() < row.until
-  }
-
-  /** The rows whose back-off has not ended. */
-  rows(): Row[] {
-    return [...this.#rows.values()].filter(({ until }) => now() < until)
-  }
-
-  #get(id: string): Remembered | null {
-    const row = this.#rows.get(id)
-    if (row === undefined) return null
-    if (now() < row.until + (this.#backOff.knownMs ?? Infinity)) return row
-    this.#rows.delete(id)
-    return null
-  }
-}
-
-const now = () => performance.now()
 
 export interface IsolationOptions {
   /** Whether the error means that a statement timed out on a lock. */
@@ -353,6 +273,8 @@ export class Isolation {
     })
   }
 }
+
+const now = () => performance.now()
 
 const singly = <Item>(items: readonly Item[]) => items.map((item) => [item])
 

@@ -10,16 +10,9 @@ import type { FinishedRun, JobStore, NewJob } from '../job-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { and, both, type Condition, OPEN, scopeCondition } from './conditions.ts'
 import { type Context, inTransactionOf, type TablesContext } from './context.ts'
-import {
-  AttemptsLocked,
-  writeAttempts,
-  endJobs,
-  endingColumns,
-  type EndingRow,
-  nextInTurn,
-  touchSchedules,
-  writeEnds,
-} from './settle.ts'
+import { type Recording, recording } from './attempts.ts'
+import { endingColumns, type EndingRow, nextInTurn } from './ended-jobs.ts'
+import { endJobs, touchSchedules, writeEnds } from './ends.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
 import { jobColumns, type JobRow, plannableColumns, type PlannableRow, settingValue, toJob } from './rows.ts'
 import { type Expression, type QueueOf, queueOf } from './external.ts'
@@ -77,7 +70,8 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
         return readJob(tx, owner, row.id)
       }),
 
-    finish: (...of) => finishJob(context, owner, of),
+    finish: (...of) =>
+      recording((record) => context.transactionOnKeys((tx) => finishLocked(tx, owner, of, record))),
 
     retry: (...of) => retryJob(context, owner, of),
 
@@ -95,26 +89,11 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
   }
 }
 
-async function finishJob(
-  context: TablesContext,
-  owner: Owner,
-  of: Parameters<JobStore['finish']>,
-): ReturnType<JobStore['finish']> {
-  const finish = (record: typeof writeAttempts | null) =>
-    context.transactionOnKeys((tx) => finishLocked(tx, owner, of, record))
-  try {
-    return await finish(writeAttempts)
-  } catch (error) {
-    if (error instanceof AttemptsLocked) return await finish(null)
-    throw error
-  }
-}
-
 async function finishLocked(
   tx: Context,
   owner: Owner,
   [name, decide, { startedAt, finishedAt }]: Parameters<JobStore['finish']>,
-  record: typeof writeAttempts | null,
+  record: Recording,
 ): ReturnType<JobStore['finish']> {
   const locked = await lockWithSchedule(tx, owner, name)
   if (locked === null) return null
@@ -127,7 +106,7 @@ async function finishLocked(
     const outcome = { ...run, reason: null }
     const turns = await nextInTurn(tx, [{ row, outcome }])
     await writeEnds(tx, [{ row, outcome }], turns, schedules)
-    if (row.worker !== null) await record?.(tx, [{ row, outcome, end: attemptEnd(run) }])
+    if (row.worker !== null) await record(tx, [{ row, outcome, end: attemptEnd(run) }])
     const finished = earlierOf(finishedAt, fromStored(row.clock))
     const started = earlierOf(startedAt ?? (row.started === null ? null : fromStored(row.started)), finished)
     await updateRows(tx, tx.tables.job, { started: '?', finished: '?' }, [row.id], {

@@ -10,13 +10,12 @@ import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { Mark, SchedulingStore } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
-import { and, type Condition, NOTHING } from './conditions.ts'
+import { and, type Condition, NOTHING, exceptFor } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { furthest } from './inspection.ts'
 import { Isolation } from './isolate.ts'
 import { BATCH, mostAtOnce, submit } from './submit.ts'
 import { clearStaleMarks, sweep } from './take-over.ts'
-import { exceptFor } from './tables.ts'
 
 /** A schedule that is due, and the database's clock. */
 interface DueRow {

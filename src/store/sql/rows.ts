@@ -84,8 +84,8 @@ function expressions({ instant }: Dialect, columns: Columns): string[] {
 }
 
 /** Instants as normalised text. */
-export function instants({ instant }: Dialect, columns: readonly string[]): string[] {
-  return columns.map((column) => `${instant(column)} AS ${column}`)
+export function instants({ instant }: Dialect, columns: readonly string[]): string {
+  return columns.map((column) => `${instant(column)} AS ${column}`).join(', ')
 }
 
 /** The expressions for `PlannableRow`, one for each column. */

@@ -24,7 +24,8 @@ import {
   toPlannable,
   toSchedule,
 } from './rows.ts'
-import { cancelQueued, insertScheduleJobs, latestRun, openJobs } from './submit.ts'
+import { cancelQueued, latestRun, openJobs } from './open-jobs.ts'
+import { insertScheduleJobs } from './schedule-jobs.ts'
 import { countUpTo } from './lists/scan.ts'
 import { placeholders } from '../literals.ts'
 

@@ -1,4 +1,3 @@
-import { placeholders } from '../literals.ts'
 import type { Dialect } from '../database.ts'
 
 /** The tables, and the indexes that statements name. */
@@ -60,16 +59,4 @@ export function tables(prefix: string, { quoted, table }: Pick<Dialect, 'quoted'
 /** The placeholder for a key of the table. */
 export function keyOf({ job }: Tables, { jobId }: Pick<Dialect, 'jobId'>, table: string): string {
   return table === job ? jobId : '?'
-}
-
-/** Appends a condition that leaves out the rows with these ids. @param one  as in `placeholders` */
-export function exceptFor(
-  rows: readonly { readonly id: string }[],
-  one = '?',
-): {
-  readonly text: string
-  readonly params: readonly string[]
-} {
-  const text = rows.length === 0 ? '' : `AND id NOT IN (${placeholders(rows, one)})`
-  return { text, params: rows.map(({ id }) => id) }
 }

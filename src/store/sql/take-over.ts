@@ -12,7 +12,7 @@ import type { EndedAttempt } from '../executing-store.ts'
 import { integerLiteral } from '../literals.ts'
 import type { SweepExtent, Swept } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
-import { HANDED_OVER } from './claim.ts'
+import { HANDED_OVER } from './start.ts'
 import {
   blockedByNothing,
   NO_RETRY,
@@ -21,13 +21,13 @@ import {
   UNMARKED,
   unreported,
   waitsForNothing,
+  exceptFor,
 } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { heldForNothing, thaw } from './freezes.ts'
 import { groupBy } from '../group-by.ts'
 import type { Isolation } from './isolate.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
-import { exceptFor } from './tables.ts'
 import { confirmReads } from './workers.ts'
 
 /** A row that the sweep found. */

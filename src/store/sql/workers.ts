@@ -50,7 +50,7 @@ export function workerStore(context: TablesContext): WorkerStore {
 
     async list() {
       const rows = await context.rows<WorkerRow>(
-        `SELECT id, name, host, pid, tasks, sets, ${instants(dialect, ['started', 'heartbeat']).join(', ')},
+        `SELECT id, name, host, pid, tasks, sets, ${instants(dialect, ['started', 'heartbeat'])},
            (SELECT GROUP_CONCAT(DISTINCT lowest) FROM ${tables.migration}) AS lowest
          FROM ${tables.worker}
          ORDER BY id`,

@@ -12,6 +12,7 @@ import { scopeCondition } from '../conditions.ts'
 import type { Context } from '../context.ts'
 import { textPreview, wholeLines } from './listed-rows.ts'
 import { findOwnId } from '../own-ids.ts'
+import { instants } from '../rows.ts'
 
 /** Longer errors are shortened in the list. The last error is also in the job's row. */
 const MAX_ERROR_CHARACTERS = 16_384
@@ -48,17 +49,15 @@ export async function attemptsOf(
   const scope = scopeCondition(owner)
   const id = await findOwnId(context, 'job', owner, name)
   if (id === null) return null
-  const instants = (...columns: string[]) =>
-    columns.map((column) => `${dialect.instant(column)} AS ${column}`).join(', ')
   const [job] = await context.rows<JobColumns>(
-    `SELECT id, state, worker, attempt, claim, ${instants('started', 'finished')}
+    `SELECT id, state, worker, attempt, claim, ${instants(dialect, ['started', 'finished'])}
      FROM ${tables.job} WHERE id = ${dialect.jobId}${scope.text}`,
     [id, ...scope.params],
   )
   if (job === undefined) return null
   // The primary key both filters and orders.
   const rows = await context.rows<AttemptRow>(
-    `SELECT claim, attempt, worker, outcome, ${instants('started', 'ended')},
+    `SELECT claim, attempt, worker, outcome, ${instants(dialect, ['started', 'ended'])},
        ${textPreview('error', MAX_ERROR_CHARACTERS).join(', ')}
      FROM ${tables.attempt}
      WHERE job_id = ${dialect.jobId}

@@ -31,7 +31,7 @@ export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): Lis
       const stored = [...ids.values()]
       const columns = instants(dialect, ['slot', 'started', 'finished'])
       // The unique key of occurrences both filters and orders.
-      const selection = `SELECT id, periodic_task_id AS schedule, state, ${columns.join(', ')}
+      const selection = `SELECT id, periodic_task_id AS schedule, state, ${columns}
         FROM ${dialect.found(job, { index: occurrenceIndex })}
         WHERE periodic_task_id = ?${scope.text}
         ORDER BY ${job}.slot DESC

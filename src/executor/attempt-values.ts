@@ -1,0 +1,78 @@
+import { errorText, messageOf, PermanentError } from '../errors.ts'
+import type { ClaimedJob } from '../model/job.ts'
+import type { Secrets } from '../model/redaction.ts'
+import { jsonText } from '../model/task.ts'
+import type { AttemptLog } from './attempt-log.ts'
+import type { AttemptOptions } from './options.ts'
+
+/** What one attempt stores: its progress and its result as JSON text, and its error text, without secrets. */
+export class AttemptValues {
+  readonly #job: ClaimedJob
+  readonly #log: AttemptLog
+  readonly #options: Pick<AttemptOptions, 'argsLimit' | 'redaction'>
+  #lastProgress = 'null'
+  /** The secrets of all progress except the latest. */
+  readonly #earlier: Secrets
+
+  constructor(job: ClaimedJob, log: AttemptLog, options: Pick<AttemptOptions, 'argsLimit' | 'redaction'>) {
+    this.#job = job
+    this.#log = log
+    this.#options = options
+    this.#earlier = options.redaction.secretsOf({})
+  }
+
+  /** A result that cannot be stored now could not be stored on the next attempt either. */
+  resultText(result: unknown): string | null {
+    if (result === undefined) return null
+    try {
+      return this.#jsonText('result', result)
+    } catch (error) {
+      throw new PermanentError(messageOf(error), { cause: error })
+    }
+  }
+
+  #jsonText(field: 'result' | 'progress', value: unknown): string {
+    const { argsLimit, redaction } = this.#options
+    const json = jsonText(field, value, { limit: argsLimit, loneSurrogates: 'replace' })
+    if (redaction.hides(field)) redaction.addSecrets(this.#log.secrets, { [field]: JSON.parse(json) })
+    return json
+  }
+
+  storedProgress(value: unknown): string {
+    const { redaction } = this.#options
+    const json = this.#jsonText('progress', value)
+    if (redaction.hides('progress'))
+      redaction.addSecrets(this.#earlier, { progress: JSON.parse(this.#lastProgress) })
+    this.#lastProgress = this.#stored('progress', json)
+    return this.#lastProgress
+  }
+
+  storedResult(value: unknown): string | null {
+    const json = this.resultText(value)
+    const stored = json === null ? null : this.#stored('result', json)
+    if (stored !== json)
+      this.#log.write(
+        'warn',
+        'The result contains secrets of earlier progress; it is stored without its secrets',
+      )
+    return stored
+  }
+
+  /** See `Redaction.stored`. */
+  #stored(root: 'result' | 'progress', json: string): string {
+    const { redaction } = this.#options
+    if (!redaction.hides('progress')) return json
+    const value: unknown = JSON.parse(json)
+    const row = () => ({
+      args: JSON.parse(this.#job.argsText),
+      progress: JSON.parse(this.#lastProgress),
+      [root]: value,
+    })
+    const stored = redaction.stored(root, value, row, this.#earlier)
+    return stored === value ? json : JSON.stringify(stored)
+  }
+
+  errorText(error: unknown): string {
+    return this.#log.shown(errorText(error), this.#options.argsLimit)
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * The jobs of a schedule that are not final: reads them before the schedule is planned, and cancels or fails those that
+ * the plan replaces.
+ *
+ * The rows of the schedules must be locked. Jobs are found through the index on (open_key, open_turn), then locked by
+ * key, because locks through another index could deadlock with those of a claim.
+ */
+import { NO_OPEN_JOBS, type OpenJobs } from '../../model/plan.ts'
+import { groupBy } from '../group-by.ts'
+import { placeholders } from '../literals.ts'
+import { lockRows, updateRows } from './by-key.ts'
+import { type Condition, OPEN } from './conditions.ts'
+import type { Context } from './context.ts'
+import { plannableColumns, type PlannableRow } from './rows.ts'
+import { endingColumns, type EndingRow } from './ended-jobs.ts'
+import { endJobs } from './ends.ts'
+import type { Tables } from './tables.ts'
+
+/** A statement has a limited number of parameters. */
+const AT_ONCE = 500
+
+interface OpenJob {
+  readonly id: string
+  readonly schedule: string
+  readonly state: 'waiting' | 'blocked' | 'running' | 'external'
+  readonly attempt: number
+}
+
+/** The jobs of a schedule before it is planned. */
+export interface JobsBefore {
+  /** The jobs that are not final. */
+  readonly jobs: readonly OpenJob[]
+  readonly open: OpenJobs
+  readonly latestRun: number
+  /** Whether there are freezes that have not ended before the schedule's next run. */
+  readonly hasFreezes: boolean
+}
+
+/**
+ * The non-final jobs of the schedules, even if the unique key does not cover them, because they may have been submitted
+ * under another policy. Jobs that may be replaced or give way are locked, so that no worker claims them in the
+ * meantime.
+ *
+ * @returns the jobs by schedule, without schedules whose jobs another transaction has locked
+ */
+export async function jobsBefore(
+  tx: Context,
+  rows: readonly PlannableRow[],
+): Promise<ReadonlyMap<string, JobsBefore>> {
+  if (rows.length === 0) return new Map()
+  const { dialect, tables } = tx
+  const { job, schedule, freeze, openIndex } = tables
+  const ids = rows.map((row) => row.id)
+  const found = await tx.rows<
+    OpenJob | { id: null; schedule: string; number: number | null; freezes: number }
+  >(
+    `SELECT id, periodic_task_id AS schedule, state, attempt, NULL AS number, NULL AS freezes
+     FROM ${dialect.found(job, { index: openIndex })}
+     WHERE open_key IN (${placeholders(ids)})
+     UNION ALL
+     SELECT NULL, s.id, NULL, NULL, ${latestRun(tables)},
+       (SELECT COUNT(*) FROM ${freeze} AS f WHERE ${dialect.instant('f.until')} > ${dialect.instant('s.nextrun')})
+     FROM ${dialect.found(`${schedule} AS s`, 'key')}
+     WHERE s.id IN (${placeholders(ids)})`,
+    [...ids, ...ids],
+  )
+  const open = found.flatMap((one) => (one.id === null ? [] : [one]))
+  const replacing = new Set(
+    rows.filter((row) => row.overlap === 'replace' || row.yields === 1).map((row) => row.id),
+  )
+  // Locks by key, after the keys were found, because locks through another index could deadlock with those of a claim.
+  const replaceable = open.filter((one) => replacing.has(one.schedule))
+  const got = await lockRows<OpenJob>(tx, {
+    table: job,
+    columns: 'id, periodic_task_id AS schedule, state, attempt',
+    ids: replaceable.map((one) => one.id),
+    where: OPEN,
+  })
+  const gotIds = new Set(got.map(({ id }) => id))
+  const held = await stillOpen(
+    tx,
+    replaceable.filter(({ id }) => !gotIds.has(id)),
+  )
+  const jobs = groupBy([...open.filter((one) => !replacing.has(one.schedule)), ...got], (one) => one.schedule)
+  return new Map(
+    found.flatMap((one) => {
+      if (one.id !== null || held.has(one.schedule)) return []
+      const of = jobs.get(one.schedule) ?? []
+      const hasFreezes = one.freezes > 0
+      return [[one.schedule, { jobs: of, open: countStates(of), latestRun: one.number ?? 0, hasFreezes }]]
+    }),
+  )
+}
+
+/**
+ * The number of a schedule's jobs that are not final. The schedule's row is locked, so the number cannot change.
+ */
+export async function openJobs(
+  { select, rows, dialect, tables, locking }: Context,
+  schedule: string,
+): Promise<OpenJobs> {
+  const { job, openIndex: index } = tables
+  const open = await rows<Pick<OpenJob, 'state' | 'attempt'>>(
+    `${select(['state', 'attempt'])} FROM ${dialect.found(job, { index })} WHERE open_key = ? ${locking}`,
+    [schedule],
+  )
+  return countStates(open)
+}
+
+/** The schedules of those jobs that have not ended in the meantime. */
+async function stillOpen(tx: Context, jobs: readonly OpenJob[]): Promise<ReadonlySet<string>> {
+  if (jobs.length === 0) return new Set()
+  const rows = await tx.rows<{ schedule: string }>(
+    `SELECT periodic_task_id AS schedule FROM ${tx.tables.job}
+     WHERE ${OPEN} AND id IN (${placeholders(jobs, tx.dialect.jobId)})`,
+    jobs.map(({ id }) => id),
+  )
+  return new Set(rows.map(({ schedule }) => schedule))
+}
+
+const hasStarted = ({ state }: OpenJob) => state === 'running' || state === 'external'
+
+/** Cancels waiting jobs, and asks running jobs and jobs in an external queue to stop. */
+export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promise<void> {
+  const { now } = tx.dialect
+  const started = jobs.filter(hasStarted)
+  const others = jobs.filter((job) => !hasStarted(job)).map((job) => job.id)
+  const cancelled = { state: "'cancelled'", reason: "'replaced'", finished: now, frozen_until: 'NULL' }
+  await updateRows(tx, tx.tables.job, cancelled, others)
+  await updateRows(
+    tx,
+    tx.tables.job,
+    { stop_requested: `COALESCE(stop_requested, ${now})` },
+    started.map(({ id }) => id),
+  )
+}
+
+/**
+ * Cancels the waiting and blocked jobs of a schedule whose row is locked.
+ *
+ * @param scope  limits this to the owner's jobs
+ */
+export async function cancelQueued(tx: Context, schedule: string, scope: Condition): Promise<void> {
+  const { dialect, tables } = tx
+  const queued = "state IN ('waiting', 'blocked')"
+  const found = await tx.rows<{ id: string }>(
+    `SELECT id FROM ${dialect.found(tables.job, { index: tables.openIndex })}
+     WHERE open_key = ? AND ${queued}${scope.text}
+     ORDER BY id`,
+    [schedule, ...scope.params],
+  )
+  const columns = plannableColumns(dialect)
+  const outcome = { state: 'cancelled', reason: null, error: null, result: null } as const
+  for (let start = 0; start < found.length; start += AT_ONCE) {
+    const rows = await lockRows<EndingRow>(tx, {
+      table: tables.job,
+      columns: endingColumns(dialect),
+      ids: found.slice(start, start + AT_ONCE).map(({ id }) => id),
+      locked: 'wait',
+      where: queued,
+    })
+    const of = await lockRows<PlannableRow>(tx, { table: tables.schedule, columns, ids: [schedule] })
+    await endJobs(
+      tx,
+      rows.map((row) => ({ row, outcome })),
+      new Map(of.map((row) => [row.id, row])),
+      () => null,
+    )
+  }
+}
+
+/** Fails the jobs of these schedules, which all wait for a retry. */
+export async function yieldRetries(
+  tx: Context,
+  rows: readonly PlannableRow[],
+  before: ReadonlyMap<string, JobsBefore>,
+): Promise<void> {
+  const ids = rows.flatMap(({ id: schedule }) =>
+    (before.get(schedule)?.jobs ?? []).flatMap(({ id, state }) => (state === 'waiting' ? [id] : [])),
+  )
+  const columns = endingColumns(tx.dialect)
+  const jobs = await lockRows<EndingRow>(tx, { table: tx.tables.job, columns, ids: ids.toSorted() })
+  const outcome = { state: 'failed', reason: 'yielded', error: null, result: null } as const
+  const schedules = new Map(rows.map((row) => [row.id, row]))
+  await endJobs(
+    tx,
+    jobs.map((row) => ({ row, outcome })),
+    schedules,
+    // The plan has decided the next run.
+    () => null,
+  )
+}
+
+function countStates(jobs: readonly Pick<OpenJob, 'state' | 'attempt'>[]): OpenJobs {
+  const counts = { ...NO_OPEN_JOBS }
+  for (const { state, attempt } of jobs) {
+    counts[state === 'external' ? 'running' : state] += 1
+    counts.retrying += Number(state === 'waiting' && attempt > 0)
+  }
+  return counts
+}
+
+/**
+ * Expression: the number of the newest run of the schedule `s`; NULL if there is none. Cancelled and replaced runs also
+ * have a number, but no counter includes them. The expression costs one probe of the index on occurrences.
+ */
+export function latestRun({ job }: Pick<Tables, 'job'>): string {
+  return `(SELECT j.run FROM ${job} AS j
+    WHERE j.periodic_task_id = s.id AND j.run IS NOT NULL
+    ORDER BY j.slot DESC LIMIT 1)`
+}

@@ -1,0 +1,49 @@
+/** Makes waiting jobs claimable once their time has come. Locks only these jobs, through the index on `due_at`. */
+import type { ExecutingStore } from '../executing-store.ts'
+import { integerLiteral } from '../literals.ts'
+import { lockRows, updateRows } from './by-key.ts'
+import { exceptFor } from './conditions.ts'
+import type { Context, TablesContext } from './context.ts'
+import type { Isolation } from './isolate.ts'
+
+export async function promoteDue(
+  context: TablesContext,
+  isolation: Isolation,
+  [limit, onRefused]: Parameters<ExecutingStore['promoteDue']>,
+): Promise<number> {
+  const { dialect, tables } = context
+  const except = exceptFor(isolation.leftOut(), dialect.jobId)
+  const promoted = await isolation.find<{ id: string }, number>({
+    onRefused,
+    together: (report) =>
+      context.transaction(async (tx) => {
+        // The index on due_at both filters and orders, so only the promoted rows are locked.
+        const due = await tx.rows<{ id: string }>(
+          `SELECT id
+           FROM ${dialect.found(tables.job, { index: tables.dueIndex })}
+           WHERE due_at <= ${dialect.now} ${except.text}
+           ORDER BY due_at
+           LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`,
+          except.params,
+        )
+        report(due)
+        return await promote(tx, due)
+      }),
+    some: (jobs) =>
+      context.transaction(async (tx) => {
+        const ids = jobs.map(({ id }) => id)
+        return await promote(tx, await lockRows(tx, { table: tables.job, columns: 'id', ids }))
+      }),
+  })
+  return promoted.reduce((sum, count) => sum + count, 0)
+}
+
+/** @returns how many jobs were still due, as a list of one number; empty if there were none */
+async function promote(tx: Context, jobs: readonly { readonly id: string }[]): Promise<number[]> {
+  const ids = jobs.map(({ id }) => id)
+  const where = `due_at <= ${tx.dialect.now}`
+  const promoted = await updateRows(tx, tx.tables.job, { run_at: 'NULL', frozen_until: 'NULL' }, ids, {
+    where,
+  })
+  return promoted === 0 ? [] : [promoted]
+}

@@ -1,0 +1,226 @@
+/**
+ * The jobs and skips of planned schedules: inserts them, unless they exist or are merged into the previous skip.
+ *
+ * The rows of the schedules must be locked. A unique index on (schedule, slot) prevents a second job for a slot; the
+ * unique index on (open_key, open_turn) prevents a second job that runs or waits.
+ */
+import { toText } from '../../model/instant.ts'
+import { nextRunNumber } from '../../model/manual-runs.ts'
+import { newJobId, occurrenceId } from '../../model/occurrence.ts'
+import { type OpenJobs, type Plan, type PlannedRun, withRuns } from '../../model/plan.ts'
+import { integerLiteral } from '../literals.ts'
+import { batchTable, lockRows, updateFromBatch } from './by-key.ts'
+import type { Context } from './context.ts'
+import { queueOfSchedule } from './external.ts'
+import type { PlannableRow } from './rows.ts'
+
+/** A planned schedule, with everything needed to write its jobs. */
+export interface Planned {
+  readonly row: PlannableRow
+  readonly plan: Plan
+  /** The schedule's open jobs before the plan. */
+  readonly open: OpenJobs
+  /** The number of the schedule's newest run before the plan, or 0 if there is none yet. */
+  readonly latestRun: number
+  /** The ids of the schedule's jobs that are known so far, by slot. */
+  readonly ids: Map<number, string>
+}
+
+/** The id of the job for a planned slot. */
+export function idOf({ row, ids }: Planned, { slot }: { readonly slot: Date }): string {
+  const id = ids.get(slot.getTime()) ?? occurrenceId(row.id, slot)
+  ids.set(slot.getTime(), id)
+  return id
+}
+
+/** The largest value that the column can hold. */
+const MAX_MISSED = 2_147_483_647
+
+/**
+ * Leaves out the slots that already have a row in the job table, although the schedule's row does not show it. A run
+ * replaces a skip that was written while the clock was ahead, because that slot was not missed after all. Only the
+ * schedule and the slot matter: if another row has the id of an occurrence, the occurrence gets a different id.
+ */
+export async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
+  const { row, plan, ids } = planned
+  const decided = new Set<string>()
+  const { job } = tx.tables
+  for (const one of [...plan.runs, ...plan.skips]) {
+    const id = occurrenceId(row.id, one.slot)
+    const slot = toText(one.slot)
+    const found = await tx.rows<{ id: string; own: number; early_skip: number }>(
+      `SELECT id,
+         CASE WHEN periodic_task_id = ? AND slot = ? THEN 1 ELSE 0 END AS own,
+         CASE WHEN state = 'skipped' AND finished > ? THEN 1 ELSE 0 END AS early_skip
+       FROM ${job}
+       WHERE (periodic_task_id = ? AND slot = ?) OR id = ${tx.dialect.jobId}`,
+      [row.id, slot, row.clock, row.id, slot, id],
+    )
+    const existing = found.find(({ own }) => own === 1)
+    if (existing?.early_skip === 1 && 'state' in one)
+      await tx.run(`DELETE FROM ${job} WHERE id = ${tx.dialect.jobId}`, [existing.id])
+    else if (existing !== undefined) decided.add(slot)
+    // Another row has this id.
+    else if (found.length > 0) ids.set(one.slot.getTime(), newJobId(one.slot))
+  }
+  const isNew = ({ slot }: { slot: Date }) => !decided.has(toText(slot))
+  // The first remaining run is blocked only if the first planned run was.
+  const [first] = plan.runs
+  const runs = plan.runs
+    .filter(isNew)
+    .map((run, index): PlannedRun => (index === 0 && first ? { ...run, state: first.state } : run))
+  return { ...planned, plan: { ...withRuns(plan, runs), skips: plan.skips.filter(isNew) } }
+}
+
+/**
+ * Merges a skip into the previous skip if it has the same reason, so that a long run leaves one row in the history
+ * instead of one per slot.
+ *
+ * @returns the plans without the merged skips
+ */
+export async function foldSkips(tx: Context, planned: readonly Planned[]): Promise<readonly Planned[]> {
+  const candidates = planned.filter(({ row, plan }) => plan.skips.length > 0 && row.last_slot !== null)
+  if (candidates.length === 0) return planned
+  const found = await tx.rows<{ id: string; schedule: string; reason: string }>(
+    `SELECT id, periodic_task_id AS schedule, reason
+     FROM ${tx.tables.job}
+     WHERE state = 'skipped' AND error IS NULL
+       AND (${candidates.map(() => '(periodic_task_id = ? AND slot = ?)').join(' OR ')})`,
+    candidates.flatMap(({ row }) => [row.id, row.last_slot]),
+  )
+  // The skip is merged only if no other transaction has locked it, because the history must not delay a schedule.
+  const free = await lockRows<{ id: string }>(tx, {
+    table: tx.tables.job,
+    columns: 'id',
+    ids: found.map(({ id }) => id),
+  })
+  const freeIds = new Set(free.map(({ id }) => id))
+  const before = new Map(found.filter(({ id }) => freeIds.has(id)).map((skip) => [skip.schedule, skip]))
+  const folded = candidates.flatMap((candidate) => {
+    const { runs, skips } = candidate.plan
+    const [skip] = skips
+    const into = before.get(candidate.row.id)
+    if (skip === undefined || skip.error !== null || into?.reason !== skip.reason) return []
+    // The skip is not merged, because there is a run in between.
+    return runs.some(({ slot }) => slot < skip.slot) ? [] : [{ candidate, skip, into }]
+  })
+  if (folded.length === 0) return planned
+  await updateFromBatch(
+    tx,
+    tx.tables.job,
+    { id: 'job id', slot: 'instant', count: 'integer', finished: 'instant' },
+    folded.map(({ candidate, skip, into }) => ({
+      id: into.id,
+      slot: toText(skip.slot),
+      count: skip.count,
+      finished: candidate.row.clock,
+    })),
+    {
+      slot: 'b.slot',
+      // The count stops at the largest value, and the schedule continues.
+      missed: `CASE WHEN t.missed > ${integerLiteral(MAX_MISSED)} - b.count
+        THEN ${integerLiteral(MAX_MISSED)} ELSE t.missed + b.count END`,
+      submitted: 'b.finished',
+      finished: 'b.finished',
+    },
+  )
+  const isFolded = new Map(folded.map(({ candidate, skip }) => [candidate, skip]))
+  return planned.map((one) => {
+    const skip = isFolded.get(one)
+    return skip === undefined
+      ? one
+      : { ...one, plan: { ...one.plan, skips: one.plan.skips.filter((other) => other !== skip) } }
+  })
+}
+
+/** The jobs and skips of planned schedules. */
+export function plannedJobs(planned: readonly Planned[]): ScheduleJob[] {
+  return planned.flatMap((one) => {
+    const { row, plan, open, latestRun: latest } = one
+    return [
+      ...plan.skips.map((skip) => ({
+        id: idOf(one, skip),
+        schedule: row.id,
+        slot: toText(skip.slot),
+        missed: skip.count,
+        number: null,
+        state: 'skipped' as const,
+        reason: skip.reason,
+        error: skip.error,
+        finished: row.clock,
+        args: null,
+      })),
+      ...plan.runs.map((run, index) => ({
+        id: idOf(one, run),
+        schedule: row.id,
+        slot: toText(run.slot),
+        missed: run.missed,
+        number: nextRunNumber(Math.max(row.run_count + goingOn(open, plan), latest) + index),
+        state: run.state,
+        reason: null,
+        error: null,
+        finished: null,
+        args: null,
+      })),
+    ]
+  })
+}
+
+/** A job to insert with the settings of its schedule. */
+export interface ScheduleJob {
+  readonly id: string
+  readonly schedule: string
+  readonly slot: string
+  readonly missed: number
+  /** The number of the run; null for a skip. */
+  readonly number: number | null
+  readonly state: 'skipped' | 'waiting' | 'blocked'
+  readonly reason: string | null
+  readonly error: string | null
+  readonly finished: string | null
+  /** JSON text; null means the schedule's own args. */
+  readonly args: string | null
+}
+
+const SCHEDULE_JOB = {
+  id: 'job id',
+  schedule: 'schedule id',
+  slot: 'instant',
+  missed: 'integer',
+  number: 'integer',
+  state: 'text',
+  reason: 'text',
+  error: 'long text',
+  finished: 'instant',
+  args: 'long text',
+} as const
+
+/**
+ * Inserts jobs of schedules whose rows are locked, in the order of the schedules' keys. The batch is one parameter, and
+ * args are copied inside the database, so neither exceeds the packet limit of a server.
+ */
+export async function insertScheduleJobs(tx: Context, jobs: readonly ScheduleJob[]): Promise<void> {
+  if (jobs.length === 0) return
+  const { dialect, tables } = tx
+  const { table, params } = batchTable(dialect, SCHEDULE_JOB, jobs)
+  await tx.run(
+    `INSERT INTO ${tables.job} (
+       id, periodic_task_id, slot, missed, run, task, group_, args,
+       subject, submitter, priority, state, exclusive, queue,
+       reason, error, finished, submitted, timeout, max_retries, retry_delay, retry_backoff
+     )
+     SELECT b.id, s.id, b.slot, b.missed, b.number, s.task, s.group_,
+       CASE WHEN b.state = 'skipped' THEN '{}' ELSE COALESCE(b.args, s.args) END,
+       s.subject, s.submitter, s.priority, b.state, CASE WHEN s.overlap = 'allow' THEN 0 ELSE 1 END,
+       CASE WHEN b.state = 'skipped' THEN NULL ELSE ${queueOfSchedule(tables)} END,
+       b.reason, b.error, b.finished, ${dialect.now}, s.timeout, s.max_retries, s.retry_delay, s.retry_backoff
+     FROM ${dialect.joinedByKey(`${table} AS b`, tables.schedule, 's', 'b.schedule')}
+     ORDER BY s.id, b.slot`,
+    params,
+  )
+}
+
+/** The number of runs that may still be counted before the new ones. */
+function goingOn({ waiting, blocked, running }: OpenJobs, { replaces }: Plan): number {
+  return replaces ? running : waiting + blocked + running
+}

@@ -1,0 +1,73 @@
+import type { ExternalQueue } from '../executor/hand-over.ts'
+import type { Logger } from '../logger.ts'
+import { Loop } from '../loop.ts'
+import { type DeclaredSet, syncSet } from '../schedules/declared.ts'
+import type { DeclaredStore } from '../store/declared-store.ts'
+import { EVERY_TASK } from '../store/executing-store.ts'
+import type { Store } from '../store/store.ts'
+
+interface DeclarationsOptions {
+  readonly store: Pick<Store, 'declared' | 'executing'>
+  readonly declaredAtStart: DeclaredStore
+  readonly sets: readonly DeclaredSet[]
+  /** The queue that this worker hands jobs over to, or null if there is none. */
+  readonly externalQueue: ExternalQueue | null
+  readonly leaseMs: number
+  readonly logger: Logger
+  /** The id of this worker; null while it may not take on work. */
+  readonly worker: () => string | null
+  /** Schedules were created, changed or reactivated. */
+  readonly onChanged: () => void
+  readonly onError: (error: unknown, loop: string) => void
+}
+
+/**
+ * Keeps in the database what this process declares: its sets of schedules, and the tasks of its external queue.
+ *
+ * The loop restores declared schedules that users or other processes changed, and notices when workers with newer code
+ * are gone.
+ */
+export class Declarations {
+  readonly loop: Loop
+  readonly #options: DeclarationsOptions
+
+  constructor(options: DeclarationsOptions) {
+    this.#options = options
+    this.loop = new Loop({
+      name: 'declared sets',
+      pass: async () => {
+        await this.#route()
+        // While this worker may not take on work, other workers decide what is declared.
+        if (options.worker() !== null) await this.#sync(options.store.declared, false)
+        return options.leaseMs
+      },
+      onError: options.onError,
+    })
+  }
+
+  /** Called before the first submission. */
+  async atStart(): Promise<void> {
+    await this.#route()
+    await this.#sync(this.#options.declaredAtStart, true)
+  }
+
+  async #sync(declared: DeclaredStore, isStart: boolean): Promise<void> {
+    const { sets, logger, onChanged } = this.#options
+    for (const set of sets) {
+      const report = await syncSet(declared, set, logger, isStart)
+      if (report.created.length + report.changed.size + report.reactivated.length > 0) onChanged()
+    }
+  }
+
+  /** Repeated once per lease, for jobs that people insert in SQL without a queue. */
+  async #route(): Promise<void> {
+    const { store, externalQueue: queue, worker, logger } = this.#options
+    const id = worker()
+    if (queue === null || id === null) return
+    for (const taken of await store.executing.route(id, queue.name, queue.tasks ?? [EVERY_TASK]))
+      logger.warn(
+        taken,
+        `Jobs of the task '${taken.task}' go to the external queue '${taken.queue}' of another worker`,
+      )
+  }
+}
