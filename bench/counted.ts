@@ -1,5 +1,5 @@
 /** Server counters: numbers of statements, commits, rows and waits vary less than times. */
-import type { Measure } from './suite.ts'
+import type { Measure } from './measure.ts'
 
 /** The counters, by their names on the servers. */
 export const COUNTED = [

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { z } from 'zod'
 import type { Child } from './child.ts'
 import { since } from './counted.ts'
-import type { Measure } from './suite.ts'
+import type { Measure } from './measure.ts'
 
 /** In µs per unit. */
 export interface Cpu {

@@ -5,7 +5,17 @@ import { createPool, type RowDataPacket } from 'mysql2/promise'
 import { withDatabase } from '../test/support/databases-run.ts'
 import { Kalends } from '../src/index.ts'
 import { COUNTED } from './counted.ts'
-import type { DatabaseName, Running } from './servers.ts'
+
+export interface Running {
+  readonly url: string
+  readonly version: string
+  /** The durability of an acknowledged write. */
+  readonly durability: string
+  readonly stop: () => Promise<void>
+  /** The processor time so far, with all threads and processes. */
+  readonly cpuMs: () => Promise<number>
+}
+export type DatabaseName = 'MariaDB' | 'MySQL' | 'SQLite'
 
 export type Row = Readonly<Record<string, unknown>>
 

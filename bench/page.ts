@@ -6,7 +6,8 @@ import { draw } from './plot.ts'
 import { round } from './numbers.ts'
 import type { Report } from './report.ts'
 import { median } from './statistics.ts'
-import type { Findings, Measure, Table } from './suite.ts'
+import type { Findings, Table } from './suite.ts'
+import type { Measure } from './measure.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PAGE = join(ROOT, 'docs/contributing/benchmarks.md')

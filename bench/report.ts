@@ -1,6 +1,7 @@
 /** Formats the findings of a suite for the terminal and the page. */
 import { round } from './numbers.ts'
-import type { Findings, Measure, Suite } from './suite.ts'
+import type { Findings, Suite } from './suite.ts'
+import type { Measure } from './measure.ts'
 import { median, spread } from './statistics.ts'
 
 export interface Report {

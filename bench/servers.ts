@@ -10,17 +10,8 @@ import { provideServer } from '../test/support/servers.ts'
 import { versionOf } from '../test/support/servers-programs.ts'
 import { cpuOfServer } from './cpu.ts'
 import { findPostgres, startPostgres } from './postgres.ts'
-import { type BenchDatabase, openOnServer, openSqlite } from './database.ts'
+import { type BenchDatabase, type DatabaseName, openOnServer, openSqlite, type Running } from './database.ts'
 
-export interface Running {
-  readonly url: string
-  readonly version: string
-  /** The durability of an acknowledged write. */
-  readonly durability: string
-  readonly stop: () => Promise<void>
-  /** The processor time so far, with all threads and processes. */
-  readonly cpuMs: () => Promise<number>
-}
 export type Provided = Running | { readonly missing: string }
 export type ServerName = 'MariaDB' | 'MySQL' | 'Redis' | 'Redis, appendfsync always' | 'PostgreSQL'
 type Started = Omit<Running, 'cpuMs'> | { readonly missing: string }
@@ -112,7 +103,6 @@ export class Servers {
   }
 }
 
-export type DatabaseName = 'MariaDB' | 'MySQL' | 'SQLite'
 export const DATABASES: readonly DatabaseName[] = ['MariaDB', 'MySQL', 'SQLite']
 
 export function isDatabase(name: DatabaseName | ServerName): name is DatabaseName {

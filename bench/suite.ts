@@ -1,4 +1,5 @@
 /** The types of suites and their findings. */
+import type { Measure } from './measure.ts'
 import type { Servers } from './servers.ts'
 
 export interface Suite {
@@ -26,14 +27,6 @@ export interface Findings {
   readonly plots?: readonly Plot[]
   /** Notes for the reader, such as which servers are missing and why. */
   readonly notes?: readonly string[]
-}
-
-/** One piece of work, measured several times on one subject. */
-export interface Measure {
-  readonly work: string
-  readonly subject: string
-  readonly unit: string
-  readonly values: readonly number[]
 }
 
 /** Medians, with one row per subject or per kind of work. */

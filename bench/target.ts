@@ -1,6 +1,7 @@
 /** Compares measurements with targets. */
 import { round } from './numbers.ts'
-import type { Measure, Target } from './suite.ts'
+import type { Target } from './suite.ts'
+import type { Measure } from './measure.ts'
 import { median } from './statistics.ts'
 
 export function atLeast(text: string, value: number, least: number, unit = ''): Target {

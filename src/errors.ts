@@ -186,7 +186,7 @@ export function errorText(thrown: unknown, causes = MAX_CAUSES): string {
 }
 
 /**
- * Cuts a text that is longer than `limit` bytes. Returns a copy, because a substring keeps the whole text in memory.
+ * Cuts a string that is longer than `limit` bytes. Returns a copy, because a substring keeps the whole string in memory.
  */
 export function shortened(text: string, limit: number): string {
   const bytes = Buffer.from(text)
@@ -198,7 +198,7 @@ export function shortened(text: string, limit: number): string {
   return `${start.toString().replace(/\ufffd$/, '')}${note}`
 }
 
-/** The first line of a text; empty if there is no text. */
+/** The first line of a string; empty if there is no text. */
 export function firstLine(text: string | null): string {
   return text?.split(/\r?\n/, 1)[0] ?? ''
 }

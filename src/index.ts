@@ -145,6 +145,7 @@ export type {
   UpcomingQuery,
   Views,
 } from './views/views.ts'
-export type { Health, HealthNote } from './worker/health.ts'
+export type { Health } from './worker/health.ts'
+export type { HealthNote } from './worker/health-notes.ts'
 export type { KalendsEvents, SettledEvent, SubmittedEvent } from './worker/reporter.ts'
 export type { WorkerStatus } from './worker/worker-status.ts'

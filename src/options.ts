@@ -287,7 +287,7 @@ export function checkedStart(
   if (typeof scheduler !== 'boolean')
     throw new InvalidInputError(
       'scheduler',
-      `must be true or false, got ${shownInput(scheduler)}; a queue is the option externalQueue of Kalends.open`,
+      `must be true or false, got ${shownInput(scheduler)}; pass a queue as the option externalQueue of Kalends.open`,
     )
   if (typeof signals !== 'boolean')
     throw new InvalidInputError('signals', `must be true or false, got ${shownInput(signals)}`)

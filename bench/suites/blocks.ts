@@ -3,9 +3,10 @@ import { z } from 'zod'
 import { Child } from '../child.ts'
 import { insertSchedules, rewind } from '../fixtures.ts'
 import { interleave } from '../rounds.ts'
-import type { DatabaseName } from '../servers.ts'
+import type { DatabaseName } from '../database.ts'
 import { median } from '../statistics.ts'
-import { type Bench, type Findings, type Measure, scaled, type Suite } from '../suite.ts'
+import { type Bench, type Findings, scaled, type Suite } from '../suite.ts'
+import type { Measure } from '../measure.ts'
 import { eachAtMost, type Named } from '../target.ts'
 
 const SCHEDULES = 20_000

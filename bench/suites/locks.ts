@@ -5,9 +5,10 @@ import { z } from 'zod'
 import { Child } from '../child.ts'
 import type { BenchDatabase } from '../database.ts'
 import { interleave } from '../rounds.ts'
-import type { DatabaseName } from '../servers.ts'
+import type { DatabaseName } from '../database.ts'
 import { median } from '../statistics.ts'
-import type { Bench, Findings, Measure, Suite } from '../suite.ts'
+import type { Bench, Findings, Suite } from '../suite.ts'
+import type { Measure } from '../measure.ts'
 import { eachAtMost, type Named } from '../target.ts'
 
 const LEASE_MS = 10_000

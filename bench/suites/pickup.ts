@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import { Child } from '../child.ts'
 import { interleave } from '../rounds.ts'
-import type { DatabaseName } from '../servers.ts'
-import { type Bench, type Findings, type Measure, scaled, type Suite } from '../suite.ts'
+import type { DatabaseName } from '../database.ts'
+import { type Bench, type Findings, scaled, type Suite } from '../suite.ts'
+import type { Measure } from '../measure.ts'
 import { median, quantile } from '../statistics.ts'
 import { eachAtMost, type Named } from '../target.ts'
 

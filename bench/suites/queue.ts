@@ -8,8 +8,10 @@ import { BOTH, cpuMeasures, measurePhase, type Metered, NODE, type Phase, SERVER
 import type { BenchDatabase } from '../database.ts'
 import { installNode24 } from '../node24.ts'
 import { interleave } from '../rounds.ts'
-import { DATABASES, isDatabase, type DatabaseName, type ServerName } from '../servers.ts'
-import { type Bench, type Findings, type Measure, scaled, type Suite, type Target } from '../suite.ts'
+import { DATABASES, isDatabase, type ServerName } from '../servers.ts'
+import type { DatabaseName } from '../database.ts'
+import { type Bench, type Findings, scaled, type Suite, type Target } from '../suite.ts'
+import type { Measure } from '../measure.ts'
 import { median } from '../statistics.ts'
 import { atMost, compare, find } from '../target.ts'
 

@@ -8,7 +8,8 @@ import { insertSchedules } from '../fixtures.ts'
 import { round } from '../numbers.ts'
 import { signal } from '../programs/signal.ts'
 import { interleave } from '../rounds.ts'
-import { type Bench, type Findings, type Measure, scaled, type Suite } from '../suite.ts'
+import { type Bench, type Findings, scaled, type Suite } from '../suite.ts'
+import type { Measure } from '../measure.ts'
 import { find, ratio } from '../target.ts'
 
 const SCHEDULES = 5000

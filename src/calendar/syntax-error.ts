@@ -4,7 +4,7 @@ import { explainToken } from './hint-token.ts'
 import type { Reader } from './reader.ts'
 
 /**
- * The error for a text that cannot be parsed.
+ * The error for a string that cannot be parsed.
  *
  * A mistake that concerns the whole text (a cron line, stray blanks) is reported instead of its first symptom.
  *

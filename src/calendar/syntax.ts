@@ -49,7 +49,7 @@ export function parse(text: string): WrittenEvent {
 
 function suffixZone(name: string): Zone | undefined {
   if (name.length === 3 && isUtc(name)) return findZone(UTC)
-  // All zone names start with a capital letter; the last word of a text is usually a time.
+  // All zone names start with a capital letter; the last word of a string is usually a time.
   const first = name.charCodeAt(0)
   return first >= 0x41 && first <= 0x5a ? findZone(name) : undefined
 }

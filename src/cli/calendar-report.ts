@@ -74,7 +74,7 @@ const ABBREVIATIONS = new Set(
 function abbreviation(date: Date, zone: string): string {
   for (const language of LANGUAGES) {
     const name = zoneName(date, zone, language, 'short')
-    // The clocks of Morocco still show Western European Time, but the tz database no longer has an abbreviation for it.
+    // For past dates in Morocco, ICU has WET and WEST, but the tz database now has only numeric offsets.
     if (ABBREVIATIONS.has(name) && !(name.startsWith('WE') && zone.startsWith('Africa/'))) return name
   }
   const [, sign = '+', hours = '00', minutes = '00'] =

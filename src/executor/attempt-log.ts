@@ -47,7 +47,7 @@ export class AttemptLog {
    * @returns the length of the line in bytes
    */
   write(level: LogLevel, message: string): number {
-    // SQLite drivers cut a text at NUL when they read it.
+    // SQLite drivers cut a string at NUL when they read it.
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log any value
     const text = this.shown(String(message).replaceAll('\0', '␀'), MAX_LINE_BYTES)
     this.#logged?.add(text)

@@ -4,7 +4,7 @@ import type { NewLogLine } from '../store/executing-store.ts'
 export const MAX_WAITING_BYTES = 64 * 1024 * 1024
 /** The memory of a line without its message. */
 const LINE_BYTES = 256
-/** The memory per character of a text that has any character outside Latin-1. */
+/** The memory per character of a string that has any character outside Latin-1. */
 const CHARACTER_BYTES = 2
 
 interface WaitingLine extends NewLogLine {

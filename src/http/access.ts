@@ -101,7 +101,7 @@ export function checkAccess({ role, submit, scope, tasks }: Access): void {
 function checkScope(scope: unknown): void {
   if (scope === undefined || Scope.safeParse(scope).success) return
   throw new TypeError(
-    `authorize returned the scope ${shortened(JSON.stringify(scope) ?? typeof scope)}; it must be { group, submitter } with a text for at least one of them; omit it for access to everything`,
+    `authorize returned the scope ${shortened(JSON.stringify(scope) ?? typeof scope)}; it must be { group, submitter } with a string for at least one of them; omit it for access to everything`,
   )
 }
 

@@ -12,7 +12,7 @@ import type { FinishedRun, JobStore } from '../store/job-store.ts'
 /** How a run in an external queue ended. */
 export interface FinishOptions {
   readonly state: 'success' | 'failed' | 'cancelled'
-  /** The reason why the run did not succeed: an error or a text. */
+  /** The reason why the run did not succeed: an error or a string. */
   readonly error?: unknown
   /** The result of the run, as JSON. */
   readonly result?: unknown

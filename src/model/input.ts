@@ -33,7 +33,7 @@ export function isStorable(text: string): boolean {
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/u
 
 /**
- * Whether a text can be a name. Names decide who runs what, so every database must store and compare them unchanged.
+ * Whether a string can be a name. Names decide who runs what, so every database must store and compare them unchanged.
  * Blanks around a name, and control or invisible characters within it, are always mistakes.
  */
 export function isName(value: unknown, limit: number): value is string {

@@ -38,7 +38,7 @@ function counted(bytes: Buffer): Buffer {
 }
 
 /**
- * Whether a text has the form of an occurrence id. No caller may choose such an id for a job, because it might be the
+ * Whether a string has the form of an occurrence id. No caller may choose such an id for a job, because it might be the
  * id of a schedule's next occurrence.
  */
 export function isOccurrenceId(id: string): boolean {

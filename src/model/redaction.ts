@@ -178,7 +178,7 @@ const SHORTEST_SECRET = 4
  * completely.
  */
 const MAX_SECRET_CHARACTERS = 65_536
-/** If there are more secrets than this, they are added to the trie before there is a text to search. */
+/** If there are more secrets than this, they are added to the trie before there is a string to search. */
 const MAX_WAITING = 1000
 /**
  * The start of a secret is also redacted if it is at least this long, because drivers, for example, quote only the
@@ -186,7 +186,7 @@ const MAX_WAITING = 1000
  */
 const LONG_PREFIX = 64
 
-/** The end of a text that `shortened` has cut. */
+/** The end of a string that `shortened` has cut. */
 const CUT = /… \(cut, of \d+ bytes\)$/
 
 /** A character that occurs in secrets, and the characters that can follow it. */

@@ -163,8 +163,8 @@ export function taskDefaultText(setting: Setting): string {
   return kind === 'choice' ? `\`${taskDefault}\`` : String(taskDefault)
 }
 
-/** Whether a text has at most this many characters, in code points, as databases count them. */
+/** Whether a string has at most this many characters, in code points, as databases count them. */
 export function isUpTo(text: string, most: number): boolean {
-  // A code point has one or two units, so only a text of medium length needs counting.
+  // A code point has one or two units, so only a string of medium length needs counting.
   return text.length <= most || (text.length <= 2 * most && Array.from(text).length <= most)
 }

@@ -210,7 +210,7 @@ export function jsonText(
   if (lone === undefined) return text
   throw new InvalidInputError(
     field,
-    `a key or a text contains the lone surrogate ${lone}, which cannot be stored; remove it`,
+    `a key or a string contains the lone surrogate ${lone}, which cannot be stored; remove it`,
   )
 }
 

@@ -31,7 +31,7 @@ function literal(value: SqlValue, textLiteral: (value: string) => string): strin
  * A number for places where some dialects accept no parameter, such as LIMIT. Despite its type, the value may come from
  * a request or from the args of a job, so only an integer becomes SQL text.
  *
- * @throws RangeError that never quotes a text, because the text may be SQL
+ * @throws RangeError that never quotes a string, because it may be SQL
  */
 export function integerLiteral(value: number): string {
   if (!Number.isSafeInteger(value) || value < 0) {
@@ -42,7 +42,7 @@ export function integerLiteral(value: number): string {
   return String(value)
 }
 
-/** Shows only numbers, because a text could be SQL. */
+/** Shows only numbers, because a string could be SQL. */
 function shown(value: unknown): string {
   return typeof value === 'number' ? String(value) : `a value of type ${typeof value}`
 }

@@ -107,7 +107,7 @@ export interface SchedulingStore {
   /** Whether two transactions can submit different schedules without waiting for each other. */
   readonly submitsInParallel: boolean
 
-  /** Reads everything that a worker waits for in one statement. @param tasks  the tasks that the worker handles */
+  /** In one statement, reads everything that a worker waits for. @param tasks  the tasks that the worker handles */
   look(tasks: readonly string[]): Promise<Look>
 
   /**

@@ -8,7 +8,7 @@ import type { Timer } from './elapses.ts'
 import { prefixOf, timer, withZone } from './timer.ts'
 import { inWords } from './words.ts'
 
-/** The reason why a text is not a timer. */
+/** The reason why a string is not a timer. */
 export interface TimerError {
   readonly code: 'KALENDS_CALENDAR_SYNTAX' | 'KALENDS_CRON_SYNTAX' | 'KALENDS_INVALID_TIME_SPAN'
   readonly message: string

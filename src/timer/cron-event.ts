@@ -64,7 +64,7 @@ export function insteadOf(words: readonly string[], suffix: string): Instead {
     return NOTHING
   const event = eventOf(words)
   if (event === null) return NOTHING
-  // No single calendar event can express either of two days.
+  // If the day and the weekday are both restricted, cron fires when either matches; no single event can express that.
   if (!isAny(fields.day) && !isAny(fields.weekday)) {
     const posix = posixOf(fields)
     return posix === null ? NOTHING : { calendarEvent: null, fields: `${posix}${suffix}` }

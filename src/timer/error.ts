@@ -80,7 +80,7 @@ export class CronSyntaxError extends Error {
   }
 }
 
-/** Whether a text is not a timer. */
+/** Whether a string is not a timer. */
 export function isInvalidTimer(
   error: unknown,
 ): error is CalendarSyntaxError | CronSyntaxError | InvalidTimeSpanError {

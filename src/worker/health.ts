@@ -2,20 +2,19 @@
  * The health of a worker, which it assesses itself from its loops, lease, clock and handlers. The assessment is pure:
  * it reads neither the database nor a clock.
  */
-import type { UnwrittenLog } from '../executor/journal.ts'
 import type { LoopHealth } from '../loop.ts'
-import type { Stall } from './event-loop-stall.ts'
 import {
   connectionReasons,
   endWarnings,
+  type HealthNote,
   JOURNAL,
   lasting,
   leaseReasons,
   logWarnings,
   loopReasons,
   recent,
+  type Vitals,
 } from './health-notes.ts'
-import type { Retry } from './retries.ts'
 
 /** A worker's assessment of its own health. */
 export interface Health {
@@ -38,80 +37,6 @@ export interface Health {
   readonly reasons: readonly HealthNote[]
   /** Problems that need attention, even if `ok` is true. */
   readonly warnings: readonly HealthNote[]
-  readonly loops: readonly LoopHealth[]
-}
-
-/** One reason or warning. */
-export interface HealthNote {
-  readonly code:
-    | 'stopped'
-    | 'stuck'
-    | 'late'
-    | 'no-connection'
-    | 'failing'
-    | 'no-lease'
-    | 'unwritten'
-    | 'locked-ends'
-    | 'rejected-ends'
-    | 'unwritten-log'
-    | 'set-aside'
-    | 'cannot-keep-up'
-    | 'retrying'
-    | 'locked-worker'
-    | 'slot-in-the-future'
-    | 'lease-lost'
-    | 'stall'
-    | 'clock'
-    | 'handlers-left'
-  /**
-   * The loop, task, schedule or other worker that the problem concerns, by name or id; null means this worker itself.
-   */
-  readonly subject: string | null
-  readonly text: string
-}
-
-/** The measured difference between this machine's clock and the database's clock. */
-export interface ClockDifference {
-  readonly aheadMs: number
-  /** How long the query took. The difference may be off by half of this time. */
-  readonly roundTripMs: number
-}
-
-/** The input of the assessment. Durations are measured with a monotonic clock. */
-export interface Vitals {
-  readonly leaseMs: number
-  readonly worker: string | null
-  /** Time since the last successful heartbeat, or null if there was none. */
-  readonly sinceHeartbeatMs: number | null
-  /** Time since this worker last found that it had been evicted, or null if never. */
-  readonly sinceLeaseLostMs: number | null
-  readonly running: number
-  readonly unwritten: number
-  readonly locked: number
-  /** How long the oldest locked outcome has waited. */
-  readonly lockedMs: number
-  readonly rejected: number
-  readonly log: UnwrittenLog
-  /** Schedules and jobs that failed and wait for their back-off. */
-  readonly leftOut: number
-  /** Schedules whose slots become due faster than they can be submitted. */
-  readonly behind: readonly string[]
-  /** Schedules with a future retry after an attempt that failed in this worker. */
-  readonly retries: readonly Retry[]
-  /** Whether another transaction has locked the row of this worker. */
-  readonly isRowLocked: boolean
-  /** Dead workers whose rows other transactions have locked. */
-  readonly lockedWorkers: readonly string[]
-  /** Schedules whose slots are further in the future than their timers can explain. */
-  readonly slotsInFuture: readonly string[]
-  /** Whether any further outcomes that cannot be written count against capacity. */
-  readonly isLimitReached: boolean
-  /** How long the longest-waiting loop has waited for a connection, or 0 if none waits. */
-  readonly connectionWaitMs: number
-  readonly clock: ClockDifference | null
-  readonly stall: Stall | null
-  /** The tasks whose handlers continue although their attempts have ended without them; one entry per handler. */
-  readonly abandonedHandlers: readonly string[]
   readonly loops: readonly LoopHealth[]
 }
 

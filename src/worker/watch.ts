@@ -4,7 +4,7 @@
  * or job is due, by the database's clock. Writes by this process wake it.
  */
 import { Loop } from '../loop.ts'
-import type { ClockDifference } from './health.ts'
+import type { ClockDifference } from './health-notes.ts'
 import type { SchedulingStore } from '../store/scheduling-store.ts'
 
 export interface WatchOptions {

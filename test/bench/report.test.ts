@@ -6,7 +6,8 @@ import { interleave } from '../../bench/rounds.ts'
 import { measureRows, tellReport } from '../../bench/report.ts'
 import { cpuMeasures } from '../../bench/cpu.ts'
 import { median, quantile, spread } from '../../bench/statistics.ts'
-import type { Measure, Plot } from '../../bench/suite.ts'
+import type { Plot } from '../../bench/suite.ts'
+import type { Measure } from '../../bench/measure.ts'
 import { atLeast, atMost, compare, eachAtLeast, eachAtMost, find, ratio } from '../../bench/target.ts'
 
 const ours: Measure = { work: 'run', subject: 'Kalends on MariaDB', unit: 'per s', values: [300, 100, 200] }

@@ -52,7 +52,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** The number of characters that are read to parse a text. */
+/** The number of characters that are read to parse a string. */
 function charactersRead(text: string): number {
   const peek = vi.spyOn(Reader.prototype, 'peek')
   try {

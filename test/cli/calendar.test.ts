@@ -183,7 +183,7 @@ test.each([['--iterations=-1'], ['--iterations=x'], ['--iterations=1.5']])(
   },
 )
 
-test('an unknown zone is rejected by name', () => {
+test('an unknown zone is rejected, and the error names it', () => {
   expect(refusal('daily', '--zone', 'europe/berlin').message).toContain(
     '"europe/berlin" is not an IANA time zone',
   )

@@ -13,7 +13,7 @@ import { jsonText } from '../../src/model/task.ts'
 import { withLiterals } from '../../src/store/mysql/literal.ts'
 import { checkTimer, fromCrontab, inWords, timer, timeSpan } from '../../src/timer/index.ts'
 
-/** Reads a text; its result or error does not matter. */
+/** Reads a string; its result or error does not matter. */
 type Step = (text: string) => unknown
 
 interface Case {

@@ -102,7 +102,7 @@ function isRefusal(error: unknown): boolean {
   )
 }
 
-/** The timer parsed from a text; null if the text was correctly rejected. */
+/** The timer parsed from a string; null if it was correctly rejected. */
 function read<Value>(text: string, reader: (text: string) => Value): Value | null {
   try {
     return reader(text)

@@ -142,7 +142,7 @@ describe.each(Object.entries(mounts))('%s', (_name, mount) => {
   })
 })
 
-it('a request that does not accept HTML gets a helpful text at the URL of the page', async () => {
+it('a request that does not accept HTML gets a helpful message at the URL of the page', async () => {
   const { handler } = await kalendsAndHandler()
   for (const path of ['', '/'])
     for (const accept of ['*/*', 'application/json']) {

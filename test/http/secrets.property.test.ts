@@ -29,7 +29,7 @@ const secretText = fc
   .array(fc.constantFrom('"', '\\', ' ', '/', 'ä', '漢', '😀', '%', '&', 'k', 'Q', '7'), { maxLength: 12 })
   .map((characters) => `x-1${characters.join('')}S9-`)
 
-/** The forms in which a text may quote the secret. */
+/** The forms in which a string may quote the secret. */
 const formsOf = (secret: string) => [
   secret,
   JSON.stringify(secret).slice(1, -1),

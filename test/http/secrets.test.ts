@@ -9,7 +9,7 @@ import { apiScene, placesOf } from './scene.ts'
 const SECRET = 'hunter2 "quoted" p@ss'
 const args = { to: 'x', password: SECRET, accounts: [{ pin: 735_551 }, { pin: 735_552 }] }
 const redact = ['args.password', 'args.accounts.pin']
-/** The secret in every form in which a text may contain it. */
+/** The secret in every form in which a string may contain it. */
 const LEAK = /hunter2|p@ss|p%40ss|73555/
 
 const login = task('login', { retries: 1, retryDelay: 1 })

@@ -165,7 +165,7 @@ eachDatabase((under) => {
     expect(existsSync(file)).toBe(false)
   })
 
-  it('args of a built-in task are rejected at every entry point', async () => {
+  it('invalid args of a built-in task are rejected at every entry point', async () => {
     const { open } = await scene(under)
     const kalends = await open({ retention: { age: '36500d' } })
     kalends.handle(commandTask, (context) => runCommand(context, null))

@@ -321,7 +321,7 @@ describe('drizzle-kit', () => {
 })
 
 for (const under of servers)
-  describe(`the option schema on ${under.kind}`, () => {
+  describe(`the schema option on ${under.kind}`, () => {
     it("the guide's statements move the tables into a separate database", async () => {
       const database = await emptyDatabase(under)
       await seed({ database, options: {} })

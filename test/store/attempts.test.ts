@@ -164,7 +164,7 @@ onEachStore((under) => {
     },
   )
 
-  it('a text with many bytes is not shortened if its number of characters is within the limit', async () => {
+  it('a string with many bytes is not shortened if its number of characters is within the limit', async () => {
     await running('wide')
     const error = 'ä'.repeat(9000)
     await settle(ended('wide', { kind: 'error', error, permanent: true }))

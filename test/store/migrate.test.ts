@@ -67,7 +67,7 @@ onEachStore((under) => {
   })
 
   it.each(['job', 'worker'])(
-    "an application's table %s is rejected by name, and nothing changes",
+    "an application's table %s is rejected, the error names it, and nothing changes",
     async (name) => {
       const database = await under.bare()
       await database.query(`CREATE TABLE ${name} (mine INTEGER)`)

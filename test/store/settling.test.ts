@@ -644,7 +644,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'j')).toMatchObject({ result: null })
     })
 
-    it('a megabyte is read back, in several jobs of a batch', async () => {
+    it('a value of a megabyte is read back for each of several jobs in a batch', async () => {
       const result = JSON.stringify({ text: 'ä"\n'.repeat(300_000) })
       for (const id of ['a', 'b', 'c']) await running(id)
       await settle(...['a', 'b', 'c'].map((id) => attempt(id, { kind: 'success', result })))

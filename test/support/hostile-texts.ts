@@ -1,4 +1,4 @@
-/** Texts that a database, an editor or a reader may mistake for another text. */
+/** Strings that a database, an editor or a reader may mistake for other text. */
 
 /** Joiners, direction marks, fillers, selectors and tags. */
 export const INVISIBLE = [

@@ -55,7 +55,7 @@ describe('a zone is added to a timer [T7]', () => {
     expect(withZone('daily', 'local')).toBe(timeZone === 'UTC' ? 'daily' : `daily ${timeZone}`)
   })
 
-  test('an unknown zone is rejected by name', () => {
+  test('an unknown zone is rejected, and the error names it', () => {
     for (const zone of ['Europe/Nowhere', 'europe/berlin', '', 'PST', '+02:00']) {
       expect(() => withZone('daily', zone)).toThrow(InvalidInputError)
       expect(() => withZone('daily', zone)).toThrow(JSON.stringify(zone))

@@ -109,7 +109,7 @@ export function declarations(): void {
     // @ts-expect-error the second declaration is wrong
     { task: cleanup, timer: 'daily', args: { hours: 1 } },
   ])
-  // @ts-expect-error the stored form is a text
+  // @ts-expect-error the stored form is a string
   kalends.declare('set', [{ task: remind, timer: 'daily', args: { on: new Date() } }])
   // @ts-expect-error the timer is missing
   kalends.declare('set', [{ task: plain }])
@@ -133,7 +133,7 @@ export async function schedules(): Promise<void> {
   await kalends.schedules.put('a', { task: cleanup, timer: 'daily', args: { days: 'many' } })
   // @ts-expect-error the id of put comes first, once
   await kalends.schedules.put({ task: cleanup, timer: 'daily', args: { days: 30 } })
-  // @ts-expect-error an id is a text
+  // @ts-expect-error an id is a string
   await kalends.schedules.get(7)
   // @ts-expect-error unknown setting
   await kalends.schedules.update('a', { nextRunAt: new Date() })
@@ -206,7 +206,7 @@ export async function jobs(): Promise<void> {
   await kalends.jobs.submit(cleanup)
   // @ts-expect-error an argument that the task does not have
   await kalends.jobs.submit(cleanup, { days: 1, hours: 2 })
-  // @ts-expect-error the stored form is a text
+  // @ts-expect-error the stored form is a string
   await kalends.jobs.submit(remind, { on: new Date() })
   // @ts-expect-error a time is a Date
   await kalends.jobs.submit(plain, {}, { runAt: '2030-01-01' })
@@ -245,7 +245,7 @@ export async function results(): Promise<void> {
   const id = await kalends.jobs.submit(counting)
   expectTypeOf<typeof id>().toExtend<string>()
   const { result } = await kalends.jobs.wait(id)
-  // As parsed from JSON, so a Date is a text.
+  // As parsed from JSON, so a Date is a string.
   expectTypeOf<typeof result>().toEqualTypeOf<{ done: number; at: string } | null>()
   const other = await kalends.jobs.wait('some id')
   expectTypeOf<typeof other.result>().toEqualTypeOf<unknown>()

@@ -1,6 +1,7 @@
 /** The health of a worker, from its own observations. */
 import { describe, expect, test } from 'vitest'
-import { judge, unstarted, type HealthNote, type Vitals } from '../../src/worker/health.ts'
+import { judge, unstarted } from '../../src/worker/health.ts'
+import type { HealthNote, Vitals } from '../../src/worker/health-notes.ts'
 import type { LoopHealth } from '../../src/loop.ts'
 
 const NOW = new Date('2026-11-21T12:00:00Z')

@@ -34,7 +34,7 @@ export class TargetClock {
    * Equal to the machine's clock until it is moved.
    *
    * @param folder  the server's folder, which contains the file with the offset
-   * @returns a text with the reason if clocks cannot be moved here
+   * @returns a string with the reason if clocks cannot be moved here
    */
   static async open(folder: string): Promise<TargetClock | string> {
     return await findOrInstall('libfaketime', ['faketime'], () => {

@@ -1,6 +1,6 @@
 /** Deadlocks that servers have counted across restarts, minus deliberate ones. */
 import type { Access } from './access.ts'
-import { serverDeadlocks } from './url.ts'
+import type { RowText } from '../record.ts'
 
 /** How many counted deadlocks a kill -9 may lose. */
 const LOOK_EVERY_MS = 1000
@@ -67,4 +67,22 @@ class Server {
     this.#last = now
     return this.#ofEarlierLives + now
   }
+}
+
+/**
+ * The number of deadlocks on the whole server since it started; null if it does not count them or does not show the
+ * count to this user.
+ */
+async function serverDeadlocks(access: Pick<Access, 'query'>, isMariaDb: boolean): Promise<number | null> {
+  let rows: readonly RowText[]
+  try {
+    rows = await access.query(
+      isMariaDb
+        ? "SELECT VARIABLE_VALUE AS n FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_DEADLOCKS'"
+        : "SELECT COUNT AS n FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'",
+    )
+  } catch {
+    return null
+  }
+  return rows[0]?.['n'] === undefined ? null : Number(rows[0]['n'])
 }

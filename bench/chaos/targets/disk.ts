@@ -20,7 +20,7 @@ export class SmallDisk {
 
   /**
    * @param folder  managed by keep-folder.sh, which unmounts the disk; the disk is mounted at `data` in it
-   * @returns a text with the reason if no disk can be created
+   * @returns a string with the reason if no disk can be created
    */
   static async open(folder: string): Promise<SmallDisk | string> {
     if (!isRoot()) return 'only root can mount a disk'

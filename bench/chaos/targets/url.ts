@@ -5,7 +5,6 @@
 import { rm } from 'node:fs/promises'
 import mysql from 'mysql2/promise'
 import type { Target } from '../fault.ts'
-import type { RowText } from '../record.ts'
 import { applicationFaults } from '../faults/application.ts'
 import { lockFaults } from '../faults/locks.ts'
 import { networkFaults } from '../faults/network.ts'
@@ -119,27 +118,6 @@ function statementsOf(access: Access): Pick<Target, 'query' | 'transaction'> {
     query: (text, params) => access.query(text, params),
     transaction: (work) => access.transaction(work),
   }
-}
-
-/**
- * The number of deadlocks on the whole server since it started; null if it does not count them or does not show the
- * count to this user.
- */
-export async function serverDeadlocks(
-  access: Pick<Access, 'query'>,
-  isMariaDb: boolean,
-): Promise<number | null> {
-  let rows: readonly RowText[]
-  try {
-    rows = await access.query(
-      isMariaDb
-        ? "SELECT VARIABLE_VALUE AS n FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_DEADLOCKS'"
-        : "SELECT COUNT AS n FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'",
-    )
-  } catch {
-    return null
-  }
-  return rows[0]?.['n'] === undefined ? null : Number(rows[0]['n'])
 }
 
 function withoutPassword(url: string): string {

@@ -5,7 +5,19 @@ import { jobText, type ScheduleEvidence } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
 import type { Segment } from '../segments.ts'
 import { instantText, type Times } from '../times.ts'
-import type { Fault, Window } from './lost.ts'
+import type { Rule } from '../verdict.ts'
+
+export interface Fault {
+  readonly rule: Rule
+  readonly text: string
+  /** By the database's clock. */
+  readonly at: number
+}
+
+export interface Window {
+  readonly low: number
+  readonly high: number
+}
 
 export interface Surroundings {
   readonly begin: Begin

@@ -10,7 +10,7 @@ import type { ScheduleRow } from '../rows.ts'
 import type { Piece, Segment } from '../segments.ts'
 import { instantText, LOAD_MS, type Times } from '../times.ts'
 import type { Rule, Violation } from '../verdict.ts'
-import { endsOfRuns, lostAfterFinish } from './after-finish.ts'
+import { endsOfRuns, type Fault, lostAfterFinish, type Window } from './after-finish.ts'
 import { isOfTwoVersions, versionFaults } from './versions.ts'
 
 export function lost(evidence: Evidence): Violation[] {
@@ -28,13 +28,6 @@ export function lost(evidence: Evidence): Violation[] {
       new Stretch(evidence, schedule, segment).faults().map(({ rule, text, at }) => tell(rule, text, at)),
     )
   })
-}
-
-export interface Fault {
-  readonly rule: Rule
-  readonly text: string
-  /** By the database's clock. */
-  readonly at: number
 }
 
 /** Maximum number of missed slots that are counted. */
@@ -276,11 +269,6 @@ class Stretch {
   #tell(rule: Rule, text: string, at: number): void {
     this.#faults.push({ rule, text, at })
   }
-}
-
-export interface Window {
-  readonly low: number
-  readonly high: number
 }
 
 /** 'done' if max_runs was reached, 'dead' after a run that failed permanently, otherwise null. */

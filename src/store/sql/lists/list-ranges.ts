@@ -20,7 +20,7 @@ const choice = (where: Condition, index: string | null, order = BY_KEY): Choice[
 const equal = (column: string, index: string, value: string | null | undefined, order = BY_KEY): Choice[] =>
   choice(typeof value === 'string' ? and(`${column} = ?`, value) : NOTHING, index, order)
 
-/** Whether an expression contains a text; case-insensitive. */
+/** Whether an expression contains a string; case-insensitive. */
 const contains = (text: string) => `INSTR(LOWER(${text}), LOWER(?)) > 0`
 
 /** The first choice selects the index; the others become filters. */
