@@ -107,13 +107,13 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 
 /** The place of a file in the design, such as `model`; undefined if it has none. */
 function placeOf(file: string): string | undefined {
-  if (/^src\/model\/(settings|setting-table|columns|states)\.ts$/.test(file)) return 'settings'
+  if (/^src\/model\/(settings|setting-table|columns|filters|states)\.ts$/.test(file)) return 'settings'
   const [, first = '', second, ...deeper] = file.split('/')
   if (second === undefined) {
     const name = first.replace(/\.tsx?$/, '')
     return ROOT_FILES.includes(name) ? name : undefined
   }
-  if (first === 'worker') return second === 'worker.ts' ? 'worker' : 'worker part'
+  if (first === 'worker') return /^(?:worker|declarations)\.ts$/.test(second) ? 'worker' : 'worker part'
   if (first !== 'store') return first in ARROWS ? first : undefined
   return deeper.length === 0 && /^refusal\.ts$|(?:^|-)store\.ts$/.test(second) ? 'store interface' : 'store'
 }
@@ -255,7 +255,7 @@ describe('the source follows the design', () => {
           .map((specifier) => `${file} → ${join(dirname(file), specifier)}`),
       )
     const statements = importsIn('src/store/sql').filter((arrow) =>
-      /→ .*\/(mysql|sqlite|open|migrate)\b/.test(arrow),
+      /→ .*\/((mysql|sqlite)\/|(open|migrate)\.ts)/.test(arrow),
     )
     const dialects = ['mysql', 'sqlite'].flatMap((name) => importsIn(`src/store/${name}`))
     expect([...statements, ...dialects.filter((arrow) => /→ .*\/sql\//.test(arrow))]).toEqual([])

@@ -22,7 +22,10 @@ interface ClaimLoopOptions extends JobExecutorOptions {
   readonly settler: Settler
 }
 
-/** Promotes due jobs, then claims jobs until the queue is empty or the worker is full. */
+/**
+ * Promotes due jobs, then claims jobs until the queue is empty or the worker is full. Owns the capacity of the worker,
+ * the jobs that were claimed ahead, and the statements without a response.
+ */
 export class ClaimLoop {
   readonly loop: Loop
   readonly #options: ClaimLoopOptions
@@ -122,7 +125,8 @@ export class ClaimLoop {
    */
   async #pass(isLoop: boolean): Promise<number> {
     const { worker, handlers } = this.#options
-    const [capacity, unanswered] = [this.#capacity, this.#unanswered]
+    const capacity = this.#capacity
+    const unanswered = this.#unanswered
     if (this.#promotes) await this.#promoteDue()
     for (;;) {
       // Attempts that end in the same turn of the event loop free their capacity together, so that one claim of 200

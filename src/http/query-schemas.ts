@@ -8,21 +8,22 @@ import {
   SCHEDULE_FILTERS,
 } from '../model/filters.ts'
 import { NAME_LIMIT } from '../model/settings.ts'
-import { STATUSES } from '../model/states.ts'
-import { instantIn, jobId, scheduleId, state, status, text } from './field-schemas.ts'
+import { instantIn, jobId, scheduleId, text } from './field-schemas.ts'
 
 function schemaOf(filter: Filter): z.ZodType {
   switch (filter.kind) {
     case 'word':
-      return filter.values === STATUSES ? status : state
+      return z.enum(filter.values)
     case 'schedule id':
       return scheduleId
     case 'job id':
       return jobId
     case 'instant':
       return instantIn
-    default:
+    case 'text':
       return text(filter.most, filter.mayBeEmpty === true ? 0 : 1)
+    default:
+      return filter satisfies never
   }
 }
 

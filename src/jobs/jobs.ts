@@ -7,7 +7,7 @@ import { type Authority, checkOpenJobs, checkWithin, requireTask } from '../mode
 import { checkedSettings } from '../model/checked-settings.ts'
 import { JOB_FILTERS } from '../model/filters.ts'
 import {
-  AFTER,
+  PAGE_POSITION,
   checkedConditions,
   checkedInstant,
   checkedLimit,
@@ -173,7 +173,7 @@ export class Jobs {
   async list(options: JobQuery = {}): Promise<ListPage<Listed<Job>>> {
     checkKeys(options, [...Object.keys(JOB_FILTERS), 'limit', 'after'])
     const { limit, ...query } = options
-    checkedConditions('', query, { ...JOB_FILTERS, after: AFTER })
+    checkedConditions('', query, { ...JOB_FILTERS, after: PAGE_POSITION })
     return this.#lists.jobs({ ...query, limit: checkedLimit(limit) })
   }
 

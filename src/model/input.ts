@@ -10,7 +10,7 @@ const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const DEFAULT_LIMIT = 100
 const MAX_AT_ONCE = 1000
 /** The position of a page, as a filter. */
-export const AFTER = { kind: 'text' } as const
+export const PAGE_POSITION = { kind: 'text' } as const
 
 /** Rejected input in the form in which error messages quote it: escaped, and at most one or two lines long. */
 export function shownInput(value: unknown): string {

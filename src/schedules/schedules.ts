@@ -8,7 +8,7 @@ import { checkKeys, namesOf } from '../keys.ts'
 import { checkOpenJobs, checkPeriod } from '../model/authority.ts'
 import { checkedReason } from '../model/checked-settings.ts'
 import { SCHEDULE_FILTERS } from '../model/filters.ts'
-import { AFTER, checkedConditions, checkedInstant, checkedLimit, oneOf } from '../model/input.ts'
+import { PAGE_POSITION, checkedConditions, checkedInstant, checkedLimit, oneOf } from '../model/input.ts'
 import type { SettingValues } from '../model/settings.ts'
 import type { ScheduleStatus } from '../model/states.ts'
 import { runNow } from '../model/manual-runs.ts'
@@ -208,7 +208,7 @@ export class Schedules {
   async list(options: ScheduleQuery = {}): Promise<ListPage<Listed<Schedule>>> {
     checkKeys(options, [...Object.keys(SCHEDULE_FILTERS), 'limit', 'order', 'after'])
     const { limit, order, ...query } = options
-    checkedConditions('', query, { ...SCHEDULE_FILTERS, after: AFTER })
+    checkedConditions('', query, { ...SCHEDULE_FILTERS, after: PAGE_POSITION })
     oneOf('order', order, ['id', 'nextRunAt'])
     return this.#stores.lists.schedules({ ...query, order, limit: checkedLimit(limit) })
   }

@@ -151,7 +151,7 @@ export function leaseReasons({ worker, sinceHeartbeatMs, isRowLocked }: Vitals):
 }
 
 /** Problems during the last lease, whose effects other workers may still see. */
-export function recent({ leaseMs, sinceLeaseLostMs, stall, worker }: Vitals): HealthNote[] {
+export function recentWarnings({ leaseMs, sinceLeaseLostMs, stall, worker }: Vitals): HealthNote[] {
   const notes: HealthNote[] = []
   if (sinceLeaseLostMs !== null && sinceLeaseLostMs <= leaseMs) {
     notes.push({
@@ -232,7 +232,7 @@ export function logWarnings({ log: { lines, progress, ms, dropped } }: Vitals): 
   ]
 }
 
-export function lasting(vitals: Vitals): HealthNote[] {
+export function lastingWarnings(vitals: Vitals): HealthNote[] {
   const { clock, abandonedHandlers, leftOut, behind, retries, lockedWorkers, slotsInFuture } = vitals
   const notes = lockedWorkers.map(
     (id): HealthNote => ({

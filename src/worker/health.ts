@@ -8,11 +8,11 @@ import {
   endWarnings,
   type HealthNote,
   JOURNAL,
-  lasting,
+  lastingWarnings,
   leaseReasons,
   logWarnings,
   loopReasons,
-  recent,
+  recentWarnings,
   type Vitals,
 } from './health-notes.ts'
 
@@ -82,7 +82,12 @@ export function judge(vitals: Vitals): Health {
     rejected,
     clockAheadMs: clock && Math.round(clock.aheadMs),
     reasons,
-    warnings: [...recent(vitals), ...endWarnings(vitals), ...logWarnings(vitals), ...lasting(vitals)],
+    warnings: [
+      ...recentWarnings(vitals),
+      ...endWarnings(vitals),
+      ...logWarnings(vitals),
+      ...lastingWarnings(vitals),
+    ],
     loops,
   }
 }

@@ -121,15 +121,18 @@ export class Worker {
     const { events } = this.#options
     let acted = false
     const ends = (['submitted', 'started'] as const).map((name) => events.on(name, () => (acted = true)))
-    await this.#scheduler?.pass()
-    if (this.#handOver !== null) {
-      this.#handOver.wakeForTime()
-      await this.#handOver.pass()
-      this.#membership.takeOver.wake()
-      await this.#membership.takeOver.pass()
+    try {
+      await this.#scheduler?.pass()
+      if (this.#handOver !== null) {
+        this.#handOver.wakeForTime()
+        await this.#handOver.pass()
+        this.#membership.takeOver.wake()
+        await this.#membership.takeOver.pass()
+      }
+      await this.#executor?.runDue()
+    } finally {
+      for (const end of ends) end()
     }
-    await this.#executor?.runDue()
-    for (const end of ends) end()
     return acted
   }
 
@@ -252,7 +255,7 @@ export class Worker {
       leaseMs,
       missedAfterMs: leaseMs + pollIntervalMs,
       batch: () => Math.min(BATCH, store.scheduling.mostAtOnce()),
-      submit: (...of) => this.#submit(...of),
+      submit: (worker, marks, decide) => this.#submit(worker, marks, decide),
       onUnmarkable: (schedule, error) => this.#reporter.notSubmitted(schedule, error),
       onError: this.#onError,
     })
@@ -271,9 +274,11 @@ export class Worker {
     try {
       for (const { item, error } of refused) this.#reporter.notSubmitted(item.id, error)
       for (const submission of submissions) this.#reporter.submitted(submission)
-    } finally {
-      reservation?.commit(started)
+    } catch (error) {
+      // The submission is committed, so its jobs must start.
+      this.#onError(error, 'scheduler')
     }
+    reservation?.commit(started)
     const jobs = submissions.reduce((sum, submission) => sum + submission.jobs.length, 0)
     if (jobs > started.length) this.#wakeQueues()
     if (locked.length < marks.length) this.#watch.wakeForJobs()

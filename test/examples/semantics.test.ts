@@ -118,6 +118,7 @@ onAllDatabases(
     const cwd = await temporaryFolder()
     const { code, stdout } = await start('examples/dist/semantics/history.js', [url], { cwd }).ended
     expect(code, stdout).toBe(0)
+    expect(await query("SELECT periodic_task_id, slot, reason FROM job WHERE state = 'skipped'")).toEqual([])
     expect(stdout, kind).toMatch(/first: dies after the insert of interval\n/)
     expect(stdout, kind).toMatch(/second: dies after the insert of cron(, \w+)*\n/)
     expect(stdout, kind).toMatch(

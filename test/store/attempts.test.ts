@@ -1,6 +1,7 @@
 /** The stored attempts of jobs. */
 import { createConnection, createPool } from 'mysql2/promise'
 import { describe, expect, it } from 'vitest'
+import { StoreUnavailableError } from '../../src/errors.ts'
 import type { Attempt, AttemptOutcome } from '../../src/model/attempt.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
@@ -161,6 +162,36 @@ onEachStore((under) => {
       expect(settled.map(({ id }) => id)).toEqual(['failing', 'succeeding'])
       await admin.query('COMMIT')
       expect(await stored()).toEqual([])
+    },
+  )
+
+  it.skipIf(under.kind === 'sqlite')(
+    'while another transaction locks the table, a batch with rejected rows waits for it only once',
+    async () => {
+      let waits = 0
+      const ids = Array.from({ length: 16 }, (_, index) => `j${String(index).padStart(2, '0')}`)
+      for (const id of ids) await running(id)
+      const { store } = await recording(under.url, async (statement) => {
+        if (!/INSERT INTO `attempt`/.test(statement)) return
+        waits += 1
+        throw new StoreUnavailableError('Lock wait timeout exceeded', { isLockWait: true })
+      })
+      under.afterwards(() => store.close())
+      await under.query(
+        `CREATE TRIGGER refuse BEFORE UPDATE ON job FOR EACH ROW BEGIN
+           IF NEW.id = 'j15' AND NEW.error = 'odd' THEN
+             SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused';
+           END IF;
+         END`,
+      )
+      under.afterwards(() => under.query('DROP TRIGGER IF EXISTS refuse'))
+      // The trigger rejects the last job in each batch, so the batch is halved after it has waited for the lock.
+      const { settled, refused } = await write(store).settle(
+        ids.map((id) => ended(id, { kind: 'error', error: 'odd', permanent: true })),
+      )
+      expect(settled.map(({ id }) => id).toSorted()).toEqual(ids)
+      expect(refused).toEqual([])
+      expect(waits).toBe(1)
     },
   )
 

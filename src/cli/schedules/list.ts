@@ -23,10 +23,11 @@ Sorted by the next run. LEFT is the time until it, PASSED the time since the las
 machine. Times are in the time zone of this process; TZ=UTC shows them in UTC.`
 
 export function listCommand(): AnyCommand {
-  const command = new Command('list')
+  const plain = new Command('list')
     .alias('ls')
     .summary('list schedules, next run first')
     .description('Lists schedules like `systemctl list-timers`, next run first.')
+  const command = withFilters(plain, SCHEDULE_FILTERS, 'schedule')
     .option('--limit <n>', 'at most this many (default: all)', wholeNumber(1, 999_999_999))
     .option('--after <id>', AFTER)
     .addHelpText('after', HELP)
@@ -34,8 +35,7 @@ export function listCommand(): AnyCommand {
       'after',
       examples('schedules list', 'schedules list --status invalid --json', 'schedules list --task report'),
     )
-  const filtered = withFilters(command, SCHEDULE_FILTERS, 'schedule')
-  return onDatabase(filtered, async ({ schedules }, { limit = Infinity, after, json, ...flags }) => {
+  return onDatabase(command, async ({ schedules }, { limit = Infinity, after, json, ...flags }) => {
     const query = { ...conditionsOf(SCHEDULE_FILTERS, flags), order: 'nextRunAt' } as const
     const list = (page: PageQuery) => schedules.list({ ...query, ...page })
     const get = (id: string) => schedules.get(id)

@@ -1,6 +1,6 @@
 /**
- * Records attempts that did not succeed, in the table `attempt`, in the transaction that writes their outcomes. Inserts
- * only; an attempt with the same key is replaced.
+ * Records attempts that did not succeed, in the table `attempt`, in the transaction that writes their outcomes.
+ * Inserts rows; an older row with the same key is replaced.
  */
 import { storedEnd } from '../../model/attempt.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
@@ -13,30 +13,40 @@ export interface AttemptOfRow extends EndedJob {
   readonly end: AttemptEnd
 }
 
-/** Writes attempts in the transaction that writes their outcomes. */
-export type Recording = (tx: Context, ended: readonly AttemptOfRow[]) => Promise<void>
+/** Records attempts in the transaction that writes their outcomes. */
+export type RecordAttempts = (tx: Context, ended: readonly AttemptOfRow[]) => Promise<void>
 
 class AttemptsLocked extends Error {
   override readonly name = 'AttemptsLocked'
 }
 
 /**
- * Runs a transaction that writes outcomes and records their attempts. If another transaction locks gaps in `attempt`, as
- * `DELETE … WHERE ended < …` does under REPEATABLE READ, it runs again without recording them, because the history must
- * not keep outcomes from being written.
+ * For the transactions of one call. If another transaction locks gaps in `attempt`, as `DELETE … WHERE ended < …` does
+ * under REPEATABLE READ, the transaction runs again without recording its attempts, because the history must not keep
+ * outcomes from being written. Later transactions do not record theirs, because each would wait for the lock.
+ *
+ * @returns a function that runs the transaction
  */
-export async function recording<Result>(work: (record: Recording) => Promise<Result>): Promise<Result> {
-  try {
-    return await work(async (tx, ended) => {
-      await insertAttempts(tx, ended).catch((error: unknown) => {
-        throw tx.dialect.isLockWait(error)
-          ? new AttemptsLocked('Another transaction has locked the table attempt', { cause: error })
-          : error
-      })
+export function attemptRecorder(): <Result>(
+  transaction: (record: RecordAttempts) => Promise<Result>,
+) => Promise<Result> {
+  let isLocked = false
+  const record: RecordAttempts = async (tx, ended) => {
+    if (isLocked) return
+    await insertAttempts(tx, ended).catch((error: unknown) => {
+      throw tx.dialect.isLockWait(error)
+        ? new AttemptsLocked('Another transaction has locked the table attempt', { cause: error })
+        : error
     })
-  } catch (error) {
-    if (!(error instanceof AttemptsLocked)) throw error
-    return await work(async () => {})
+  }
+  return async (transaction) => {
+    try {
+      return await transaction(record)
+    } catch (error) {
+      if (!(error instanceof AttemptsLocked)) throw error
+      isLocked = true
+      return await transaction(record)
+    }
   }
 }
 

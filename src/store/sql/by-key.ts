@@ -63,11 +63,11 @@ const AT_ONCE = 500
 
 interface UpdateFound {
   readonly table: string
-  /** Selects the rows, without locks: ` FROM … WHERE …`. */
+  /** Selects the rows, without locks: `FROM … WHERE …`. */
   readonly from: string
   /** The parameters of `from`. */
   readonly params?: readonly SqlValue[]
-  /** Still true for a row once it is locked, unless the row has changed. */
+  /** Checked again once a row is locked. */
   readonly where: string
   readonly assignments: Readonly<Record<string, string>>
   /** The parameters of the assignments. */

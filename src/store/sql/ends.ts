@@ -2,7 +2,7 @@
  * Writes the outcomes of jobs: the jobs, the next blocked jobs, and what the outcomes change in the rows of their
  * schedules: counters, the last error, the next retry and, where it depends on the outcome, the next run.
  *
- * The rows of the schedules, and then those of the jobs, must be locked; writes by key, in key order.
+ * The rows of the schedules, and then those of the jobs, must be locked; writes by key.
  */
 import { finish } from '../../model/finish.ts'
 import { fromStored, toText } from '../../model/instant.ts'

@@ -10,7 +10,7 @@ import type { FinishedRun, JobStore, NewJob } from '../job-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { and, both, type Condition, OPEN, scopeCondition } from './conditions.ts'
 import { type Context, inTransactionOf, type TablesContext } from './context.ts'
-import { type Recording, recording } from './attempts.ts'
+import { attemptRecorder, type RecordAttempts } from './attempts.ts'
 import { endingColumns, type EndingRow, nextInTurn } from './ended-jobs.ts'
 import { endJobs, touchSchedules, writeEnds } from './ends.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
@@ -71,7 +71,7 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
       }),
 
     finish: (...of) =>
-      recording((record) => context.transactionOnKeys((tx) => finishLocked(tx, owner, of, record))),
+      attemptRecorder()((record) => context.transactionOnKeys((tx) => finishLocked(tx, owner, of, record))),
 
     retry: (...of) => retryJob(context, owner, of),
 
@@ -93,7 +93,7 @@ async function finishLocked(
   tx: Context,
   owner: Owner,
   [name, decide, { startedAt, finishedAt }]: Parameters<JobStore['finish']>,
-  record: Recording,
+  record: RecordAttempts,
 ): ReturnType<JobStore['finish']> {
   const locked = await lockWithSchedule(tx, owner, name)
   if (locked === null) return null

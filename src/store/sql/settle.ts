@@ -14,7 +14,7 @@ import { withoutTexts } from '../../model/settle.ts'
 import type { JobState } from '../../model/states.ts'
 import type { EndedAttempt, SettledAttempt, SettleResult } from '../executing-store.ts'
 import { placeholders } from '../literals.ts'
-import { type AttemptOfRow, type Recording, recording } from './attempts.ts'
+import { type AttemptOfRow, attemptRecorder, type RecordAttempts } from './attempts.ts'
 import { lockRows } from './by-key.ts'
 import type { Context, TablesContext } from './context.ts'
 import { type EndedJob, endingColumns, type EndingRow, nextInTurn, writeSuccesses } from './ended-jobs.ts'
@@ -28,8 +28,9 @@ export async function settle(
   isolation: Isolation,
   attempts: readonly EndedAttempt[],
 ): Promise<SettleResult> {
+  const recorded = attemptRecorder()
   const write = (some: readonly EndedAttempt[]) =>
-    recording((record) =>
+    recorded((record) =>
       // If a job was manually reopened after the next job was selected, the reopened job has the turn.
       context.transactionOnKeys((tx) => settleAll(tx, some, record)),
     )
@@ -54,7 +55,7 @@ type Settled = Omit<SettleResult, 'refused'>
 async function settleAll(
   tx: Context,
   attempts: readonly EndedAttempt[],
-  record: Recording,
+  record: RecordAttempts,
 ): Promise<Settled> {
   const simple = await settleSimple(tx, attempts)
   const others = attempts.filter((attempt) => !simple.has(attempt))
@@ -106,7 +107,7 @@ const withoutSchedule = ({ attempt }: ClaimedJob): LockedJob => ({
 async function settleOthers(
   tx: Context,
   attempts: readonly EndedAttempt[],
-  record: Recording,
+  record: RecordAttempts,
 ): Promise<Settled> {
   const ids = attempts.map((attempt) => attempt.fence.id).toSorted()
   const schedules = await lockSchedulesOf(tx, ids)

@@ -1,0 +1,80 @@
+/** The submission of due schedules by a worker that starts their jobs itself. */
+import { expect, it, onTestFinished } from 'vitest'
+import { Emitter } from '../../src/events.ts'
+import type { Logger } from '../../src/logger.ts'
+import { Redaction } from '../../src/model/redaction.ts'
+import { DEFAULT_SETTINGS } from '../../src/model/schedule.ts'
+import { DEFAULT_ARGS_LIMIT, task } from '../../src/model/task.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { SchedulingStore } from '../../src/store/scheduling-store.ts'
+import type { KalendsEvents } from '../../src/worker/reporter.ts'
+import { Worker } from '../../src/worker/worker.ts'
+
+/** A worker with capacity for one job, on a database with one due schedule. */
+async function started(
+  submitOf: (store: SchedulingStore) => SchedulingStore['submit'],
+  log: Logger['debug'],
+) {
+  const store = await openStore('sqlite::memory:')
+  onTestFinished(() => store.close())
+  const settings = { ...DEFAULT_SETTINGS, task: 'task', timer: 'yearly', args: '{}' }
+  await store.schedules.create({ id: 's', settings, isDue: () => true })
+  const submit = submitOf(store.scheduling)
+  const errors: string[] = []
+  const runs: unknown[] = []
+  const events = new Emitter<KalendsEvents>('test', (error) => void errors.push(String(error)))
+  events.on('error', ({ error }) => void errors.push(String(error)))
+  const settled = new Promise<void>((resolve) => events.on('settled', () => resolve()))
+  const worker = new Worker({
+    store: { ...store, scheduling: { ...store.scheduling, submit } },
+    declaredAtStart: store.declared,
+    name: 'w',
+    leaseMs: 60_000,
+    pollIntervalMs: 60_000,
+    handlers: new Map([
+      ['task', { task: task('task'), handler: ({ job }) => void runs.push(job.scheduleId) }],
+    ]),
+    sets: [],
+    schedules: true,
+    externalQueue: null,
+    concurrency: 1,
+    middleware: null,
+    delayFactor: () => 1,
+    redaction: new Redaction([]),
+    argsLimit: DEFAULT_ARGS_LIMIT,
+    now: () => new Date(),
+    logger: { debug: log, info: log, warn: log, error: log },
+    events,
+  })
+  await worker.start()
+  onTestFinished(() => worker.stop(0))
+  await settled
+  return { runs, errors }
+}
+
+it('a submission that fails gives its capacity back', async () => {
+  const failures = [new Error('first'), new Error('second')]
+  const { runs } = await started(
+    (store) =>
+      async (...of) => {
+        const failure = failures.shift()
+        if (failure !== undefined) throw failure
+        return await store.submit(...of)
+      },
+    () => {},
+  )
+  expect(runs).toEqual(['s'])
+})
+
+it('jobs that have started run even if their submission cannot be reported', async () => {
+  const { runs, errors } = await started(
+    (store) =>
+      (...of) =>
+        store.submit(...of),
+    (_, text) => {
+      if (text === 'Submitted') throw new Error('disk full')
+    },
+  )
+  expect(runs).toEqual(['s'])
+  expect(errors).toEqual(['Error: disk full'])
+})
