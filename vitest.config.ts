@@ -64,7 +64,7 @@ const project = (
     // The files of a process share what they import: loading it once for each file takes as long as the tests.
     isolate: false,
     // Only for what hangs. A file that fails is run again by scripts/test.mjs, alone.
-    testTimeout: 120_000,
+    testTimeout: isFull ? 600_000 : 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 100_000 } },
     retry: 0,

@@ -48,7 +48,7 @@ export class ClaimLoop {
     const ahead = new ClaimedAhead((job) =>
       settler.add({ fence: fenceOf(job), end: { kind: 'unstarted' }, policy: job.policy }),
     )
-    const unanswered = new UnansweredStatements(store, attempts, settler, ahead)
+    const unanswered = new UnansweredStatements({ store, attempts, settler, ahead })
     const wakeClaims = () => this.loop.wake()
     const isStopping = () => this.#isStopping
     this.#capacity = new Capacity({ ...options, ahead, unanswered, wakeClaims, isStopping })

@@ -9,29 +9,25 @@ import type { Settler } from './settler.ts'
 const MAY_EXECUTE_MS = 30_000
 const COMPARE_INTERVAL_MS = 2000
 
+interface UnansweredOptions {
+  readonly store: Pick<ExecutingStore, 'held'>
+  readonly attempts: RunningAttempts
+  readonly settler: Settler
+  readonly ahead: ClaimedAhead
+}
+
 /**
  * Tracks uncertainty about which jobs this worker runs, after a claim or submission without a response and after a
  * change of server. While the uncertainty lasts, the worker repeatedly compares its running jobs in the database with
  * its handlers.
  */
 export class UnansweredStatements {
-  readonly #store: Pick<ExecutingStore, 'held'>
-  readonly #attempts: RunningAttempts
-  readonly #settler: Settler
-  readonly #ahead: ClaimedAhead
+  readonly #options: UnansweredOptions
   /** The start of the uncertainty, by performance.now(), or null if there is none. */
   #since: number | null = null
 
-  constructor(
-    store: Pick<ExecutingStore, 'held'>,
-    attempts: RunningAttempts,
-    settler: Settler,
-    ahead: ClaimedAhead,
-  ) {
-    this.#ahead = ahead
-    this.#store = store
-    this.#attempts = attempts
-    this.#settler = settler
+  constructor(options: UnansweredOptions) {
+    this.#options = options
   }
 
   /** From now on, the database and this worker may disagree about what runs here. */
@@ -58,24 +54,25 @@ export class UnansweredStatements {
   async compare(workerId: string): Promise<void> {
     const since = this.#since
     if (since === null) return
+    const { store, attempts, settler, ahead: claimedAhead } = this.#options
     const asked = performance.now()
     // Read before the query: an attempt that ends during the query is still in this list, and its job may already be
     // claimed again.
-    const running = this.#attempts.all()
-    const ahead = this.#ahead.fences()
-    const known = [...running.map(({ job }) => fenceOf(job)), ...this.#settler.pending(), ...ahead]
+    const running = attempts.all()
+    const ahead = claimedAhead.fences()
+    const known = [...running.map(({ job }) => fenceOf(job)), ...settler.pending(), ...ahead]
     const [knownFences, knownJobs] = [new Set(known.map(fenceText)), new Set(known.map(({ id }) => id))]
-    const held = await this.#store.held(workerId)
+    const held = await store.held(workerId)
     const unknown = held.filter(({ fence }) => !knownFences.has(fenceText(fence)))
     // If this job were released, its next claim could get the number of a claim whose handler is still running here.
     // That handler must end first.
     const releasable = unknown.filter(({ fence }) => !knownJobs.has(fence.id))
-    for (const attempt of releasable) this.#settler.add(attempt)
+    for (const attempt of releasable) settler.add(attempt)
     const heldFences = new Set(held.map(({ fence }) => fenceText(fence)))
-    this.#ahead.drop(ahead.filter((fence) => !heldFences.has(fenceText(fence))))
+    claimedAhead.drop(ahead.filter((fence) => !heldFences.has(fenceText(fence))))
     for (const attempt of running) {
       const fence = fenceOf(attempt.job)
-      const isHere = this.#attempts.get(fence.id) === attempt && fence.worker === workerId
+      const isHere = attempts.get(fence.id) === attempt && fence.worker === workerId
       if (isHere && !heldFences.has(fenceText(fence)))
         attempt.abort(new LeaseLostError(`The job ${attempt.job.id} was taken from this worker`))
     }
