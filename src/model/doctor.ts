@@ -4,7 +4,7 @@ import { durationText, retryText } from '../duration.ts'
 import { elapsesWithin, timer } from '../timer/index.ts'
 import { plannedInFuture } from './future-slots.ts'
 import { toText } from './instant.ts'
-import type { Plannable } from './plan.ts'
+import type { Plannable } from './planning.ts'
 import type { Idle } from './states.ts'
 
 /** A snapshot of the whole database. All instants are from the database's clock. */

@@ -3,7 +3,8 @@
  * jobs.
  */
 import { timer } from '../timer/index.ts'
-import { elapsesOf, type Plannable } from './plan.ts'
+import { elapsesOf, isEdited } from './plan.ts'
+import type { Plannable } from './planning.ts'
 import type { StoredSchedule } from './schedule.ts'
 import { type AttemptEnd, type JobOutcome, settle } from './settle.ts'
 import type { SettingValues } from './settings.ts'
@@ -24,13 +25,11 @@ export function finish(
   open: number,
   now: Date,
 ): Pick<StoredSchedule, 'nextRunAt' | 'idle'> | null {
-  const edited =
-    schedule.definition !== schedule.plannedDefinition ||
-    schedule.nextRunAt?.getTime() !== schedule.plannedRun?.getTime()
   const { idle } = schedule
   // An edited schedule is planned from now in any case. A schedule that is paused, or idle for another reason, stays
   // so.
-  if (edited || !schedule.enabled || idle === 'dead' || idle === 'invalid' || idle === 'retired') return null
+  if (isEdited(schedule) || !schedule.enabled) return null
+  if (idle === 'dead' || idle === 'invalid' || idle === 'retired') return null
   // This also applies after the last slot, because `dead` takes precedence over `done`.
   if (failed && schedule.onExhausted === 'stop') return { nextRunAt: null, idle: 'dead' }
   if (idle === 'done') return null

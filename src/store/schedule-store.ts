@@ -1,7 +1,7 @@
 import type { IsDue } from '../model/first-run.ts'
 import type { ManualRun, ScheduleToRun } from '../model/manual-runs.ts'
 import type { Owner } from '../model/owner.ts'
-import type { OpenJobs, Plan, Plannable } from '../model/plan.ts'
+import type { OpenJobs, Plan, Plannable } from '../model/planning.ts'
 import type { Schedule, ScheduleSettings } from '../model/schedule.ts'
 import type { Transaction } from './job-store.ts'
 

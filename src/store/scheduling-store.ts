@@ -1,5 +1,5 @@
 import type { ClaimedJob } from '../model/job.ts'
-import type { FrozenTime, OpenJobs, Plan, Plannable } from '../model/plan.ts'
+import type { FrozenTime, OpenJobs, Plan, Plannable } from '../model/planning.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { OnRefused, Refusal } from './refusal.ts'
 

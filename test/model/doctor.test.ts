@@ -7,7 +7,7 @@ import {
   isFrequent,
   schemaFindings,
 } from '../../src/model/doctor.ts'
-import type { Plannable } from '../../src/model/plan.ts'
+import type { Plannable } from '../../src/model/planning.ts'
 import { schedule as planned } from './plannable.ts'
 
 const NOW = new Date('2026-11-21T12:00:00Z')

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
  * database per kind and empties its tables before each test.
  */
 import { afterEach, beforeAll, beforeEach } from 'vitest'
-import type { OpenJobs, Plan, Plannable, PlannedRun } from '../../src/model/plan.ts'
+import type { OpenJobs, Plan, Plannable, PlannedRun } from '../../src/model/planning.ts'
 import { DEFAULT_SETTINGS, type ScheduleSettings } from '../../src/model/schedule.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
 import { fromText, toText } from '../../src/model/instant.ts'

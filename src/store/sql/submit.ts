@@ -11,14 +11,8 @@ import { fromStored, fromText, toText } from '../../model/instant.ts'
 import type { ClaimedJob } from '../../model/job.ts'
 import { nextRunNumber } from '../../model/manual-runs.ts'
 import { newJobId, occurrenceId } from '../../model/occurrence.ts'
-import {
-  NO_OPEN_JOBS,
-  type OpenJobs,
-  type Plan,
-  type PlannedRun,
-  planUnsubmittable,
-  withRuns,
-} from '../../model/plan.ts'
+import { planUnsubmittable, withRuns } from '../../model/plan.ts'
+import { NO_OPEN_JOBS, type OpenJobs, type Plan, type PlannedRun } from '../../model/planning.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
 import type {
   Decide,
