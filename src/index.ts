@@ -120,6 +120,7 @@ export type {
   SqliteConnection,
 } from './store/database.ts'
 export type { MigrateOptions } from './store/open.ts'
+export type { PutResult } from './store/schedule-store.ts'
 export type { FirstRun } from './model/first-run.ts'
 export type { WorkerRecord } from './store/worker-store.ts'
 export type {

@@ -49,3 +49,6 @@ export interface SchedulesContext extends SettingsContext {
   /** Runs work that counts against a limit of this owner, one call at a time. */
   readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
 }
+
+/** Where a call writes, and how it waits for its turn. */
+export type WritePlace = Pick<ScheduleStores, 'schedules'> & Pick<SchedulesContext, 'inTurn'>

@@ -67,7 +67,6 @@ const INPUT = [...CHANGES, 'firstRun']
 export const DECLARATION: readonly string[] = [...INPUT, 'id']
 
 const FIRST_RUNS: readonly FirstRun[] = ['next', 'now', 'if-due']
-export const IF_EXISTS: readonly IfExists[] = ['error', 'same']
 
 /** What checking settings requires. */
 export interface SettingsContext {

@@ -21,6 +21,12 @@ export interface Pause {
   readonly jobs: 'leave' | 'cancel'
 }
 
+/** What `put` did, and the schedule afterwards. */
+export interface PutResult {
+  readonly result: 'created' | 'changed' | 'unchanged'
+  readonly schedule: Schedule
+}
+
 /** Plans a row that was just written, or returns null to leave it to a scheduler. */
 export type PlanEdit = (schedule: Plannable, now: Date, open: OpenJobs) => Plan | null
 
@@ -49,7 +55,7 @@ export interface ScheduleStore {
     create: () => Omit<NewSchedule, 'id'>,
     change: (current: Schedule) => Partial<ScheduleSettings>,
     plan?: PlanEdit,
-  ): Promise<{ readonly result: 'created' | 'changed' | 'unchanged'; readonly schedule: Schedule }>
+  ): Promise<PutResult>
   get(id: string): Promise<Schedule | null>
   /** @returns the schedule afterwards; null when the schedule does not exist */
   update(
