@@ -1,14 +1,15 @@
 /** Converts schedules, as written by people and code, into stored settings. */
 import { InvalidInputError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
-import { type Authority, checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
+import { checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
+import { type TaskContext, taskOf } from '../model/caller.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
 import { oneOf } from '../model/input.ts'
 import { ownedSettings, requireOwnFields } from '../model/owner.ts'
 import { elapsesOf } from '../model/plan.ts'
 import { DEFAULT_SETTINGS, type Schedule, type ScheduleSettings } from '../model/schedule.ts'
 import { OPTION_NAMES, type PolicyName, type SettingOptions, SETTINGS } from '../model/settings.ts'
-import { type ArgsOption, checkedTask, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
+import { type ArgsOption, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
 import type { NewSchedule, ScheduleStore } from '../store/schedule-store.ts'
 import { checkedZone, timer, withZone } from '../timer/index.ts'
@@ -69,15 +70,9 @@ export const DECLARATION: readonly string[] = [...INPUT, 'id']
 const FIRST_RUNS: readonly FirstRun[] = ['next', 'now', 'if-due']
 
 /** What checking settings requires. */
-export interface SettingsContext {
+export interface SettingsContext extends TaskContext {
   /** Added to timers that name no zone; null means that these are in UTC. */
   readonly zone: string | null
-  /** Returns the task with the given name, if this process knows it. */
-  readonly taskNamed: (name: string) => Task | null
-  /** The caller's authority. Its owner takes precedence over an owner in the input. */
-  readonly authority: Authority
-  /** Maximum size of args in bytes. */
-  readonly argsLimit: number
 }
 
 /**
@@ -187,11 +182,6 @@ export async function settingsChanges(
   }
   checkWithin(context.authority.limits, settings)
   return settings
-}
-
-function taskOf(task: unknown, context: SettingsContext): Pick<Task, 'name' | 'schema'> {
-  if (typeof task !== 'string') return checkedTask(task)
-  return context.taskNamed(task) ?? { name: task, schema: null }
 }
 
 function changedColumns(
