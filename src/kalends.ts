@@ -13,8 +13,10 @@ import type { Logger } from './logger.ts'
 import { FULL_AUTHORITY } from './model/authority.ts'
 import { checkedFunction } from './model/input.ts'
 import type { Freeze } from './model/freeze.ts'
-import { doctorFindings, type Finding, schemaFindings } from './model/doctor.ts'
+import type { Finding } from './model/diagnosis.ts'
+import { doctorFindings } from './model/doctor.ts'
 import type { Redaction } from './model/redaction.ts'
+import { schemaFindings } from './model/schema-drift.ts'
 import type { Task } from './model/task.ts'
 import {
   type CheckedOptions,

@@ -1,12 +1,13 @@
 /** What the planner reads and returns, and the plans that all of its parts start from. Pure. */
 import type { Elapses } from '../timer/index.ts'
-import type { SettingValues } from './settings.ts'
+import type { StoredSchedule } from './schedule.ts'
 import type { Idle, SkipReason } from './states.ts'
 
-/** The columns of a schedule that planning reads. */
+/** The columns of a schedule that planning reads; `createdAt` is the start of the slots of an `every` timer. */
 export interface Plannable
   extends Pick<
-    SettingValues,
+    StoredSchedule,
+    | 'id'
     | 'task'
     | 'group'
     | 'enabled'
@@ -18,16 +19,14 @@ export interface Plannable
     | 'yields'
     | 'catchUp'
     | 'maxRuns'
+    | 'createdAt'
+    | 'nextRunAt'
+    | 'idle'
+    | 'lastSlot'
+    | 'lastError'
   > {
-  readonly id: string
-  /** The start of the slots of an `every` timer. */
-  readonly createdAt: Date
   /** How many runs succeeded. */
   readonly successes: number
-  readonly nextRunAt: Date | null
-  readonly idle: Idle | null
-  readonly lastSlot: Date | null
-  readonly lastError: string | null
   /** All settings that determine the next run, as one text. */
   readonly definition: string
   /** The definition at the last planning; null before the first. */

@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../errors.ts'
+import type { LOG_COLUMNS, Values } from '../model/columns.ts'
 import type { ClaimedJob, Fence } from '../model/job.ts'
-import type { LogLevel } from '../model/states.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { AttemptEnd, JobOutcome } from '../model/settle.ts'
 import type { OnRefused, Refusal } from './refusal.ts'
@@ -28,12 +28,7 @@ export interface PartialWrite<Item> {
 }
 
 /** A line that a handler logged. */
-export interface NewLogLine {
-  readonly jobId: string
-  readonly at: Date
-  readonly level: LogLevel
-  readonly message: string
-}
+export type NewLogLine = Values<typeof LOG_COLUMNS>
 
 /** The progress of a running job. It is written only if the worker still holds the job. */
 export interface JobProgress {

@@ -1,5 +1,6 @@
-import type { LogLevel, JobState, ScheduleStatus } from '../model/states.ts'
+import type { JobState, ScheduleStatus } from '../model/states.ts'
 import type { Attempt } from '../model/attempt.ts'
+import type { LOG_COLUMNS, Values } from '../model/columns.ts'
 import type { Job } from '../model/job.ts'
 import type { Owner } from '../model/owner.ts'
 import type { Schedule } from '../model/schedule.ts'
@@ -117,35 +118,22 @@ export interface MatchingIds {
 }
 
 /** A run, as shown in a sparkline. */
-export interface RecentRun {
-  readonly id: string
-  readonly state: JobState
-  readonly slot: Date | null
-  readonly startedAt: Date | null
-  readonly finishedAt: Date | null
-}
+export interface RecentRun extends Pick<Job, 'id' | 'state' | 'slot' | 'startedAt' | 'finishedAt'> {}
 
 /** A failed job. */
-export interface Failure {
-  readonly id: string
-  readonly task: string
+export interface Failure extends Pick<Job, 'id' | 'task' | 'finishedAt'> {
   /** The first part of the error. */
   readonly error: string
-  readonly finishedAt: Date | null
 }
 
-/** The columns that determine when a schedule elapses. */
-export interface TimerRow {
-  readonly id: string
-  readonly task: string
-  readonly timer: string
-  readonly jitter: number
-  readonly starts: Date | null
-  readonly ends: Date | null
-  readonly createdAt: Date
-  /** Null if the schedule has not been planned since it was created or edited, or if it waits until a run finishes. */
-  readonly nextRunAt: Date | null
-}
+/**
+ * The columns that determine when a schedule elapses. `nextRunAt` is null if the schedule has not been planned since it
+ * was created or edited, or if it waits until a run finishes.
+ */
+export type TimerRow = Pick<
+  Schedule,
+  'id' | 'task' | 'timer' | 'jitter' | 'starts' | 'ends' | 'createdAt' | 'nextRunAt'
+>
 
 /** Schedules that elapse at the same times. */
 export interface TimerGroup extends Omit<TimerRow, 'id' | 'task' | 'nextRunAt'> {
@@ -161,12 +149,9 @@ export interface HourCount {
 }
 
 /** A line that a job logged. */
-export interface LogLine {
+export interface LogLine extends Omit<Values<typeof LOG_COLUMNS>, 'jobId'> {
   /** A number that increases from line to line. */
   readonly id: number
-  readonly at: Date
-  readonly level: LogLevel
-  readonly message: string
 }
 
 /** Tokens that change when a table changes. Equal tokens mean that nothing has changed. */

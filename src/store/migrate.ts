@@ -6,7 +6,7 @@
 import { SchemaError } from '../errors.ts'
 import { MIGRATIONS } from '../generated/migrations.ts'
 import { PARTS } from '../generated/parts.ts'
-import { type SchemaDrift, VIEW } from '../model/doctor.ts'
+import { type SchemaDrift, VIEW } from '../model/schema-drift.ts'
 import type { Database, Dialect, Sql } from './database.ts'
 import { lowestVersion } from './sql/lowest-version.ts'
 import { TABLE_NAMES, tables } from './sql/tables.ts'
