@@ -3,7 +3,7 @@ import { InvalidInputError, NotFoundError } from './errors.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import { checkedReason, checkedSetting } from './model/checked-settings.ts'
 import type { Freeze } from './model/freeze.ts'
-import { checkedInstant, checkedName } from './model/input.ts'
+import { checkedFlag, checkedInstant, checkedName } from './model/input.ts'
 import { isGoingOn } from './model/schedule.ts'
 import { SETTINGS } from './model/settings.ts'
 import type { Scope } from './scopes.ts'
@@ -13,7 +13,6 @@ import type { Upcoming } from './views/views.ts'
 /** What to freeze: everything that matches all of the given fields. */
 export interface FreezeTarget {
   readonly scheduleId?: string | undefined
-  /** The name of a task. */
   readonly task?: string | undefined
   readonly group?: string | undefined
   /** Freezes everything; cannot be combined with the other fields. */
@@ -32,7 +31,6 @@ export interface FreezeOptions extends FreezeTarget {
 export interface FreezePreview {
   /** The first 1000 slots that would occur during the freeze, earliest first. One-offs run when the freeze ends. */
   readonly slots: readonly Upcoming[]
-  /** Whether the list is complete. */
   readonly isComplete: boolean
   /**
    * The number of waiting jobs that would be held: 1000 means 1000 or more; null if unknown, because the search took
@@ -45,7 +43,6 @@ const TARGET = { scheduleId: true, task: true, group: true, all: true, until: tr
 const OPTIONS = namesOf<FreezeOptions>({ ...TARGET, reason: true })
 const MAX_SLOTS = 1000
 
-/** The operations on freezes. */
 export class Freezes {
   readonly #store: FreezeStore
   readonly #scope: Scope
@@ -117,8 +114,7 @@ export class Freezes {
   async #checked(target: FreezeTarget): Promise<FreezeTarget> {
     const { scheduleId, task, group, all = false, until } = target
     const isAll = scheduleId === undefined && task === undefined && group === undefined
-    if (typeof all !== 'boolean') throw new InvalidInputError('all', 'must be true or false')
-    if (all !== isAll)
+    if (checkedFlag('all', all) !== isAll)
       throw new InvalidInputError(
         'all',
         all

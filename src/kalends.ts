@@ -7,7 +7,7 @@ import { ExternalJobs } from './jobs/external.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import { checkedRetention, prune, type RetentionOptions } from './jobs/retention.ts'
 import { type FreezeOptions, type FreezePreview, Freezes, type FreezeTarget } from './freezes.ts'
-import { Lifecycle } from './lifecycle.ts'
+import { Lifecycle, type Step } from './lifecycle.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import type { Logger } from './logger.ts'
 import { FULL_AUTHORITY } from './model/authority.ts'
@@ -382,10 +382,8 @@ export class Kalends {
    * For `kalends/testing`: starts without loops and without a heartbeat.
    *
    * @internal
-   * @returns a function that does everything that is due now, once. It returns whether anything was due, and the time
-   *   at which the next work is due
    */
-  startByHand(): Promise<() => Promise<{ readonly acted: boolean; readonly next: Date | null }>> {
+  startByHand(): Promise<Step> {
     return this.#lifecycle.startByHand()
   }
 }

@@ -10,7 +10,14 @@ import type { GrantedTasks, OwnerLimits } from './model/authority.ts'
 import { checkedSettings } from './model/checked-settings.ts'
 import { QUEUE_LIMIT } from './model/settings.ts'
 import { DEFAULT_REPORT_MS } from './model/job.ts'
-import { checkedFunction, checkedName, checkedWhole, shownInput, spanOption } from './model/input.ts'
+import {
+  checkedFlag,
+  checkedFunction,
+  checkedName,
+  checkedWhole,
+  shownInput,
+  spanOption,
+} from './model/input.ts'
 import { Redaction } from './model/redaction.ts'
 import { spreadFactor } from './model/settle.ts'
 import { LOG_LEVELS } from './model/states.ts'
@@ -111,7 +118,6 @@ export interface ScopeOptions {
   readonly submitter?: string | undefined
   /** The tasks, or their names, whose schedules and jobs the scope may write. Without tasks, the scope is read-only. */
   readonly tasks?: GrantedTasks | undefined
-  /** Limits for its owner. */
   readonly limits?: OwnerLimits | undefined
 }
 
@@ -129,7 +135,6 @@ export interface CheckedOptions {
   readonly delayFactor: () => number
   /** The machine's clock, or a test clock. */
   readonly now: () => Date
-  /** Null if there is none. */
   readonly externalQueue: ExternalQueue | null
 }
 
@@ -194,12 +199,10 @@ function checkedQueue(options: ExternalQueueOptions): ExternalQueue {
   checkKeys(options, QUEUE_OPTIONS, 'externalQueue.')
   const { tasks, reports = true, timeout, name = 'external' } = options
   checkedFunction('externalQueue.submit', Reflect.get(options, 'submit'))
-  if (typeof reports !== 'boolean')
-    throw new InvalidInputError('externalQueue.reports', `must be true or false, got ${shownInput(reports)}`)
   return {
     submit: (jobs, context) => options.submit(jobs, context),
     tasks: tasks === undefined ? null : checkedTasks(tasks),
-    reports,
+    reports: checkedFlag('externalQueue.reports', reports),
     timeoutMs: spanOption('externalQueue.timeout', timeout, DEFAULT_REPORT_MS, {
       least: 1,
       most: 2_147_483_647,
@@ -265,7 +268,6 @@ const START_OPTIONS = namesOf<StartOptions>({
 })
 const DEFAULT_GRACE_MS = 30_000
 
-/** The options of `Kalends.start`, checked. */
 export interface CheckedStart {
   readonly schedules: boolean
   /** 0 means that the worker runs no jobs. */
@@ -289,8 +291,7 @@ export function checkedStart(
       'scheduler',
       `must be true or false, got ${shownInput(scheduler)}; a queue is the option externalQueue of Kalends.open`,
     )
-  if (typeof signals !== 'boolean')
-    throw new InvalidInputError('signals', `must be true or false, got ${shownInput(signals)}`)
+  checkedFlag('signals', signals)
   const concurrency = checkedWhole('concurrency', options.concurrency, 0, 10_000)
   if (queue?.tasks === null && (concurrency ?? 0) > 0)
     throw new InvalidInputError('concurrency', 'all jobs go to the external queue; leave it out')

@@ -8,10 +8,8 @@ import { readWeekdays } from './weekdays.ts'
 import type { Zone } from './zone.ts'
 import { findZone } from './zone-names.ts'
 
-/** An event as written. */
 export interface WrittenEvent {
   readonly spec: CalendarSpec
-  /** The zone suffix. */
   readonly zone: Zone | undefined
 }
 

@@ -26,7 +26,6 @@ export interface OwnerLimits {
   readonly retries?: number | undefined
 }
 
-/** Checked limits; times are milliseconds. */
 export interface CheckedLimits {
   readonly schedules: number
   readonly shortestPeriodMs: number

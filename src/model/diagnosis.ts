@@ -13,7 +13,6 @@ export interface DoctorInput {
     readonly id: string
     readonly heartbeatAt: Date
     readonly tasks: readonly string[]
-    /** The number of jobs that the worker runs. */
     readonly running: number
   }[]
   /** Schedules that a worker is submitting. */

@@ -61,7 +61,6 @@ export interface LockedJob {
   readonly yields: boolean
 }
 
-/** Decides the outcome of the job. */
 export function outcomeOf(
   { end, policy }: { readonly end: AttemptEnd; readonly policy: RunPolicy },
   { attempt, stopRequested, timer, yields }: LockedJob,

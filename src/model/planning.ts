@@ -25,7 +25,6 @@ export interface Plannable
     | 'lastSlot'
     | 'lastError'
   > {
-  /** How many runs succeeded. */
   readonly successes: number
   /** All settings that determine the next run, as one text. */
   readonly definition: string
@@ -72,14 +71,12 @@ export interface PlannedSkip {
   /** The newest of these slots. */
   readonly slot: Date
   readonly reason: SkipReason
-  /** The number of slots. */
   readonly count: number
   readonly error: string | null
   /** For missed slots: whether the oldest was no longer on time, which means that no scheduler was running. */
   readonly wasAway?: boolean
 }
 
-/** The result of planning a schedule. */
 export interface Plan {
   readonly runs: readonly PlannedRun[]
   readonly skips: readonly PlannedSkip[]

@@ -1,5 +1,5 @@
 /** Names and types derived from the table of settings, for values in rows and in input. */
-import { picked, type Row, type Stored, type Value } from './columns.ts'
+import { picked, type Stored, type Value } from './columns.ts'
 import { type Setting, SETTINGS } from './setting-table.ts'
 
 export { INT, NAME_LIMIT, QUEUE_LIMIT, type Setting, SETTINGS, type TextSetting } from './setting-table.ts'
@@ -78,10 +78,6 @@ export type PolicySettings = {
     | undefined
 }
 
-/** The columns of the settings as the database returns them. */
-export type SettingRow = Row<Definitions>
-export type JobSettingRow = Row<Pick<Definitions, JobSettingName>>
-
 /** The start of an error message: `must be an integer between 1 and 9, or null (no limit)`. */
 export function wholeNeeded(least: number, most: number, otherwise?: string, unlimited?: true): string {
   const others = unlimited === true ? " or 'unlimited'" : ''
@@ -131,7 +127,6 @@ export function defaultsOf<Name extends OptionName>(names: readonly Name[]): Pic
   return Object.fromEntries(names.map((name) => [name, settingOf(name).default])) as Pick<SettingValues, Name>
 }
 
-/** Whether a setting can be null. */
 export function isNullable(setting: Setting): boolean {
   return setting.default === null
 }

@@ -17,7 +17,6 @@ export function spreadFactor(random: number): number {
   return 0.9 + random * 0.2
 }
 
-/** How an attempt ended. */
 export type AttemptEnd =
   | {
       readonly kind: 'success'

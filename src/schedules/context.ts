@@ -7,7 +7,6 @@ import type { ScheduleStore } from '../store/schedule-store.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
 import type { SettingsContext } from './settings.ts'
 
-/** The stores that schedules need. */
 export interface ScheduleStores {
   readonly schedules: ScheduleStore
   readonly jobs: Pick<JobStore, 'countOpen' | 'in'>

@@ -69,7 +69,6 @@ export const DECLARATION: readonly string[] = [...INPUT, 'id']
 
 const FIRST_RUNS: readonly FirstRun[] = ['next', 'now', 'if-due']
 
-/** What checking settings requires. */
 export interface SettingsContext extends TaskContext {
   /** Added to timers that name no zone; null means that these are in UTC. */
   readonly zone: string | null

@@ -124,7 +124,6 @@ export interface ClaimCursor {
   hasLeftOut: boolean
 }
 
-/** The database operations of the executor. */
 export interface ExecutingStore {
   /**
    * Makes waiting jobs claimable once their time has come.
@@ -209,7 +208,6 @@ export interface ExecutingStore {
   /** The attempts, among those given, whose jobs were asked to stop. */
   stopRequests(attempts: readonly Fence[]): Promise<readonly Fence[]>
 
-  /** Stores the progress of several jobs. */
   saveProgress(progress: readonly JobProgress[]): Promise<PartialWrite<JobProgress>>
 
   /** Stores lines in order, so any lines that could not be written are the last ones. */

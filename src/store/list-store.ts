@@ -120,7 +120,6 @@ export interface MatchingIds {
 /** A run, as shown in a sparkline. */
 export interface RecentRun extends Pick<Job, 'id' | 'state' | 'slot' | 'startedAt' | 'finishedAt'> {}
 
-/** A failed job. */
 export interface Failure extends Pick<Job, 'id' | 'task' | 'finishedAt'> {
   /** The first part of the error. */
   readonly error: string

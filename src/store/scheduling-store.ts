@@ -25,7 +25,6 @@ export interface Mark {
   readonly wakeAt?: string
 }
 
-/** The outcome of a marked schedule. */
 export interface Submission {
   readonly id: string
   readonly task: string
@@ -105,7 +104,6 @@ export interface FurthestSchedules {
   readonly now: Date
 }
 
-/** The database operations of the scheduler. */
 export interface SchedulingStore {
   /**
    * Maximum number of schedules per transaction; lower on clusters, where servers commit at the same time. On SQLite,

@@ -1,6 +1,7 @@
 /** Checks a timer before it is stored, and returns its meaning, its next elapses, and warnings. */
 import { calendar, CalendarSyntaxError } from '../calendar/index.ts'
 import { InvalidInputError } from '../errors.ts'
+import { whole } from './builders.ts'
 import { clockChanges, clockWarning, localText } from './clock-changes.ts'
 import { cronEvents } from './cron.ts'
 import { CronSyntaxError, InvalidTimeSpanError, isInvalidTimer } from './error.ts'
@@ -95,8 +96,7 @@ function eventsOf(cron: Timer): string[] {
 }
 
 function checkOptions(after: Date, limit: number, anchor: Date): void {
-  if (!Number.isInteger(limit) || limit < 0 || limit > 1000)
-    throw new InvalidInputError('limit', `must be an integer between 0 and 1000, got ${limit}`)
+  whole('limit', limit, 0, 1000)
   for (const [field, date] of Object.entries({ after, anchor })) {
     if (Number.isNaN(date.getTime()))
       throw new InvalidInputError(field, 'must be a valid Date, got Invalid Date')

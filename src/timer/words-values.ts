@@ -81,3 +81,8 @@ export function enumeration(parts: readonly string[]): string {
 export function single(of: Values): number | null {
   return of?.length === 1 ? (of[0] ?? null) : null
 }
+
+/** `09` */
+export function two(value: number): string {
+  return String(value).padStart(2, '0')
+}
