@@ -1,11 +1,12 @@
 /** The composition root: opens the store and connects the parts. */
+import { type ApiAccess, apiAccess, diagnosed } from './api-access.ts'
 import { Definitions } from './definitions.ts'
 import { InvalidInputError } from './errors.ts'
 import { Emitter, type ListenOptions } from './events.ts'
 import type { Handler } from './executor/handler.ts'
 import { ExternalJobs } from './jobs/external.ts'
 import type { Jobs } from './jobs/jobs.ts'
-import { checkedRetention, prune, type RetentionOptions } from './jobs/retention.ts'
+import { checkedRetention, prune, type PruneOptions } from './jobs/retention.ts'
 import { type FreezeOptions, type FreezePreview, Freezes, type FreezeTarget } from './freezes.ts'
 import { Lifecycle, type Step } from './lifecycle.ts'
 import { checkKeys, namesOf } from './keys.ts'
@@ -14,9 +15,7 @@ import { FULL_AUTHORITY } from './model/authority.ts'
 import { checkedFunction } from './model/input.ts'
 import type { Freeze } from './model/freeze.ts'
 import type { Finding } from './model/diagnosis.ts'
-import { doctorFindings } from './model/doctor.ts'
 import type { Redaction } from './model/redaction.ts'
-import { schemaFindings } from './model/schema-drift.ts'
 import type { Task } from './model/task.ts'
 import {
   type CheckedOptions,
@@ -28,14 +27,7 @@ import {
 } from './options.ts'
 import type { Declaration, OnRemoved } from './schedules/declared.ts'
 import type { Schedules } from './schedules/schedules.ts'
-import {
-  type EveryOwnerOptions,
-  everyOwnerAuthority,
-  type Scope,
-  scopeAuthority,
-  type ScopeOf,
-  scopes,
-} from './scopes.ts'
+import { type Scope, scopeAuthority, type ScopeOf, scopes } from './scopes.ts'
 import type { DatabaseTarget } from './store/database.ts'
 import {
   migrateDatabase,
@@ -49,23 +41,6 @@ import type { Views } from './views/views.ts'
 import type { Health } from './worker/health.ts'
 import { type KalendsEvents, reporterOf } from './worker/reporter.ts'
 import { type WorkerStatus, workerStatuses } from './worker/worker-status.ts'
-
-/** Options of `Kalends.prune`. */
-export interface PruneOptions extends RetentionOptions {
-  readonly signal?: AbortSignal | undefined
-  /** Called after each batch with the number of jobs removed so far. */
-  readonly onProgress?: ((removed: number) => void) | undefined
-}
-
-/** The parts that the REST API uses, on separate connections. */
-export interface ApiAccess extends Scope {
-  scope(options: ScopeOptions): Scope
-  /** The rows of every owner, for a caller that may not use every task. */
-  everyOwner(options: EveryOwnerOptions): Scope
-  readonly freezes: Freezes
-  workers(): Promise<WorkerStatus[]>
-  doctor(): Promise<Finding[]>
-}
 
 const EVENTS = namesOf<KalendsEvents>({
   submitted: true,
@@ -114,11 +89,11 @@ export class Kalends {
       events: this.#events,
       lifecycle: this.#lifecycle,
     })
-    const freezesIn = (store: Store, scope: Scope) =>
+    const freezesOf = (store: Store, scope: Scope) =>
       new Freezes(store.freezes, scope, options.now, () => this.#lifecycle.wake())
     const scope = this.#scopeOf(FULL_AUTHORITY, stores.calls)
     const { schedules, jobs, views } = scope
-    this.#freezes = freezesIn(stores.calls, scope)
+    this.#freezes = freezesOf(stores.calls, scope)
     this.schedules = schedules
     this.jobs = jobs
     this.views = views
@@ -130,15 +105,7 @@ export class Kalends {
         this.#lifecycle.wakeForJobs()
       },
     })
-    const all = this.#scopeOf(FULL_AUTHORITY, stores.api)
-    this.api = {
-      ...all,
-      freezes: freezesIn(stores.api, all),
-      scope: (scope) => this.#scopeOf(scopeAuthority(scope), stores.api),
-      everyOwner: (every) => this.#scopeOf(everyOwnerAuthority(every), stores.api),
-      workers: () => workerStatuses(stores.api, options.leaseMs),
-      doctor: () => findings(stores.api, options.leaseMs),
-    }
+    this.api = apiAccess(stores.api, this.#scopeOf, freezesOf, options.leaseMs)
   }
 
   /**
@@ -198,7 +165,7 @@ export class Kalends {
     const { leaseMs } = checkedOptions(options)
     const store = await openToInspect(target, options)
     try {
-      return await findings(store, leaseMs)
+      return await diagnosed(store, leaseMs)
     } finally {
       await store.close()
     }
@@ -350,7 +317,7 @@ export class Kalends {
 
   /** Checks this database, its schedules and its workers for problems, and suggests how to fix them. */
   doctor(): Promise<Finding[]> {
-    return findings(this.#stores.calls, this.#options.leaseMs)
+    return diagnosed(this.#stores.calls, this.#options.leaseMs)
   }
 
   /**
@@ -386,10 +353,4 @@ export class Kalends {
   startByHand(): Promise<Step> {
     return this.#lifecycle.startByHand()
   }
-}
-
-async function findings({ inspection }: Store, leaseMs: number): Promise<Finding[]> {
-  const drift = schemaFindings(await inspection.schemaDrift())
-  // If tables are missing or differ, the other checks may not be able to read them.
-  return drift.length > 0 ? drift : doctorFindings(await inspection.inspect(), leaseMs)
 }

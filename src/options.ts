@@ -121,23 +121,6 @@ export interface ScopeOptions {
   readonly limits?: OwnerLimits | undefined
 }
 
-/** The options of `Kalends.open`, checked. */
-export interface CheckedOptions {
-  readonly name: string
-  readonly zone: string | null
-  readonly logger: Logger
-  readonly leaseMs: number
-  readonly pollIntervalMs: number
-  readonly middleware: Middleware | null
-  readonly redaction: Redaction
-  readonly argsLimit: number
-  /** See `spreadFactor`; always 1 with a test clock. */
-  readonly delayFactor: () => number
-  /** The machine's clock, or a test clock. */
-  readonly now: () => Date
-  readonly externalQueue: ExternalQueue | null
-}
-
 /** The limit of the LONGTEXT columns, whose values are sent as hexadecimal in packets of at most 1 GB. */
 const LARGEST_ARGS_LIMIT = 2 ** 28
 const WORKER_NAME_LIMIT = 190
@@ -163,8 +146,10 @@ export const OPEN_OPTIONS = namesOf<KalendsOptions>({
   externalQueue: true,
 })
 
+export type CheckedOptions = Readonly<ReturnType<typeof checkedOptions>>
+
 /** @throws InvalidInputError naming the option */
-export function checkedOptions(options: KalendsOptions): CheckedOptions {
+export function checkedOptions(options: KalendsOptions) {
   checkKeys(options, OPEN_OPTIONS)
   const name = checkedName('worker', options.worker ?? hostname(), WORKER_NAME_LIMIT)
   if (name.includes('/'))
@@ -181,6 +166,7 @@ export function checkedOptions(options: KalendsOptions): CheckedOptions {
     middleware: checkedMiddleware(options.middleware ?? []),
     redaction: new Redaction(options.redact ?? []),
     argsLimit: checkedWhole('argsLimit', options.argsLimit, 2, LARGEST_ARGS_LIMIT) ?? DEFAULT_ARGS_LIMIT,
+    // Always 1 with a test clock.
     delayFactor: options.clock === undefined ? () => spreadFactor(Math.random()) : () => 1,
     now: options.clock ?? (() => new Date()),
     externalQueue: options.externalQueue === undefined ? null : checkedQueue(options.externalQueue),
@@ -268,22 +254,13 @@ const START_OPTIONS = namesOf<StartOptions>({
 })
 const DEFAULT_GRACE_MS = 30_000
 
-export interface CheckedStart {
-  readonly schedules: boolean
-  /** 0 means that the worker runs no jobs. */
-  readonly concurrency: number
-  readonly signals: boolean
-  readonly graceMs: number
-}
+export type CheckedStart = Readonly<ReturnType<typeof checkedStart>>
 
 /**
  * @param queue  of this process, or null if there is none
  * @throws InvalidInputError naming the option
  */
-export function checkedStart(
-  options: StartOptions,
-  queue: Pick<ExternalQueue, 'tasks'> | null,
-): CheckedStart {
+export function checkedStart(options: StartOptions, queue: Pick<ExternalQueue, 'tasks'> | null) {
   checkKeys(options, START_OPTIONS)
   const { scheduler = true, signals = false } = options
   if (typeof scheduler !== 'boolean')

@@ -8,11 +8,6 @@ import { readWeekdays } from './weekdays.ts'
 import type { Zone } from './zone.ts'
 import { findZone } from './zone-names.ts'
 
-export interface WrittenEvent {
-  readonly spec: CalendarSpec
-  readonly zone: Zone | undefined
-}
-
 const UTC = 'UTC'
 // The last second of 2199.
 const LAST_UNIX_SECOND = 7_258_118_399
@@ -20,9 +15,10 @@ const LAST_UNIX_SECOND = 7_258_118_399
 /**
  * Reads a calendar event according to the grammar of systemd.time(7).
  *
+ * @returns the event as written, and its zone suffix
  * @throws CalendarSyntaxError
  */
-export function parse(text: string): WrittenEvent {
+export function parse(text: string): { readonly spec: CalendarSpec; readonly zone: Zone | undefined } {
   let zone: Zone | undefined
   let end = text.length
   const space = text.lastIndexOf(' ')

@@ -13,6 +13,13 @@ export interface RetentionOptions {
   readonly perSchedule?: number | undefined
 }
 
+/** Options of `Kalends.prune`. */
+export interface PruneOptions extends RetentionOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Called after each batch with the number of jobs removed so far. */
+  readonly onProgress?: ((removed: number) => void) | undefined
+}
+
 export const HOUSEKEEPING = 'kalends'
 const DEFAULT: Retention = { ageMs: 30 * 86_400_000, perSchedule: 10_000 }
 const LIMITS = { least: 1000, most: Number.MAX_SAFE_INTEGER }

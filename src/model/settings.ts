@@ -57,19 +57,17 @@ export type PolicyValues = {
     : Value<Definitions[Name]>
 }
 
+type Options<Names extends SettingName> = {
+  readonly [Name in keyof Definitions as Name extends Names ? Name : never]?: GivenValue<Name> | undefined
+}
+
 /** The settings as people write them. The task determines the type of its args. */
-export type SettingOptions = {
-  readonly [Name in keyof Definitions as Name extends OptionName ? Name : never]?:
-    | GivenValue<Name>
-    | undefined
-} & { readonly [Name in keyof Definitions as Name extends 'timer' ? Name : never]: string }
+export type SettingOptions = Options<OptionName> & {
+  readonly [Name in keyof Definitions as Name extends 'timer' ? Name : never]: string
+}
 
 /** The settings of a job as people write them. */
-export type JobSettingOptions = {
-  readonly [Name in keyof Definitions as Name extends JobSettingName & OptionName ? Name : never]?:
-    | GivenValue<Name>
-    | undefined
-}
+export type JobSettingOptions = Options<JobSettingName & OptionName>
 
 /** The policy as people write it for a task. */
 export type PolicySettings = {

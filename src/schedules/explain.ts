@@ -1,12 +1,12 @@
 /** Explains in words why a schedule did or did not run, and when it will run next. Pure. */
 import { firstLine } from '../errors.ts'
 import { slotInFuture } from '../model/future-slots.ts'
-import type { Freeze } from '../model/freeze.ts'
 import type { Job } from '../model/job.ts'
 import { elapsesOf } from '../model/plan.ts'
 import { claimedAs, EVERY_TASK } from '../store/executing-store.ts'
 import type { Schedule } from '../model/schedule.ts'
 import { inWords, localText, timer } from '../timer/index.ts'
+import { type Evidence, MINUTE_MS, startOfMinute } from './evidence.ts'
 
 /** Why a schedule did or did not run, and when it will run next. */
 export interface Explanation {
@@ -15,28 +15,6 @@ export interface Explanation {
   readonly nextRunAt: Date | null
   /** Sentences, with the most informative first. */
   readonly reasons: readonly string[]
-}
-
-/** The data for an explanation. */
-export interface Evidence {
-  readonly schedule: Schedule
-  /** The schedule's non-final jobs, running ones first. */
-  readonly open: readonly Job[]
-  /** The schedule's jobs and skips, starting with the minute in question, oldest first. */
-  readonly around: readonly Job[]
-  readonly liveWorkers: number
-  /**
-   * The tasks that live workers run or hand over, or `EVERY_TASK`; also their external queues, under the names that
-   * claims use.
-   */
-  readonly handledTasks: ReadonlySet<string>
-  /** Whether the reader may see worker ids. */
-  readonly namesWorkers: boolean
-  /** The freezes that apply to it now. */
-  readonly freezes: readonly Freeze[]
-  readonly now: Date
-  /** The time in question; null means now. */
-  readonly at: Date | null
 }
 
 export function explain(evidence: Evidence): Explanation {
@@ -51,12 +29,6 @@ export function explain(evidence: Evidence): Explanation {
   ]
   return { scheduleId: schedule.id, status: schedule.status, nextRunAt: schedule.nextRunAt, reasons }
 }
-
-export function startOfMinute(at: Date): Date {
-  return new Date(Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS)
-}
-
-const MINUTE_MS = 60_000
 
 function aboutFreezes({ freezes, schedule }: Evidence): string[] {
   const last = freezes.toSorted((a, b) => b.until.getTime() - a.until.getTime())[0]

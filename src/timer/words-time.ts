@@ -50,7 +50,7 @@ function hourOf(hours: Values, minutes: Values): string {
 function fractionWords(field: string): string {
   return enumeration(
     items(field).map(({ first, last, step }) => {
-      const range = last === null ? `${trimmed(first)} and on` : `${trimmed(first)} to ${trimmed(last)}`
+      const range = last === undefined ? `${trimmed(first)} and on` : `${trimmed(first)} to ${trimmed(last)}`
       if (first === last) return trimmed(first)
       return `${range} in steps of ${trimmed(step)}`
     }),

@@ -8,7 +8,7 @@ import { spanWords } from '../duration.ts'
 import type { Timer } from './elapses.ts'
 import { type DateSets, dateWords, weekdayNumbers, weekdayWords } from './words-date.ts'
 import { timeWords } from './words-time.ts'
-import { restricted, values, valuesFromEnd } from './words-values.ts'
+import { restricted, values } from './words-values.ts'
 
 const LAST_YEAR = 2199
 
@@ -71,7 +71,7 @@ function eventWords(text: string): EventWords {
   const date: DateSets = {
     years: values(years, LAST_YEAR),
     months: values(months, 12),
-    days: separator === '~' ? valuesFromEnd(days) : values(days, 31),
+    days: values(days, separator === '~' ? 1 : 31),
     fromEnd: separator === '~',
   }
   const chosen = weekdayNumbers(weekdays)

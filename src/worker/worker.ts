@@ -214,9 +214,7 @@ export class Worker {
     const { store, declaredAtStart, sets, logger } = this.#options
     const declared = isStart ? declaredAtStart : store.declared
     for (const set of sets) {
-      const report = await syncSet(declared, set, logger, isStart)
-      if (report.created.length + report.changed.size + report.reactivated.length > 0)
-        this.#scheduler?.loop.wake()
+      if (await syncSet(declared, set, logger, isStart)) this.#scheduler?.loop.wake()
     }
   }
 
