@@ -169,21 +169,20 @@ function notMatching(
  */
 const MAX_JSON_LEVELS = 31
 
-export interface JsonTextOptions {
-  /** Maximum size of the text in bytes. */
-  readonly limit?: number
-  /** 'replace' turns them into U+FFFD, so that completed work does not fail because of its text. */
-  readonly loneSurrogates?: 'reject' | 'replace'
-}
-
 /**
+ * @param options.limit  maximum size of the text in bytes
+ * @param options.loneSurrogates  'replace' turns them into U+FFFD, so that completed work does not fail because of its
+ *   text
  * @throws InvalidInputError when the value cannot be JSON, is too large, or cannot be stored unchanged in every
  *   database
  */
 export function jsonText(
   field: string,
   value: unknown,
-  { limit = Infinity, loneSurrogates = 'reject' }: JsonTextOptions = {},
+  {
+    limit = Infinity,
+    loneSurrogates = 'reject',
+  }: { limit?: number; loneSurrogates?: 'reject' | 'replace' } = {},
 ): string {
   let text: string | undefined
   try {

@@ -30,17 +30,6 @@ const MONTH: Limits = { low: 1, high: 12, names: MONTHS }
 const WEEKDAY: Limits = { low: 0, high: 7, names: WEEKDAYS }
 const YEAR: Limits = { low: 1970, high: 2199 }
 
-/** The words of an expression by their meaning; only some dialects have seconds and years. */
-interface Fields {
-  readonly seconds: string
-  readonly minute: string
-  readonly hour: string
-  readonly day: string
-  readonly month: string
-  readonly weekday: string
-  readonly years: string
-}
-
 /** At most one of the two is set: a single calendar event, else five POSIX fields. */
 interface Instead {
   readonly calendarEvent: string | null
@@ -86,7 +75,8 @@ export function endsWithYears(words: readonly string[]): boolean {
   return words.length === 6 && (words[2] === '?' || words[4] === '?' || /^\d{4}/u.test(words[5] ?? ''))
 }
 
-function fieldsOf(words: readonly string[]): Fields | null {
+/** The words of an expression by their meaning; only some dialects have seconds and years. */
+function fieldsOf(words: readonly string[]) {
   if (words.length < 5 || words.length > 7) return null
   const yearsLast = endsWithYears(words)
   const all = [...(words.length === 5 || yearsLast ? ['0'] : []), ...words]
@@ -120,16 +110,17 @@ export function eventOf(words: readonly string[]): string | null {
 }
 
 /** The expression in five POSIX fields, with lists instead of steps and numbers instead of names. */
-function posixOf({ seconds, minute, hour, day, month, weekday, years }: Fields): string | null {
+function posixOf(fields: NonNullable<ReturnType<typeof fieldsOf>>): string | null {
+  const { seconds, minute, hour, day, month, weekday, years } = fields
   if (seconds !== '0' || years !== '*') return null
-  const fields = [
+  const posix = [
     posixField(minute, MINUTE),
     posixField(hour, HOUR),
     isAny(day) ? '*' : posixField(day, DAY),
     posixField(month, MONTH),
     isAny(weekday) ? '*' : posixWeekdays(weekday),
   ]
-  return fields.includes(null) ? null : fields.join(' ')
+  return posix.includes(null) ? null : posix.join(' ')
 }
 
 function posixField(text: string, limits: Limits): string | null {

@@ -37,16 +37,7 @@ function everyWords(spanMs: number): string {
   return spanWords(spanMs).replace(/^1 (\w+)$/u, '$1')
 }
 
-/** The time of day, and the days. */
-interface EventWords {
-  readonly time: string
-  /** Empty means every day. */
-  readonly on: string
-  /** Whether the times are the same in each hour, and therefore in nearly every zone. */
-  readonly hourly: boolean
-}
-
-function sentence({ time, on, hourly }: EventWords, zone: string): string {
+function sentence({ time, on, hourly }: ReturnType<typeof eventWords>, zone: string): string {
   if (on === '')
     return hourly ? `${time}${zone === 'UTC' ? '' : ` (${zone})`}` : `${time} every day (${zone})`
   // In 'every 5 minutes every day in January', 'every day' is redundant.
@@ -56,7 +47,7 @@ function sentence({ time, on, hourly }: EventWords, zone: string): string {
 }
 
 /** @param text  a calendar event in normal form; a zone is ignored */
-function eventWords(text: string): EventWords {
+function eventWords(text: string) {
   const [
     ,
     weekdays = '',
@@ -78,7 +69,9 @@ function eventWords(text: string): EventWords {
   const inHours = restricted(values(hours, 23), 24)
   return {
     time: timeWords(inHours, restricted(values(minutes, 59), 60), seconds),
+    /** Empty means every day. */
     on: chosen === null ? dateWords(date) : weekdayWords(chosen, date),
+    /** Whether the times are the same in each hour, and therefore in nearly every zone. */
     hourly: inHours === null,
   }
 }
