@@ -78,7 +78,7 @@ export class Kalends {
   private constructor(stores: Stores, options: CheckedOptions, definitions: Definitions) {
     this.#stores = stores
     this.#options = options
-    this.#events = new Emitter('kalends', (error) =>
+    this.#events = new Emitter((error) =>
       options.logger.error({ err: error }, 'A listener of an event threw'),
     )
     this.#lifecycle = new Lifecycle(stores, options, definitions, this.#events)

@@ -123,22 +123,12 @@ function readUnixTime(reader: Reader, weekdays: number): CalendarSpec {
     if (seconds <= LAST_UNIX_SECOND) seconds = seconds * 10 + reader.peek() - 0x30
   }
   if (reader.at === digits || reader.peek() !== END) {
-    throw syntaxError(
-      reader,
-      from,
-      '@ can only be followed by whole seconds since 1970',
-      undefined,
-      reader.text.length,
-    )
+    const rest = { from, to: reader.text.length }
+    throw syntaxError(reader, rest, '@ can only be followed by whole seconds since 1970')
   }
   if (seconds > LAST_UNIX_SECOND) {
-    throw syntaxError(
-      reader,
-      from,
-      `@ counts seconds up to ${LAST_UNIX_SECOND}, the end of 2199`,
-      undefined,
-      reader.at,
-    )
+    const time = { from, to: reader.at }
+    throw syntaxError(reader, time, `@ counts seconds up to ${LAST_UNIX_SECOND}, the end of 2199`)
   }
   const date = new Date(seconds * 1000)
   return {
