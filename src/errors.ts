@@ -58,7 +58,7 @@ export class NotFoundError extends KalendsError {
 }
 
 /** For a row that was not found: `row ?? missing('job', id)`. @throws NotFoundError */
-export function missing(kind: 'schedule' | 'job', id: string): never {
+export function missing(kind: 'schedule' | 'job' | 'freeze', id: string): never {
   throw new NotFoundError(kind, id)
 }
 

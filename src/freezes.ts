@@ -1,5 +1,5 @@
 /** Freezes: `kalends.freeze`, `thaw`, `freezes` and `previewFreeze`. */
-import { InvalidInputError, NotFoundError } from './errors.ts'
+import { InvalidInputError, missing } from './errors.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import { checkedReason, checkedSetting } from './model/checked-settings.ts'
 import type { Freeze } from './model/freeze.ts'
@@ -43,67 +43,19 @@ const TARGET = { scheduleId: true, task: true, group: true, all: true, until: tr
 const OPTIONS = namesOf<FreezeOptions>({ ...TARGET, reason: true })
 const MAX_SLOTS = 1000
 
-export class Freezes {
-  readonly #store: FreezeStore
-  readonly #scope: Scope
-  readonly #now: () => Date
-  readonly #onThaw: () => void
-
-  constructor(store: FreezeStore, scope: Scope, now: () => Date, onThaw: () => void) {
-    this.#store = store
-    this.#scope = scope
-    this.#now = now
-    this.#onThaw = onThaw
-  }
-
-  async add(options: FreezeOptions): Promise<Freeze> {
-    checkKeys(options, OPTIONS)
-    const { until, scheduleId = null, task = null, group = null } = await this.#checked(options)
-    const reason = checkedReason(options.reason)
-    const added = await this.#store.add({ scheduleId, task, group, until, reason })
-    if (added !== null) return added
-    throw notInFuture(until)
-  }
-
-  /** @throws NotFoundError */
-  async end(id: string): Promise<Freeze> {
-    const ended = await this.#store.end(checkedName('id', id, SETTINGS.task.most))
-    if (ended === null) throw new NotFoundError('freeze', id)
-    this.#onThaw()
-    return ended
-  }
-
-  list(): Promise<Freeze[]> {
-    return this.#store.inForce()
-  }
-
-  async preview(target: FreezeTarget): Promise<FreezePreview> {
-    checkKeys(target, Object.keys(TARGET))
-    const { until, scheduleId, task, group } = await this.#checked(target)
-    const { views, jobs } = this.#scope
-    const from = this.#now()
-    if (until <= from) throw notInFuture(until)
-    const range = { from, to: until, limit: MAX_SLOTS }
-    const { items, complete } =
-      scheduleId === undefined
-        ? await views.upcoming({ ...range, task, group })
-        : await this.#slotsOf(scheduleId, { until, task, group })
-    const { total } = await jobs.list({ state: 'waiting', scheduleId, task, group, limit: 1 })
-    return { slots: items, isComplete: complete, jobs: total }
-  }
-
-  async #slotsOf(
+/** The operations on freezes. @param onThaw  called after a freeze was ended */
+export function freezes(store: FreezeStore, scope: Scope, now: () => Date, onThaw: () => void) {
+  async function slotsOf(
     scheduleId: string,
     { until, task, group }: FreezeTarget,
   ): Promise<{ items: Upcoming[]; complete: boolean }> {
-    const { schedules } = this.#scope
-    const schedule = await schedules.get(scheduleId)
+    const schedule = await scope.schedules.get(scheduleId)
     const isOther =
       schedule === null ||
       (task !== undefined && schedule.task !== task) ||
       (group !== undefined && schedule.group !== group)
     if (isOther || !isGoingOn(schedule.status)) return { items: [], complete: true }
-    const elapses = await schedules.elapses(scheduleId, { limit: MAX_SLOTS })
+    const elapses = await scope.schedules.elapses(scheduleId, { limit: MAX_SLOTS })
     const before = elapses.filter((at) => at < until)
     return {
       items: before.map((at) => ({ at, scheduleId, task: schedule.task })),
@@ -111,7 +63,7 @@ export class Freezes {
     }
   }
 
-  async #checked(target: FreezeTarget): Promise<FreezeTarget> {
+  async function checked(target: FreezeTarget): Promise<FreezeTarget> {
     const { scheduleId, task, group, all = false, until } = target
     const isAll = scheduleId === undefined && task === undefined && group === undefined
     if (checkedFlag('all', all) !== isAll)
@@ -124,9 +76,44 @@ export class Freezes {
     if (checkedInstant('until', until) == null) throw new InvalidInputError('until', 'must be a valid Date')
     if (task !== undefined) checkedName('task', task, SETTINGS.task.most)
     if (group !== undefined) checkedSetting('group', group)
-    if (scheduleId !== undefined && (await this.#scope.schedules.get(scheduleId)) === null)
-      throw new NotFoundError('schedule', scheduleId)
+    if (scheduleId !== undefined && (await scope.schedules.get(scheduleId)) === null)
+      missing('schedule', scheduleId)
     return target
+  }
+
+  return {
+    async add(options: FreezeOptions): Promise<Freeze> {
+      checkKeys(options, OPTIONS)
+      const { until, scheduleId = null, task = null, group = null } = await checked(options)
+      const reason = checkedReason(options.reason)
+      const added = await store.add({ scheduleId, task, group, until, reason })
+      if (added !== null) return added
+      throw notInFuture(until)
+    },
+
+    /** @throws NotFoundError */
+    async end(id: string): Promise<Freeze> {
+      const ended = await store.end(checkedName('id', id, SETTINGS.task.most))
+      if (ended === null) missing('freeze', id)
+      onThaw()
+      return ended
+    },
+
+    list: (): Promise<Freeze[]> => store.inForce(),
+
+    async preview(target: FreezeTarget): Promise<FreezePreview> {
+      checkKeys(target, Object.keys(TARGET))
+      const { until, scheduleId, task, group } = await checked(target)
+      const from = now()
+      if (until <= from) throw notInFuture(until)
+      const range = { from, to: until, limit: MAX_SLOTS }
+      const { items, complete } =
+        scheduleId === undefined
+          ? await scope.views.upcoming({ ...range, task, group })
+          : await slotsOf(scheduleId, { until, task, group })
+      const { total } = await scope.jobs.list({ state: 'waiting', scheduleId, task, group, limit: 1 })
+      return { slots: items, isComplete: complete, jobs: total }
+    },
   }
 }
 

@@ -1,5 +1,5 @@
 /** The composition root: opens the store and connects the parts. */
-import { type ApiAccess, apiAccess, diagnosed } from './api-access.ts'
+import { type Access, accessTo, diagnosed } from './access.ts'
 import { Definitions } from './definitions.ts'
 import { InvalidInputError } from './errors.ts'
 import { Emitter, type ListenOptions } from './events.ts'
@@ -7,11 +7,10 @@ import type { Handler } from './executor/handler.ts'
 import { ExternalJobs } from './jobs/external.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import { checkedRetention, prune, type PruneOptions } from './jobs/retention.ts'
-import { type FreezeOptions, type FreezePreview, Freezes, type FreezeTarget } from './freezes.ts'
+import type { FreezeOptions, FreezePreview, FreezeTarget } from './freezes.ts'
 import { Lifecycle, type Step } from './lifecycle.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import type { Logger } from './logger.ts'
-import { FULL_AUTHORITY } from './model/authority.ts'
 import { checkedFunction } from './model/input.ts'
 import type { Freeze } from './model/freeze.ts'
 import type { Finding } from './model/diagnosis.ts'
@@ -27,7 +26,7 @@ import {
 } from './options.ts'
 import type { Declaration, OnRemoved } from './schedules/declared.ts'
 import type { Schedules } from './schedules/schedules.ts'
-import { type Scope, scopeAuthority, type ScopeOf, scopes } from './scopes.ts'
+import { type Scope, scopes } from './scopes.ts'
 import type { DatabaseTarget } from './store/database.ts'
 import {
   migrateDatabase,
@@ -36,11 +35,11 @@ import {
   openStores,
   openToInspect,
 } from './store/open.ts'
-import type { Store, Stores } from './store/store.ts'
+import type { Stores } from './store/store.ts'
 import type { Views } from './views/views.ts'
 import type { Health } from './worker/health.ts'
 import { type KalendsEvents, reporterOf } from './worker/reporter.ts'
-import { type WorkerStatus, workerStatuses } from './worker/worker-status.ts'
+import type { WorkerStatus } from './worker/worker-status.ts'
 
 const EVENTS = namesOf<KalendsEvents>({
   submitted: true,
@@ -67,13 +66,12 @@ export class Kalends {
    *
    * @internal
    */
-  readonly api: ApiAccess
+  readonly api: Access
   readonly #stores: Stores
   readonly #options: CheckedOptions
   readonly #events: Emitter<KalendsEvents>
   readonly #lifecycle: Lifecycle
-  readonly #scopeOf: ScopeOf
-  readonly #freezes: Freezes
+  readonly #calls: Access
 
   private constructor(stores: Stores, options: CheckedOptions, definitions: Definitions) {
     this.#stores = stores
@@ -82,21 +80,18 @@ export class Kalends {
       options.logger.error({ err: error }, 'A listener of an event threw'),
     )
     this.#lifecycle = new Lifecycle(stores, options, definitions, this.#events)
-    this.#scopeOf = scopes({
+    const scopeOf = scopes({
       ...options,
       taskNamed: definitions.taskNamed,
       handlers: definitions.handlers,
       events: this.#events,
       lifecycle: this.#lifecycle,
     })
-    const freezesOf = (store: Store, scope: Scope) =>
-      new Freezes(store.freezes, scope, options.now, () => this.#lifecycle.wake())
-    const scope = this.#scopeOf(FULL_AUTHORITY, stores.calls)
-    const { schedules, jobs, views } = scope
-    this.#freezes = freezesOf(stores.calls, scope)
-    this.schedules = schedules
-    this.jobs = jobs
-    this.views = views
+    this.#calls = accessTo(stores.calls, scopeOf, this.#lifecycle, options)
+    this.api = accessTo(stores.api, scopeOf, this.#lifecycle, options)
+    this.schedules = this.#calls.schedules
+    this.jobs = this.#calls.jobs
+    this.views = this.#calls.views
     const reporter = reporterOf(options.logger, this.#events, options.redaction)
     this.external = new ExternalJobs(stores.calls.jobs, {
       ...options,
@@ -105,7 +100,6 @@ export class Kalends {
         this.#lifecycle.wakeForJobs()
       },
     })
-    this.api = apiAccess(stores.api, this.#scopeOf, freezesOf, options.leaseMs)
   }
 
   /**
@@ -222,7 +216,7 @@ export class Kalends {
    * @throws InvalidInputError when the scope would cover every owner, or is granted a built-in task
    */
   scope(options: ScopeOptions): Scope {
-    return this.#scopeOf(scopeAuthority(options), this.#stores.calls)
+    return this.#calls.scope(options)
   }
 
   /**
@@ -292,32 +286,32 @@ export class Kalends {
    * @throws InvalidInputError naming the option, NotFoundError when the schedule does not exist
    */
   freeze(options: FreezeOptions): Promise<Freeze> {
-    return this.#freezes.add(options)
+    return this.#calls.freezes.add(options)
   }
 
   /** Ends a freeze now. @throws NotFoundError when there is no such active freeze */
   thaw(id: string): Promise<Freeze> {
-    return this.#freezes.end(id)
+    return this.#calls.freezes.end(id)
   }
 
   /** The active freezes. */
   freezes(): Promise<Freeze[]> {
-    return this.#freezes.list()
+    return this.#calls.freezes.list()
   }
 
   /** The jobs and slots that a freeze would hold and skip. Changes nothing. @throws as `freeze` does */
   previewFreeze(target: FreezeTarget): Promise<FreezePreview> {
-    return this.#freezes.preview(target)
+    return this.#calls.freezes.preview(target)
   }
 
   /** All registered workers of this database, in this and other processes. */
   workers(): Promise<WorkerStatus[]> {
-    return workerStatuses(this.#stores.calls, this.#options.leaseMs)
+    return this.#calls.workers()
   }
 
   /** Checks this database, its schedules and its workers for problems, and suggests how to fix them. */
   doctor(): Promise<Finding[]> {
-    return diagnosed(this.#stores.calls, this.#options.leaseMs)
+    return this.#calls.doctor()
   }
 
   /**

@@ -85,16 +85,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ],
   freezes: ['scopes', 'views', 'store interface', 'settings', 'model', ...BASE],
   'api-access': ['scopes', 'freezes', 'options', 'worker part', 'store interface', 'model'],
-  kalends: [
-    ...INNER,
-    'options',
-    'definitions',
-    'lifecycle',
-    'scopes',
-    'freezes',
-    'api-access',
-    'worker part',
-  ],
+  kalends: [...INNER, 'options', 'definitions', 'lifecycle', 'scopes', 'freezes', 'access', 'worker part'],
   'periodic-scheduler': [
     'kalends',
     'options',

@@ -42,14 +42,10 @@ export function parse(text: string): { readonly spec: CalendarSpec; readonly zon
 }
 
 function suffixZone(name: string): Zone | undefined {
-  if (name.length === 3 && isUtc(name)) return findZone(UTC)
+  if (/^utc$/i.test(name)) return findZone(UTC)
   // All zone names start with a capital letter; the last word of a text is usually a time.
   const first = name.charCodeAt(0)
   return first >= 0x41 && first <= 0x5a ? findZone(name) : undefined
-}
-
-function isUtc(name: string): boolean {
-  return name === UTC || /^utc$/i.test(name)
 }
 
 const NO_RESTRICTION = { years: null, months: null, days: null, daysFromEnd: false } as const

@@ -104,15 +104,12 @@ export class DeclaredSets {
             firstRun: checkedFirstRun(declaration.firstRun),
           })
       }
-      sets.push({ name, hash: hashOf({ onRemoved, schedules }), onRemoved, schedules })
+      const hash = createHash('sha256').update(JSON.stringify({ onRemoved, schedules })).digest('hex')
+      sets.push({ name, hash, onRemoved, schedules })
     }
     if (problems.length > 0) throw new DeclarationError(problems)
     return sets
   }
-}
-
-function hashOf(declared: object): string {
-  return createHash('sha256').update(JSON.stringify(declared)).digest('hex')
 }
 
 /**

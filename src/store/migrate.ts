@@ -233,7 +233,12 @@ async function refuseForeignTables(sql: Sql, { schema }: Dialect, prefix: string
 export function migrationsFor({ dialect }: Database): Migration[] {
   return MIGRATIONS[dialect.name].map(({ tag, statements }) => ({
     tag,
-    statements: statements.map((statement) => withTableOptions(statement, dialect)),
+    // drizzle-kit does not write the table options.
+    statements: statements.map((statement) =>
+      statement.startsWith('CREATE TABLE')
+        ? statement.replace(/\);?$/, `)${dialect.schema.tableOptions}`)
+        : statement,
+    ),
     lowestVersion: LOWEST_VERSIONS[tag] ?? null,
   }))
 }
@@ -250,9 +255,4 @@ function stepsOf(
       lowest: index === 0 ? lowest : null,
     })),
   )
-}
-
-/** Adds the table options, which drizzle-kit does not write. */
-function withTableOptions(statement: string, { schema: { tableOptions } }: Dialect): string {
-  return statement.startsWith('CREATE TABLE') ? statement.replace(/\);?$/, `)${tableOptions}`) : statement
 }

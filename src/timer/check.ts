@@ -76,7 +76,10 @@ export function checkTimer(text: string, options: CheckOptions = {}): TimerCheck
     elapses.push({ at, local: localText(at, checked.zone) })
   }
   const { kind, zone } = checked
-  const warnings = first === null ? ['It never elapses again.'] : clockWarnings(checked, after)
+  const warnings =
+    first === null
+      ? ['It never elapses again.']
+      : clockChanges(zone, after).flatMap((change) => clockWarning(checked, change, after) ?? [])
   const events = kind === 'cron' ? eventsOf(checked) : []
   return {
     valid: true,
@@ -101,12 +104,6 @@ function checkOptions(after: Date, limit: number, anchor: Date): void {
     if (Number.isNaN(date.getTime()))
       throw new InvalidInputError(field, 'must be a valid Date, got Invalid Date')
   }
-}
-
-function clockWarnings(of: Timer, after: Date): string[] {
-  return clockChanges(of.zone, after)
-    .map((change) => clockWarning(of, change, after))
-    .filter((warning) => warning !== null)
 }
 
 /** @throws errors that are not about the text */

@@ -16,7 +16,8 @@ const LAST_YEAR = 2199
 export function inWords(timer: Timer): string {
   switch (timer.kind) {
     case 'every':
-      return `every ${everyWords(timer.spanMs ?? 0)}, counted from the creation of the schedule`
+      // `every minute`, not `every 1 minute`.
+      return `every ${spanWords(timer.spanMs ?? 0).replace(/^1 (\w+)$/u, '$1')}, counted from the creation of the schedule`
     case 'after-finish':
       return `${spanWords(timer.spanMs ?? 0)} after the end of each run`
     case 'cron': {
@@ -30,11 +31,6 @@ export function inWords(timer: Timer): string {
     case 'calendar':
       return sentence(eventWords(timer.text), timer.zone)
   }
-}
-
-/** `minute` or `5 minutes` */
-function everyWords(spanMs: number): string {
-  return spanWords(spanMs).replace(/^1 (\w+)$/u, '$1')
 }
 
 function sentence({ time, on, hourly }: ReturnType<typeof eventWords>, zone: string): string {

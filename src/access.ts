@@ -1,32 +1,27 @@
-/** The parts of a Kalends that the REST API uses, on separate connections; and what only they and `Kalends` share. */
-import type { Freezes } from './freezes.ts'
+/** Everything that a Kalends can do on some of its connections: those for calls, or those for the REST API. */
+import { freezes } from './freezes.ts'
+import type { Lifecycle } from './lifecycle.ts'
 import { FULL_AUTHORITY } from './model/authority.ts'
 import type { Finding } from './model/diagnosis.ts'
 import { doctorFindings } from './model/doctor.ts'
 import { schemaFindings } from './model/schema-drift.ts'
-import type { ScopeOptions } from './options.ts'
-import {
-  type EveryOwnerOptions,
-  everyOwnerAuthority,
-  type Scope,
-  scopeAuthority,
-  type ScopeOf,
-} from './scopes.ts'
+import type { CheckedOptions, ScopeOptions } from './options.ts'
+import { type EveryOwnerOptions, everyOwnerAuthority, scopeAuthority, type ScopeOf } from './scopes.ts'
 import type { Store } from './store/store.ts'
 import { workerStatuses } from './worker/worker-status.ts'
 
-export type ApiAccess = Readonly<ReturnType<typeof apiAccess>>
+export type Access = Readonly<ReturnType<typeof accessTo>>
 
-export function apiAccess(
+export function accessTo(
   store: Store,
   scopeOf: ScopeOf,
-  freezesOf: (store: Store, scope: Scope) => Freezes,
-  leaseMs: number,
+  lifecycle: Lifecycle,
+  { now, leaseMs }: Pick<CheckedOptions, 'now' | 'leaseMs'>,
 ) {
   const all = scopeOf(FULL_AUTHORITY, store)
   return {
     ...all,
-    freezes: freezesOf(store, all),
+    freezes: freezes(store.freezes, all, now, () => lifecycle.wake()),
     scope: (options: ScopeOptions) => scopeOf(scopeAuthority(options), store),
     /** The rows of every owner, for a caller that may not use every task. */
     everyOwner: (options: EveryOwnerOptions) => scopeOf(everyOwnerAuthority(options), store),
