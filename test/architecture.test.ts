@@ -18,7 +18,7 @@ const ROOT_FILES = [
   'lifecycle',
   'scopes',
   'freezes',
-  'api-access',
+  'access',
   'kalends',
   'periodic-scheduler',
   'index',
@@ -84,7 +84,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     ...BASE,
   ],
   freezes: ['scopes', 'views', 'store interface', 'settings', 'model', ...BASE],
-  'api-access': ['scopes', 'freezes', 'options', 'worker part', 'store interface', 'model'],
+  access: ['scopes', 'freezes', 'lifecycle', 'options', 'worker part', 'store interface', 'model'],
   kalends: [...INNER, 'options', 'definitions', 'lifecycle', 'scopes', 'freezes', 'access', 'worker part'],
   'periodic-scheduler': [
     'kalends',
