@@ -30,13 +30,14 @@ export function decide(
   const yields = mayYield(schedule, openBefore)
   const open = yields ? afterYield(openBefore) : openBefore
   const chosen = choose(schedule.overlap, slots, open)
-  const runs = chosen.runs.slice(0, runsLeft(schedule, open, chosen.replaces))
+  const replaces = schedule.overlap === 'replace' && countOf(open) > 0
+  const runs = chosen.slice(0, runsLeft(schedule, open, replaces))
   const skips = [
     ...missedSkip(due, now, missedAfterMs),
-    ...skipOf('overlap', slots.slice(0, slots.length - chosen.runs.length)),
+    ...skipOf('overlap', slots.slice(0, slots.length - chosen.length)),
     ...skipOf(
       'max-runs',
-      chosen.runs.slice(runs.length).map((run) => run.slot),
+      chosen.slice(runs.length).map((run) => run.slot),
     ),
   ]
   const isOver = runs.length === 0 && isUsedUp(schedule, open)
@@ -47,7 +48,7 @@ export function decide(
       : withNextRun(schedule, isOver ? null : nextRunAt)),
     runs: runs.map((run, index) => ({ ...run, missed: index === 0 ? due.dropped : 0 })),
     skips,
-    replaces: chosen.replaces && runs.length > 0,
+    replaces: replaces && runs.length > 0,
     yields: yields && (runs.length > 0 || openBefore.blocked > 0),
   }
 }
@@ -68,28 +69,18 @@ function choose(
   overlap: Overlap,
   slots: readonly Date[],
   open: OpenJobs,
-): { runs: readonly Omit<PlannedRun, 'missed'>[]; replaces: boolean } {
+): readonly Omit<PlannedRun, 'missed'>[] {
+  if (overlap === 'allow') return slots.map((slot) => ({ slot, state: 'waiting' }))
+  if (countOf(open) === 0)
+    return slots.map((slot, index) => ({ slot, state: index === 0 ? 'waiting' : 'blocked' }))
   const newest = slots.slice(-1)
-  if (overlap === 'allow') return { runs: slots.map((slot) => ({ slot, state: 'waiting' })), replaces: false }
-  if (countOf(open) === 0) {
-    return {
-      runs: slots.map((slot, index) => ({ slot, state: index === 0 ? 'waiting' : 'blocked' })),
-      replaces: false,
-    }
-  }
   switch (overlap) {
     case 'skip':
-      return { runs: [], replaces: false }
+      return []
     case 'queue-one':
-      return {
-        runs: open.blocked > 0 ? [] : newest.map((slot) => ({ slot, state: 'blocked' })),
-        replaces: false,
-      }
+      return open.blocked > 0 ? [] : newest.map((slot) => ({ slot, state: 'blocked' }))
     case 'replace':
-      return {
-        runs: newest.map((slot) => ({ slot, state: open.running > 0 ? 'blocked' : 'waiting' })),
-        replaces: true,
-      }
+      return newest.map((slot) => ({ slot, state: open.running > 0 ? 'blocked' : 'waiting' }))
   }
 }
 

@@ -145,22 +145,7 @@ export function retryDelayOf(
 
 /** The same outcome without its result or error text. @param reason  the reason why they cannot be stored */
 export function withoutTexts(end: AttemptEnd, reason: string): AttemptEnd {
-  switch (end.kind) {
-    case 'success':
-      return end.result === null
-        ? end
-        : { kind: 'error', error: `The result of the run could not be stored: ${reason}`, permanent: true }
-    case 'error':
-    case 'timeout':
-    case 'lost':
-    case 'cancelled':
-    case 'unreported':
-      return { ...end, error: `The error of the run could not be stored: ${reason}` }
-    case 'released':
-    case 'unstarted':
-    case 'snoozed':
-      return end
-    default:
-      return end satisfies never
-  }
+  if ('error' in end) return { ...end, error: `The error of the run could not be stored: ${reason}` }
+  if (end.kind !== 'success' || end.result === null) return end
+  return { kind: 'error', error: `The result of the run could not be stored: ${reason}`, permanent: true }
 }
