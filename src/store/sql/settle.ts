@@ -8,11 +8,17 @@
  */
 import { messageOf } from '../../errors.ts'
 import { storedEnd } from '../../model/attempt.ts'
-import { finish, type LockedJob, outcomeOf } from '../../model/finish.ts'
+import { finish } from '../../model/finish.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { type ClaimedJob, type Fence, fenceText } from '../../model/job.ts'
 import type { JobState } from '../../model/states.ts'
-import { type AttemptEnd, type JobOutcome, withoutTexts } from '../../model/settle.ts'
+import {
+  type AttemptEnd,
+  type JobOutcome,
+  type LockedJob,
+  outcomeOf,
+  withoutTexts,
+} from '../../model/settle.ts'
 import type { Dialect } from '../database.ts'
 import type { EndedAttempt, SettledAttempt, SettleResult } from '../executing-store.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
