@@ -8,7 +8,7 @@ import { isGoingOn } from './model/schedule.ts'
 import { SETTINGS } from './model/settings.ts'
 import type { Scope } from './scopes.ts'
 import type { FreezeStore } from './store/freeze-store.ts'
-import type { Upcoming } from './views/views.ts'
+import type { Upcoming } from './views/upcoming.ts'
 
 /** What to freeze: everything that matches all of the given fields. */
 export interface FreezeTarget {

@@ -139,13 +139,8 @@ export type {
   ScheduleQuery,
 } from './store/list-store.ts'
 export type { HourLoad, Load } from './views/load.ts'
-export type {
-  FailureGroup,
-  LoadQuery,
-  Upcoming,
-  UpcomingQuery,
-  Views,
-} from './views/views.ts'
+export type { Upcoming } from './views/upcoming.ts'
+export type { FailureGroup, LoadQuery, UpcomingQuery, Views } from './views/views.ts'
 export type { Health, HealthNote } from './worker/health.ts'
 export type { KalendsEvents, SettledEvent, SubmittedEvent } from './worker/reporter.ts'
 export type { WorkerStatus } from './worker/worker-status.ts'

@@ -8,9 +8,6 @@ import { justBefore, lastElapse } from './due-slots.ts'
 import { elapsesOf, isSetByHand } from './plan.ts'
 import type { Plannable, TimedSchedule } from './planning.ts'
 
-/** A schedule with the columns that show this: `last_slot` and `nextrun`. */
-export type SlottedSchedule = TimedSchedule & Pick<Plannable, 'nextRunAt' | 'lastSlot'>
-
 /**
  * The `nextrun` or `last_slot` that is further ahead than the timer can explain.
  *
@@ -19,7 +16,10 @@ export type SlottedSchedule = TimedSchedule & Pick<Plannable, 'nextRunAt' | 'las
  * @param now  by the database's clock
  * @returns null if there is none, or the timer is invalid
  */
-export function slotInFuture(schedule: SlottedSchedule, now: Date): Date | null {
+export function slotInFuture(
+  schedule: TimedSchedule & Pick<Plannable, 'nextRunAt' | 'lastSlot'>,
+  now: Date,
+): Date | null {
   const { nextRunAt, lastSlot } = schedule
   if (nextRunAt !== null && isAhead(nextRunAt, now) && hasEarlierElapse(schedule, nextRunAt, now))
     return nextRunAt

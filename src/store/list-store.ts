@@ -226,6 +226,5 @@ export interface ListStore {
     },
     bounds?: ListBounds,
   ): Promise<{ readonly hours: HourCount[]; readonly complete: boolean }>
-  /** Tokens that change whenever a table changes, including changes made in SQL. */
   changeTokens(): Promise<ChangeTokens>
 }

@@ -68,7 +68,7 @@ export class TestKalends {
   readonly #clock: { now: Date }
   readonly #step: Step
 
-  /** Use `open`. */
+  /** @internal */
   constructor(kalends: Kalends, clock: { now: Date }, step: Step) {
     this.kalends = kalends
     this.#clock = clock

@@ -14,8 +14,6 @@ import type {
 import { UpcomingRuns, type Upcoming } from './upcoming.ts'
 import { hourLoads, type Load, planned } from './load.ts'
 
-export type { Upcoming } from './upcoming.ts'
-
 /** Failed jobs with the same first line of their error. */
 export interface FailureGroup {
   readonly error: string
