@@ -1,19 +1,10 @@
 import type { CallContext } from '../model/caller.ts'
 import type { Schedule } from '../model/schedule.ts'
-import type { JobStore, TransactionOption } from '../store/job-store.ts'
-import type { FreezeStore } from '../store/freeze-store.ts'
-import type { ListStore } from '../store/list-store.ts'
-import type { ScheduleStore } from '../store/schedule-store.ts'
-import type { WorkerStore } from '../store/worker-store.ts'
+import type { TransactionOption } from '../store/job-store.ts'
+import type { Store } from '../store/store.ts'
 import type { SettingsContext } from './settings.ts'
 
-export interface ScheduleStores {
-  readonly schedules: ScheduleStore
-  readonly jobs: Pick<JobStore, 'countOpen' | 'in'>
-  readonly lists: ListStore
-  readonly workers: WorkerStore
-  readonly freezes: Pick<FreezeStore, 'inForce'>
-}
+export type ScheduleStores = Pick<Store, 'schedules' | 'jobs' | 'lists' | 'workers' | 'freezes'>
 
 /** The part of a history to return. */
 export interface HistoryQuery {
