@@ -94,7 +94,7 @@ export async function newSettings(
   requireOwnFields(context.authority.owner, input)
   const settings = {
     ...DEFAULT_SETTINGS,
-    ...changedColumns(input, context),
+    ...checkedSettings(OPTION_NAMES, input),
     ...ownedSettings(context.authority.owner),
     task: checkedTaskName(task.name),
     timer: checkedTimer(input, context, current),
@@ -160,39 +160,31 @@ export async function settingsProblems(input: AnyScheduleInput, context: Setting
  */
 export async function settingsChanges(
   current: Pick<Schedule, 'task' | 'args'>,
-  { task: other, args, ...changes }: ScheduleChanges,
+  changes: ScheduleChanges,
   context: SettingsContext,
 ): Promise<Partial<ScheduleSettings>> {
+  const { task: other, args, timer: text, zone } = changes
   checkKeys(changes, CHANGES)
   requireTask(context.authority, current.task)
   requireOwnFields(context.authority.owner, changes)
   const task = taskOf(other === undefined ? current.task : other, context)
   const isOther = task.name !== current.task
   if (isOther) requireTask(context.authority, task.name)
+  if (text === undefined && zone !== undefined)
+    throw new InvalidInputError('zone', 'it belongs to a timer; pass both in the same call')
   const checkedArgs =
     isOther || args !== undefined
       ? await storedArgs(task, args === undefined ? current.args : args, context.argsLimit)
       : null
   const settings = {
-    ...changedColumns(changes, context),
+    ...checkedSettings(OPTION_NAMES, changes),
+    ...(text !== undefined && { timer: checkedTimer({ timer: text, zone }, context) }),
     ...ownedSettings(context.authority.owner),
     ...(isOther && { task: checkedTaskName(task.name) }),
     ...(args !== undefined && checkedArgs !== null && { args: checkedArgs }),
   }
   checkWithin(context.authority.limits, settings)
   return settings
-}
-
-function changedColumns(
-  { timer: text, zone, ...options }: Omit<ScheduleChanges, 'task' | 'args'>,
-  context: SettingsContext,
-): Partial<ScheduleSettings> {
-  if (text === undefined && zone !== undefined)
-    throw new InvalidInputError('zone', 'it belongs to a timer; pass both in the same call')
-  return {
-    ...checkedSettings(OPTION_NAMES, options),
-    ...(text !== undefined && { timer: checkedTimer({ timer: text, zone }, context) }),
-  }
 }
 
 /** @throws InvalidInputError */
