@@ -101,7 +101,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   // It checks timers before their schedule exists, and serves the metrics.
   http: ['kalends', 'index', 'settings', 'calendar', 'timer', 'telemetry', 'generated', ...BASE],
   cli: ['kalends', 'index', 'settings', 'calendar', 'timer', 'http', 'generated', ...BASE],
-  testing: ['kalends', 'index', 'timer', ...BASE],
+  // It accepts the options of `Kalends.open`, except those that it sets itself.
+  testing: ['kalends', 'index', 'options', 'timer', ...BASE],
   telemetry: ['index', 'errors'],
   // The page phrases durations and relative times as the command line and doctor do.
   ui: ['duration'],

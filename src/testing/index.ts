@@ -17,7 +17,6 @@ import {
   WaitTimeoutError,
 } from '../index.ts'
 import { checkKeys } from '../keys.ts'
-import type { Step } from '../lifecycle.ts'
 import { OPEN_OPTIONS } from '../options.ts'
 import { timeSpan } from '../timer/index.ts'
 
@@ -36,6 +35,8 @@ export interface TestOptions extends Omit<KalendsOptions, (typeof OWN)[number]> 
 
 /** Sets up handlers and declarations. `kalends start` accepts the same modules. */
 export type Setup = (kalends: Kalends) => unknown
+
+type Step = Awaited<ReturnType<Kalends['startByHand']>>
 
 const OPTIONS = [...OPEN_OPTIONS.filter((name) => !OWN.some((own) => own === name)), 'now', 'database']
 
