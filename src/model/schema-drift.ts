@@ -17,7 +17,6 @@ export interface SchemaDrift {
 export const VIEW = 'VIEW'
 
 export function schemaFindings({ pending, missing, engines, version }: SchemaDrift): Finding[] {
-  const named = (names: readonly string[]) => names.map((id) => ({ id }))
   return [
     ...findings('schema', version === null ? [] : named(['version']), () => ({
       problem: version ?? '',
@@ -46,4 +45,8 @@ export function schemaFindings({ pending, missing, engines, version }: SchemaDri
             },
     ),
   ]
+}
+
+function named(names: readonly string[]): { readonly id: string }[] {
+  return names.map((id) => ({ id }))
 }

@@ -8,7 +8,7 @@ import { checkKeys } from '../keys.ts'
 import { checkOpenJobs, checkPeriod } from '../model/authority.ts'
 import { checkedReason } from '../model/checked-settings.ts'
 import { checkedConditions, checkedInstant, checkedLimit, oneOf } from '../model/input.ts'
-import type { ScheduleStatus } from '../model/states.ts'
+import { type ScheduleStatus, STATUSES } from '../model/states.ts'
 import { runNow } from '../model/manual-runs.ts'
 import type { Job } from '../model/job.ts'
 import { elapsesOf, planEdit } from '../model/plan.ts'
@@ -46,6 +46,7 @@ const SCHEDULE_CONDITIONS = {
 } as const satisfies Record<keyof ScheduleConditions, 'text'>
 
 const DEFAULT_ELAPSES = 5
+const GOING_ON = STATUSES.filter(isGoingOn)
 
 /** The operations on schedules: `kalends.schedules`, and `schedules` of a scope, limited to its owner's rows. */
 export class Schedules {
@@ -189,10 +190,8 @@ export class Schedules {
    * @throws ConflictError when the schedule is already paused, or has no further runs
    */
   async pause(id: string, options: PauseOptions = {}): Promise<Schedule> {
-    const check = this.#checkStatus(id, options, isGoingOn, 'only an active schedule can be paused', [
-      'jobs',
-      'reason',
-    ])
+    const needed = 'only an active schedule can be paused'
+    const check = this.#checkStatus(id, options, GOING_ON, needed, ['jobs', 'reason'])
     const jobs = oneOf('jobs', options.jobs, ['leave', 'cancel']) ?? 'leave'
     const reason = checkedReason(options.reason)
     const { schedules } = this.#in(options)
@@ -205,8 +204,7 @@ export class Schedules {
    * @throws NotFoundError, ConflictError when the schedule is not paused
    */
   async resume(id: string, options: WriteOptions = {}): Promise<Schedule> {
-    const isPaused = (status: ScheduleStatus) => status === 'paused'
-    const check = this.#checkStatus(id, options, isPaused, 'only a paused schedule can be resumed')
+    const check = this.#checkStatus(id, options, ['paused'], 'only a paused schedule can be resumed')
     const { schedules } = this.#in(options)
     return this.#written(id, await schedules.update(id, { enabled: true }, check, planEdit))
   }
@@ -218,8 +216,8 @@ export class Schedules {
    * @throws ConflictError when the schedule is neither done nor dead
    */
   async reset(id: string, options: WriteOptions = {}): Promise<Schedule> {
-    const isOver = (status: ScheduleStatus) => status === 'done' || status === 'dead'
-    const check = this.#checkStatus(id, options, isOver, 'only a schedule that is done or dead can be reset')
+    const needed = 'only a schedule that is done or dead can be reset'
+    const check = this.#checkStatus(id, options, ['done', 'dead'], needed)
     return this.#written(id, await this.#in(options).schedules.reset(id, check, planEdit))
   }
 
@@ -301,18 +299,18 @@ export class Schedules {
     return { schedules: schedules.in(tx), inTurn: (work) => work() }
   }
 
-  /** @throws ConflictError unless the schedule has a right status; and as the check of `checkOf` does */
+  /** @throws ConflictError unless the schedule has an allowed status; and as the check of `checkOf` does */
   #checkStatus(
     id: string,
     options: WriteOptions,
-    isRight: (status: ScheduleStatus) => boolean,
+    allowed: readonly ScheduleStatus[],
     needed: string,
     known?: readonly string[],
   ): Check<Schedule> {
     const check = checkOf(id, options, this.#context, known)
     return (current) => {
       check(current)
-      if (!isRight(current.status))
+      if (!allowed.includes(current.status))
         throw new ConflictError(`The schedule '${current.id}' is ${current.status}; ${needed}`)
     }
   }
