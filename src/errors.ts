@@ -27,6 +27,15 @@ export class InvalidInputError extends KalendsError {
   }
 }
 
+/** Runs a check of one field, whose error is about the value. @throws InvalidInputError */
+export function asInput<Value>(field: string, check: () => Value): Value {
+  try {
+    return check()
+  } catch (error) {
+    throw new InvalidInputError(field, messageOf(error), { cause: error })
+  }
+}
+
 /** The declared schedules or handlers are invalid; `problems` lists every problem, in order. */
 export class DeclarationError extends KalendsError {
   readonly code = 'KALENDS_INVALID_DECLARATION'
@@ -49,7 +58,7 @@ export class NotFoundError extends KalendsError {
 }
 
 /** For a row that was not found: `row ?? missing('job', id)`. @throws NotFoundError */
-export function missing(kind: 'schedule' | 'job', id: string): never {
+export function missing(kind: 'schedule' | 'job' | 'freeze', id: string): never {
   throw new NotFoundError(kind, id)
 }
 

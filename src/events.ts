@@ -1,7 +1,7 @@
 /**
  * Typed events about this process, for logs, metrics and tests.
  *
- * Each event is also published on the diagnostics channel `<prefix>:<name>`, for tools that have no access to the
+ * Each event is also published on the diagnostics channel `kalends:<name>`, for tools that have no access to the
  * emitting object.
  */
 import { channel } from 'node:diagnostics_channel'
@@ -16,15 +16,10 @@ export interface ListenOptions {
 
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<Listener<never>>>()
-  readonly #prefix: string
   readonly #onError: (error: unknown) => void
 
-  /**
-   * @param prefix  for the diagnostics channels
-   * @param onError  receives the errors of listeners, so that they cannot stop the emitting loop
-   */
-  constructor(prefix: string, onError: (error: unknown) => void) {
-    this.#prefix = prefix
+  /** @param onError  receives the errors of listeners, so that they cannot stop the emitting loop */
+  constructor(onError: (error: unknown) => void) {
     this.#onError = onError
   }
 
@@ -52,7 +47,7 @@ export class Emitter<Events extends object> {
 
   /** @param payloadOf  called once if anyone listens */
   emit<Name extends keyof Events & string>(name: Name, payloadOf: () => Events[Name]): void {
-    const published = channel(`${this.#prefix}:${name}`)
+    const published = channel(`kalends:${name}`)
     const listeners = this.#listeners.get(name)
     if (!published.hasSubscribers && (listeners === undefined || listeners.size === 0)) return
     const payload = payloadOf()

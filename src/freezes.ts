@@ -1,19 +1,18 @@
 /** Freezes: `kalends.freeze`, `thaw`, `freezes` and `previewFreeze`. */
-import { InvalidInputError, NotFoundError } from './errors.ts'
+import { InvalidInputError, missing } from './errors.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import { checkedReason, checkedSetting } from './model/checked-settings.ts'
 import type { Freeze } from './model/freeze.ts'
-import { checkedInstant, checkedName } from './model/input.ts'
+import { checkedFlag, checkedInstant, checkedName } from './model/input.ts'
 import { isGoingOn } from './model/schedule.ts'
 import { SETTINGS } from './model/settings.ts'
 import type { Scope } from './scopes.ts'
 import type { FreezeStore } from './store/freeze-store.ts'
-import type { Upcoming } from './views/views.ts'
+import type { Upcoming } from './views/upcoming.ts'
 
 /** What to freeze: everything that matches all of the given fields. */
 export interface FreezeTarget {
   readonly scheduleId?: string | undefined
-  /** The name of a task. */
   readonly task?: string | undefined
   readonly group?: string | undefined
   /** Freezes everything; cannot be combined with the other fields. */
@@ -32,7 +31,6 @@ export interface FreezeOptions extends FreezeTarget {
 export interface FreezePreview {
   /** The first 1000 slots that would occur during the freeze, earliest first. One-offs run when the freeze ends. */
   readonly slots: readonly Upcoming[]
-  /** Whether the list is complete. */
   readonly isComplete: boolean
   /**
    * The number of waiting jobs that would be held: 1000 means 1000 or more; null if unknown, because the search took
@@ -45,68 +43,19 @@ const TARGET = { scheduleId: true, task: true, group: true, all: true, until: tr
 const OPTIONS = namesOf<FreezeOptions>({ ...TARGET, reason: true })
 const MAX_SLOTS = 1000
 
-/** The operations on freezes. */
-export class Freezes {
-  readonly #store: FreezeStore
-  readonly #scope: Scope
-  readonly #now: () => Date
-  readonly #onThaw: () => void
-
-  constructor(store: FreezeStore, scope: Scope, now: () => Date, onThaw: () => void) {
-    this.#store = store
-    this.#scope = scope
-    this.#now = now
-    this.#onThaw = onThaw
-  }
-
-  async add(options: FreezeOptions): Promise<Freeze> {
-    checkKeys(options, OPTIONS)
-    const { until, scheduleId = null, task = null, group = null } = await this.#checked(options)
-    const reason = checkedReason(options.reason)
-    const added = await this.#store.add({ scheduleId, task, group, until, reason })
-    if (added !== null) return added
-    throw notInFuture(until)
-  }
-
-  /** @throws NotFoundError */
-  async end(id: string): Promise<Freeze> {
-    const ended = await this.#store.end(checkedName('id', id, SETTINGS.task.most))
-    if (ended === null) throw new NotFoundError('freeze', id)
-    this.#onThaw()
-    return ended
-  }
-
-  list(): Promise<Freeze[]> {
-    return this.#store.inForce()
-  }
-
-  async preview(target: FreezeTarget): Promise<FreezePreview> {
-    checkKeys(target, Object.keys(TARGET))
-    const { until, scheduleId, task, group } = await this.#checked(target)
-    const { views, jobs } = this.#scope
-    const from = this.#now()
-    if (until <= from) throw notInFuture(until)
-    const range = { from, to: until, limit: MAX_SLOTS }
-    const { items, complete } =
-      scheduleId === undefined
-        ? await views.upcoming({ ...range, task, group })
-        : await this.#slotsOf(scheduleId, { until, task, group })
-    const { total } = await jobs.list({ state: 'waiting', scheduleId, task, group, limit: 1 })
-    return { slots: items, isComplete: complete, jobs: total }
-  }
-
-  async #slotsOf(
+/** The operations on freezes. @param onThaw  called after a freeze was ended */
+export function freezes(store: FreezeStore, scope: Scope, now: () => Date, onThaw: () => void) {
+  async function slotsOf(
     scheduleId: string,
     { until, task, group }: FreezeTarget,
   ): Promise<{ items: Upcoming[]; complete: boolean }> {
-    const { schedules } = this.#scope
-    const schedule = await schedules.get(scheduleId)
+    const schedule = await scope.schedules.get(scheduleId)
     const isOther =
       schedule === null ||
       (task !== undefined && schedule.task !== task) ||
       (group !== undefined && schedule.group !== group)
     if (isOther || !isGoingOn(schedule.status)) return { items: [], complete: true }
-    const elapses = await schedules.elapses(scheduleId, { limit: MAX_SLOTS })
+    const elapses = await scope.schedules.elapses(scheduleId, { limit: MAX_SLOTS })
     const before = elapses.filter((at) => at < until)
     return {
       items: before.map((at) => ({ at, scheduleId, task: schedule.task })),
@@ -114,11 +63,10 @@ export class Freezes {
     }
   }
 
-  async #checked(target: FreezeTarget): Promise<FreezeTarget> {
+  async function checked(target: FreezeTarget): Promise<FreezeTarget> {
     const { scheduleId, task, group, all = false, until } = target
     const isAll = scheduleId === undefined && task === undefined && group === undefined
-    if (typeof all !== 'boolean') throw new InvalidInputError('all', 'must be true or false')
-    if (all !== isAll)
+    if (checkedFlag('all', all) !== isAll)
       throw new InvalidInputError(
         'all',
         all
@@ -128,9 +76,44 @@ export class Freezes {
     if (checkedInstant('until', until) == null) throw new InvalidInputError('until', 'must be a valid Date')
     if (task !== undefined) checkedName('task', task, SETTINGS.task.most)
     if (group !== undefined) checkedSetting('group', group)
-    if (scheduleId !== undefined && (await this.#scope.schedules.get(scheduleId)) === null)
-      throw new NotFoundError('schedule', scheduleId)
+    if (scheduleId !== undefined && (await scope.schedules.get(scheduleId)) === null)
+      missing('schedule', scheduleId)
     return target
+  }
+
+  return {
+    async add(options: FreezeOptions): Promise<Freeze> {
+      checkKeys(options, OPTIONS)
+      const { until, scheduleId = null, task = null, group = null } = await checked(options)
+      const reason = checkedReason(options.reason)
+      const added = await store.add({ scheduleId, task, group, until, reason })
+      if (added !== null) return added
+      throw notInFuture(until)
+    },
+
+    /** @throws NotFoundError */
+    async end(id: string): Promise<Freeze> {
+      const ended = await store.end(checkedName('id', id, SETTINGS.task.most))
+      if (ended === null) missing('freeze', id)
+      onThaw()
+      return ended
+    },
+
+    list: (): Promise<Freeze[]> => store.inForce(),
+
+    async preview(target: FreezeTarget): Promise<FreezePreview> {
+      checkKeys(target, Object.keys(TARGET))
+      const { until, scheduleId, task, group } = await checked(target)
+      const from = now()
+      if (until <= from) throw notInFuture(until)
+      const range = { from, to: until, limit: MAX_SLOTS }
+      const { items, complete } =
+        scheduleId === undefined
+          ? await scope.views.upcoming({ ...range, task, group })
+          : await slotsOf(scheduleId, { until, task, group })
+      const { total } = await scope.jobs.list({ state: 'waiting', scheduleId, task, group, limit: 1 })
+      return { slots: items, isComplete: complete, jobs: total }
+    },
   }
 }
 

@@ -64,13 +64,13 @@ export type { Jobs } from './jobs/jobs.ts'
 export type { JobInput, JobOptions, SubmitOptions } from './jobs/options.ts'
 export type { WaitOptions } from './jobs/wait.ts'
 export type { ManyJobs, ManyOptions, ManyResult } from './jobs/many.ts'
-export type { RetentionOptions } from './jobs/retention.ts'
-export { Kalends, type PruneOptions } from './kalends.ts'
+export type { PruneOptions, RetentionOptions } from './jobs/retention.ts'
+export { Kalends } from './kalends.ts'
 export type { Logger } from './logger.ts'
 export type { LoopHealth } from './loop.ts'
 export type { Attempt, AttemptOutcome } from './model/attempt.ts'
 export type { GrantedTasks, OwnerLimits } from './model/authority.ts'
-export type { Finding } from './model/doctor.ts'
+export type { Finding } from './model/diagnosis.ts'
 export type { Job, JobId, Stored } from './model/job.ts'
 export type { FinalState, JobState, SkipReason, ScheduleStatus, LogLevel } from './model/states.ts'
 export type { Schedule } from './model/schedule.ts'
@@ -120,6 +120,7 @@ export type {
   SqliteConnection,
 } from './store/database.ts'
 export type { MigrateOptions } from './store/open.ts'
+export type { PutResult } from './store/schedule-store.ts'
 export type { FirstRun } from './model/first-run.ts'
 export type { WorkerRecord } from './store/worker-store.ts'
 export type {
@@ -138,13 +139,8 @@ export type {
   ScheduleQuery,
 } from './store/list-store.ts'
 export type { HourLoad, Load } from './views/load.ts'
-export type {
-  FailureGroup,
-  LoadQuery,
-  Upcoming,
-  UpcomingQuery,
-  Views,
-} from './views/views.ts'
+export type { Upcoming } from './views/upcoming.ts'
+export type { FailureGroup, LoadQuery, UpcomingQuery, Views } from './views/views.ts'
 export type { Health } from './worker/health.ts'
 export type { HealthNote } from './worker/health-notes.ts'
 export type { KalendsEvents, SettledEvent, SubmittedEvent } from './worker/reporter.ts'

@@ -1,19 +1,19 @@
 /** The composition root: opens the store and connects the parts. */
+import { type Access, accessTo, diagnosed } from './access.ts'
 import { Definitions } from './definitions.ts'
 import { InvalidInputError } from './errors.ts'
 import { Emitter, type ListenOptions } from './events.ts'
 import type { Handler } from './executor/handler.ts'
 import { ExternalJobs } from './jobs/external.ts'
 import type { Jobs } from './jobs/jobs.ts'
-import { checkedRetention, prune, type RetentionOptions } from './jobs/retention.ts'
-import { type FreezeOptions, type FreezePreview, Freezes, type FreezeTarget } from './freezes.ts'
-import { Lifecycle } from './lifecycle.ts'
+import { checkedRetention, prune, type PruneOptions } from './jobs/retention.ts'
+import type { FreezeOptions, FreezePreview, FreezeTarget } from './freezes.ts'
+import { Lifecycle, type Step } from './lifecycle.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import type { Logger } from './logger.ts'
-import { FULL_AUTHORITY } from './model/authority.ts'
 import { checkedFunction } from './model/input.ts'
 import type { Freeze } from './model/freeze.ts'
-import { doctorFindings, type Finding, schemaFindings } from './model/doctor.ts'
+import type { Finding } from './model/diagnosis.ts'
 import type { Redaction } from './model/redaction.ts'
 import type { Task } from './model/task.ts'
 import {
@@ -26,14 +26,7 @@ import {
 } from './options.ts'
 import type { Declaration, OnRemoved } from './schedules/declared.ts'
 import type { Schedules } from './schedules/schedules.ts'
-import {
-  type EveryOwnerOptions,
-  everyOwnerAuthority,
-  type Scope,
-  scopeAuthority,
-  type ScopeOf,
-  scopes,
-} from './scopes.ts'
+import { type Scope, scopes } from './scopes.ts'
 import type { DatabaseTarget } from './store/database.ts'
 import {
   migrateDatabase,
@@ -42,28 +35,11 @@ import {
   openStores,
   openToInspect,
 } from './store/open.ts'
-import type { Store, Stores } from './store/store.ts'
+import type { Stores } from './store/store.ts'
 import type { Views } from './views/views.ts'
 import type { Health } from './worker/health.ts'
 import { type KalendsEvents, reporterOf } from './worker/reporter.ts'
-import { type WorkerStatus, workerStatuses } from './worker/worker-status.ts'
-
-/** Options of `Kalends.prune`. */
-export interface PruneOptions extends RetentionOptions {
-  readonly signal?: AbortSignal | undefined
-  /** Called after each batch with the number of jobs removed so far. */
-  readonly onProgress?: ((removed: number) => void) | undefined
-}
-
-/** The parts that the REST API uses, on separate connections. */
-export interface ApiAccess extends Scope {
-  scope(options: ScopeOptions): Scope
-  /** The rows of every owner, for a caller that may not use every task. */
-  everyOwner(options: EveryOwnerOptions): Scope
-  readonly freezes: Freezes
-  workers(): Promise<WorkerStatus[]>
-  doctor(): Promise<Finding[]>
-}
+import type { WorkerStatus } from './worker/worker-status.ts'
 
 const EVENTS = namesOf<KalendsEvents>({
   submitted: true,
@@ -90,36 +66,32 @@ export class Kalends {
    *
    * @internal
    */
-  readonly api: ApiAccess
+  readonly api: Access
   readonly #stores: Stores
   readonly #options: CheckedOptions
   readonly #events: Emitter<KalendsEvents>
   readonly #lifecycle: Lifecycle
-  readonly #scopeOf: ScopeOf
-  readonly #freezes: Freezes
+  readonly #calls: Access
 
   private constructor(stores: Stores, options: CheckedOptions, definitions: Definitions) {
     this.#stores = stores
     this.#options = options
-    this.#events = new Emitter('kalends', (error) =>
+    this.#events = new Emitter((error) =>
       options.logger.error({ err: error }, 'A listener of an event threw'),
     )
     this.#lifecycle = new Lifecycle(stores, options, definitions, this.#events)
-    this.#scopeOf = scopes({
+    const scopeOf = scopes({
       ...options,
       taskNamed: definitions.taskNamed,
       handlers: definitions.handlers,
       events: this.#events,
       lifecycle: this.#lifecycle,
     })
-    const freezesIn = (store: Store, scope: Scope) =>
-      new Freezes(store.freezes, scope, options.now, () => this.#lifecycle.wake())
-    const scope = this.#scopeOf(FULL_AUTHORITY, stores.calls)
-    const { schedules, jobs, views } = scope
-    this.#freezes = freezesIn(stores.calls, scope)
-    this.schedules = schedules
-    this.jobs = jobs
-    this.views = views
+    this.#calls = accessTo(stores.calls, scopeOf, this.#lifecycle, options)
+    this.api = accessTo(stores.api, scopeOf, this.#lifecycle, options)
+    this.schedules = this.#calls.schedules
+    this.jobs = this.#calls.jobs
+    this.views = this.#calls.views
     const reporter = reporterOf(options.logger, this.#events, options.redaction)
     this.external = new ExternalJobs(stores.calls.jobs, {
       ...options,
@@ -128,15 +100,6 @@ export class Kalends {
         this.#lifecycle.wakeForJobs()
       },
     })
-    const all = this.#scopeOf(FULL_AUTHORITY, stores.api)
-    this.api = {
-      ...all,
-      freezes: freezesIn(stores.api, all),
-      scope: (scope) => this.#scopeOf(scopeAuthority(scope), stores.api),
-      everyOwner: (every) => this.#scopeOf(everyOwnerAuthority(every), stores.api),
-      workers: () => workerStatuses(stores.api, options.leaseMs),
-      doctor: () => findings(stores.api, options.leaseMs),
-    }
   }
 
   /**
@@ -196,7 +159,7 @@ export class Kalends {
     const { leaseMs } = checkedOptions(options)
     const store = await openToInspect(target, options)
     try {
-      return await findings(store, leaseMs)
+      return await diagnosed(store, leaseMs)
     } finally {
       await store.close()
     }
@@ -253,7 +216,7 @@ export class Kalends {
    * @throws InvalidInputError when the scope would cover every owner, or is granted a built-in task
    */
   scope(options: ScopeOptions): Scope {
-    return this.#scopeOf(scopeAuthority(options), this.#stores.calls)
+    return this.#calls.scope(options)
   }
 
   /**
@@ -323,32 +286,32 @@ export class Kalends {
    * @throws InvalidInputError naming the option, NotFoundError when the schedule does not exist
    */
   freeze(options: FreezeOptions): Promise<Freeze> {
-    return this.#freezes.add(options)
+    return this.#calls.freezes.add(options)
   }
 
   /** Ends a freeze now. @throws NotFoundError when there is no such active freeze */
   thaw(id: string): Promise<Freeze> {
-    return this.#freezes.end(id)
+    return this.#calls.freezes.end(id)
   }
 
   /** The active freezes. */
   freezes(): Promise<Freeze[]> {
-    return this.#freezes.list()
+    return this.#calls.freezes.list()
   }
 
   /** The jobs and slots that a freeze would hold and skip. Changes nothing. @throws as `freeze` does */
   previewFreeze(target: FreezeTarget): Promise<FreezePreview> {
-    return this.#freezes.preview(target)
+    return this.#calls.freezes.preview(target)
   }
 
   /** All registered workers of this database, in this and other processes. */
   workers(): Promise<WorkerStatus[]> {
-    return workerStatuses(this.#stores.calls, this.#options.leaseMs)
+    return this.#calls.workers()
   }
 
   /** Checks this database, its schedules and its workers for problems, and suggests how to fix them. */
   doctor(): Promise<Finding[]> {
-    return findings(this.#stores.calls, this.#options.leaseMs)
+    return this.#calls.doctor()
   }
 
   /**
@@ -380,16 +343,8 @@ export class Kalends {
    * For `kalends/testing`: starts without loops and without a heartbeat.
    *
    * @internal
-   * @returns a function that does everything that is due now, once. It returns whether anything was due, and the time
-   *   at which the next work is due
    */
-  startByHand(): Promise<() => Promise<{ readonly acted: boolean; readonly next: Date | null }>> {
+  startByHand(): Promise<Step> {
     return this.#lifecycle.startByHand()
   }
-}
-
-async function findings({ inspection }: Store, leaseMs: number): Promise<Finding[]> {
-  const drift = schemaFindings(await inspection.schemaDrift())
-  // If tables are missing or differ, the other checks may not be able to read them.
-  return drift.length > 0 ? drift : doctorFindings(await inspection.inspect(), leaseMs)
 }

@@ -17,6 +17,9 @@ import type { KalendsEvents } from './worker/reporter.ts'
 import { stopOnSignals } from './worker/signals.ts'
 import { Worker } from './worker/worker.ts'
 
+/** Does everything that is due now, once. @returns whether anything was due, and when the next work is due */
+export type Step = () => Promise<{ readonly acted: boolean; readonly next: Date | null }>
+
 /** The life of a Kalends from `open` to `stop`: it starts at most once, then stops at most once. */
 export class Lifecycle {
   readonly #stores: Stores
@@ -65,7 +68,7 @@ export class Lifecycle {
     await this.#starting
   }
 
-  async startByHand(): Promise<() => Promise<{ readonly acted: boolean; readonly next: Date | null }>> {
+  async startByHand(): Promise<Step> {
     this.#mustNotBeStarted('startByHand')
     this.#worker = await this.#build(this.#started)
     await this.#worker.register(false)
@@ -84,12 +87,10 @@ export class Lifecycle {
     await this.#stopping
   }
 
-  /** See `Worker.wake`. */
   wake(): void {
     this.#worker?.wake()
   }
 
-  /** See `Worker.wakeForJobs`. */
   wakeForJobs(): void {
     this.#worker?.wakeForJobs()
   }

@@ -43,7 +43,6 @@ export interface LoopOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** The results of the passes so far. */
 type Passes = Pick<LoopHealth, 'lastGoodPassAt' | 'consecutiveErrors' | 'lastError' | 'lastErrorAt'>
 
 const NO_ERRORS = { consecutiveErrors: 0, lastError: null, lastErrorAt: null }

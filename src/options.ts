@@ -10,7 +10,14 @@ import type { GrantedTasks, OwnerLimits } from './model/authority.ts'
 import { checkedSettings } from './model/checked-settings.ts'
 import { QUEUE_LIMIT } from './model/settings.ts'
 import { DEFAULT_REPORT_MS } from './model/job.ts'
-import { checkedFunction, checkedName, checkedWhole, shownInput, spanOption } from './model/input.ts'
+import {
+  checkedFlag,
+  checkedFunction,
+  checkedName,
+  checkedWhole,
+  shownInput,
+  spanOption,
+} from './model/input.ts'
 import { Redaction } from './model/redaction.ts'
 import { spreadFactor } from './model/settle.ts'
 import { LOG_LEVELS } from './model/states.ts'
@@ -111,26 +118,7 @@ export interface ScopeOptions {
   readonly submitter?: string | undefined
   /** The tasks, or their names, whose schedules and jobs the scope may write. Without tasks, the scope is read-only. */
   readonly tasks?: GrantedTasks | undefined
-  /** Limits for its owner. */
   readonly limits?: OwnerLimits | undefined
-}
-
-/** The options of `Kalends.open`, checked. */
-export interface CheckedOptions {
-  readonly name: string
-  readonly zone: string | null
-  readonly logger: Logger
-  readonly leaseMs: number
-  readonly pollIntervalMs: number
-  readonly middleware: Middleware | null
-  readonly redaction: Redaction
-  readonly argsLimit: number
-  /** See `spreadFactor`; always 1 with a test clock. */
-  readonly delayFactor: () => number
-  /** The machine's clock, or a test clock. */
-  readonly now: () => Date
-  /** Null if there is none. */
-  readonly externalQueue: ExternalQueue | null
 }
 
 /** The limit of the LONGTEXT columns, whose values are sent as hexadecimal in packets of at most 1 GB. */
@@ -158,8 +146,10 @@ export const OPEN_OPTIONS = namesOf<KalendsOptions>({
   externalQueue: true,
 })
 
+export type CheckedOptions = Readonly<ReturnType<typeof checkedOptions>>
+
 /** @throws InvalidInputError naming the option */
-export function checkedOptions(options: KalendsOptions): CheckedOptions {
+export function checkedOptions(options: KalendsOptions) {
   checkKeys(options, OPEN_OPTIONS)
   const name = checkedName('worker', options.worker ?? hostname(), WORKER_NAME_LIMIT)
   if (name.includes('/'))
@@ -176,6 +166,7 @@ export function checkedOptions(options: KalendsOptions): CheckedOptions {
     middleware: checkedMiddleware(options.middleware ?? []),
     redaction: new Redaction(options.redact ?? []),
     argsLimit: checkedWhole('argsLimit', options.argsLimit, 2, LARGEST_ARGS_LIMIT) ?? DEFAULT_ARGS_LIMIT,
+    // Always 1 with a test clock.
     delayFactor: options.clock === undefined ? () => spreadFactor(Math.random()) : () => 1,
     now: options.clock ?? (() => new Date()),
     externalQueue: options.externalQueue === undefined ? null : checkedQueue(options.externalQueue),
@@ -194,12 +185,10 @@ function checkedQueue(options: ExternalQueueOptions): ExternalQueue {
   checkKeys(options, QUEUE_OPTIONS, 'externalQueue.')
   const { tasks, reports = true, timeout, name = 'external' } = options
   checkedFunction('externalQueue.submit', Reflect.get(options, 'submit'))
-  if (typeof reports !== 'boolean')
-    throw new InvalidInputError('externalQueue.reports', `must be true or false, got ${shownInput(reports)}`)
   return {
     submit: (jobs, context) => options.submit(jobs, context),
     tasks: tasks === undefined ? null : checkedTasks(tasks),
-    reports,
+    reports: checkedFlag('externalQueue.reports', reports),
     timeoutMs: spanOption('externalQueue.timeout', timeout, DEFAULT_REPORT_MS, {
       least: 1,
       most: 2_147_483_647,
@@ -265,23 +254,13 @@ const START_OPTIONS = namesOf<StartOptions>({
 })
 const DEFAULT_GRACE_MS = 30_000
 
-/** The options of `Kalends.start`, checked. */
-export interface CheckedStart {
-  readonly schedules: boolean
-  /** 0 means that the worker runs no jobs. */
-  readonly concurrency: number
-  readonly signals: boolean
-  readonly graceMs: number
-}
+export type CheckedStart = Readonly<ReturnType<typeof checkedStart>>
 
 /**
  * @param queue  of this process, or null if there is none
  * @throws InvalidInputError naming the option
  */
-export function checkedStart(
-  options: StartOptions,
-  queue: Pick<ExternalQueue, 'tasks'> | null,
-): CheckedStart {
+export function checkedStart(options: StartOptions, queue: Pick<ExternalQueue, 'tasks'> | null) {
   checkKeys(options, START_OPTIONS)
   const { scheduler = true, signals = false } = options
   if (typeof scheduler !== 'boolean')
@@ -289,8 +268,7 @@ export function checkedStart(
       'scheduler',
       `must be true or false, got ${shownInput(scheduler)}; pass a queue as the option externalQueue of Kalends.open`,
     )
-  if (typeof signals !== 'boolean')
-    throw new InvalidInputError('signals', `must be true or false, got ${shownInput(signals)}`)
+  checkedFlag('signals', signals)
   const concurrency = checkedWhole('concurrency', options.concurrency, 0, 10_000)
   if (queue?.tasks === null && (concurrency ?? 0) > 0)
     throw new InvalidInputError('concurrency', 'all jobs go to the external queue; leave it out')

@@ -28,7 +28,6 @@ export interface EveryOwnerOptions extends Pick<ScopeOptions, 'tasks' | 'limits'
 
 const SCOPE_OPTIONS = namesOf<ScopeOptions>({ group: true, submitter: true, tasks: true, limits: true })
 
-/** The context that all scopes of a Kalends share. */
 interface ScopesContext extends CheckedOptions {
   readonly taskNamed: (name: string) => Task | null
   readonly handlers: ReadonlyMap<string, unknown>
@@ -44,19 +43,14 @@ export function scopes({ events, lifecycle, handlers, ...options }: ScopesContex
   const unhandledTasks = new UnhandledTasks(handlers, options.logger)
   return (authority, store) => {
     const { owner, limits } = authority
-    const prefix = prefixOf(owner)
-    const { schedules, jobs, lists } =
-      prefix === ''
-        ? store
-        : {
-            schedules: store.schedules.ownedBy(owner),
-            jobs: store.jobs.ownedBy(owner),
-            lists: store.lists.ownedBy(owner),
-          }
+    const schedules = store.schedules.ownedBy(owner)
+    const jobs = store.jobs.ownedBy(owner)
+    const lists = store.lists.ownedBy(owner)
     const context = {
       ...options,
       authority,
-      inTurn: <Result>(work: () => Promise<Result>) => (limits === null ? work() : turns.run(prefix, work)),
+      inTurn: <Result>(work: () => Promise<Result>) =>
+        limits === null ? work() : turns.run(prefixOf(owner), work),
     }
     return {
       schedules: new Schedules(

@@ -9,7 +9,7 @@ interface Events {
 
 describe('events', () => {
   it('reach every listener of their name in the order of subscription', () => {
-    const emitter = new Emitter<Events>('test', () => {})
+    const emitter = new Emitter<Events>(() => {})
     const heard: string[] = []
     emitter.on('rang', (payload) => void heard.push(`first ${payload}`))
     emitter.on('rang', (payload) => void heard.push(`second ${payload}`))
@@ -19,11 +19,11 @@ describe('events', () => {
   })
 
   it('have no effect without a listener', () => {
-    expect(() => new Emitter<Events>('test', () => {}).emit('rang', () => 1)).not.toThrow()
+    expect(() => new Emitter<Events>(() => {}).emit('rang', () => 1)).not.toThrow()
   })
 
   it('no longer reach a listener whose subscription has ended', () => {
-    const emitter = new Emitter<Events>('test', () => {})
+    const emitter = new Emitter<Events>(() => {})
     const heard: number[] = []
     const forget = emitter.on('rang', (payload) => void heard.push(payload))
     emitter.emit('rang', () => 1)
@@ -35,7 +35,7 @@ describe('events', () => {
 
   it('reach the other listeners if one throws', () => {
     const errors: unknown[] = []
-    const emitter = new Emitter<Events>('test', (error) => errors.push(error))
+    const emitter = new Emitter<Events>((error) => errors.push(error))
     const heard: number[] = []
     const problem = new Error('a listener')
     emitter.on('rang', () => {
@@ -49,7 +49,7 @@ describe('events', () => {
 
   it('do not end the process if an async listener rejects', async () => {
     const errors: unknown[] = []
-    const emitter = new Emitter<Events>('test', (error) => errors.push(error))
+    const emitter = new Emitter<Events>((error) => errors.push(error))
     const problem = new Error('an async listener')
     // oxlint-disable-next-line typescript/no-misused-promises -- users do this
     emitter.on('rang', async () => {
@@ -63,7 +63,7 @@ describe('events', () => {
   })
 
   it('let a listener end its own subscription during the call', () => {
-    const emitter = new Emitter<Events>('test', () => {})
+    const emitter = new Emitter<Events>(() => {})
     const heard: string[] = []
     const forget = emitter.on('rang', () => {
       forget()
@@ -76,7 +76,7 @@ describe('events', () => {
   })
 
   it('reach a once listener only once, even if it emits the same event', () => {
-    const emitter = new Emitter<Events>('test', () => {})
+    const emitter = new Emitter<Events>(() => {})
     const heard: number[] = []
     emitter.on(
       'rang',
@@ -91,7 +91,7 @@ describe('events', () => {
   })
 
   it('no longer reach a listener whose signal was aborted, before or after the subscription', () => {
-    const emitter = new Emitter<Events>('test', () => {})
+    const emitter = new Emitter<Events>(() => {})
     const heard: number[] = []
     const controller = new AbortController()
     const listener = (payload: number) => void heard.push(payload)
@@ -105,7 +105,7 @@ describe('events', () => {
   })
 
   it('the payload of an event without a listener is not computed', () => {
-    const emitter = new Emitter<Events>('test', () => {})
+    const emitter = new Emitter<Events>(() => {})
     emitter.on('rang', () => undefined, { once: true })
     emitter.emit('rang', () => 1)
     emitter.emit('rang', () => {

@@ -2,7 +2,7 @@
  * Claims ten jobs at a time, like the executor, while many others are waiting. It measures only the claim and calls the
  * store directly, because a worker would run the jobs and change the queue.
  */
-import type { openStore } from '../../src/store/open.ts'
+import type { openStores } from '../../src/store/open.ts'
 import { Kalends, task } from 'kalends'
 import { z } from 'zod'
 import { program } from './program.ts'
@@ -14,14 +14,15 @@ const LIMIT = 10
 const WARM_UP = 5
 
 interface Inside {
-  readonly openStore: typeof openStore
+  readonly openStores: typeof openStores
 }
 
 await program(params, async ({ url, claims, groups }) => {
   const module: unknown = await import(new URL('../../../dist/store/open.js', import.meta.url).href)
   // The built file has the types of its source.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const store = await (module as Inside).openStore(url)
+  const stores = await (module as Inside).openStores(url)
+  const store = stores.loops
   await using kalends = await Kalends.open(url, { retention: false })
   const mine = task('mine')
   const policy = { timeout: 60_000, retries: 0, retryDelay: null, retryBackoff: 'fixed' as const }
@@ -55,6 +56,6 @@ await program(params, async ({ url, claims, groups }) => {
       })),
     )
   }
-  await store.close()
+  await stores.close()
   return { claimMs, lookMs }
 })

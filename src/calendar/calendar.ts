@@ -117,45 +117,9 @@ export class CalendarEvent {
     return this.#previous(checkedMicros(at, 'at'))
   }
 
-  /**
-   * The elapses after an instant, computed lazily. Can be iterated repeatedly.
-   *
-   * @param options.after  default: now
-   * @param options.limit  maximum number of elapses to return; default: all
-   * @throws TypeError, RangeError when `after` is not a valid Date or `limit` is not an integer of at least 0
-   */
-  elapses(
-    options: { readonly after?: Date | undefined; readonly limit?: number | undefined } = {},
-  ): Iterable<Date> {
-    const { after = new Date(), limit = Infinity } = options
-    if (typeof limit !== 'number') throw new TypeError(`Option limit must be a number, got ${shown(limit)}`)
-    if (!(limit === Infinity || Number.isInteger(limit)) || limit < 0) {
-      throw new RangeError(`Option limit must be an integer of at least 0, got ${limit}`)
-    }
-    const millis = millisOf(after, 'after')
-    return { [Symbol.iterator]: () => this.#walk(millis, limit) }
-  }
-
   /** The normal form, byte for byte as `systemd-analyze calendar` prints it. */
   toString(): string {
     return format(this.#spec, this.#suffix?.name ?? null)
-  }
-
-  *#walk(after: number, limit: number): Generator<Date, undefined> {
-    let micros: number | null = after * 1000
-    let millis = after
-    for (let count = 0; count < limit; count++) {
-      micros = this.#next(micros)
-      // All elapses within a millisecond would give the same Date, so skip to the end of the millisecond. Do not skip
-      // one microsecond further: the second occurrence of an hour, which a sequence of elapses skips, might start
-      // there.
-      while (micros !== null && Math.ceil(micros / 1000) === millis) {
-        micros = this.#next(Math.max(micros, millis * 1000 - 2))
-      }
-      if (micros === null) return
-      millis = Math.ceil(micros / 1000)
-      yield new Date(millis)
-    }
   }
 
   #next(after: number): number | null {

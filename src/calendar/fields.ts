@@ -6,7 +6,6 @@ export const NONE = -1
 /** The direction of a search: 1 means at or after, -1 means at or before. */
 export type Direction = 1 | -1
 
-/** The values of one field. */
 export class FieldSet {
   readonly #items: readonly { readonly start: number; readonly last: number; readonly step: number }[]
 

@@ -41,7 +41,8 @@ function list(items: Items, digits: number): string {
 function formatSeconds(items: Items): string {
   // systemd prints the whole list as `*` if it contains every second, so the normal form then hides any fractions in
   // the list.
-  if (items === null || items.some(isEverySecond)) return '*'
+  if (items === null) return '*'
+  if (items.some(({ start, end, step }) => start === 0 && end === NO_END && step === SECOND)) return '*'
   return items
     .map((item) =>
       join(
@@ -52,10 +53,6 @@ function formatSeconds(items: Items): string {
       ),
     )
     .join(',')
-}
-
-function isEverySecond(item: Item): boolean {
-  return item.start === 0 && item.end === NO_END && item.step === SECOND
 }
 
 function join(

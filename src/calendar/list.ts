@@ -28,7 +28,7 @@ export function readList(reader: Reader, unit: 1 | typeof SECOND): WrittenList {
     if (reader.skip(SLASH)) {
       step = readNumber(reader, unit)
       if (step === 0)
-        throw syntaxError(reader, stepAt, 'a repetition of 0 never advances', undefined, reader.at)
+        throw syntaxError(reader, { from: stepAt, to: reader.at }, 'a repetition of 0 never advances')
     }
     items.push({ start, end, step, from, to: reader.at })
     if (items.length > MAX_ITEMS) throw syntaxError(reader, from, `a list has at most ${MAX_ITEMS} items`)
@@ -49,8 +49,7 @@ function readNumber(reader: Reader, unit: number): number {
   if (unit === SECOND && reader.peek() === DOT && isDigit(reader.text.charCodeAt(reader.at + 1))) {
     if (reader.at + 1 < reader.end) value += readFraction(reader)
   }
-  if (value > GREATEST_NUMBER)
-    throw syntaxError(reader, from, 'this number is too large', undefined, reader.at)
+  if (value > GREATEST_NUMBER) throw syntaxError(reader, { from, to: reader.at }, 'this number is too large')
   return value
 }
 
@@ -95,13 +94,7 @@ function settleItem(reader: Reader, item: WrittenItem, field: Field): Item {
   if (written < start) throw backwards(reader, item, field)
   if (field === SECONDS && item.step === 0 && written < start + SECOND) {
     const hint = 'add the step, as in 0..0.9/0.3'
-    throw syntaxError(
-      reader,
-      item.from,
-      'a range of seconds without a step must span at least a second',
-      hint,
-      item.to,
-    )
+    throw syntaxError(reader, item, 'a range of seconds without a step must span at least a second', hint)
   }
   const step = item.step || field.unit
   // A range ends at the last value that its steps reach; systemd checks the limits only after that.
@@ -126,13 +119,7 @@ function outOfLimits(reader: Reader, item: WrittenItem, field: Field): Error {
   if (field.name === 'hour' && item.start === 24) hint = 'midnight is 00:00, at the start of a day'
   else if (field.name === 'minute' && item.start === 60) hint = 'use 00 of the following hour'
   else if (field === DAY_FROM_END) hint = 'the last day is ~1, the one before it ~2, up to ~28'
-  return syntaxError(
-    reader,
-    item.from,
-    `${field.name} ${text} is outside its limits ${limits(field)}`,
-    hint,
-    item.to,
-  )
+  return syntaxError(reader, item, `${field.name} ${text} is outside its limits ${limits(field)}`, hint)
 }
 
 function stepTooLong(reader: Reader, item: WrittenItem, field: Field): Error {
@@ -140,11 +127,11 @@ function stepTooLong(reader: Reader, item: WrittenItem, field: Field): Error {
   const where =
     field === DAY_FROM_END ? 'counts down to 1, the last day' : `ends at ${limits(field).split('..').at(-1)}`
   const problem = `the ${field.name} is never repeated, because it ${where}`
-  return syntaxError(reader, item.from, problem, `write ${start}, or a smaller step`, item.to)
+  return syntaxError(reader, item, problem, `write ${start}, or a smaller step`)
 }
 
 function backwards(reader: Reader, item: WrittenItem, field: Field): Error {
   const text = reader.text.slice(item.from, item.to)
   const hint = 'a range does not wrap around; write two ranges, as in 0..3,22..23'
-  return syntaxError(reader, item.from, `the ${field.name} range ${text} runs backwards`, hint, item.to)
+  return syntaxError(reader, item, `the ${field.name} range ${text} runs backwards`, hint)
 }

@@ -8,21 +8,19 @@ import type { Reader } from './reader.ts'
  *
  * A mistake that concerns the whole text (a cron line, stray blanks) is reported instead of its first symptom.
  *
- * @param at  the offset of the invalid piece
+ * @param place  the offset of the invalid piece, and its end; default: the next blank
  * @param problem  what is wrong with it
- * @param to  the end of the piece; default: the next blank
  */
 export function syntaxError(
   reader: Reader,
-  at: number,
+  place: number | { readonly from: number; readonly to: number },
   problem: string,
   hint?: string,
-  to?: number,
 ): CalendarSyntaxError {
   const { text } = reader
   const whole = explainText(text)
   if (whole !== undefined) return new CalendarSyntaxError(text, whole)
-  const token = tokenAt(text, at, to)
+  const token = typeof place === 'number' ? tokenAt(text, place) : tokenAt(text, place.from, place.to)
   const better = hint === undefined ? explainToken(text, token.at, token.text) : undefined
   return new CalendarSyntaxError(text, {
     at: token.at,

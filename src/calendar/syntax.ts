@@ -8,13 +8,6 @@ import { readWeekdays } from './weekdays.ts'
 import type { Zone } from './zone.ts'
 import { findZone } from './zone-names.ts'
 
-/** An event as written. */
-export interface WrittenEvent {
-  readonly spec: CalendarSpec
-  /** The zone suffix. */
-  readonly zone: Zone | undefined
-}
-
 const UTC = 'UTC'
 // The last second of 2199.
 const LAST_UNIX_SECOND = 7_258_118_399
@@ -22,9 +15,10 @@ const LAST_UNIX_SECOND = 7_258_118_399
 /**
  * Reads a calendar event according to the grammar of systemd.time(7).
  *
+ * @returns the event as written, and its zone suffix
  * @throws CalendarSyntaxError
  */
-export function parse(text: string): WrittenEvent {
+export function parse(text: string): { readonly spec: CalendarSpec; readonly zone: Zone | undefined } {
   let zone: Zone | undefined
   let end = text.length
   const space = text.lastIndexOf(' ')
@@ -48,14 +42,10 @@ export function parse(text: string): WrittenEvent {
 }
 
 function suffixZone(name: string): Zone | undefined {
-  if (name.length === 3 && isUtc(name)) return findZone(UTC)
+  if (/^utc$/i.test(name)) return findZone(UTC)
   // All zone names start with a capital letter; the last word of a string is usually a time.
   const first = name.charCodeAt(0)
   return first >= 0x41 && first <= 0x5a ? findZone(name) : undefined
-}
-
-function isUtc(name: string): boolean {
-  return name === UTC || /^utc$/i.test(name)
 }
 
 const NO_RESTRICTION = { years: null, months: null, days: null, daysFromEnd: false } as const
@@ -129,22 +119,12 @@ function readUnixTime(reader: Reader, weekdays: number): CalendarSpec {
     if (seconds <= LAST_UNIX_SECOND) seconds = seconds * 10 + reader.peek() - 0x30
   }
   if (reader.at === digits || reader.peek() !== END) {
-    throw syntaxError(
-      reader,
-      from,
-      '@ can only be followed by whole seconds since 1970',
-      undefined,
-      reader.text.length,
-    )
+    const rest = { from, to: reader.text.length }
+    throw syntaxError(reader, rest, '@ can only be followed by whole seconds since 1970')
   }
   if (seconds > LAST_UNIX_SECOND) {
-    throw syntaxError(
-      reader,
-      from,
-      `@ counts seconds up to ${LAST_UNIX_SECOND}, the end of 2199`,
-      undefined,
-      reader.at,
-    )
+    const time = { from, to: reader.at }
+    throw syntaxError(reader, time, `@ counts seconds up to ${LAST_UNIX_SECOND}, the end of 2199`)
   }
   const date = new Date(seconds * 1000)
   return {

@@ -21,7 +21,6 @@ for (let month = 0; month < MONTHS; month++) {
 /** The number of month shapes: four lengths times seven first weekdays. */
 const SHAPES = 28
 
-/** The first day of a month. */
 function monthStart(month: number): number {
   return starts[month] ?? 0
 }
@@ -31,7 +30,6 @@ function monthShape(month: number): number {
   return shapes[month] ?? 0
 }
 
-/** The month of a day from 1970 to 2199. */
 function monthOf(day: number): number {
   let month = Math.floor(day / 30.436875)
   if (month >= MONTHS || monthStart(month) > day) month--

@@ -22,7 +22,12 @@ export function readWeekdays(reader: Reader): number {
           { length: last + 8 - first },
           (_, index) => SHORT_WEEKDAYS[(first + index) % 7],
         )
-        throw syntaxError(reader, from, 'a weekday range does not wrap', `write ${days.join(',')}`, reader.at)
+        throw syntaxError(
+          reader,
+          { from, to: reader.at },
+          'a weekday range does not wrap',
+          `write ${days.join(',')}`,
+        )
       }
     }
     weekdays |= ((2 << last) - 1) & ~((1 << first) - 1)

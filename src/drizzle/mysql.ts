@@ -21,23 +21,10 @@ import {
   primaryKey,
   uniqueIndex,
 } from 'drizzle-orm/mysql-core'
-import {
-  ATTEMPT_COLUMNS,
-  CLAIM_COLUMNS,
-  type Columns,
-  FREEZE_COLUMNS,
-  JOB_COLUMNS,
-  LOG_COLUMNS,
-  OCCURRENCE_COLUMNS,
-  PLAN_COLUMNS,
-  QUEUE_COLUMNS,
-  SCHEDULE_COLUMNS,
-  SET_COLUMNS,
-  WORKER_COLUMNS,
-} from '../model/columns.ts'
+import type { Columns } from '../model/columns.ts'
 import { fromStored, toText } from '../model/instant.ts'
 import { DEFAULT_REPORT_MS } from '../model/job.ts'
-import { INT, JOB_SETTINGS, NAME_LIMIT, SETTINGS } from '../model/settings.ts'
+import { INT, NAME_LIMIT } from '../model/settings.ts'
 import type { ScheduleStatus } from '../model/states.ts'
 import {
   type Builders,
@@ -46,14 +33,19 @@ import {
   type Check,
   checksOf,
   CLAIM_TASK,
+  COLUMNS,
+  type CustomColumn,
   DEFINITION_PARTS,
+  FLAG,
   heldBy,
   ifOpen,
+  JSON_TEXT,
   OPEN_KEY,
   OPEN_TURN,
   READY,
   STATUS,
   type TablesOptions,
+  validJson,
 } from './shared.ts'
 
 export interface MysqlTablesOptions extends TablesOptions {
@@ -77,14 +69,11 @@ const jobId = (column: string) =>
 const longText = customType<{ data: string }>({ dataType: () => `longtext ${EXACT}` })
 const json = customType<{ data: unknown; driverData: string }>({
   dataType: () => `longtext ${EXACT}`,
-  toDriver: (value) => JSON.stringify(value),
-  fromDriver: (value): unknown => JSON.parse(value),
+  ...JSON_TEXT,
 })
 const flag = customType<{ data: boolean; driverData: number }>({
   dataType: () => 'tinyint',
-  toDriver: Number,
-  // A driver may be configured to return bigints.
-  fromDriver: (value) => Number(value) === 1,
+  ...FLAG,
 })
 /** drizzle reads instants as text. */
 const instant = customType<{ data: Date; driverData: string }>({
@@ -128,16 +117,8 @@ const HELD_BY = heldBy(
 /** These columns are stored because they are indexed, and MariaDB handles stored columns more reliably. */
 const STORED = { mode: 'stored' } as const
 
-type Builder<Data> = MySqlCustomColumnBuilder<{
-  name: string
-  dataType: 'custom'
-  columnType: 'MySqlCustomColumn'
-  data: Data
-  driverParam: unknown
-  enumValues: undefined
-}>
 interface MysqlBuilder extends BuilderType {
-  readonly builder: Builder<this['data']>
+  readonly builder: MySqlCustomColumnBuilder<CustomColumn<'MySqlCustomColumn', this['data']>>
 }
 const TYPES = {
   text,
@@ -172,17 +153,6 @@ const CHECKS = {
   json: null,
 }
 
-/** Databases report the name of a CHECK. It can have at most 64 characters, of which the prefix takes up to 32. */
-function checks(table: string, definitions: Columns, more: Readonly<Record<string, Check>> = {}) {
-  return Object.entries({ ...more, ...checksOf(definitions, CHECKS) }).flatMap(([column, condition]) => {
-    if (condition === null) return []
-    const name = condition === validDate ? `${table}_${column}_date` : `${table}_${column}`
-    return [check(name, sql.raw(condition(`\`${column}\``)))]
-  })
-}
-
-const validJson: Check = () => 'json_valid(`args`)'
-
 /**
  * The tables of Kalends, for drizzle statements. Args, progress and results are JSON columns; instants are Dates.
  */
@@ -190,12 +160,17 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
   const table: MySqlTableFn<string | undefined> =
     schema === undefined ? mysqlTable : mysqlSchema(schema).table
   const name = <Name extends string>(of: Name) => `${prefix}${of}` as const
+  // A name can have at most 64 characters, of which the prefix takes up to 32.
+  const checks = (table: keyof typeof COLUMNS, more: Readonly<Record<string, Check>> = {}) =>
+    checksOf(name(table), COLUMNS[table], CHECKS, '_date', more).map(([of, condition]) =>
+      check(of, condition),
+    )
   return {
     periodicTask: table(
       name('periodic_task'),
       {
         id: text('id', NAME_LIMIT).primaryKey(),
-        ...columns({ ...SETTINGS, ...SCHEDULE_COLUMNS, ...PLAN_COLUMNS }),
+        ...columns(COLUMNS.periodic_task),
         status: text<ScheduleStatus>('status', 16).generatedAlwaysAs(sql.raw(STATUS), STORED),
         definition: text('definition', 720).generatedAlwaysAs(sql.raw(DEFINITION), STORED),
         wakeAt: instant('wake_at').generatedAlwaysAs(sql.raw(WAKE_AT), STORED),
@@ -209,18 +184,14 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('periodic_task_task')).on(made.task),
         index(name('periodic_task_group')).on(made.group),
         index(name('periodic_task_submitter')).on(made.submitter),
-        ...checks(
-          name('periodic_task'),
-          { ...SETTINGS, ...SCHEDULE_COLUMNS, ...PLAN_COLUMNS },
-          { json: validJson },
-        ),
+        ...checks('periodic_task', { json: validJson }),
       ],
     ),
     job: table(
       name('job'),
       {
         id: jobId('id').primaryKey().default(uuidv7),
-        ...columns({ ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS, ...CLAIM_COLUMNS }),
+        ...columns(COLUMNS.job),
         openKey: text('open_key', NAME_LIMIT).generatedAlwaysAs(sql.raw(OPEN_KEY), STORED),
         openTurn: jobId('open_turn').generatedAlwaysAs(sql.raw(OPEN_TURN), STORED),
         openGroup: text('open_group', NAME_LIMIT).generatedAlwaysAs(
@@ -260,39 +231,35 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         // These count an owner's open jobs for the limit, without reading the owner's history, which may be long.
         index(name('job_open_group')).on(made.openGroup),
         index(name('job_open_submitter')).on(made.openSubmitter),
-        ...checks(
-          name('job'),
-          { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS, ...CLAIM_COLUMNS },
-          {
-            json: validJson,
-            // An empty id would be the turn of the running job.
-            id: (column) => `${notPadded(column)} and ${column} <> ''`,
-          },
-        ),
+        ...checks('job', {
+          json: validJson,
+          // An empty id would be the turn of the running job.
+          id: (column) => `${notPadded(column)} and ${column} <> ''`,
+        }),
       ],
     ),
-    attempt: table(name('attempt'), columns(ATTEMPT_COLUMNS), (made) => [
+    attempt: table(name('attempt'), columns(COLUMNS.attempt), (made) => [
       primaryKey({ columns: [made.jobId, made.claim] }),
-      ...checks(name('attempt'), ATTEMPT_COLUMNS),
+      ...checks('attempt'),
     ]),
     jobLog: table(
       name('job_log'),
-      { id: long('id').autoincrement().primaryKey(), ...columns(LOG_COLUMNS) },
-      (made) => [index(name('job_log_job')).on(made.jobId, made.id), ...checks(name('job_log'), LOG_COLUMNS)],
+      { id: long('id').autoincrement().primaryKey(), ...columns(COLUMNS.job_log) },
+      (made) => [index(name('job_log_job')).on(made.jobId, made.id), ...checks('job_log')],
     ),
-    worker: table(name('worker'), { id: text('id', 255).primaryKey(), ...columns(WORKER_COLUMNS) }, () =>
-      checks(name('worker'), WORKER_COLUMNS),
+    worker: table(name('worker'), { id: text('id', 255).primaryKey(), ...columns(COLUMNS.worker) }, () =>
+      checks('worker'),
     ),
     scheduleFreeze: table(
       name('schedule_freeze'),
-      { id: text('id', NAME_LIMIT).primaryKey().default(uuidv7), ...columns(FREEZE_COLUMNS) },
-      () => checks(name('schedule_freeze'), FREEZE_COLUMNS),
+      { id: text('id', NAME_LIMIT).primaryKey().default(uuidv7), ...columns(COLUMNS.schedule_freeze) },
+      () => checks('schedule_freeze'),
     ),
     taskQueue: table(name('task_queue'), {
       task: text('task', NAME_LIMIT).primaryKey(),
-      ...columns(QUEUE_COLUMNS),
+      ...columns(COLUMNS.task_queue),
     }),
-    declaredSet: table(name('declared_set'), columns(SET_COLUMNS), (made) => [
+    declaredSet: table(name('declared_set'), columns(COLUMNS.declared_set), (made) => [
       primaryKey({ columns: [made.name, made.hash] }),
     ]),
   }

@@ -1,12 +1,40 @@
 /** The parts of the tables that are the same on every database: their options, columns and CHECKs. */
 import { type ColumnBuilderBase, type HasDefault, type NotNull, type SQL, sql } from 'drizzle-orm'
-import type { Column, Columns, Stored, Value } from '../model/columns.ts'
-import { SETTING_NAMES, settingOf, UNLIMITED } from '../model/settings.ts'
+import {
+  ATTEMPT_COLUMNS,
+  CLAIM_COLUMNS,
+  type Column,
+  type Columns,
+  FREEZE_COLUMNS,
+  JOB_COLUMNS,
+  LOG_COLUMNS,
+  OCCURRENCE_COLUMNS,
+  PLAN_COLUMNS,
+  QUEUE_COLUMNS,
+  SCHEDULE_COLUMNS,
+  SET_COLUMNS,
+  type Stored,
+  type Value,
+  WORKER_COLUMNS,
+} from '../model/columns.ts'
+import { JOB_SETTINGS, SETTING_NAMES, settingOf, SETTINGS, UNLIMITED } from '../model/settings.ts'
 import { OPEN_STATES } from '../model/states.ts'
 
 export interface TablesOptions {
   /** The `tablePrefix` of `Kalends.open`; default: none. */
   readonly prefix?: string | undefined
+}
+
+/** The columns of each table, without keys and generated columns. */
+export const COLUMNS = {
+  periodic_task: { ...SETTINGS, ...SCHEDULE_COLUMNS, ...PLAN_COLUMNS },
+  job: { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS, ...CLAIM_COLUMNS },
+  attempt: ATTEMPT_COLUMNS,
+  job_log: LOG_COLUMNS,
+  worker: WORKER_COLUMNS,
+  schedule_freeze: FREEZE_COLUMNS,
+  task_queue: QUEUE_COLUMNS,
+  declared_set: SET_COLUMNS,
 }
 
 /** `status` of a schedule. */
@@ -45,6 +73,27 @@ export const DEFINITION_PARTS: readonly string[] = SETTING_NAMES.map((name) => s
   .filter(({ replans }) => replans === true)
   .map(({ column, default: value }) => (value === null ? `coalesce(\`${column}\`, '')` : `\`${column}\``))
 
+/** The conversions of JSON columns. */
+export const JSON_TEXT = {
+  toDriver: (value: unknown) => JSON.stringify(value),
+  fromDriver: (value: string): unknown => JSON.parse(value),
+}
+/** The conversions of flags. */
+export const FLAG = {
+  toDriver: Number,
+  // A driver may be configured to return bigints.
+  fromDriver: (value: number) => Number(value) === 1,
+}
+
+/** The configuration of a column whose type is not one of drizzle's own. */
+export interface CustomColumn<ColumnType extends string, Data> {
+  name: string
+  dataType: 'custom'
+  columnType: ColumnType
+  data: Data
+  driverParam: unknown
+  enumValues: undefined
+}
 /** The type of the builder of a column that contains `data`, on one dialect. */
 export interface BuilderType {
   readonly data: unknown
@@ -135,9 +184,28 @@ export interface ChecksOfKinds {
   readonly json: Check | null
 }
 
-/** The CHECKs of columns, by column. */
-export function checksOf(columns: Columns, of: ChecksOfKinds): Readonly<Record<string, Check | null>> {
-  return Object.fromEntries(Object.values(columns).map((column) => [column.column, checkOf(column, of)]))
+export const validJson: Check = () => 'json_valid(`args`)'
+
+/**
+ * The names and conditions of the CHECKs of a table. The database reports the name.
+ *
+ * @param timeSuffix  the end of the names of CHECKs of instants
+ * @param more  further conditions by column; those of `columns` take precedence
+ */
+export function checksOf(
+  table: string,
+  columns: Columns,
+  of: ChecksOfKinds,
+  timeSuffix: string,
+  more: Readonly<Record<string, Check>>,
+): [name: string, condition: SQL][] {
+  const own = Object.values(columns).map((column) => [column.column, checkOf(column, of)] as const)
+  return Object.entries({ ...more, ...Object.fromEntries(own) }).flatMap(([column, condition]) => {
+    if (condition === null) return []
+    const isTime = condition === of.instant.text || condition === of.instant.sorted
+    const name = `${table}_${column}${isTime ? timeSuffix : ''}`
+    return [[name, sql.raw(condition(`\`${column}\``))]]
+  })
 }
 
 function checkOf(column: Column, of: ChecksOfKinds): Check | null {

@@ -18,23 +18,10 @@ import {
   text as plainText,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core'
-import {
-  ATTEMPT_COLUMNS,
-  CLAIM_COLUMNS,
-  type Columns,
-  FREEZE_COLUMNS,
-  JOB_COLUMNS,
-  LOG_COLUMNS,
-  OCCURRENCE_COLUMNS,
-  PLAN_COLUMNS,
-  QUEUE_COLUMNS,
-  SCHEDULE_COLUMNS,
-  SET_COLUMNS,
-  WORKER_COLUMNS,
-} from '../model/columns.ts'
+import type { Columns } from '../model/columns.ts'
 import { toText } from '../model/instant.ts'
 import { DEFAULT_REPORT_MS } from '../model/job.ts'
-import { JOB_SETTINGS, NAME_LIMIT, SETTINGS } from '../model/settings.ts'
+import { NAME_LIMIT } from '../model/settings.ts'
 import type { ScheduleStatus } from '../model/states.ts'
 import {
   type Builders,
@@ -43,14 +30,19 @@ import {
   type Check,
   checksOf,
   CLAIM_TASK,
+  COLUMNS,
+  type CustomColumn,
   DEFINITION_PARTS,
+  FLAG,
   heldBy,
   ifOpen,
+  JSON_TEXT,
   OPEN_KEY,
   OPEN_TURN,
   READY,
   STATUS,
   type TablesOptions,
+  validJson,
 } from './shared.ts'
 
 export type { TablesOptions } from './shared.ts'
@@ -58,14 +50,11 @@ export type { TablesOptions } from './shared.ts'
 const text = (column: string) => plainText(column)
 const json = customType<{ data: unknown; driverData: string }>({
   dataType: () => 'text',
-  toDriver: (value) => JSON.stringify(value),
-  fromDriver: (value): unknown => JSON.parse(value),
+  ...JSON_TEXT,
 })
 const flag = customType<{ data: boolean; driverData: number }>({
   dataType: () => 'integer',
-  toDriver: Number,
-  // A driver may be configured to return bigints.
-  fromDriver: (value) => Number(value) === 1,
+  ...FLAG,
 })
 /** Without a zone, as Kalends writes them, instants are in UTC. */
 const instant = customType<{ data: Date; driverData: string }>({
@@ -107,16 +96,8 @@ const HELD_BY = heldBy(
   `' ' || strftime('%Y-%m-%d %H:%M:%f', coalesce(\`started\`, \`submitted\`), (case when coalesce(\`reason\`, '') = 'handed-over' then 0 else coalesce(\`timeout\`, ${DEFAULT_REPORT_MS}) end / 1000.0) || ' seconds')`,
 )
 
-type Builder<Data> = SQLiteCustomColumnBuilder<{
-  name: string
-  dataType: 'custom'
-  columnType: 'SQLiteCustomColumn'
-  data: Data
-  driverParam: unknown
-  enumValues: undefined
-}>
 interface SqliteBuilder extends BuilderType {
-  readonly builder: Builder<this['data']>
+  readonly builder: SQLiteCustomColumnBuilder<CustomColumn<'SQLiteCustomColumn', this['data']>>
 }
 const TYPES = {
   text,
@@ -182,29 +163,21 @@ const CHECKS = {
   json: isText,
 }
 
-/** The database reports the name of a CHECK. */
-function checks(table: string, definitions: Columns, more: Readonly<Record<string, Check>> = {}) {
-  return Object.entries({ ...more, ...checksOf(definitions, CHECKS) }).flatMap(([column, condition]) => {
-    if (condition === null) return []
-    const isTime = condition === time || condition === sortedTime
-    const name = `${table}_${column}${isTime ? ': write UTC as YYYY-MM-DD HH:MM:SS' : ''}`
-    return [check(name, sql.raw(condition(`\`${column}\``)))]
-  })
-}
-
-const validJson: Check = () => 'json_valid(`args`)'
-
 /**
  * The tables of Kalends, for drizzle statements. Args, progress and results are JSON columns; instants are Dates.
  */
 export function tables({ prefix = '' }: TablesOptions = {}) {
   const name = <Name extends string>(of: Name) => `${prefix}${of}` as const
+  const checks = (table: keyof typeof COLUMNS, more: Readonly<Record<string, Check>> = {}) =>
+    checksOf(name(table), COLUMNS[table], CHECKS, ': write UTC as YYYY-MM-DD HH:MM:SS', more).map(
+      ([of, condition]) => check(of, condition),
+    )
   return {
     periodicTask: sqliteTable(
       name('periodic_task'),
       {
         id: text('id').primaryKey().notNull(),
-        ...columns({ ...SETTINGS, ...SCHEDULE_COLUMNS, ...PLAN_COLUMNS }),
+        ...columns(COLUMNS.periodic_task),
         status: text('status').$type<ScheduleStatus>().generatedAlwaysAs(sql.raw(STATUS)),
         definition: text('definition').generatedAlwaysAs(sql.raw(DEFINITION)),
         wakeAt: instant('wake_at').generatedAlwaysAs(sql.raw(WAKE_AT)),
@@ -219,18 +192,14 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         index(name('periodic_task_task')).on(table.task, table.id),
         index(name('periodic_task_group')).on(table.group, table.id),
         index(name('periodic_task_submitter')).on(table.submitter, table.id),
-        ...checks(
-          name('periodic_task'),
-          { ...SETTINGS, ...SCHEDULE_COLUMNS, ...PLAN_COLUMNS },
-          { json: validJson, id },
-        ),
+        ...checks('periodic_task', { json: validJson, id }),
       ],
     ),
     job: sqliteTable(
       name('job'),
       {
         id: text('id').primaryKey().notNull().default(uuidv7),
-        ...columns({ ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS, ...CLAIM_COLUMNS }),
+        ...columns(COLUMNS.job),
         openKey: text('open_key').generatedAlwaysAs(sql.raw(OPEN_KEY)),
         openTurn: text('open_turn').generatedAlwaysAs(sql.raw(OPEN_TURN)),
         openGroup: text('open_group').generatedAlwaysAs(sql.raw(ifOpen("nullif(`group_`, '')"))),
@@ -262,47 +231,40 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         // These count an owner's open jobs for the limit, without reading the owner's history, which may be long.
         index(name('job_open_group')).on(table.openGroup).where(sql`open_group is not null`),
         index(name('job_open_submitter')).on(table.openSubmitter).where(sql`open_submitter is not null`),
-        ...checks(
-          name('job'),
-          { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS, ...CLAIM_COLUMNS },
-          {
-            json: validJson,
-            // An empty id would be the turn of the running job.
-            id: (column) => `${jobId(column)} and ${column} <> ''`,
-          },
-        ),
+        ...checks('job', {
+          json: validJson,
+          // An empty id would be the turn of the running job.
+          id: (column) => `${jobId(column)} and ${column} <> ''`,
+        }),
       ],
     ),
-    attempt: sqliteTable(name('attempt'), columns(ATTEMPT_COLUMNS), (table) => [
+    attempt: sqliteTable(name('attempt'), columns(COLUMNS.attempt), (table) => [
       primaryKey({ columns: [table.jobId, table.claim] }),
-      ...checks(name('attempt'), ATTEMPT_COLUMNS),
+      ...checks('attempt'),
     ]),
     jobLog: sqliteTable(
       name('job_log'),
-      { id: integer('id').primaryKey({ autoIncrement: true }), ...columns(LOG_COLUMNS) },
-      (table) => [
-        index(name('job_log_job')).on(table.jobId, table.id),
-        ...checks(name('job_log'), LOG_COLUMNS),
-      ],
+      { id: integer('id').primaryKey({ autoIncrement: true }), ...columns(COLUMNS.job_log) },
+      (table) => [index(name('job_log_job')).on(table.jobId, table.id), ...checks('job_log')],
     ),
     worker: sqliteTable(
       name('worker'),
-      { id: text('id').primaryKey().notNull(), ...columns(WORKER_COLUMNS) },
-      () => checks(name('worker'), WORKER_COLUMNS, { id: upTo(255) }),
+      { id: text('id').primaryKey().notNull(), ...columns(COLUMNS.worker) },
+      () => checks('worker', { id: upTo(255) }),
     ),
     scheduleFreeze: sqliteTable(
       name('schedule_freeze'),
-      { id: text('id').primaryKey().notNull().default(uuidv7), ...columns(FREEZE_COLUMNS) },
-      () => checks(name('schedule_freeze'), FREEZE_COLUMNS, { id }),
+      { id: text('id').primaryKey().notNull().default(uuidv7), ...columns(COLUMNS.schedule_freeze) },
+      () => checks('schedule_freeze', { id }),
     ),
     taskQueue: sqliteTable(
       name('task_queue'),
-      { task: text('task').primaryKey().notNull(), ...columns(QUEUE_COLUMNS) },
-      () => checks(name('task_queue'), QUEUE_COLUMNS, { task: id }),
+      { task: text('task').primaryKey().notNull(), ...columns(COLUMNS.task_queue) },
+      () => checks('task_queue', { task: id }),
     ),
-    declaredSet: sqliteTable(name('declared_set'), columns(SET_COLUMNS), (table) => [
+    declaredSet: sqliteTable(name('declared_set'), columns(COLUMNS.declared_set), (table) => [
       primaryKey({ columns: [table.name, table.hash] }),
-      ...checks(name('declared_set'), SET_COLUMNS),
+      ...checks('declared_set'),
     ]),
   }
 }

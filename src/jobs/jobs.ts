@@ -1,64 +1,36 @@
 /** The operations on jobs: submit, wait, inspect, cancel, retry. */
 import { ConflictError, InvalidInputError, missing } from '../errors.ts'
 import { betweenParts } from '../event-loop.ts'
-import { checkKeys, namesOf } from '../keys.ts'
+import { checkKeys } from '../keys.ts'
 import type { Attempt } from '../model/attempt.ts'
-import { type Authority, checkOpenJobs, checkWithin, requireTask } from '../model/authority.ts'
-import { checkedSettings } from '../model/checked-settings.ts'
+import { checkOpenJobs, requireTask } from '../model/authority.ts'
+import type { CallContext } from '../model/caller.ts'
 import { JOB_FILTERS } from '../model/filters.ts'
-import {
-  PAGE_POSITION,
-  checkedConditions,
-  checkedInstant,
-  checkedLimit,
-  checkedWhole,
-  spanOption,
-} from '../model/input.ts'
+import { checkedConditions, checkedLimit, checkedWhole, PAGE_POSITION } from '../model/input.ts'
 import { type Job, type JobId, type Stored } from '../model/job.ts'
 import { isFinal, type JobState } from '../model/states.ts'
 import { cancel, retry } from '../model/manual-runs.ts'
-import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
-import { chosenJobId, ownedSettings, prefixOf, requireOwnFields, shownId } from '../model/owner.ts'
-import type { Redaction } from '../model/redaction.ts'
-import { defaultsOf, JOB_OPTION_NAMES, LONGEST_DELAY_MS, type OptionName } from '../model/settings.ts'
-import { checkedTask, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
+import { prefixOf, shownId } from '../model/owner.ts'
+import { type Task } from '../model/task.ts'
 import type { JobStore, NewJob, Transaction, TransactionOption } from '../store/job-store.ts'
 import {
   type Counts,
   type JobConditions,
   type JobQuery,
   type Listed,
-  LIST_BOUNDS,
   type ListPage,
   type ListStore,
   type LogLine,
-  NO_BOUNDS,
 } from '../store/list-store.ts'
-import {
-  changeMany,
-  type JobAction,
-  type ManyActions,
-  type ManyJobs,
-  type ManyOptions,
-  type ManyResult,
-} from './many.ts'
-import type { AnyJobInput, JobInput, JobOptions, SubmitArguments, SubmitOptions } from './options.ts'
+import { changeMany, type ManyJobs, type ManyOptions, type ManyResult } from './many.ts'
+import { JOB_OPTIONS, newJob } from './new-job.ts'
+import type { AnyJobInput, JobInput, SubmitArguments, SubmitOptions } from './options.ts'
 import { type UnhandledTask, unhandledText } from './unhandled-tasks.ts'
 import { untilFinal, type WaitOptions } from './wait.ts'
 
-export interface JobsContext {
-  /** Returns the task with the given name, if this process knows it. */
-  readonly taskNamed: (name: string) => Task | null
+export interface JobsContext extends CallContext {
   /** The warning that no worker is known to handle a task, or null if one is known. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
-  /** The caller's authority. Its owner takes precedence over an owner in the input. */
-  readonly authority: Authority
-  /** Runs work that counts against a limit of this owner, one call at a time. */
-  readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
-  readonly argsLimit: number
-  readonly redaction: Redaction
-  /** Called after a write, so that the executor of this process can act immediately. */
-  readonly onWrite: () => void
   /** Subscribes to finished attempts in this process. @returns a function that ends the subscription */
   readonly onSettled: (listener: (jobId: string) => void) => () => void
   /** How often to check for changes made by other processes, in milliseconds. */
@@ -69,10 +41,6 @@ export interface JobsContext {
 const MAX_LINES = 1000
 const MAX_ATTEMPTS = 100
 
-const JOB_OPTIONS = [
-  ...JOB_OPTION_NAMES,
-  ...namesOf<Omit<JobOptions, OptionName>>({ id: true, runAt: true, delay: true }),
-]
 const SUBMIT_OPTIONS = [...JOB_OPTIONS, 'tx']
 
 /** The operations on jobs: `kalends.jobs`, and `jobs` of a scope, which can access only the rows of its owner. */
@@ -115,7 +83,7 @@ export class Jobs {
     if (inObject && (args !== undefined || Object.keys(options).length > 0))
       throw new InvalidInputError('options', 'the first object contains everything; leave out the others')
     const { tx, ...job } = inObject ? given : { ...options, task: given, args }
-    const [id = ''] = await this.#submit([await this.#newJob(job)], tx)
+    const [id = ''] = await this.#submit([await newJob(job, this.#context)], tx)
     return id
   }
 
@@ -137,7 +105,7 @@ export class Jobs {
     const ready: NewJob[] = []
     const pause = betweenParts()
     for (const input of inputs) {
-      ready.push(await this.#newJob(input))
+      ready.push(await newJob(input, this.#context))
       await pause()
     }
     return this.#submit(ready, options.tx)
@@ -256,30 +224,17 @@ export class Jobs {
   }
 
   /** Cancels many jobs. @throws InvalidInputError for a filter with a final state */
-  cancelMany(which: ManyJobs, options: ManyOptions = {}): Promise<ManyResult> {
+  async cancelMany(which: ManyJobs, options: ManyOptions = {}): Promise<ManyResult> {
     const change = (id: string) =>
       this.#cancel(id, ({ state }) => {
         if (isFinal(state)) throw new ConflictError(`The job ${id} is already ${state}`)
       })
-    return this.#changeMany('cancel', change, which, options)
+    return await changeMany(this.#lists, 'cancel', change, checkedWhich(which), options)
   }
 
   /** Retries many jobs. @throws InvalidInputError for a filter with a state other than failed or cancelled */
-  retryMany(which: ManyJobs, options: ManyOptions = {}): Promise<ManyResult> {
-    return this.#changeMany('retry', (id) => this.retry(id), which, options)
-  }
-
-  async #changeMany(
-    action: JobAction,
-    change: ManyActions['change'],
-    which: ManyJobs,
-    options: ManyOptions,
-  ): Promise<ManyResult> {
-    if ('filter' in which) checkedConditions('filter.', which.filter, JOB_FILTERS)
-    const ids: ManyActions['ids'] = (conditions, limit) =>
-      this.#lists.jobIds(conditions, limit, limit === Infinity ? NO_BOUNDS : LIST_BOUNDS)
-    const count: ManyActions['count'] = (conditions) => this.#lists.jobCounts(conditions)
-    return await changeMany({ ids, count, change }, action, which, options)
+  async retryMany(which: ManyJobs, options: ManyOptions = {}): Promise<ManyResult> {
+    return await changeMany(this.#lists, 'retry', (id) => this.retry(id), checkedWhich(which), options)
   }
 
   /**
@@ -296,11 +251,7 @@ export class Jobs {
   ): Promise<LogLine[]> {
     checkKeys(query, ['after', 'limit'])
     const after = checkedWhole('after', query.after, 0, Number.MAX_SAFE_INTEGER) ?? 0
-    const lines = await this.#lists.logs(
-      id,
-      after,
-      checkedWhole('limit', query.limit, 1, MAX_LINES) ?? MAX_LINES,
-    )
+    const lines = await this.#lists.logs(id, after, checkedLimit(query.limit, MAX_LINES))
     const { redaction } = this.#context
     if (lines === null || !redaction.hides()) return lines ?? missing('job', id)
     const secrets = redaction.secretsOf((await this.#store.get(id)) ?? missing('job', id))
@@ -357,40 +308,9 @@ export class Jobs {
     if (tx === undefined) await warned
     return jobs.map(({ id }) => shownId(authority.owner, id))
   }
-
-  async #newJob({ task, args, ...options }: AnyJobInput): Promise<NewJob> {
-    const { authority, taskNamed, now, argsLimit } = this.#context
-    const { owner } = authority
-    checkKeys(options, JOB_OPTIONS)
-    const known =
-      typeof task === 'string' ? (taskNamed(task) ?? { name: task, schema: null }) : checkedTask(task)
-    requireTask(authority, known.name)
-    requireOwnFields(owner, options)
-    const id = options.id === undefined ? newJobId(now()) : chosenJobId(owner, options.id)
-    if (isOccurrenceId(options.id ?? ''))
-      throw new InvalidInputError(
-        'id',
-        `'${options.id}' has the form of the ids of schedules' occurrences (UUIDv8); choose another`,
-      )
-    const text = await storedArgs(known, args, argsLimit)
-    // An object literal with spreads would take several times as long.
-    const job = Object.assign(
-      defaultsOf(JOB_OPTION_NAMES),
-      checkedSettings(JOB_OPTION_NAMES, options),
-      ownedSettings(owner),
-      startOf(options),
-      { id, task: checkedTaskName(known.name), args: text },
-    )
-    checkWithin(authority.limits, job)
-    return job
-  }
 }
 
-/** The earliest start of the job. Checks both options. */
-function startOf({ runAt, delay }: JobOptions): Pick<NewJob, 'runAt' | 'delayMs'> {
-  if (delay === undefined) return { runAt: checkedInstant('runAt', runAt) ?? null, delayMs: null }
-  if (runAt !== undefined)
-    throw new InvalidInputError('delay', 'it has the same meaning as runAt; leave one of them out')
-  const ms = spanOption('delay', delay, 0, { least: 0, most: LONGEST_DELAY_MS })
-  return { runAt: null, delayMs: ms }
+function checkedWhich(which: ManyJobs): ManyJobs {
+  if ('filter' in which) checkedConditions('filter.', which.filter, JOB_FILTERS)
+  return which
 }

@@ -4,11 +4,12 @@ import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole } from '../model/input.ts'
 import type { Job } from '../model/job.ts'
 import type { JobState } from '../model/states.ts'
-import type { Counts, JobConditions, MatchingIds } from '../store/list-store.ts'
+import { type JobConditions, LIST_BOUNDS, type ListStore, NO_BOUNDS } from '../store/list-store.ts'
 
 const OPTIONS = namesOf<ManyOptions>({ dryRun: true, limit: true, each: true, isRefusal: true })
 
-export type JobAction = 'cancel' | 'retry'
+type Lists = Pick<ListStore, 'jobIds' | 'jobCounts'>
+type JobAction = 'cancel' | 'retry'
 
 /**
  * The states of jobs that an action can change. Blocked jobs are cancelled first, because cancelling a waiting job
@@ -60,15 +61,6 @@ export interface ManyResult {
   readonly more: boolean
 }
 
-/** The dependencies of code that changes many jobs. */
-export interface ManyActions {
-  /** @param limit  Infinity means all jobs, after a search of all rows */
-  readonly ids: (conditions: JobConditions, limit: number) => Promise<MatchingIds>
-  readonly count: (conditions: JobConditions) => Promise<Counts<JobState>>
-  /** @returns the job afterwards. @throws ConflictError when the job cannot be changed */
-  readonly change: (id: string) => Promise<Job>
-}
-
 interface Found extends Pick<ManyResult, 'matched' | 'matchedIsExact' | 'more'> {
   readonly ids: readonly string[]
 }
@@ -76,26 +68,28 @@ interface Found extends Pick<ManyResult, 'matched' | 'matchedIsExact' | 'more'> 
 /**
  * Changes the jobs one at a time. The jobs are selected before the first change.
  *
+ * @param change  returns the job afterwards, or throws a ConflictError if it cannot be changed
  * @throws InvalidInputError for a state that the action cannot change, or an invalid limit
  */
 export async function changeMany(
-  actions: ManyActions,
+  lists: Lists,
   action: JobAction,
+  change: (id: string) => Promise<Job>,
   which: ManyJobs,
   options: ManyOptions,
 ): Promise<ManyResult> {
   checkKeys(options, OPTIONS)
   checkKeys(which, 'ids' in which ? ['ids'] : ['filter'])
-  const { dryRun = false, limit, each = (_id, change) => change(), isRefusal = isRefused } = options
+  const { dryRun = false, limit, each = (_id, act) => act(), isRefusal = isRefused } = options
   const most = checkedWhole('limit', limit, 1, Number.MAX_SAFE_INTEGER) ?? Infinity
   const { ids, ...found } =
-    'ids' in which ? given(which.ids, most) : await matching(actions, action, which.filter, most)
+    'ids' in which ? given(which.ids, most) : await matching(lists, action, which.filter, most)
   const changed: string[] = []
   const refused: { id: string; error: unknown }[] = []
   if (dryRun) return { ...found, changed, refused, more: false }
   for (const id of ids) {
     try {
-      await each(id, () => actions.change(id))
+      await each(id, () => change(id))
       changed.push(id)
     } catch (error) {
       if (!isRefusal(error)) throw error
@@ -112,16 +106,18 @@ function given(ids: readonly string[], limit: number): Found {
 }
 
 async function matching(
-  { ids, count }: ManyActions,
+  lists: Lists,
   action: JobAction,
   filter: JobConditions,
   limit: number,
 ): Promise<Found> {
   const found: string[] = []
+  // Without a limit, all rows are searched.
+  const bounds = limit === Infinity ? NO_BOUNDS : LIST_BOUNDS
   let isComplete = true
   for (const state of statesOf(action, filter)) {
     if (found.length === limit) break
-    const some = await ids({ ...filter, state }, limit - found.length)
+    const some = await lists.jobIds({ ...filter, state }, limit - found.length, bounds)
     found.push(...some.ids)
     isComplete &&= some.isComplete
   }
@@ -129,7 +125,7 @@ async function matching(
   const unique = [...new Set(found)]
   if (limit === Infinity)
     return { ids: unique, matched: unique.length, matchedIsExact: isComplete, more: false }
-  const { counts, isExact } = await count(filter)
+  const { counts, isExact } = await lists.jobCounts(filter)
   const matched = statesOf(action, filter).reduce((sum, state) => sum + (counts[state] ?? 0), 0)
   return { ids: unique, matched, matchedIsExact: isExact, more: matched > unique.length || !isExact }
 }

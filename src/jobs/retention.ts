@@ -13,32 +13,30 @@ export interface RetentionOptions {
   readonly perSchedule?: number | undefined
 }
 
+/** Options of `Kalends.prune`. */
+export interface PruneOptions extends RetentionOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Called after each batch with the number of jobs removed so far. */
+  readonly onProgress?: ((removed: number) => void) | undefined
+}
+
 export const HOUSEKEEPING = 'kalends'
 const DEFAULT: Retention = { ageMs: 30 * 86_400_000, perSchedule: 10_000 }
 const LIMITS = { least: 1000, most: Number.MAX_SAFE_INTEGER }
 /** Maximum number of jobs per transaction, kept low so that other transactions wait only briefly for locks. */
 const BATCH = 500
 
-export const pruneTask = task<Retention>('kalends.prune', {
-  args: pruneArgs(),
-  timeout: '1h',
-  retries: 0,
-})
-
-/**
- * This schema is hand-written, because the library does not load zod. The message does not repeat the input, because it
- * may contain SQL.
- */
-function pruneArgs(): StandardSchema<Retention> {
-  const message = `must be ageMs, an integer of at least ${LIMITS.least}, and perSchedule, an integer of at least 1, and nothing else`
-  return {
-    '~standard': {
-      version: 1,
-      vendor: 'kalends',
-      validate: (value) => (isRetention(value) ? { value } : { issues: [{ message }] }),
-    },
-  }
+/** Hand-written, because the library does not load zod. The message does not repeat the input, which may contain SQL. */
+const PRUNE_ARGS: StandardSchema<Retention> = {
+  '~standard': {
+    version: 1,
+    vendor: 'kalends',
+    validate: (value) => (isRetention(value) ? { value } : { issues: [{ message: INVALID }] }),
+  },
 }
+const INVALID = `must be ageMs, an integer of at least ${LIMITS.least}, and perSchedule, an integer of at least 1, and nothing else`
+
+export const pruneTask = task<Retention>('kalends.prune', { args: PRUNE_ARGS, timeout: '1h', retries: 0 })
 
 function isRetention(value: unknown): value is Retention {
   if (typeof value !== 'object' || value === null) return false

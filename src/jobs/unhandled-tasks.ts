@@ -5,8 +5,7 @@ import { EVERY_TASK, isTask } from '../store/executing-store.ts'
 import type { ListStore } from '../store/list-store.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
 
-/** The stores of all owners. */
-export interface TaskStores {
+interface TaskStores {
   readonly workers: Pick<WorkerStore, 'list'>
   readonly lists: Pick<ListStore, 'hasRun'>
 }
@@ -28,13 +27,13 @@ const KEPT_MS = 60_000
 const MAX_KEPT = 1000
 
 export class UnhandledTasks {
-  readonly #handlers: { keys(): Iterable<string>; has(task: string): boolean }
+  readonly #handlers: ReadonlyMap<string, unknown>
   readonly #logger: Logger
   readonly #handled = new Set<string>()
   readonly #others = new Map<string, Found>()
 
   /** @param handlers  of this process */
-  constructor(handlers: { keys(): Iterable<string>; has(task: string): boolean }, logger: Logger) {
+  constructor(handlers: ReadonlyMap<string, unknown>, logger: Logger) {
     this.#handlers = handlers
     this.#logger = logger
   }
@@ -42,6 +41,7 @@ export class UnhandledTasks {
   /**
    * Logs a warning when a task turns out to be unhandled. Concurrent calls share one look-up.
    *
+   * @param stores  of all owners
    * @returns null when a worker handles the task or has claimed a job of it, or when the database does not respond
    */
   async find(task: string, stores: TaskStores): Promise<UnhandledTask | null> {

@@ -16,7 +16,6 @@ interface WaitedJob {
   readonly read: () => Promise<Job>
   /** Calls back when an attempt of the job has ended in this process. @returns a function that ends the subscription */
   readonly onEnd: (ended: () => void) => () => void
-  /** How often to check for changes made by other processes, in milliseconds. */
   readonly pollIntervalMs: number
 }
 

@@ -34,24 +34,9 @@ export function storedEnd(
   end: AttemptEnd,
   { state }: Pick<JobOutcome, 'state'>,
 ): { readonly outcome: StoredOutcome; readonly error: string | null } | null {
-  if (end.kind === 'unstarted') return null
-  if (state === 'cancelled' && end.kind !== 'success')
-    return { outcome: 'cancelled', error: 'error' in end ? end.error : null }
-  switch (end.kind) {
-    case 'success':
-      return null
-    case 'released':
-    case 'snoozed':
-      return { outcome: end.kind, error: null }
-    case 'error':
-      return { outcome: 'failed', error: end.error }
-    case 'timeout':
-    case 'cancelled':
-    case 'lost':
-      return { outcome: end.kind, error: end.error }
-    case 'unreported':
-      return { outcome: 'lost', error: end.error }
-    default:
-      return end satisfies never
-  }
+  if (end.kind === 'unstarted' || end.kind === 'success') return null
+  const error = 'error' in end ? end.error : null
+  if (state === 'cancelled') return { outcome: 'cancelled', error }
+  if (end.kind === 'error') return { outcome: 'failed', error }
+  return { outcome: end.kind === 'unreported' ? 'lost' : end.kind, error }
 }

@@ -26,16 +26,7 @@ export interface OwnerLimits {
   readonly retries?: number | undefined
 }
 
-/** Checked limits; times are milliseconds. */
-export interface CheckedLimits {
-  readonly schedules: number
-  readonly shortestPeriodMs: number
-  readonly openJobs: number
-  readonly argsBytes: number
-  readonly priority: readonly [lowest: number, highest: number]
-  readonly timeoutMs: number
-  readonly retries: number
-}
+export type CheckedLimits = Readonly<ReturnType<typeof checkedLimits>>
 
 /** Tasks, or their names. */
 export type GrantedTasks = readonly (Pick<Task, 'name'> | string)[]
@@ -72,18 +63,19 @@ const LIMITS = namesOf<OwnerLimits>({
 })
 
 /** @throws InvalidInputError naming the limit */
-export function checkedLimits(limits: OwnerLimits = {}): CheckedLimits {
+export function checkedLimits(limits: OwnerLimits = {}) {
   checkKeys(limits, LIMITS, 'limits.')
   const { priority: [lowest, highest] = [-100, 0] } = limits
+  const priority: readonly [lowest: number, highest: number] = [
+    checkedWhole('limits.priority', lowest, SETTINGS.priority.least, SETTINGS.priority.most),
+    checkedWhole('limits.priority', highest, lowest, SETTINGS.priority.most),
+  ]
   return {
     schedules: checkedWhole('limits.schedules', limits.schedules, 0, LARGEST) ?? 100,
     shortestPeriodMs: spanOption('limits.shortestPeriod', limits.shortestPeriod, 60_000, ANY_SPAN),
     openJobs: checkedWhole('limits.openJobs', limits.openJobs, 0, LARGEST) ?? 1000,
     argsBytes: checkedWhole('limits.argsBytes', limits.argsBytes, 2, LARGEST) ?? 65_536,
-    priority: [
-      checkedWhole('limits.priority', lowest, SETTINGS.priority.least, SETTINGS.priority.most),
-      checkedWhole('limits.priority', highest, lowest, SETTINGS.priority.most),
-    ],
+    priority,
     timeoutMs: spanOption('limits.timeout', limits.timeout, 3_600_000, ANY_SPAN),
     retries:
       checkedWhole('limits.retries', limits.retries, SETTINGS.retries.least, SETTINGS.retries.most) ?? 10,

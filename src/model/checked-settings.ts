@@ -1,6 +1,7 @@
 /** Checks settings from people and code. Each error names the setting. */
 import { InvalidInputError } from '../errors.ts'
 import {
+  checkedFlag,
   checkedInstant,
   checkedName,
   checkedWhole,
@@ -87,9 +88,4 @@ function checkedText(
     )
   }
   return value
-}
-
-function checkedFlag(field: string, value: unknown): unknown {
-  if (typeof value === 'boolean') return value
-  throw new InvalidInputError(field, `must be true or false, got ${JSON.stringify(value)}`)
 }

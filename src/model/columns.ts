@@ -212,6 +212,7 @@ export const FREEZE_COLUMNS = {
   scheduleId: { kind: 'text', column: 'schedule_id', most: NAME_LIMIT, default: null },
   task: { kind: 'text', column: 'task', most: NAME_LIMIT, default: null },
   group: { kind: 'text', column: 'group_', most: NAME_LIMIT, default: null },
+  /** The freeze ends automatically at this time. */
   until: { kind: 'instant', column: 'until', checked: 'text' },
   reason: { kind: 'text', column: 'reason', most: 1000, default: null },
   createdAt: { kind: 'instant', column: 'created', default: 'now', checked: 'sorted' },

@@ -13,6 +13,12 @@ export interface DueSlots {
   readonly newestDropped: Date | null
   /** The oldest due slot. */
   readonly since: Date
+  /** The newest due slot. */
+  readonly last: Date
+}
+
+export function onlySlot(slot: Date): DueSlots {
+  return { kept: [slot], dropped: 0, newestDropped: null, since: slot, last: slot }
 }
 
 /**
@@ -27,7 +33,7 @@ export function dueSlots(
   now: Date,
   catchUp: number,
   missedAfterMs: number,
-): DueSlots & { last: Date } {
+): DueSlots {
   const latest = lastElapse(event, now)
   const last = latest !== null && latest > first ? latest : (chain(event, first, now).at(-1) ?? first)
   const most = catchUp === 0 && now.getTime() - last.getTime() <= missedAfterMs ? 1 : catchUp

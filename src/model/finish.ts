@@ -2,12 +2,10 @@
  * Decides how finished runs change their schedule. It is pure: the result is written in the transaction that ends the
  * jobs.
  */
-import { timer } from '../timer/index.ts'
-import { elapsesOf, type Plannable } from './plan.ts'
+import { elapsesOf, isEdited } from './plan.ts'
+import type { Plannable } from './planning.ts'
 import type { StoredSchedule } from './schedule.ts'
-import { type AttemptEnd, type JobOutcome, settle } from './settle.ts'
 import type { SettingValues } from './settings.ts'
-import type { RunPolicy } from './task.ts'
 
 export interface Finishing extends Plannable, Pick<SettingValues, 'onExhausted'> {}
 
@@ -24,13 +22,11 @@ export function finish(
   open: number,
   now: Date,
 ): Pick<StoredSchedule, 'nextRunAt' | 'idle'> | null {
-  const edited =
-    schedule.definition !== schedule.plannedDefinition ||
-    schedule.nextRunAt?.getTime() !== schedule.plannedRun?.getTime()
   const { idle } = schedule
   // An edited schedule is planned from now in any case. A schedule that is paused, or idle for another reason, stays
   // so.
-  if (edited || !schedule.enabled || idle === 'dead' || idle === 'invalid' || idle === 'retired') return null
+  if (isEdited(schedule) || !schedule.enabled) return null
+  if (idle === 'dead' || idle === 'invalid' || idle === 'retired') return null
   // This also applies after the last slot, because `dead` takes precedence over `done`.
   if (failed && schedule.onExhausted === 'stop') return { nextRunAt: null, idle: 'dead' }
   if (idle === 'done') return null
@@ -39,33 +35,4 @@ export function finish(
   if (idle !== 'awaiting-finish' || open > 0) return null
   const nextRunAt = elapsesOf(schedule, now).next(now)
   return { nextRunAt, idle: nextRunAt === null ? 'done' : null }
-}
-
-/** The span of an `every` timer: the default retry delay if neither the schedule nor its task sets one. */
-export function spanOfTimer(text: string): number | null {
-  try {
-    return timer(text).spanMs
-  } catch {
-    return null
-  }
-}
-
-/** A locked job whose attempt has ended. */
-export interface LockedJob {
-  /** The number of the attempt that ended, starting at 1. */
-  readonly attempt: number
-  /** Whether someone asked to cancel the job. */
-  readonly stopRequested: boolean
-  /** The timer of the job's schedule, or null if there is none. */
-  readonly timer: string | null
-  /** Whether a retry gives way to another job that it blocks. */
-  readonly yields: boolean
-}
-
-/** Decides the outcome of the job. */
-export function outcomeOf(
-  { end, policy }: { readonly end: AttemptEnd; readonly policy: RunPolicy },
-  { attempt, stopRequested, timer, yields }: LockedJob,
-): JobOutcome {
-  return settle(end, attempt, policy, stopRequested, timer === null ? null : spanOfTimer(timer), yields)
 }

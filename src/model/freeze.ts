@@ -1,15 +1,10 @@
 /** Types and rules for freezes, which keep schedules, tasks and groups from running until a given time. */
 
+import type { FREEZE_COLUMNS, Values } from './columns.ts'
+
 /** A temporary stop of a schedule, a task or a group, or of everything if it names none of them. */
-export interface Freeze {
+export interface Freeze extends Values<typeof FREEZE_COLUMNS> {
   readonly id: string
-  readonly scheduleId: string | null
-  readonly task: string | null
-  readonly group: string | null
-  /** It ends automatically then. */
-  readonly until: Date
-  readonly reason: string | null
-  readonly createdAt: Date
 }
 
 export type NewFreeze = Omit<Freeze, 'id' | 'createdAt'>

@@ -5,10 +5,8 @@
 import { timer } from '../timer/index.ts'
 import { isAhead, latestNotAhead } from './clock-ahead.ts'
 import { justBefore, lastElapse } from './due-slots.ts'
-import { elapsesOf, type Plannable, type TimedSchedule } from './plan.ts'
-
-/** A schedule with the columns that show this: `last_slot` and `nextrun`. */
-export type SlottedSchedule = TimedSchedule & Pick<Plannable, 'nextRunAt' | 'lastSlot'>
+import { elapsesOf, isSetByHand } from './plan.ts'
+import type { Plannable, TimedSchedule } from './planning.ts'
 
 /**
  * The `nextrun` or `last_slot` that is further ahead than the timer can explain.
@@ -18,7 +16,10 @@ export type SlottedSchedule = TimedSchedule & Pick<Plannable, 'nextRunAt' | 'las
  * @param now  by the database's clock
  * @returns null if there is none, or the timer is invalid
  */
-export function slotInFuture(schedule: SlottedSchedule, now: Date): Date | null {
+export function slotInFuture(
+  schedule: TimedSchedule & Pick<Plannable, 'nextRunAt' | 'lastSlot'>,
+  now: Date,
+): Date | null {
   const { nextRunAt, lastSlot } = schedule
   if (nextRunAt !== null && isAhead(nextRunAt, now) && hasEarlierElapse(schedule, nextRunAt, now))
     return nextRunAt
@@ -30,10 +31,10 @@ export function slotInFuture(schedule: SlottedSchedule, now: Date): Date | null 
  * because of such a slot.
  */
 export function plannedInFuture(schedule: Plannable, now: Date): Date | null {
-  const { nextRunAt, plannedRun, isByHand, idle, lastSlot } = schedule
+  const { nextRunAt, isByHand, idle, lastSlot } = schedule
   if (idle === 'done')
     return lastSlot !== null && isAhead(lastSlot, now) && hasMore(schedule, now) ? lastSlot : null
-  const isPlanned = !isByHand && nextRunAt?.getTime() === plannedRun?.getTime()
+  const isPlanned = !isByHand && !isSetByHand(schedule)
   return slotInFuture({ ...schedule, nextRunAt: isPlanned ? nextRunAt : null }, now)
 }
 

@@ -1,5 +1,5 @@
 /** Checks input from people and code. Each error names the invalid field. */
-import { InvalidInputError } from '../errors.ts'
+import { asInput, InvalidInputError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { timeSpan } from '../timer/index.ts'
 import type { Filter } from './filters.ts'
@@ -109,16 +109,18 @@ export function spanOption(
       field,
       `must be milliseconds, or a time span such as '10min', got ${shownInput(value)}`,
     )
-  try {
+  return asInput(field, () => {
     const milliseconds = timeSpan(value)
     if (milliseconds < limits.least || milliseconds > limits.most)
       throw new RangeError(`'${value}' is not between ${limits.least} and ${limits.most} ms`)
     return milliseconds
-  } catch (error) {
-    throw new InvalidInputError(field, error instanceof Error ? error.message : String(error), {
-      cause: error,
-    })
-  }
+  })
+}
+
+/** @throws InvalidInputError when the value is neither true nor false */
+export function checkedFlag(field: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value
+  throw new InvalidInputError(field, `must be true or false, got ${shownInput(value)}`)
 }
 
 /** @throws InvalidInputError when the value is not a function */

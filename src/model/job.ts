@@ -46,11 +46,7 @@ export function withoutClaim(claimed: ClaimedJob): Job {
 }
 
 /** The condition for each write about a run: the job is still running, on this worker and in this claim. */
-export interface Fence {
-  readonly id: string
-  readonly worker: string
-  readonly claim: number
-}
+export type Fence = Pick<ClaimedJob, 'id' | 'worker' | 'claim'>
 
 export function fenceOf({ id, worker, claim }: Fence): Fence {
   return { id, worker, claim }

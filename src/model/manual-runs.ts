@@ -25,7 +25,6 @@ export interface ScheduleToRun extends Pick<Schedule, 'id' | 'task' | 'overlap' 
   readonly latestRun: number
 }
 
-/** The run to insert. */
 export interface ManualRun {
   readonly slot: Date
   /** The number of the run within its schedule. */

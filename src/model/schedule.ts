@@ -40,7 +40,7 @@ export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
   declaredBy: null,
 }
 
-const STORED = [...SETTING_NAMES.map((name) => name), 'declaredBy' as const].toSorted()
+const STORED = [...SETTING_NAMES, 'declaredBy' as const].toSorted()
 
 /** A schedule after a change to its settings. */
 export function withSettings(

@@ -1,5 +1,5 @@
 /** Names and types derived from the table of settings, for values in rows and in input. */
-import { picked, type Row, type Stored, type Value } from './columns.ts'
+import { picked, type Stored, type Value } from './columns.ts'
 import { type Setting, SETTINGS } from './setting-table.ts'
 
 export { INT, NAME_LIMIT, QUEUE_LIMIT, type Setting, SETTINGS, type TextSetting } from './setting-table.ts'
@@ -57,19 +57,17 @@ export type PolicyValues = {
     : Value<Definitions[Name]>
 }
 
+type Options<Names extends SettingName> = {
+  readonly [Name in keyof Definitions as Name extends Names ? Name : never]?: GivenValue<Name> | undefined
+}
+
 /** The settings as people write them. The task determines the type of its args. */
-export type SettingOptions = {
-  readonly [Name in keyof Definitions as Name extends OptionName ? Name : never]?:
-    | GivenValue<Name>
-    | undefined
-} & { readonly [Name in keyof Definitions as Name extends 'timer' ? Name : never]: string }
+export type SettingOptions = Options<OptionName> & {
+  readonly [Name in keyof Definitions as Name extends 'timer' ? Name : never]: string
+}
 
 /** The settings of a job as people write them. */
-export type JobSettingOptions = {
-  readonly [Name in keyof Definitions as Name extends JobSettingName & OptionName ? Name : never]?:
-    | GivenValue<Name>
-    | undefined
-}
+export type JobSettingOptions = Options<JobSettingName & OptionName>
 
 /** The policy as people write it for a task. */
 export type PolicySettings = {
@@ -77,10 +75,6 @@ export type PolicySettings = {
     | Exclude<GivenValue<Name>, null>
     | undefined
 }
-
-/** The columns of the settings as the database returns them. */
-export type SettingRow = Row<Definitions>
-export type JobSettingRow = Row<Pick<Definitions, JobSettingName>>
 
 /** The start of an error message: `must be an integer between 1 and 9, or null (no limit)`. */
 export function wholeNeeded(least: number, most: number, otherwise?: string, unlimited?: true): string {
@@ -131,7 +125,6 @@ export function defaultsOf<Name extends OptionName>(names: readonly Name[]): Pic
   return Object.fromEntries(names.map((name) => [name, settingOf(name).default])) as Pick<SettingValues, Name>
 }
 
-/** Whether a setting can be null. */
 export function isNullable(setting: Setting): boolean {
   return setting.default === null
 }

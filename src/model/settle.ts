@@ -1,4 +1,5 @@
 /** Decides what happens to a job when an attempt has ended. It is pure: the store writes the outcome. */
+import { timer } from '../timer/index.ts'
 import type { FinalState } from './states.ts'
 import type { Secrets } from './redaction.ts'
 import type { RunPolicy } from './task.ts'
@@ -17,7 +18,6 @@ export function spreadFactor(random: number): number {
   return 0.9 + random * 0.2
 }
 
-/** How an attempt ended. */
 export type AttemptEnd =
   | {
       readonly kind: 'success'
@@ -60,19 +60,21 @@ export type JobOutcome = {
     }
 )
 
-/**
- * @param attempt  the number of the attempt that ended, starting at 1
- * @param stopRequested  whether someone asked to cancel the job
- * @param spanMs  the span of the schedule's `every` timer, if it has one
- * @param yields  whether this job blocks another job to which a retry gives way
- */
-export function settle(
-  end: AttemptEnd,
-  attempt: number,
-  policy: RunPolicy,
-  stopRequested: boolean,
-  spanMs: number | null = null,
-  yields = false,
+/** A locked job whose attempt has ended. */
+export interface LockedJob {
+  /** The number of the attempt that ended, starting at 1. */
+  readonly attempt: number
+  /** Whether someone asked to cancel the job. */
+  readonly stopRequested: boolean
+  /** The timer of the job's schedule, or null if there is none. */
+  readonly timer: string | null
+  /** Whether a retry gives way to another job that it blocks. */
+  readonly yields: boolean
+}
+
+export function outcomeOf(
+  { end, policy }: { readonly end: AttemptEnd; readonly policy: RunPolicy },
+  job: LockedJob,
 ): JobOutcome {
   switch (end.kind) {
     case 'success':
@@ -82,7 +84,7 @@ export function settle(
     case 'released':
     case 'unstarted':
     case 'snoozed':
-      return stopRequested
+      return job.stopRequested
         ? { state: 'cancelled', reason: null, error: null, result: null }
         : {
             state: 'waiting',
@@ -95,37 +97,37 @@ export function settle(
     case 'lost':
     case 'timeout':
     case 'error':
-      return yielded(settleFailure(end, attempt, policy, stopRequested, spanMs), yields)
+      return outcomeOfFailure(end, policy, job)
     default:
       return end satisfies never
   }
 }
 
-function yielded(outcome: JobOutcome, yields: boolean): JobOutcome {
-  const { state, error } = outcome
-  return yields && state === 'waiting' ? { state: 'failed', reason: 'yielded', error, result: null } : outcome
-}
-
-function settleFailure(
+function outcomeOfFailure(
   end: Extract<AttemptEnd, { kind: 'lost' | 'timeout' | 'error' }>,
-  attempt: number,
   policy: RunPolicy,
-  stopRequested: boolean,
-  spanMs: number | null,
+  { attempt, stopRequested, timer: text, yields }: LockedJob,
 ): JobOutcome {
   const { error } = end
-  const lost = end.kind === 'lost'
   if (stopRequested) return { state: 'cancelled', reason: null, error, result: null }
   if (end.kind === 'error' && end.permanent)
     return { state: 'failed', reason: 'permanent', error, result: null }
   if (policy.retries !== 'unlimited' && attempt > policy.retries)
-    return { state: 'failed', reason: lost ? 'lost' : 'exhausted', error, result: null }
-  return {
-    state: 'waiting',
-    delayMs:
-      end.kind === 'lost' ? 0 : Math.round(retryDelayOf(attempt, policy, spanMs) * (end.delayFactor ?? 1)),
-    why: 'failed',
-    error,
+    return { state: 'failed', reason: end.kind === 'lost' ? 'lost' : 'exhausted', error, result: null }
+  if (yields) return { state: 'failed', reason: 'yielded', error, result: null }
+  const delayMs =
+    end.kind === 'lost'
+      ? 0
+      : retryDelayOf(attempt, policy, text === null ? null : spanOfTimer(text)) * (end.delayFactor ?? 1)
+  return { state: 'waiting', delayMs: Math.round(delayMs), why: 'failed', error }
+}
+
+/** The span of an `every` timer: the default retry delay if neither the schedule nor its task sets one. */
+export function spanOfTimer(text: string): number | null {
+  try {
+    return timer(text).spanMs
+  } catch {
+    return null
   }
 }
 
@@ -146,22 +148,7 @@ export function retryDelayOf(
 
 /** The same outcome without its result or error text. @param reason  the reason why they cannot be stored */
 export function withoutTexts(end: AttemptEnd, reason: string): AttemptEnd {
-  switch (end.kind) {
-    case 'success':
-      return end.result === null
-        ? end
-        : { kind: 'error', error: `The result of the run could not be stored: ${reason}`, permanent: true }
-    case 'error':
-    case 'timeout':
-    case 'lost':
-    case 'cancelled':
-    case 'unreported':
-      return { ...end, error: `The error of the run could not be stored: ${reason}` }
-    case 'released':
-    case 'unstarted':
-    case 'snoozed':
-      return end
-    default:
-      return end satisfies never
-  }
+  if ('error' in end) return { ...end, error: `The error of the run could not be stored: ${reason}` }
+  if (end.kind !== 'success' || end.result === null) return end
+  return { kind: 'error', error: `The result of the run could not be stored: ${reason}`, permanent: true }
 }

@@ -3,7 +3,7 @@ import { checkKeys } from '../keys.ts'
 import { checkedSetting } from './checked-settings.ts'
 import { checkedName, checkedWhole, shownInput } from './input.ts'
 import { POLICY_NAMES, type PolicySettings, type PolicyValues, SETTINGS } from './settings.ts'
-import { issuesText, type StandardSchema } from './standard-schema.ts'
+import { type Issue, issuesText, type StandardSchema } from './standard-schema.ts'
 
 /** How long a run may take and what happens when it fails; times are milliseconds. */
 export interface RunPolicy extends PolicyValues {}
@@ -143,24 +143,25 @@ export async function readArgs<Args>(
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without a schema, Args is only the caller's claim
   if (task.schema === null) return stored as Args
   const result = await task.schema['~standard'].validate(stored)
-  if (result.issues !== undefined) {
-    throw new InvalidInputError(
-      'args',
-      `does not match the args of the task '${task.name}': ${issuesText(result.issues)}`,
-    )
-  }
+  if (result.issues !== undefined) throw notMatching(task, 'args', result.issues)
   return result.value
 }
 
 /** @throws InvalidInputError when the result does not match the task's result schema */
 export async function checkResult(task: Pick<Task, 'name' | 'resultSchema'>, result: unknown): Promise<void> {
   const checked = await task.resultSchema?.['~standard'].validate(result)
-  if (checked?.issues !== undefined) {
-    throw new InvalidInputError(
-      'result',
-      `does not match the result of the task '${task.name}': ${issuesText(checked.issues)}`,
-    )
-  }
+  if (checked?.issues !== undefined) throw notMatching(task, 'result', checked.issues)
+}
+
+function notMatching(
+  { name }: Pick<Task, 'name'>,
+  field: 'args' | 'result',
+  issues: readonly Issue[],
+): InvalidInputError {
+  return new InvalidInputError(
+    field,
+    `does not match the ${field} of the task '${name}': ${issuesText(issues)}`,
+  )
 }
 
 /**
@@ -168,21 +169,20 @@ export async function checkResult(task: Pick<Task, 'name' | 'resultSchema'>, res
  */
 const MAX_JSON_LEVELS = 31
 
-export interface JsonTextOptions {
-  /** Maximum size of the text in bytes. */
-  readonly limit?: number
-  /** 'replace' turns them into U+FFFD, so that completed work does not fail because of its text. */
-  readonly loneSurrogates?: 'reject' | 'replace'
-}
-
 /**
+ * @param options.limit  maximum size of the text in bytes
+ * @param options.loneSurrogates  'replace' turns them into U+FFFD, so that completed work does not fail because of its
+ *   text
  * @throws InvalidInputError when the value cannot be JSON, is too large, or cannot be stored unchanged in every
  *   database
  */
 export function jsonText(
   field: string,
   value: unknown,
-  { limit = Infinity, loneSurrogates = 'reject' }: JsonTextOptions = {},
+  {
+    limit = Infinity,
+    loneSurrogates = 'reject',
+  }: { limit?: number; loneSurrogates?: 'reject' | 'replace' } = {},
 ): string {
   let text: string | undefined
   try {

@@ -2,6 +2,7 @@
 import { LimitError, VersionError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { type CheckedLimits, checkWithin, requireTask } from '../model/authority.ts'
+import { type TaskContext, taskOf } from '../model/caller.ts'
 import { type Schedule, settingsHash } from '../model/schedule.ts'
 import { storedArgs } from '../model/task.ts'
 import type { Check, ScheduleStore } from '../store/schedule-store.ts'
@@ -49,10 +50,10 @@ export async function checkCount(
 export async function argsOfOneRun(
   task: string | undefined,
   args: unknown,
-  { authority, taskNamed, argsLimit }: SchedulesContext,
+  context: TaskContext,
 ): Promise<string | null> {
   if (args === undefined || task === undefined) return null
-  const stored = await storedArgs(taskNamed(task) ?? { name: task, schema: null }, args, argsLimit)
-  checkWithin(authority.limits, { args: stored })
+  const stored = await storedArgs(taskOf(task, context), args, context.argsLimit)
+  checkWithin(context.authority.limits, { args: stored })
   return stored
 }

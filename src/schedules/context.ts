@@ -1,20 +1,10 @@
-import type { Redaction } from '../model/redaction.ts'
+import type { CallContext } from '../model/caller.ts'
 import type { Schedule } from '../model/schedule.ts'
-import type { JobStore, TransactionOption } from '../store/job-store.ts'
-import type { FreezeStore } from '../store/freeze-store.ts'
-import type { ListStore } from '../store/list-store.ts'
-import type { ScheduleStore } from '../store/schedule-store.ts'
-import type { WorkerStore } from '../store/worker-store.ts'
+import type { TransactionOption } from '../store/job-store.ts'
+import type { Store } from '../store/store.ts'
 import type { SettingsContext } from './settings.ts'
 
-/** The stores that schedules need. */
-export interface ScheduleStores {
-  readonly schedules: ScheduleStore
-  readonly jobs: Pick<JobStore, 'countOpen' | 'in'>
-  readonly lists: ListStore
-  readonly workers: WorkerStore
-  readonly freezes: Pick<FreezeStore, 'inForce'>
-}
+export type ScheduleStores = Pick<Store, 'schedules' | 'jobs' | 'lists' | 'workers' | 'freezes'>
 
 /** The part of a history to return. */
 export interface HistoryQuery {
@@ -41,11 +31,7 @@ export interface PauseOptions extends WriteOptions {
   readonly reason?: string | undefined
 }
 
-export interface SchedulesContext extends SettingsContext {
-  /** Redacts secrets in the errors that explanations quote. */
-  readonly redaction: Redaction
-  /** Called after a write, so that the scheduler of this process can act immediately. */
-  readonly onWrite: () => void
-  /** Runs work that counts against a limit of this owner, one call at a time. */
-  readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
-}
+export interface SchedulesContext extends SettingsContext, CallContext {}
+
+/** Where a call writes, and how it waits for its turn. */
+export type WritePlace = Pick<ScheduleStores, 'schedules'> & Pick<SchedulesContext, 'inTurn'>

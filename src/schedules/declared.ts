@@ -11,7 +11,7 @@ import type { Logger } from '../logger.ts'
 import { ANY_OWNER, newId } from '../model/owner.ts'
 import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
 import { changedSettings, type ScheduleSettings } from '../model/schedule.ts'
-import { checkedName } from '../model/input.ts'
+import { checkedName, oneOf } from '../model/input.ts'
 import { NAME_LIMIT } from '../model/settings.ts'
 import type { Task } from '../model/task.ts'
 import type { DeclaredStore, SetChanges, SetState } from '../store/declared-store.ts'
@@ -48,22 +48,8 @@ export interface DeclaredSet {
   readonly schedules: readonly DeclaredSchedule[]
 }
 
-/** The result of writing a set to the database, by id. */
-export interface SyncReport {
-  /** Whether no live worker declares a newer version; an older version only reads. */
-  readonly isNewest: boolean
-  readonly created: readonly string[]
-  readonly changed: ReadonlyMap<string, Partial<ScheduleSettings>>
-  /** The previous values of the changed settings. */
-  readonly before: ReadonlyMap<string, object>
-  /** Retired schedules that are declared again. */
-  readonly reactivated: readonly string[]
-  readonly unchanged: readonly string[]
-  /** Schedules of this set in the database that no live worker declares. */
-  readonly removed: readonly string[]
-  /** Ids that are used by schedules outside this set; those schedules are left unchanged. */
-  readonly conflicts: readonly string[]
-}
+/** How a set differs from the database, by id. */
+type SyncReport = ReturnType<typeof compare>
 
 export class DeclaredSets {
   readonly #declared: { name: string; declarations: readonly AnyDeclaration[]; onRemoved: OnRemoved }[] = []
@@ -73,11 +59,7 @@ export class DeclaredSets {
     checkedName('declare', name, NAME_LIMIT)
     if (this.#declared.some((set) => set.name === name))
       throw new InvalidInputError('declare', `the set '${name}' is already declared`)
-    if (!Object.hasOwn(REMOVED, onRemoved))
-      throw new InvalidInputError(
-        'onRemoved',
-        `must be 'retire', 'delete' or 'keep', got ${JSON.stringify(onRemoved)}`,
-      )
+    oneOf('onRemoved', onRemoved, Object.keys(REMOVED))
     this.#declared.push({ name, declarations, onRemoved })
   }
 
@@ -122,15 +104,12 @@ export class DeclaredSets {
             firstRun: checkedFirstRun(declaration.firstRun),
           })
       }
-      sets.push({ name, hash: hashOf({ onRemoved, schedules }), onRemoved, schedules })
+      const hash = createHash('sha256').update(JSON.stringify({ onRemoved, schedules })).digest('hex')
+      sets.push({ name, hash, onRemoved, schedules })
     }
     if (problems.length > 0) throw new DeclarationError(problems)
     return sets
   }
-}
-
-function hashOf(declared: object): string {
-  return createHash('sha256').update(JSON.stringify(declared)).digest('hex')
 }
 
 /**
@@ -138,13 +117,14 @@ function hashOf(declared: object): string {
  *
  * @param isStart  false for later passes, which only repair: they log their changes, and re-create deleted schedules
  *   without a first run
+ * @returns whether a schedule may be due because of the changes
  */
 export async function syncSet(
   store: DeclaredStore,
   set: DeclaredSet,
   logger: Logger,
   isStart: boolean,
-): Promise<SyncReport> {
+): Promise<boolean> {
   const ids = set.schedules.map(({ id }) => id)
   let report = compare(set, { existing: [], isNewest: true, liveIds: new Set(ids) })
   await store.sync({ name: set.name, hash: set.hash, schedules: ids }, (state) => {
@@ -152,16 +132,17 @@ export async function syncSet(
     return changesOf(set, report, isStart)
   })
   tell(set, report, logger, isStart)
-  return report
+  return report.created.length + report.changed.size + report.reactivated.length > 0
 }
 
-function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState): SyncReport {
+function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState) {
   const byId = new Map(existing.map((schedule) => [schedule.id, schedule]))
   const created: string[] = []
-  const changed = new Map<string, Partial<ScheduleSettings>>()
-  const before = new Map<string, object>()
+  const changed = new Map<string, { changes: Partial<ScheduleSettings>; before: object }>()
+  // Retired schedules that are declared again.
   const reactivated: string[] = []
   const unchanged: string[] = []
+  // Schedules outside this set, which are left unchanged.
   const conflicts: string[] = []
   for (const { id, settings } of set.schedules) {
     const current = byId.get(id)
@@ -172,10 +153,9 @@ function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState): S
       const changes = changedSettings(current, declared)
       if (current.idle === 'retired') reactivated.push(id)
       const names = Object.keys(changes)
-      if (names.length > 0) {
-        changed.set(id, changes)
-        before.set(id, Object.fromEntries(names.map((name) => [name, Reflect.get(current, name)])))
-      } else if (current.idle !== 'retired') unchanged.push(id)
+      const before = Object.fromEntries(names.map((name) => [name, Reflect.get(current, name)]))
+      if (names.length > 0) changed.set(id, { changes, before })
+      else if (current.idle !== 'retired') unchanged.push(id)
     }
   }
   const removed = existing
@@ -184,7 +164,7 @@ function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState): S
         declaredBy === set.name && !liveIds.has(id) && (set.onRemoved !== 'retire' || idle !== 'retired'),
     )
     .map(({ id }) => id)
-  return { isNewest, created, changed, before, reactivated, unchanged, removed, conflicts }
+  return { isNewest, created, changed, reactivated, unchanged, removed, conflicts }
 }
 
 function changesOf(set: DeclaredSet, report: SyncReport, isStart: boolean): SetChanges {
@@ -200,7 +180,7 @@ function changesOf(set: DeclaredSet, report: SyncReport, isStart: boolean): SetC
         settings,
         isDue: isStart ? dueAtOnce(firstRun, settings) : null,
       })),
-    change: [...report.changed].map(([id, settings]) => ({ id, settings })),
+    change: [...report.changed].map(([id, { changes }]) => ({ id, settings: changes })),
     reactivate: report.reactivated,
     retire: set.onRemoved === 'retire' ? report.removed : [],
     delete: set.onRemoved === 'delete' ? report.removed : [],
@@ -220,9 +200,9 @@ function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boo
     return
   }
   for (const id of report.created) logger.info(about(id), `Declared schedule '${id}' is new`)
-  for (const [id, changes] of report.changed) {
+  for (const [id, { changes, before }] of report.changed) {
     logger.info(
-      { ...about(id), changes, before: report.before.get(id) },
+      { ...about(id), changes, before },
       `Declared schedule '${id}' was changed: ${Object.keys(changes).join(', ')}`,
     )
   }

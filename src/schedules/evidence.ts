@@ -7,12 +7,15 @@ import type { Payload } from '../model/redaction.ts'
 import type { Schedule } from '../model/schedule.ts'
 import type { Listed } from '../store/list-store.ts'
 import type { SchedulesContext, ScheduleStores } from './context.ts'
-import { type Evidence, startOfMinute } from './explain.ts'
+
+export const MINUTE_MS = 60_000
 
 /** Maximum number of jobs in each state that an explanation mentions. */
 const MAX_OPEN = 5
 /** Maximum number of rows to read: those of the minute in question, and the next row. */
 const AROUND = 100
+
+export type Evidence = Readonly<Awaited<ReturnType<typeof evidenceOf>>>
 
 /** Reads the data for an explanation, without secrets. @param at  the time in question; null means the present */
 export async function evidenceOf(
@@ -20,7 +23,7 @@ export async function evidenceOf(
   at: Date | null,
   stores: ScheduleStores,
   { authority, redaction }: SchedulesContext,
-): Promise<Evidence> {
+) {
   const { id } = schedule
   const { lists } = stores
   const namesWorkers = prefixOf(authority.owner) === ''
@@ -41,13 +44,21 @@ export async function evidenceOf(
   const around = at === null ? [] : await lists.history(id, { from: startOfMinute(at) }, AROUND)
   return {
     schedule: { ...schedule, lastError: errorOf(schedule.lastError, schedule) },
+    /** The schedule's non-final jobs, running ones first. */
     open: pages.flatMap(({ items }) => items.toReversed().map(shown)),
+    /** The schedule's jobs and skips, starting with the minute in question, oldest first. */
     around: around.map(shown),
     freezes: freezes.map((freeze) => (namesWorkers ? freeze : { ...freeze, reason: null })),
+    /** Whether the reader may see worker ids. */
     namesWorkers,
     liveWorkers: workers.length,
+    /** The tasks that live workers run or hand over, or `EVERY_TASK`; also their queues, as claims name them. */
     handledTasks: new Set(workers.flatMap(({ tasks }) => tasks)),
     now: await stores.schedules.now(),
     at,
   }
+}
+
+export function startOfMinute(at: Date): Date {
+  return new Date(Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS)
 }

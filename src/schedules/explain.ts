@@ -1,12 +1,12 @@
 /** Explains in words why a schedule did or did not run, and when it will run next. Pure. */
 import { firstLine } from '../errors.ts'
 import { slotInFuture } from '../model/future-slots.ts'
-import type { Freeze } from '../model/freeze.ts'
 import type { Job } from '../model/job.ts'
 import { elapsesOf } from '../model/plan.ts'
 import { claimedAs, EVERY_TASK } from '../store/executing-store.ts'
 import type { Schedule } from '../model/schedule.ts'
 import { inWords, localText, timer } from '../timer/index.ts'
+import { type Evidence, MINUTE_MS, startOfMinute } from './evidence.ts'
 
 /** Why a schedule did or did not run, and when it will run next. */
 export interface Explanation {
@@ -15,28 +15,6 @@ export interface Explanation {
   readonly nextRunAt: Date | null
   /** Sentences, with the most informative first. */
   readonly reasons: readonly string[]
-}
-
-/** The data for an explanation. */
-export interface Evidence {
-  readonly schedule: Schedule
-  /** The schedule's non-final jobs, running ones first. */
-  readonly open: readonly Job[]
-  /** The schedule's jobs and skips, starting with the minute in question, oldest first. */
-  readonly around: readonly Job[]
-  readonly liveWorkers: number
-  /**
-   * The tasks that live workers run or hand over, or `EVERY_TASK`; also their external queues, under the names that
-   * claims use.
-   */
-  readonly handledTasks: ReadonlySet<string>
-  /** Whether the reader may see worker ids. */
-  readonly namesWorkers: boolean
-  /** The freezes that apply to it now. */
-  readonly freezes: readonly Freeze[]
-  readonly now: Date
-  /** The time in question; null means now. */
-  readonly at: Date | null
 }
 
 export function explain(evidence: Evidence): Explanation {
@@ -51,12 +29,6 @@ export function explain(evidence: Evidence): Explanation {
   ]
   return { scheduleId: schedule.id, status: schedule.status, nextRunAt: schedule.nextRunAt, reasons }
 }
-
-export function startOfMinute(at: Date): Date {
-  return new Date(Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS)
-}
-
-const MINUTE_MS = 60_000
 
 function aboutFreezes({ freezes, schedule }: Evidence): string[] {
   const last = freezes.toSorted((a, b) => b.until.getTime() - a.until.getTime())[0]
@@ -145,35 +117,33 @@ function aboutFutureSlot(schedule: Schedule, nextRunAt: Date, now: Date): string
   ]
 }
 
-function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evidence): string[] {
-  return open.map((job): string => {
-    const asked = job.stopRequestedAt === null ? '' : '; it was asked to stop'
-    if (job.state === 'external')
-      return `The job ${job.id} has been in the external queue '${job.queue}' since ${shown(job.startedAt ?? now, schedule)}, and its outcome has not been reported${asked}.`
-    if (job.state === 'running') {
-      return `The job ${job.id} has been running since ${shown(job.startedAt ?? now, schedule)} on ${(namesWorkers ? job.worker : null) ?? 'a worker'}, on its ${ordinal(job.attempt)} attempt${asked}.`
-    }
-    if (job.state === 'blocked') return `The job ${job.id} waits until the previous job finishes.`
-    if (job.runAt !== null && job.attempt > 0) {
-      const most = typeof job.retries === 'number' ? ` of ${job.retries + 1}` : ''
-      return sentence(
-        `The job ${job.id} will be retried at ${shown(job.runAt, schedule)}; attempt ${job.attempt}${most} failed: ${reasonIn(job.error)}`,
-      )
-    }
-    if (job.frozenUntil !== null && job.frozenUntil > now)
-      return `The job ${job.id} is held by a freeze until ${shown(job.frozenUntil, schedule)}.`
-    if (job.queue !== null && job.runAt !== null && job.error !== null)
-      return sentence(
-        `The job ${job.id} will be handed over again at ${shown(job.runAt, schedule)}: ${reasonIn(job.error)}`,
-      )
-    if (job.runAt !== null && job.runAt > now)
-      return `The job ${job.id} waits until ${shown(job.runAt, schedule)}, as its submitter or its handler asked.`
-    if (job.queue !== null && !handledTasks.has(claimedAs(job.queue)))
-      return `The job ${job.id} waits because no live worker hands jobs over to the external queue '${job.queue}'.`
-    if (job.queue === null && !handledTasks.has(job.task))
-      return `The job ${job.id} waits because no live worker handles the task '${job.task}'.`
-    return `The job ${job.id} has been waiting since ${shown(job.submittedAt, schedule)} for a worker with free capacity.`
-  })
+function aboutOpenJobs(evidence: Evidence): string[] {
+  return evidence.open.map((job) => sentence(`The job ${job.id} ${waitWords(job, evidence)}`))
+}
+
+function waitWords(job: Job, { schedule, handledTasks, namesWorkers, now }: Evidence): string {
+  const asked = job.stopRequestedAt === null ? '' : '; it was asked to stop'
+  const started = shown(job.startedAt ?? now, schedule)
+  const at = job.runAt === null ? '' : shown(job.runAt, schedule)
+  if (job.state === 'external')
+    return `has been in the external queue '${job.queue}' since ${started}, and its outcome has not been reported${asked}`
+  if (job.state === 'running')
+    return `has been running since ${started} on ${(namesWorkers ? job.worker : null) ?? 'a worker'}, on its ${ordinal(job.attempt)} attempt${asked}`
+  if (job.state === 'blocked') return 'waits until the previous job finishes'
+  if (job.runAt !== null && job.attempt > 0) {
+    const most = typeof job.retries === 'number' ? ` of ${job.retries + 1}` : ''
+    return `will be retried at ${at}; attempt ${job.attempt}${most} failed: ${reasonIn(job.error)}`
+  }
+  if (job.frozenUntil !== null && job.frozenUntil > now)
+    return `is held by a freeze until ${shown(job.frozenUntil, schedule)}`
+  if (job.queue !== null && job.runAt !== null && job.error !== null)
+    return `will be handed over again at ${at}: ${reasonIn(job.error)}`
+  if (job.runAt !== null && job.runAt > now) return `waits until ${at}, as its submitter or its handler asked`
+  if (job.queue !== null && !handledTasks.has(claimedAs(job.queue)))
+    return `waits because no live worker hands jobs over to the external queue '${job.queue}'`
+  if (job.queue === null && !handledTasks.has(job.task))
+    return `waits because no live worker handles the task '${job.task}'`
+  return `has been waiting since ${shown(job.submittedAt, schedule)} for a worker with free capacity`
 }
 
 /**

@@ -3,64 +3,42 @@
  * scheduler notices every edit, whether it was made here or in SQL.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { ConflictError, InvalidInputError, NotFoundError, VersionError } from '../errors.ts'
-import { checkKeys, namesOf } from '../keys.ts'
+import { ConflictError, missing, VersionError } from '../errors.ts'
+import { checkKeys } from '../keys.ts'
 import { checkOpenJobs, checkPeriod } from '../model/authority.ts'
 import { checkedReason } from '../model/checked-settings.ts'
 import { SCHEDULE_FILTERS } from '../model/filters.ts'
-import { PAGE_POSITION, checkedConditions, checkedInstant, checkedLimit, oneOf } from '../model/input.ts'
-import type { SettingValues } from '../model/settings.ts'
-import type { ScheduleStatus } from '../model/states.ts'
+import { checkedConditions, checkedInstant, checkedLimit, oneOf, PAGE_POSITION } from '../model/input.ts'
+import { type ScheduleStatus, STATUSES } from '../model/states.ts'
 import { runNow } from '../model/manual-runs.ts'
 import type { Job } from '../model/job.ts'
-import { newJobId } from '../model/occurrence.ts'
-import { newId } from '../model/owner.ts'
 import { elapsesOf, planEdit } from '../model/plan.ts'
-import { changedSettings, isGoingOn, type Schedule } from '../model/schedule.ts'
+import { isGoingOn, type Schedule } from '../model/schedule.ts'
 import type { Counts, Listed, ListPage, ScheduleConditions, ScheduleQuery } from '../store/list-store.ts'
 import type { TransactionOption } from '../store/job-store.ts'
-import { argsOfOneRun, checkCount, checkOf, versionOf } from './checks.ts'
-import type { HistoryQuery, PauseOptions, SchedulesContext, ScheduleStores, WriteOptions } from './context.ts'
+import type { Check, PutResult } from '../store/schedule-store.ts'
+import { argsOfOneRun, checkOf, versionOf } from './checks.ts'
+import type {
+  HistoryQuery,
+  PauseOptions,
+  SchedulesContext,
+  ScheduleStores,
+  WriteOptions,
+  WritePlace,
+} from './context.ts'
+import { createOrFind, put } from './creating.ts'
 import { evidenceOf } from './evidence.ts'
 import { explain, type Explanation } from './explain.ts'
 import {
   type AnyScheduleInput,
   type CreateOptions,
-  DECLARATION,
-  IF_EXISTS,
-  newSchedule,
   type ScheduleChanges,
   type ScheduleInput,
   settingsChanges,
 } from './settings.ts'
 
 const DEFAULT_ELAPSES = 5
-const CREATE = [...DECLARATION, 'ifExists']
-/** The input of `put`, including everything that `get` returns; `put` ignores the state. */
-const WITH_STATE = [
-  ...DECLARATION,
-  ...namesOf<Omit<Schedule, keyof SettingValues | 'args' | 'id'>>({
-    status: true,
-    nextRunAt: true,
-    waitingFor: true,
-    declaredBy: true,
-    createdAt: true,
-    lastSlot: true,
-    runCount: true,
-    errorCount: true,
-    failedAttempts: true,
-    lastRunAt: true,
-    lastFinishedAt: true,
-    lastJobId: true,
-    lastError: true,
-    pauseReason: true,
-    frozenUntil: true,
-    retryAt: true,
-    retry: true,
-    retryLimit: true,
-    markedBy: true,
-  }),
-]
+const GOING_ON = STATUSES.filter(isGoingOn)
 
 /** The operations on schedules: `kalends.schedules`, and `schedules` of a scope, limited to its owner's rows. */
 export class Schedules {
@@ -99,37 +77,8 @@ export class Schedules {
     options: TransactionOption = {},
   ): Promise<{ isNew: boolean; schedule: Schedule }> {
     checkKeys(options, ['tx'])
-    const { ifExists, ...input } = given
-    const isSameFine = oneOf('ifExists', ifExists, IF_EXISTS) === 'same'
-    const { id } = input
-    if (isSameFine && id === undefined)
-      throw new InvalidInputError('ifExists', 'requires an id, to find the same schedule again')
-    const { authority, onWrite } = this.#context
-    const { schedules, inTurn } = this.#in(options)
-    const stored = id === undefined ? newJobId(new Date()) : newId(authority.owner, id)
-    const timer = isSameFine && id !== undefined ? (await schedules.get(id))?.timer : undefined
-    const created = await newSchedule(stored, input, this.#context, schedules, timer, CREATE)
-    const written = await inTurn(async () => {
-      // The owner could also have a row with the same visible id whose stored id has no prefix.
-      const isHidden = id !== undefined && id !== stored
-      const existing = isSameFine || isHidden ? await schedules.get(id ?? '') : null
-      if (existing !== null && !isSameFine) throw inUse(existing.id)
-      if (existing === null) await checkCount(authority.limits, schedules)
-      if (!isSameFine || id === undefined)
-        return { isNew: true, schedule: await schedules.create(created, planEdit) }
-      const { declaredBy: _, ...wanted } = created.settings
-      const { result, schedule } = await schedules.put(
-        id,
-        () => created,
-        (current) => {
-          if (Object.keys(changedSettings(current, wanted)).length > 0) throw inUse(id, 'different ')
-          return {}
-        },
-        planEdit,
-      )
-      return { isNew: result === 'created', schedule }
-    })
-    onWrite()
+    const written = await createOrFind(given, this.#in(options), this.#context)
+    this.#context.onWrite()
     return written
   }
 
@@ -140,48 +89,14 @@ export class Schedules {
    *
    * @throws as `create` does, except that the id may be in use
    */
-  put<Input>(
-    id: string,
-    input: ScheduleInput<Input>,
-    options?: WriteOptions,
-  ): Promise<{ result: 'created' | 'changed' | 'unchanged'; schedule: Schedule }>
+  put<Input>(id: string, input: ScheduleInput<Input>, options?: WriteOptions): Promise<PutResult>
   put(
     id: string,
     input: AnyScheduleInput & { readonly task: string },
     options?: WriteOptions,
-  ): Promise<{ result: 'created' | 'changed' | 'unchanged'; schedule: Schedule }>
-  async put(
-    id: string,
-    input: AnyScheduleInput,
-    options: WriteOptions = {},
-  ): Promise<{ result: 'created' | 'changed' | 'unchanged'; schedule: Schedule }> {
-    if ('id' in input && input.id !== id)
-      throw new InvalidInputError('id', `the schedule '${id}' cannot get another id; leave it out`)
-    const { schedules, inTurn } = this.#in(options)
-    const existing = await schedules.get(id)
-    const created = await newSchedule(id, input, this.#context, schedules, existing?.timer, WITH_STATE)
-    // An existing schedule keeps these values, because `enabled` belongs to users.
-    const { enabled: _, declaredBy: __, ...wanted } = created.settings
-    const check = checkOf(id, options, this.#context)
-    const { limits } = this.#context.authority
-    const written = await inTurn(async () => {
-      // If the owner has limits, another call may have created the schedule before this turn.
-      const isNew = (limits === null ? existing : await schedules.get(id)) === null
-      if (isNew) await checkCount(limits, schedules)
-      return await schedules.put(
-        id,
-        () => {
-          // The schedule was deleted in the meantime, and a schedule that was not counted must not be created.
-          if ((options.ifVersion ?? null) !== null || !isNew) throw new VersionError(id)
-          return created
-        },
-        (current) => {
-          check(current)
-          return changedSettings(current, wanted)
-        },
-        planEdit,
-      )
-    })
+  ): Promise<PutResult>
+  async put(id: string, input: AnyScheduleInput, options: WriteOptions = {}): Promise<PutResult> {
+    const written = await put(id, input, options, this.#in(options), this.#context)
     if (written.result !== 'unchanged') this.#context.onWrite()
     return written
   }
@@ -267,19 +182,12 @@ export class Schedules {
    * @throws ConflictError when the schedule is already paused, or has no further runs
    */
   async pause(id: string, options: PauseOptions = {}): Promise<Schedule> {
-    const check = checkOf(id, options, this.#context, ['jobs', 'reason'])
+    const needed = 'only an active schedule can be paused'
+    const check = this.#checkStatus(id, options, GOING_ON, needed, ['jobs', 'reason'])
     const jobs = oneOf('jobs', options.jobs, ['leave', 'cancel']) ?? 'leave'
     const reason = checkedReason(options.reason)
-    const paused = await this.#in(options).schedules.pause(
-      id,
-      { jobs, reason },
-      (current) => {
-        check(current)
-        requireStatus(current, isGoingOn(current.status), 'only an active schedule can be paused')
-      },
-      planEdit,
-    )
-    return this.#written(id, paused)
+    const { schedules } = this.#in(options)
+    return this.#written(id, await schedules.pause(id, { jobs, reason }, check, planEdit))
   }
 
   /**
@@ -288,17 +196,9 @@ export class Schedules {
    * @throws NotFoundError, ConflictError when the schedule is not paused
    */
   async resume(id: string, options: WriteOptions = {}): Promise<Schedule> {
-    const check = checkOf(id, options, this.#context)
-    const resumed = await this.#in(options).schedules.update(
-      id,
-      { enabled: true },
-      (current) => {
-        check(current)
-        requireStatus(current, current.status === 'paused', 'only a paused schedule can be resumed')
-      },
-      planEdit,
-    )
-    return this.#written(id, resumed)
+    const check = this.#checkStatus(id, options, ['paused'], 'only a paused schedule can be resumed')
+    const { schedules } = this.#in(options)
+    return this.#written(id, await schedules.update(id, { enabled: true }, check, planEdit))
   }
 
   /**
@@ -308,19 +208,9 @@ export class Schedules {
    * @throws ConflictError when the schedule is neither done nor dead
    */
   async reset(id: string, options: WriteOptions = {}): Promise<Schedule> {
-    const check = checkOf(id, options, this.#context)
-    return this.#written(
-      id,
-      await this.#in(options).schedules.reset(
-        id,
-        (current) => {
-          check(current)
-          const isOver = current.status === 'done' || current.status === 'dead'
-          requireStatus(current, isOver, 'only a schedule that is done or dead can be reset')
-        },
-        planEdit,
-      ),
-    )
+    const needed = 'only a schedule that is done or dead can be reset'
+    const check = this.#checkStatus(id, options, ['done', 'dead'], needed)
+    return this.#written(id, await this.#in(options).schedules.reset(id, check, planEdit))
   }
 
   /**
@@ -350,9 +240,8 @@ export class Schedules {
         return runNow(schedule, now)
       })
     })
-    if (job === null) throw new NotFoundError('schedule', id)
     this.#context.onWrite()
-    return job
+    return job ?? missing('schedule', id)
   }
 
   /**
@@ -396,33 +285,36 @@ export class Schedules {
    * Where a call writes. In the caller's transaction, do not wait for a turn, because the call before it could be
    * waiting for a lock of this transaction.
    */
-  #in({ tx }: TransactionOption): Pick<SchedulesContext, 'inTurn'> & Pick<ScheduleStores, 'schedules'> {
+  #in({ tx }: TransactionOption): WritePlace {
     const { schedules } = this.#stores
     if (tx === undefined) return { schedules, inTurn: this.#context.inTurn }
     return { schedules: schedules.in(tx), inTurn: (work) => work() }
   }
 
+  /** @throws ConflictError unless the schedule has an allowed status; and as the check of `checkOf` does */
+  #checkStatus(
+    id: string,
+    options: WriteOptions,
+    allowed: readonly ScheduleStatus[],
+    needed: string,
+    known?: readonly string[],
+  ): Check<Schedule> {
+    const check = checkOf(id, options, this.#context, known)
+    return (current) => {
+      check(current)
+      if (!allowed.includes(current.status))
+        throw new ConflictError(`The schedule '${current.id}' is ${current.status}; ${needed}`)
+    }
+  }
+
   /** @throws NotFoundError when the schedule does not exist */
   #written(id: string, schedule: Schedule | null): Schedule {
-    if (schedule === null) throw new NotFoundError('schedule', id)
+    if (schedule === null) missing('schedule', id)
     this.#context.onWrite()
     return schedule
   }
 
   async #existing(id: string, schedules = this.#stores.schedules): Promise<Schedule> {
-    const schedule = await schedules.get(id)
-    if (schedule === null) throw new NotFoundError('schedule', id)
-    return schedule
+    return (await schedules.get(id)) ?? missing('schedule', id)
   }
-}
-
-/** @throws ConflictError */
-function requireStatus({ id, status }: Schedule, isRight: boolean, needed: string): void {
-  if (!isRight) throw new ConflictError(`The schedule '${id}' is ${status}; ${needed}`)
-}
-
-function inUse(id: string, which = ''): ConflictError {
-  return new ConflictError(
-    `A ${which}schedule with the id '${id}' already exists; use put or update to change it`,
-  )
 }

@@ -1,14 +1,15 @@
 /** Converts schedules, as written by people and code, into stored settings. */
 import { InvalidInputError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
-import { type Authority, checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
+import { checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
+import { type TaskContext, taskOf } from '../model/caller.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
 import { oneOf } from '../model/input.ts'
 import { ownedSettings, requireOwnFields } from '../model/owner.ts'
 import { elapsesOf } from '../model/plan.ts'
 import { DEFAULT_SETTINGS, type Schedule, type ScheduleSettings } from '../model/schedule.ts'
 import { OPTION_NAMES, type PolicyName, type SettingOptions, SETTINGS } from '../model/settings.ts'
-import { type ArgsOption, checkedTask, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
+import { type ArgsOption, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
 import type { NewSchedule, ScheduleStore } from '../store/schedule-store.ts'
 import { checkedZone, timer, withZone } from '../timer/index.ts'
@@ -67,18 +68,10 @@ const INPUT = [...CHANGES, 'firstRun']
 export const DECLARATION: readonly string[] = [...INPUT, 'id']
 
 const FIRST_RUNS: readonly FirstRun[] = ['next', 'now', 'if-due']
-export const IF_EXISTS: readonly IfExists[] = ['error', 'same']
 
-/** What checking settings requires. */
-export interface SettingsContext {
+export interface SettingsContext extends TaskContext {
   /** Added to timers that name no zone; null means that these are in UTC. */
   readonly zone: string | null
-  /** Returns the task with the given name, if this process knows it. */
-  readonly taskNamed: (name: string) => Task | null
-  /** The caller's authority. Its owner takes precedence over an owner in the input. */
-  readonly authority: Authority
-  /** Maximum size of args in bytes. */
-  readonly argsLimit: number
 }
 
 /**
@@ -101,7 +94,7 @@ export async function newSettings(
   requireOwnFields(context.authority.owner, input)
   const settings = {
     ...DEFAULT_SETTINGS,
-    ...changedColumns(input, context),
+    ...checkedSettings(OPTION_NAMES, input),
     ...ownedSettings(context.authority.owner),
     task: checkedTaskName(task.name),
     timer: checkedTimer(input, context, current),
@@ -167,44 +160,31 @@ export async function settingsProblems(input: AnyScheduleInput, context: Setting
  */
 export async function settingsChanges(
   current: Pick<Schedule, 'task' | 'args'>,
-  { task: other, args, ...changes }: ScheduleChanges,
+  changes: ScheduleChanges,
   context: SettingsContext,
 ): Promise<Partial<ScheduleSettings>> {
+  const { task: other, args, timer: text, zone } = changes
   checkKeys(changes, CHANGES)
   requireTask(context.authority, current.task)
   requireOwnFields(context.authority.owner, changes)
   const task = taskOf(other === undefined ? current.task : other, context)
   const isOther = task.name !== current.task
   if (isOther) requireTask(context.authority, task.name)
+  if (text === undefined && zone !== undefined)
+    throw new InvalidInputError('zone', 'it belongs to a timer; pass both in the same call')
   const checkedArgs =
     isOther || args !== undefined
       ? await storedArgs(task, args === undefined ? current.args : args, context.argsLimit)
       : null
   const settings = {
-    ...changedColumns(changes, context),
+    ...checkedSettings(OPTION_NAMES, changes),
+    ...(text !== undefined && { timer: checkedTimer({ timer: text, zone }, context) }),
     ...ownedSettings(context.authority.owner),
     ...(isOther && { task: checkedTaskName(task.name) }),
     ...(args !== undefined && checkedArgs !== null && { args: checkedArgs }),
   }
   checkWithin(context.authority.limits, settings)
   return settings
-}
-
-function taskOf(task: unknown, context: SettingsContext): Pick<Task, 'name' | 'schema'> {
-  if (typeof task !== 'string') return checkedTask(task)
-  return context.taskNamed(task) ?? { name: task, schema: null }
-}
-
-function changedColumns(
-  { timer: text, zone, ...options }: Omit<ScheduleChanges, 'task' | 'args'>,
-  context: SettingsContext,
-): Partial<ScheduleSettings> {
-  if (text === undefined && zone !== undefined)
-    throw new InvalidInputError('zone', 'it belongs to a timer; pass both in the same call')
-  return {
-    ...checkedSettings(OPTION_NAMES, options),
-    ...(text !== undefined && { timer: checkedTimer({ timer: text, zone }, context) }),
-  }
 }
 
 /** @throws InvalidInputError */

@@ -18,13 +18,12 @@ export interface AdmissionLimits {
 export const API_STATEMENT_MS = 5000
 const WAITING = { waiting: 64, waitMs: 5000 }
 
-/** @param atOnce  maximum number of statements and transactions that run at the same time */
-export const admittedForApi = (database: Database, atOnce: number): Database =>
-  admitted(database, { atOnce, ...WAITING })
-
 /** Wraps a database and limits concurrent work. Each method of the result can throw an OverloadedError. */
-export function admitted(database: Database, limits: AdmissionLimits): Database {
-  const admission = new Admission(limits)
+export function admitted(
+  database: Database,
+  limits: Pick<AdmissionLimits, 'atOnce'> & Partial<AdmissionLimits>,
+): Database {
+  const admission = new Admission({ ...WAITING, ...limits })
   return {
     dialect: database.dialect,
     rows: (text, params) => admission.admit(() => database.rows(text, params)),

@@ -86,32 +86,32 @@ export async function wholly<Result>(
   return result
 }
 
-function executorOf(transaction: Transaction): Execute {
-  if (typeof transaction === 'function') return (statement) => transaction(statement, [])
+function executorOf(transaction: unknown): Execute {
+  if (typeof transaction === 'function')
+    return (statement): unknown => Reflect.apply(transaction, undefined, [statement, []])
   if (typeof transaction === 'object' && transaction !== null && !isPool(transaction)) {
     // With a callback-style mysql2 connection, the result of `query` cannot be awaited.
-    if ('promise' in transaction && typeof transaction.promise === 'function')
-      return executorOf(transaction.promise())
+    const promise = methodOf(transaction, 'promise')
+    if (promise !== null) return executorOf(promise())
     // mysql2 has `query` and `execute`, but `execute` would prepare each of these statements on the server. drizzle
     // also has a `query`, which is not a function.
-    if ('query' in transaction && typeof transaction.query === 'function')
-      return (statement) => transaction.query(statement)
-    if ('execute' in transaction && typeof transaction.execute === 'function')
-      return (statement) => transaction.execute(statement)
-    if ('run' in transaction && typeof transaction.run === 'function') {
-      const { all } = 'all' in transaction ? transaction : {}
-      return (statement, reads): unknown =>
-        reads && typeof all === 'function' ? all.call(transaction, statement) : transaction.run(statement)
-    }
-    if ('exec' in transaction && typeof transaction.exec === 'function') {
-      const { prepare } = 'prepare' in transaction ? transaction : {}
-      return (statement, reads): unknown =>
-        reads && typeof prepare === 'function'
-          ? prepare.call(transaction, statement).all()
-          : transaction.exec(statement)
-    }
+    const execute = methodOf(transaction, 'query') ?? methodOf(transaction, 'execute')
+    if (execute !== null) return (statement) => execute(statement)
+    const run = methodOf(transaction, 'run')
+    const all = methodOf(transaction, 'all')
+    if (run !== null) return (statement, reads) => (reads && all !== null ? all(statement) : run(statement))
+    const exec = methodOf(transaction, 'exec')
+    const prepare = methodOf(transaction, 'prepare')
+    if (exec !== null)
+      return (statement, reads) =>
+        reads && prepare !== null ? methodOf(prepare(statement), 'all')?.() : exec(statement)
   }
   throw new InvalidInputError('tx', `${NEEDED}; a pool is not a transaction`)
+}
+
+function methodOf(value: unknown, name: string): ((...given: unknown[]) => unknown) | null {
+  const method = propertyOf(value, name)
+  return typeof method === 'function' ? (...given): unknown => Reflect.apply(method, value, given) : null
 }
 
 /** @throws InvalidInputError when the result contains no rows, for example from a function that returns nothing */
@@ -164,17 +164,14 @@ export function noTransaction(): InvalidInputError {
  * database that uses one, reports that there is no transaction.
  */
 function isIdle(given: Transaction): boolean {
-  if (typeof given !== 'object' || given === null) return false
-  const session = 'session' in given ? given.session : null
-  const ofSession =
-    typeof session === 'object' && session !== null && 'client' in session ? session.client : null
-  return [given, '$client' in given ? given.$client : null, ofSession].some(
+  return [given, propertyOf(given, '$client'), propertyOf(propertyOf(given, 'session'), 'client')].some(
     (connection) =>
-      typeof connection === 'object' &&
-      connection !== null &&
-      (Reflect.get(connection, 'inTransaction') === false ||
-        Reflect.get(connection, 'isTransaction') === false),
+      propertyOf(connection, 'inTransaction') === false || propertyOf(connection, 'isTransaction') === false,
   )
+}
+
+function propertyOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
 /**

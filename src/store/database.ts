@@ -120,7 +120,6 @@ export interface Turn {
   readonly claim_rank: number
 }
 
-/** Which turns to select. */
 export interface TurnSelection {
   /** Whether the given group itself is included (`>=`), or only later groups (`>`). */
   readonly from: '>' | '>='

@@ -9,7 +9,6 @@ export interface SetVersion {
   readonly schedules: readonly string[]
 }
 
-/** The state of a declared set in the database. */
 export interface SetState {
   /** The schedules of the set, and any others that use one of its ids. */
   readonly existing: readonly StoredSchedule[]
@@ -19,7 +18,6 @@ export interface SetState {
   readonly liveIds: ReadonlySet<string>
 }
 
-/** The changes to make to the rows of a declared set. */
 export interface SetChanges {
   readonly create: readonly NewSchedule[]
   readonly change: readonly { readonly id: string; readonly settings: Partial<ScheduleSettings> }[]

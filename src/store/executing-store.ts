@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../errors.ts'
+import type { LOG_COLUMNS, Values } from '../model/columns.ts'
 import type { ClaimedJob, Fence } from '../model/job.ts'
-import type { LogLevel } from '../model/states.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { AttemptEnd, JobOutcome } from '../model/settle.ts'
 import type { OnRefused, Refusal } from './refusal.ts'
@@ -28,12 +28,7 @@ export interface PartialWrite<Item> {
 }
 
 /** A line that a handler logged. */
-export interface NewLogLine {
-  readonly jobId: string
-  readonly at: Date
-  readonly level: LogLevel
-  readonly message: string
-}
+export type NewLogLine = Values<typeof LOG_COLUMNS>
 
 /** The progress of a running job. It is written only if the worker still holds the job. */
 export interface JobProgress {
@@ -129,7 +124,6 @@ export interface ClaimCursor {
   hasLeftOut: boolean
 }
 
-/** The database operations of the executor. */
 export interface ExecutingStore {
   /**
    * Makes waiting jobs claimable once their time has come.
@@ -214,7 +208,6 @@ export interface ExecutingStore {
   /** The attempts, among those given, whose jobs were asked to stop. */
   stopRequests(attempts: readonly Fence[]): Promise<readonly Fence[]>
 
-  /** Stores the progress of several jobs. */
   saveProgress(progress: readonly JobProgress[]): Promise<PartialWrite<JobProgress>>
 
   /** Stores lines in order, so any lines that could not be written are the last ones. */

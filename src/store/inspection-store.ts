@@ -1,4 +1,5 @@
-import type { DoctorInput, SchemaDrift } from '../model/doctor.ts'
+import type { DoctorInput } from '../model/diagnosis.ts'
+import type { SchemaDrift } from '../model/schema-drift.ts'
 
 /** Reads the state of the whole database for the doctor. Changes and locks nothing. */
 export interface InspectionStore {

@@ -16,7 +16,7 @@ export interface NewJob extends JobSettingValues {
 /**
  * The application's own transaction: a drizzle transaction; a connection of mysql2 (promises or callbacks) or of a
  * SQLite driver (better-sqlite3, libsql, node:sqlite) on which the transaction was started; or a function that runs a
- * statement in it.
+ * statement in it and returns the driver's result.
  */
 export type Transaction =
   | ((sql: string, params: readonly unknown[]) => Promise<unknown>)
@@ -28,11 +28,7 @@ export type Transaction =
 
 /** Writes in the application's own transaction. */
 export interface TransactionOption {
-  /**
-   * The application's own transaction: the writes of the call are stored if the transaction commits. A drizzle
-   * transaction, a connection of mysql2 or of a SQLite driver on which the transaction was started, or a function that
-   * runs a statement in it and returns the driver's result.
-   */
+  /** The writes of the call are stored if this transaction commits. */
   readonly tx?: Transaction | undefined
 }
 

@@ -1,6 +1,7 @@
-import type { LogLevel, JobState, ScheduleStatus } from '../model/states.ts'
+import type { JobState, ScheduleStatus } from '../model/states.ts'
 import type { Attempt } from '../model/attempt.ts'
 import type { Conditions, JOB_FILTERS, SCHEDULE_FILTERS } from '../model/filters.ts'
+import type { LOG_COLUMNS, Values } from '../model/columns.ts'
 import type { Job } from '../model/job.ts'
 import type { Owner } from '../model/owner.ts'
 import type { Schedule } from '../model/schedule.ts'
@@ -92,35 +93,21 @@ export interface MatchingIds {
 }
 
 /** A run, as shown in a sparkline. */
-export interface RecentRun {
-  readonly id: string
-  readonly state: JobState
-  readonly slot: Date | null
-  readonly startedAt: Date | null
-  readonly finishedAt: Date | null
-}
+export interface RecentRun extends Pick<Job, 'id' | 'state' | 'slot' | 'startedAt' | 'finishedAt'> {}
 
-/** A failed job. */
-export interface Failure {
-  readonly id: string
-  readonly task: string
+export interface Failure extends Pick<Job, 'id' | 'task' | 'finishedAt'> {
   /** The first part of the error. */
   readonly error: string
-  readonly finishedAt: Date | null
 }
 
-/** The columns that determine when a schedule elapses. */
-export interface TimerRow {
-  readonly id: string
-  readonly task: string
-  readonly timer: string
-  readonly jitter: number
-  readonly starts: Date | null
-  readonly ends: Date | null
-  readonly createdAt: Date
-  /** Null if the schedule has not been planned since it was created or edited, or if it waits until a run finishes. */
-  readonly nextRunAt: Date | null
-}
+/**
+ * The columns that determine when a schedule elapses. `nextRunAt` is null if the schedule has not been planned since it
+ * was created or edited, or if it waits until a run finishes.
+ */
+export type TimerRow = Pick<
+  Schedule,
+  'id' | 'task' | 'timer' | 'jitter' | 'starts' | 'ends' | 'createdAt' | 'nextRunAt'
+>
 
 /** Schedules that elapse at the same times. */
 export interface TimerGroup extends Omit<TimerRow, 'id' | 'task' | 'nextRunAt'> {
@@ -136,12 +123,9 @@ export interface HourCount {
 }
 
 /** A line that a job logged. */
-export interface LogLine {
+export interface LogLine extends Omit<Values<typeof LOG_COLUMNS>, 'jobId'> {
   /** A number that increases from line to line. */
   readonly id: number
-  readonly at: Date
-  readonly level: LogLevel
-  readonly message: string
 }
 
 /** Tokens that change when a table changes. Equal tokens mean that nothing has changed. */
@@ -217,6 +201,5 @@ export interface ListStore {
     },
     bounds?: ListBounds,
   ): Promise<{ readonly hours: HourCount[]; readonly complete: boolean }>
-  /** Tokens that change whenever a table changes, including changes made in SQL. */
   changeTokens(): Promise<ChangeTokens>
 }

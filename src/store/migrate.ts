@@ -6,7 +6,7 @@
 import { SchemaError } from '../errors.ts'
 import { MIGRATIONS } from '../generated/migrations.ts'
 import { PARTS } from '../generated/parts.ts'
-import { type SchemaDrift, VIEW } from '../model/doctor.ts'
+import { type SchemaDrift, VIEW } from '../model/schema-drift.ts'
 import type { Database, Dialect, Sql } from './database.ts'
 import { lowestVersion } from './sql/lowest-version.ts'
 import { TABLE_NAMES, tables } from './sql/tables.ts'
@@ -48,7 +48,7 @@ export async function migrate(
   migrations?: readonly Migration[],
 ): Promise<string[]> {
   const { dialect } = database
-  const steps = stepsOf(migrations ?? migrationsFor(database), prefix)
+  const steps = stepsOf(database, prefix, migrations)
   const before = await appliedSteps(database, dialect, prefix)
   if (before !== null && steps.every((step) => before.has(step.name))) return []
   // In a cluster, the lock belongs to one server. Another process may migrate through another server at the same time.
@@ -80,7 +80,7 @@ export async function pendingStatements(
   const { dialect } = database
   const applied = isNew ? null : await appliedSteps(database, dialect, prefix)
   if (applied === null && !isNew) await refuseForeignTables(database, dialect, prefix)
-  const pending = stepsOf(migrationsFor(database), prefix).filter(({ name }) => applied?.has(name) !== true)
+  const pending = stepsOf(database, prefix).filter(({ name }) => applied?.has(name) !== true)
   const record = (name: string, lowest: string | null) =>
     dialect.withLiterals(recording(dialect, prefix), recorded(name, lowest))
   const complete = (statement: string) => dialect.withLiterals(statement, []).replace(/;$/, '')
@@ -155,7 +155,7 @@ async function tablesVersionProblem(database: Database, prefix: string): Promise
 /** @throws SchemaError when the tables do not match this version */
 export async function checkMigrated(database: Database, prefix: string): Promise<void> {
   const applied = await appliedSteps(database, database.dialect, prefix)
-  const steps = stepsOf(migrationsFor(database), prefix)
+  const steps = stepsOf(database, prefix)
   const missing = steps.filter((step) => applied?.has(step.name) !== true)
   if (missing.length > 0)
     throw new SchemaError(
@@ -182,7 +182,7 @@ export async function checkEngines(database: Database, prefix: string): Promise<
 }
 
 async function wrongEngines(database: Database, prefix: string): Promise<SchemaDrift['engines']> {
-  const ours = [...TABLE_NAMES, 'kalends_migration'].map((name) => `${prefix}${name}`)
+  const ours = [...tableNames(prefix), `${prefix}kalends_migration`]
   const found = await database.dialect.schema.withoutTransactions(database, ours)
   return found.map(({ name, engine }) => ({ table: name, engine }))
 }
@@ -190,13 +190,10 @@ async function wrongEngines(database: Database, prefix: string): Promise<SchemaD
 /** The differences between the tables and those that the migrations create: pending migrations and missing parts. */
 export async function schemaDrift(database: Database, prefix: string): Promise<SchemaDrift> {
   const { name, schema } = database.dialect
-  const steps = stepsOf(migrationsFor(database), prefix)
+  const steps = stepsOf(database, prefix)
   const applied = await appliedSteps(database, database.dialect, prefix)
   const pending = steps.filter((step) => applied?.has(step.name) !== true)
-  const parts = await schema.parts(
-    database,
-    TABLE_NAMES.map((table) => `${prefix}${table}`),
-  )
+  const parts = await schema.parts(database, tableNames(prefix))
   // Some servers store table names in lower case.
   const there = new Set(parts.map((part) => part.toLowerCase()))
   return {
@@ -207,6 +204,10 @@ export async function schemaDrift(database: Database, prefix: string): Promise<S
     engines: await wrongEngines(database, prefix),
     version: await tablesVersionProblem(database, prefix),
   }
+}
+
+function tableNames(prefix: string): string[] {
+  return TABLE_NAMES.map((name) => `${prefix}${name}`)
 }
 
 function migrationOf({ name }: Step): string {
@@ -222,10 +223,7 @@ async function appliedSteps(sql: Sql, dialect: Dialect, prefix: string): Promise
 }
 
 async function refuseForeignTables(sql: Sql, { schema }: Dialect, prefix: string): Promise<void> {
-  const foreign = await schema.existing(
-    sql,
-    TABLE_NAMES.map((name) => `${prefix}${name}`),
-  )
+  const foreign = await schema.existing(sql, tableNames(prefix))
   if (foreign.length === 0) return
   throw new SchemaError(
     `The database already has ${foreign.map((name) => `'${name}'`).join(', ')}, which Kalends did not create; nothing was changed. Open with a tablePrefix, such as 'kalends_', to keep the tables apart`,
@@ -235,12 +233,21 @@ async function refuseForeignTables(sql: Sql, { schema }: Dialect, prefix: string
 export function migrationsFor({ dialect }: Database): Migration[] {
   return MIGRATIONS[dialect.name].map(({ tag, statements }) => ({
     tag,
-    statements: statements.map((statement) => withTableOptions(statement, dialect)),
+    // drizzle-kit does not write the table options.
+    statements: statements.map((statement) =>
+      statement.startsWith('CREATE TABLE')
+        ? statement.replace(/\);?$/, `)${dialect.schema.tableOptions}`)
+        : statement,
+    ),
     lowestVersion: LOWEST_VERSIONS[tag] ?? null,
   }))
 }
 
-function stepsOf(migrations: readonly Migration[], prefix: string): Step[] {
+function stepsOf(
+  database: Database,
+  prefix: string,
+  migrations: readonly Migration[] = migrationsFor(database),
+): Step[] {
   return migrations.flatMap(({ tag, statements, lowestVersion: lowest }) =>
     statements.map((statement, index) => ({
       name: `${tag}/${index}`,
@@ -248,9 +255,4 @@ function stepsOf(migrations: readonly Migration[], prefix: string): Step[] {
       lowest: index === 0 ? lowest : null,
     })),
   )
-}
-
-/** Adds the table options, which drizzle-kit does not write. */
-function withTableOptions(statement: string, { schema: { tableOptions } }: Dialect): string {
-  return statement.startsWith('CREATE TABLE') ? statement.replace(/\);?$/, `)${tableOptions}`) : statement
 }

@@ -64,15 +64,6 @@ const MEMORY = 'sqlite::memory:'
  * @throws SchemaError when the application has a table with the name of one of Kalends' tables, a table has an engine
  *   without transactions, or the tables are out of date or need a later version of Kalends
  */
-export async function openStore(
-  target: DatabaseTarget,
-  options: Parameters<typeof openStores>[1] = {},
-): Promise<Store> {
-  const stores = await openStores(target, options)
-  return { ...stores.loops, close: () => stores.close() }
-}
-
-/** Like `openStore`, with a store for each use. */
 export async function openStores(
   target: DatabaseTarget,
   options: StoreOptions & Pick<OpenOptions, 'longestUseMs'> = {},

@@ -1,7 +1,7 @@
 import type { IsDue } from '../model/first-run.ts'
 import type { ManualRun, ScheduleToRun } from '../model/manual-runs.ts'
 import type { Owner } from '../model/owner.ts'
-import type { OpenJobs, Plan, Plannable } from '../model/plan.ts'
+import type { OpenJobs, Plan, Plannable } from '../model/planning.ts'
 import type { Schedule, ScheduleSettings } from '../model/schedule.ts'
 import type { Transaction } from './job-store.ts'
 
@@ -19,6 +19,12 @@ export interface Pause {
   readonly reason: string | null
   /** What happens to the schedule's waiting and blocked jobs. */
   readonly jobs: 'leave' | 'cancel'
+}
+
+/** What `put` did, and the schedule afterwards. */
+export interface PutResult {
+  readonly result: 'created' | 'changed' | 'unchanged'
+  readonly schedule: Schedule
 }
 
 /** Plans a row that was just written, or returns null to leave it to a scheduler. */
@@ -49,7 +55,7 @@ export interface ScheduleStore {
     create: () => Omit<NewSchedule, 'id'>,
     change: (current: Schedule) => Partial<ScheduleSettings>,
     plan?: PlanEdit,
-  ): Promise<{ readonly result: 'created' | 'changed' | 'unchanged'; readonly schedule: Schedule }>
+  ): Promise<PutResult>
   get(id: string): Promise<Schedule | null>
   /** @returns the schedule afterwards; null when the schedule does not exist */
   update(

@@ -1,5 +1,5 @@
 import type { ClaimedJob } from '../model/job.ts'
-import type { FrozenTime, OpenJobs, Plan, Plannable } from '../model/plan.ts'
+import type { FrozenTime, OpenJobs, Plan, Plannable } from '../model/planning.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { OnRefused, Refusal } from './refusal.ts'
 
@@ -25,7 +25,6 @@ export interface Mark {
   readonly wakeAt?: string
 }
 
-/** The outcome of a marked schedule. */
 export interface Submission {
   readonly id: string
   readonly task: string
@@ -97,7 +96,6 @@ export interface FurthestSchedules {
   readonly now: Date
 }
 
-/** The database operations of the scheduler. */
 export interface SchedulingStore {
   /**
    * Maximum number of schedules per transaction; lower on clusters, where servers commit at the same time. On SQLite,

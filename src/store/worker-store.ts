@@ -1,15 +1,12 @@
+import type { Values, WORKER_COLUMNS } from '../model/columns.ts'
+
 /** A row of `worker`: a process that embeds Kalends. */
-export interface WorkerRecord {
+export interface WorkerRecord extends Omit<Values<typeof WORKER_COLUMNS>, 'tasks' | 'sets'> {
   /** `name/incarnation`, new at each start, because the id is a fencing token and the name is not. */
   readonly id: string
-  readonly name: string
-  readonly host: string
-  readonly pid: number
   readonly tasks: readonly string[]
   /** The declared sets in the worker's code, from name to hash. */
   readonly sets: Readonly<Record<string, string>>
-  readonly startedAt: Date
-  readonly heartbeatAt: Date
 }
 
 export interface WorkerList {

@@ -16,12 +16,14 @@ import {
   NotFoundError,
   WaitTimeoutError,
 } from '../index.ts'
-import { checkKeys, namesOf } from '../keys.ts'
+import { checkKeys } from '../keys.ts'
+import { OPEN_OPTIONS } from '../options.ts'
 import { timeSpan } from '../timer/index.ts'
 
+const OWN = ['clock', 'connections', 'migrate', 'schema', 'tablePrefix'] as const
+
 /** The options of `Kalends.open`, except those that the test kit sets itself. */
-export interface TestOptions
-  extends Omit<KalendsOptions, 'clock' | 'connections' | 'migrate' | 'schema' | 'tablePrefix'> {
+export interface TestOptions extends Omit<KalendsOptions, (typeof OWN)[number]> {
   /** The initial time of the clock; default 2026-01-01T00:00Z. */
   readonly now?: Date | string | undefined
   /**
@@ -34,20 +36,9 @@ export interface TestOptions
 /** Sets up handlers and declarations. `kalends start` accepts the same modules. */
 export type Setup = (kalends: Kalends) => unknown
 
-const OPTIONS = namesOf<TestOptions>({
-  now: true,
-  database: true,
-  worker: true,
-  zone: true,
-  logger: true,
-  lease: true,
-  pollInterval: true,
-  retention: true,
-  argsLimit: true,
-  middleware: true,
-  redact: true,
-  externalQueue: true,
-})
+type Step = Awaited<ReturnType<Kalends['startByHand']>>
+
+const OPTIONS = [...OPEN_OPTIONS.filter((name) => !OWN.some((own) => own === name)), 'now', 'database']
 
 /** Maximum number of rounds of work that may be due at the same instant before the test fails. */
 const MAX_ROUNDS = 10_000
@@ -76,14 +67,10 @@ export async function open(setup: Setup, options: TestOptions = {}): Promise<Tes
 export class TestKalends {
   readonly kalends: Kalends
   readonly #clock: { now: Date }
-  readonly #step: () => Promise<{ readonly acted: boolean; readonly next: Date | null }>
+  readonly #step: Step
 
-  /** Use `open`. */
-  constructor(
-    kalends: Kalends,
-    clock: { now: Date },
-    step: () => Promise<{ readonly acted: boolean; readonly next: Date | null }>,
-  ) {
+  /** @internal */
+  constructor(kalends: Kalends, clock: { now: Date }, step: Step) {
     this.kalends = kalends
     this.#clock = clock
     this.#step = step

@@ -1,5 +1,5 @@
 /** Functions that check their input and return timer text. */
-import { InvalidInputError } from '../errors.ts'
+import { asInput, InvalidInputError } from '../errors.ts'
 import { spanText } from '../duration.ts'
 import { timeSpan } from './span.ts'
 import { checkedZone, timer } from './timer.ts'
@@ -37,11 +37,11 @@ export function every(
       'span',
       `${span} would be milliseconds; write '${span}ms' if you mean that, or another unit, such as '${span}min'`,
     )
-  return checked('span', () => {
+  return asInput('span', () => {
     const text = typeof span === 'number' ? spanText(timeSpan(span)) : span
     // Text that is not a span could still form a valid timer, as in '5min after finish'.
     timeSpan(text)
-    return `every ${text}${after === undefined ? '' : ' after finish'}`
+    return timer(`every ${text}${after === undefined ? '' : ' after finish'}`).text
   })
 }
 
@@ -74,7 +74,7 @@ export function monthly(day: number, time: string, options: BuilderOptions = {})
 export function at(instant: Date): string {
   if (!(instant instanceof Date) || Number.isNaN(instant.getTime()))
     throw new InvalidInputError('instant', `must be a valid Date, got ${String(instant)}`)
-  return checked('instant', () => instant.toISOString().replace('T', ' ').replace('Z', ' UTC'))
+  return asInput('instant', () => timer(instant.toISOString().replace('T', ' ').replace('Z', ' UTC')).text)
 }
 
 function zoned(text: string, { zone }: BuilderOptions): string {
@@ -91,19 +91,10 @@ function clock(time: string): string {
   )
 }
 
-function whole(field: string, value: number, low: number, high: number): number {
+/** @throws InvalidInputError */
+export function whole(field: string, value: number, low: number, high: number): number {
   if (!Number.isInteger(value) || value < low || value > high) {
     throw new InvalidInputError(field, `must be an integer between ${low} and ${high}, got ${String(value)}`)
   }
   return value
-}
-
-function checked(field: string, make: () => string): string {
-  try {
-    return timer(make()).text
-  } catch (error) {
-    throw new InvalidInputError(field, error instanceof Error ? error.message : String(error), {
-      cause: error,
-    })
-  }
 }

@@ -1,6 +1,7 @@
 /** Checks a timer before it is stored, and returns its meaning, its next elapses, and warnings. */
 import { calendar, CalendarSyntaxError } from '../calendar/index.ts'
 import { InvalidInputError } from '../errors.ts'
+import { whole } from './builders.ts'
 import { clockChanges, clockWarning, localText } from './clock-changes.ts'
 import { cronEvents } from './cron.ts'
 import { CronSyntaxError, InvalidTimeSpanError, isInvalidTimer } from './error.ts'
@@ -75,7 +76,10 @@ export function checkTimer(text: string, options: CheckOptions = {}): TimerCheck
     elapses.push({ at, local: localText(at, checked.zone) })
   }
   const { kind, zone } = checked
-  const warnings = first === null ? ['It never elapses again.'] : clockWarnings(checked, after)
+  const warnings =
+    first === null
+      ? ['It never elapses again.']
+      : clockChanges(zone, after).flatMap((change) => clockWarning(checked, change, after) ?? [])
   const events = kind === 'cron' ? eventsOf(checked) : []
   return {
     valid: true,
@@ -95,18 +99,11 @@ function eventsOf(cron: Timer): string[] {
 }
 
 function checkOptions(after: Date, limit: number, anchor: Date): void {
-  if (!Number.isInteger(limit) || limit < 0 || limit > 1000)
-    throw new InvalidInputError('limit', `must be an integer between 0 and 1000, got ${limit}`)
+  whole('limit', limit, 0, 1000)
   for (const [field, date] of Object.entries({ after, anchor })) {
     if (Number.isNaN(date.getTime()))
       throw new InvalidInputError(field, 'must be a valid Date, got Invalid Date')
   }
-}
-
-function clockWarnings(of: Timer, after: Date): string[] {
-  return clockChanges(of.zone, after)
-    .map((change) => clockWarning(of, change, after))
-    .filter((warning) => warning !== null)
 }
 
 /** @throws errors that are not about the text */

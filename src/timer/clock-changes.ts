@@ -5,6 +5,7 @@ import { findZone } from '../calendar/zone-names.ts'
 import { cronEvents } from './cron.ts'
 import type { Elapses, Timer } from './elapses.ts'
 import { union } from './union.ts'
+import { two } from './words-values.ts'
 
 /** A change to a zone's clock. */
 export interface ClockChange {
@@ -144,8 +145,4 @@ function zoneOf(name: string): Zone {
   const zone = findZone(name)
   if (zone === undefined) throw new RangeError(`Unknown time zone ${JSON.stringify(name)}`)
   return zone
-}
-
-function two(value: number): string {
-  return String(value).padStart(2, '0')
 }

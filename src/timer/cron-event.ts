@@ -14,32 +14,26 @@ export const MACROS: ReadonlyMap<string, readonly [fields: string, event: string
   ['@midnight', ['0 0 * * *', 'daily']],
   ['@hourly', ['0 * * * *', 'hourly']],
 ])
-export const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
-export const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
+const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
+const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
 
-interface Limits {
+export interface CronField {
+  readonly name: string
   readonly low: number
   readonly high: number
   readonly names?: readonly string[]
+  /** The unit of a time span. */
+  readonly unit?: string
 }
 
-const MINUTE: Limits = { low: 0, high: 59 }
-const HOUR: Limits = { low: 0, high: 23 }
-const DAY: Limits = { low: 1, high: 31 }
-const MONTH: Limits = { low: 1, high: 12, names: MONTHS }
-const WEEKDAY: Limits = { low: 0, high: 7, names: WEEKDAYS }
-const YEAR: Limits = { low: 1970, high: 2199 }
-
-/** The words of an expression by their meaning; only some dialects have seconds and years. */
-interface Fields {
-  readonly seconds: string
-  readonly minute: string
-  readonly hour: string
-  readonly day: string
-  readonly month: string
-  readonly weekday: string
-  readonly years: string
-}
+const MINUTE: CronField = { name: 'minute', low: 0, high: 59, unit: 'min' }
+const HOUR: CronField = { name: 'hour', low: 0, high: 23, unit: 'h' }
+const DAY: CronField = { name: 'day of the month', low: 1, high: 31, unit: 'd' }
+const MONTH: CronField = { name: 'month', low: 1, high: 12, names: MONTHS }
+const WEEKDAY: CronField = { name: 'day of the week', low: 0, high: 6, names: WEEKDAYS }
+const YEAR: CronField = { name: 'year', low: 1970, high: 2199 }
+/** The five fields of crontab. */
+export const CRON_FIELDS: readonly CronField[] = [MINUTE, HOUR, DAY, MONTH, WEEKDAY]
 
 /** At most one of the two is set: a single calendar event, else five POSIX fields. */
 interface Instead {
@@ -86,7 +80,8 @@ export function endsWithYears(words: readonly string[]): boolean {
   return words.length === 6 && (words[2] === '?' || words[4] === '?' || /^\d{4}/u.test(words[5] ?? ''))
 }
 
-function fieldsOf(words: readonly string[]): Fields | null {
+/** The words of an expression by their meaning; only some dialects have seconds and years. */
+function fieldsOf(words: readonly string[]) {
   if (words.length < 5 || words.length > 7) return null
   const yearsLast = endsWithYears(words)
   const all = [...(words.length === 5 || yearsLast ? ['0'] : []), ...words]
@@ -120,19 +115,20 @@ export function eventOf(words: readonly string[]): string | null {
 }
 
 /** The expression in five POSIX fields, with lists instead of steps and numbers instead of names. */
-function posixOf({ seconds, minute, hour, day, month, weekday, years }: Fields): string | null {
+function posixOf(fields: NonNullable<ReturnType<typeof fieldsOf>>): string | null {
+  const { seconds, minute, hour, day, month, weekday, years } = fields
   if (seconds !== '0' || years !== '*') return null
-  const fields = [
+  const posix = [
     posixField(minute, MINUTE),
     posixField(hour, HOUR),
     isAny(day) ? '*' : posixField(day, DAY),
     posixField(month, MONTH),
     isAny(weekday) ? '*' : posixWeekdays(weekday),
   ]
-  return fields.includes(null) ? null : fields.join(' ')
+  return posix.includes(null) ? null : posix.join(' ')
 }
 
-function posixField(text: string, limits: Limits): string | null {
+function posixField(text: string, limits: CronField): string | null {
   if (text === '*') return '*'
   const ranges = text.split(',').map((item) => readRange(item, limits))
   if (ranges.includes(null)) return null
@@ -163,13 +159,13 @@ function padded(component: string): string {
 }
 
 /** A field in the form that calendar events use; null when it cannot be parsed. */
-function component(text: string, limits: Limits): string | null {
+function component(text: string, limits: CronField): string | null {
   const items = text.split(',').map((item) => itemText(item, limits))
   if (items.includes(null)) return null
   return items.includes('*') ? '*' : items.join(',')
 }
 
-function itemText(item: string, limits: Limits): string | null {
+function itemText(item: string, limits: CronField): string | null {
   const range = readRange(item, limits)
   if (range === null) return null
   const { first, last, step } = range
@@ -191,7 +187,7 @@ interface Range {
   readonly step: number
 }
 
-function readRange(item: string, { low, high, names }: Limits): Range | null {
+function readRange(item: string, { low, high, names }: CronField): Range | null {
   const [, from, to, by] =
     /^(\*|\d{1,4}|[a-z]{3})(?:-(\d{1,4}|[a-z]{3}))?(?:\/(\d{1,4}))?$/iu.exec(item) ?? []
   if (from === undefined || (from === '*' && to !== undefined)) return null
@@ -208,7 +204,7 @@ function readRange(item: string, { low, high, names }: Limits): Range | null {
 }
 
 /** The values in the order of a range, which may wrap around. */
-function valuesOf({ first, last, step }: Range, { low, high }: Limits): number[] {
+function valuesOf({ first, last, step }: Range, { low, high }: CronField): number[] {
   const length = high - low + 1
   const reach = last >= first ? last - first : last - first + length
   return Array.from(
@@ -245,7 +241,7 @@ function weekdays(text: string): { names: string; days?: string } | null {
 function weekdayValues(text: string): ReadonlySet<number> | null {
   const chosen = new Set<number>()
   for (const item of text.split(',')) {
-    const range = readRange(item, WEEKDAY)
+    const range = readRange(item, { ...WEEKDAY, high: 7 })
     if (range === null || range.step > 7) return null
     // Sunday is 0 at the start of a range and 7 at its end.
     const last = item.startsWith('*') || (/^[^-]+\//u.test(item) && range.last === 7) ? 6 : range.last

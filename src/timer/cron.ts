@@ -18,28 +18,19 @@
 import { calendar } from '../calendar/index.ts'
 import { nearest } from '../nearest.ts'
 import { findZone, zoneNames } from '../calendar/zone-names.ts'
-import { elapsing, endsWithYears, eventOf, insteadOf, MACROS, MONTHS, WEEKDAYS } from './cron-event.ts'
+import {
+  CRON_FIELDS,
+  type CronField,
+  elapsing,
+  endsWithYears,
+  eventOf,
+  insteadOf,
+  MACROS,
+} from './cron-event.ts'
 import { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
 import { timeSpan } from './span.ts'
 import type { TimerSpec } from './elapses.ts'
 import { union } from './union.ts'
-
-interface CronField {
-  readonly name: string
-  readonly low: number
-  readonly high: number
-  readonly names?: readonly string[]
-  /** The unit of a time span. */
-  readonly unit?: string
-}
-
-const CRON_FIELDS: readonly CronField[] = [
-  { name: 'minute', low: 0, high: 59, unit: 'min' },
-  { name: 'hour', low: 0, high: 23, unit: 'h' },
-  { name: 'day of the month', low: 1, high: 31, unit: 'd' },
-  { name: 'month', low: 1, high: 12, names: MONTHS },
-  { name: 'day of the week', low: 0, high: 6, names: WEEKDAYS },
-]
 
 const ITEM = /^(\*(?=\/)|\d{1,2}(?!\/))(?:-(\d{1,2}))?(?:\/(\d{1,2}))?$/u
 const POSIX_ITEM = /^(\d{1,2})(?:-(\d{1,2}))?$/u

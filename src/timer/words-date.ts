@@ -23,11 +23,6 @@ export function weekdayNumbers(names: string): readonly number[] | null {
   })
 }
 
-/** `a Saturday or a Sunday` */
-function weekdayChoice(days: readonly number[]): string {
-  return days.map((day) => `a ${WEEKDAYS[day] ?? ''}`).join(' or ')
-}
-
 function weekdayNumber(name: string): number {
   return WEEKDAYS.findIndex((weekday) => weekday.startsWith(name))
 }
@@ -47,7 +42,7 @@ export function dateWords({ years, months, days, fromEnd }: DateSets): string {
     const year = single(years)
     return year === null ? `${date}${years === null ? ' every year' : inYears}` : `${date} ${year}`
   }
-  return `on the ${fromEnd ? fromEndWords(days) : ordinals(days)} ${ofMonths(months, fromEnd ? 1 : (day ?? 1))}${inYears}`
+  return `on the ${fromEnd ? fromEndWords(days) : listed(days, ordinal)} ${ofMonths(months, fromEnd ? 1 : (day ?? 1))}${inYears}`
 }
 
 export function weekdayWords(chosen: readonly number[], date: DateSets): string {
@@ -61,7 +56,7 @@ export function weekdayWords(chosen: readonly number[], date: DateSets): string 
   const on = weekdayNames(chosen, name)
   if (days === null) return `${on}${months === null ? '' : ` ${inMonths(months)}`}${inYears}`
   if (single(years) !== null && single(months) !== null && single(days) !== null && !fromEnd)
-    return `${dateWords(date)}, if that is ${name === '' ? weekdayChoice(chosen) : `a ${name}`}`
+    return `${dateWords(date)}, if that is ${chosen.map((day) => `a ${WEEKDAYS[day] ?? ''}`).join(' or ')}`
   return `${on}, but only ${dateWords(date)}`
 }
 
@@ -128,10 +123,6 @@ function fromEndWords(days: readonly number[]): string {
 
 function nameFromEnd(day: number): string {
   return day === 1 ? 'last' : `${ordinal(day)} last`
-}
-
-function ordinals(days: readonly number[]): string {
-  return listed(days, ordinal)
 }
 
 function ordinal(day: number): string {

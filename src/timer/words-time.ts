@@ -1,5 +1,5 @@
 /** Describes the time of day of a calendar event in words. */
-import { enumeration, items, numbers, single, type Values, values } from './words-values.ts'
+import { enumeration, items, numbers, single, two, type Values, values } from './words-values.ts'
 
 /** Maximum number of times per day that are listed. */
 const MAX_LISTED = 8
@@ -50,7 +50,7 @@ function hourOf(hours: Values, minutes: Values): string {
 function fractionWords(field: string): string {
   return enumeration(
     items(field).map(({ first, last, step }) => {
-      const range = last === null ? `${trimmed(first)} and on` : `${trimmed(first)} to ${trimmed(last)}`
+      const range = last === undefined ? `${trimmed(first)} and on` : `${trimmed(first)} to ${trimmed(last)}`
       if (first === last) return trimmed(first)
       return `${range} in steps of ${trimmed(step)}`
     }),
@@ -107,8 +107,4 @@ function clockTime(hour: number, minute: number): string {
 function evenSteps(of: readonly number[], whole: number): number | null {
   const step = whole / of.length
   return of.length > 1 && of.every((value, index) => value === index * step) ? step : null
-}
-
-function two(value: number): string {
-  return String(value).padStart(2, '0')
 }

@@ -8,32 +8,25 @@ export function restricted(of: Values, all: number): Values {
   return of?.length === all ? null : of
 }
 
-export function values(field: string, high: number): Values {
+/** @param end  where an open repetition ends: the largest value, or 1 if days count down to the last day */
+export function values(field: string, end: number): Values {
   if (field === '*') return null
   const found = new Set<number>()
-  for (const { first, last, step } of items(field))
-    for (let value = first; value <= (last ?? high); value += step) found.add(value)
-  return [...found].toSorted((a, b) => a - b)
-}
-
-/** After `~`, an open repetition counts down to the last day. */
-export function valuesFromEnd(field: string): Values {
-  const found = new Set<number>()
-  for (const { first, last, step } of items(field)) {
-    if (last === null) for (let value = first; value >= 1; value -= step) found.add(value)
+  for (const { first, last = end, step } of items(field)) {
+    if (last < first) for (let value = first; value >= last; value -= step) found.add(value)
     else for (let value = first; value <= last; value += step) found.add(value)
   }
   return [...found].toSorted((a, b) => a - b)
 }
 
-/** The items of a list; `last` is null when the repetition is open. */
-export function items(field: string): { first: number; last: number | null; step: number }[] {
+/** The items of a list; `last` is undefined when the repetition is open. */
+export function items(field: string): { first: number; last: number | undefined; step: number }[] {
   return field.split(',').map((item) => {
     const [, first, last, step] = /^([\d.]*?\d)(?:\.\.([\d.]+))?(?:\/([\d.]+))?$/u.exec(item) ?? []
     const open = last === undefined && step !== undefined
     return {
       first: Number(first),
-      last: last !== undefined ? Number(last) : open ? null : Number(first),
+      last: last !== undefined ? Number(last) : open ? undefined : Number(first),
       step: Number(step ?? 1),
     }
   })
@@ -80,4 +73,9 @@ export function enumeration(parts: readonly string[]): string {
 
 export function single(of: Values): number | null {
   return of?.length === 1 ? (of[0] ?? null) : null
+}
+
+/** `09` */
+export function two(value: number): string {
+  return String(value).padStart(2, '0')
 }

@@ -8,7 +8,7 @@ import { spanWords } from '../duration.ts'
 import type { Timer } from './elapses.ts'
 import { type DateSets, dateWords, weekdayNumbers, weekdayWords } from './words-date.ts'
 import { timeWords } from './words-time.ts'
-import { restricted, values, valuesFromEnd } from './words-values.ts'
+import { restricted, values } from './words-values.ts'
 
 const LAST_YEAR = 2199
 
@@ -16,7 +16,8 @@ const LAST_YEAR = 2199
 export function inWords(timer: Timer): string {
   switch (timer.kind) {
     case 'every':
-      return `every ${everyWords(timer.spanMs ?? 0)}, counted from the creation of the schedule`
+      // `every minute`, not `every 1 minute`.
+      return `every ${spanWords(timer.spanMs ?? 0).replace(/^1 (\w+)$/u, '$1')}, counted from the creation of the schedule`
     case 'after-finish':
       return `${spanWords(timer.spanMs ?? 0)} after the end of each run`
     case 'cron': {
@@ -32,21 +33,7 @@ export function inWords(timer: Timer): string {
   }
 }
 
-/** `minute` or `5 minutes` */
-function everyWords(spanMs: number): string {
-  return spanWords(spanMs).replace(/^1 (\w+)$/u, '$1')
-}
-
-/** The time of day, and the days. */
-interface EventWords {
-  readonly time: string
-  /** Empty means every day. */
-  readonly on: string
-  /** Whether the times are the same in each hour, and therefore in nearly every zone. */
-  readonly hourly: boolean
-}
-
-function sentence({ time, on, hourly }: EventWords, zone: string): string {
+function sentence({ time, on, hourly }: ReturnType<typeof eventWords>, zone: string): string {
   if (on === '')
     return hourly ? `${time}${zone === 'UTC' ? '' : ` (${zone})`}` : `${time} every day (${zone})`
   // In 'every 5 minutes every day in January', 'every day' is redundant.
@@ -56,7 +43,7 @@ function sentence({ time, on, hourly }: EventWords, zone: string): string {
 }
 
 /** @param text  a calendar event in normal form; a zone is ignored */
-function eventWords(text: string): EventWords {
+function eventWords(text: string) {
   const [
     ,
     weekdays = '',
@@ -71,14 +58,16 @@ function eventWords(text: string): EventWords {
   const date: DateSets = {
     years: values(years, LAST_YEAR),
     months: values(months, 12),
-    days: separator === '~' ? valuesFromEnd(days) : values(days, 31),
+    days: values(days, separator === '~' ? 1 : 31),
     fromEnd: separator === '~',
   }
   const chosen = weekdayNumbers(weekdays)
   const inHours = restricted(values(hours, 23), 24)
   return {
     time: timeWords(inHours, restricted(values(minutes, 59), 60), seconds),
+    /** Empty means every day. */
     on: chosen === null ? dateWords(date) : weekdayWords(chosen, date),
+    /** Whether the times are the same in each hour, and therefore in nearly every zone. */
     hourly: inHours === null,
   }
 }

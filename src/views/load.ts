@@ -32,24 +32,18 @@ export interface Load {
   readonly endedIsComplete: boolean
 }
 
-export interface Planned {
-  /** The counts by hour, starting with the first. */
-  readonly hours: readonly number[]
-  readonly isExact: boolean
-}
-
 /**
  * Calculates the elapses of each group.
  *
- * @param pause  called regularly, so that other work can run.
- * @returns false to skip the rest
+ * @param pause  called regularly, so that other work can run. It returns false to skip the rest
+ * @returns the counts by hour, starting with the first
  */
 export async function planned(
   groups: readonly TimerGroup[],
   from: Date,
   hours: number,
   pause: () => Promise<boolean>,
-): Promise<Planned> {
+): Promise<{ readonly hours: readonly number[]; readonly isExact: boolean }> {
   const counts = Array.from({ length: hours }, () => 0)
   const end = from.getTime() + hours * HOUR_MS
   let left = MAX
@@ -72,20 +66,14 @@ export async function planned(
   return { hours: counts.map((count) => Math.round(count)), isExact }
 }
 
-interface Walk {
-  readonly elapses: readonly number[]
-  /** Where the calculation ended. */
-  readonly until: number
-}
-
-/** @returns null when the timer is invalid; its schedule shows the error */
+/** @returns the elapses until `until`; null when the timer is invalid, whose schedule shows the error */
 async function walked(
   group: TimerGroup,
   from: Date,
   end: number,
   most: number,
   pause: () => Promise<boolean>,
-): Promise<Walk | null> {
+): Promise<{ readonly elapses: readonly number[]; readonly until: number } | null> {
   try {
     const event = elapsesWithin(timer(group.timer), {
       anchor: group.createdAt,
@@ -129,14 +117,18 @@ function addRate(counts: number[], from: number, start: number, end: number, per
 }
 
 /** The hours of a load, with the jobs that ended in each. */
-export function hourLoads(from: Date, plan: Planned, ended: readonly HourCount[]): HourLoad[] {
+export function hourLoads(
+  from: Date,
+  plannedRuns: readonly number[],
+  ended: readonly HourCount[],
+): HourLoad[] {
   const byHour = new Map<number, Record<string, number>>()
   for (const { hour, state, jobs } of ended) {
     const states = byHour.get(hour.getTime()) ?? {}
     states[state] = (states[state] ?? 0) + jobs
     byHour.set(hour.getTime(), states)
   }
-  return plan.hours.map((count, index) => {
+  return plannedRuns.map((count, index) => {
     const hour = new Date(from.getTime() + index * HOUR_MS)
     return { hour, planned: count, ended: byHour.get(hour.getTime()) ?? {} }
   })

@@ -10,13 +10,6 @@ export interface Upcoming {
   readonly task: string
 }
 
-/** The range to search: `from` inclusive, `to` exclusive, and the maximum number of run times to return. */
-export interface UpcomingRange {
-  readonly from: Date
-  readonly to: Date
-  readonly limit: number
-}
-
 /** Keeps the earliest run times of the rows that are added. At equal times, rows that are added first come first. */
 export class UpcomingRuns {
   readonly #before: Date
@@ -27,7 +20,8 @@ export class UpcomingRuns {
   readonly #seen = new Set<string>()
   #isAll = true
 
-  constructor({ from, to, limit }: UpcomingRange) {
+  /** @param limit  maximum number of run times, from `from` inclusive to `to` exclusive */
+  constructor(from: Date, to: Date, limit: number) {
     this.#before = new Date(from.getTime() - 1)
     this.#until = to
     this.#limit = limit

@@ -14,8 +14,6 @@ import type {
 import { UpcomingRuns, type Upcoming } from './upcoming.ts'
 import { hourLoads, type Load, planned } from './load.ts'
 
-export type { Upcoming } from './upcoming.ts'
-
 /** Failed jobs with the same first line of their error. */
 export interface FailureGroup {
   readonly error: string
@@ -119,7 +117,7 @@ export class Views {
     return {
       from,
       to,
-      hours: hourLoads(from, plan, ended.hours),
+      hours: hourLoads(from, plan.hours, ended.hours),
       schedules,
       plannedIsExact: plan.isExact && complete,
       endedIsComplete: ended.complete,
@@ -141,7 +139,7 @@ export class Views {
     const to = checkedInstant('to', query.to)
     const { task, group, submitter } = query
     const conditions = { task, group, submitter }
-    const upcoming = new UpcomingRuns({ from, to, limit })
+    const upcoming = new UpcomingRuns(from, to, limit)
     let seen = 0
     let isComplete = true
     for await (const { rows, isLast } of this.#store.timers(conditions, () => upcoming.until)) {

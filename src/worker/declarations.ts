@@ -54,8 +54,7 @@ export class Declarations {
   async #sync(declared: DeclaredStore, isStart: boolean): Promise<void> {
     const { sets, logger, onChanged } = this.#options
     for (const set of sets) {
-      const report = await syncSet(declared, set, logger, isStart)
-      if (report.created.length + report.changed.size + report.reactivated.length > 0) onChanged()
+      if (await syncSet(declared, set, logger, isStart)) onChanged()
     }
   }
 

@@ -5,7 +5,8 @@
  */
 import { finish } from '../../src/model/finish.ts'
 import { occurrenceId } from '../../src/model/occurrence.ts'
-import { type OpenJobs, plan, type PlannedSkip } from '../../src/model/plan.ts'
+import { plan } from '../../src/model/plan.ts'
+import type { OpenJobs, PlannedSkip } from '../../src/model/planning.ts'
 import { type PlannableRow, plannedFrom, toPlannable } from '../../src/store/sql/rows.ts'
 import type { JournalEntry, RowText, RunLine, RunRecord } from '../../bench/chaos/record.ts'
 

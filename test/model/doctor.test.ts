@@ -1,13 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import {
-  doctorFindings,
-  type Finding,
-  type DoctorSchedule,
-  type DoctorInput,
-  isFrequent,
-  schemaFindings,
-} from '../../src/model/doctor.ts'
-import type { Plannable } from '../../src/model/plan.ts'
+import type { DoctorInput, DoctorSchedule, Finding } from '../../src/model/diagnosis.ts'
+import { isFrequent } from '../../src/model/doctor-schedules.ts'
+import { doctorFindings } from '../../src/model/doctor.ts'
+import { schemaFindings } from '../../src/model/schema-drift.ts'
+import type { Plannable } from '../../src/model/planning.ts'
 import { schedule as planned } from './plannable.ts'
 
 const NOW = new Date('2026-11-21T12:00:00Z')

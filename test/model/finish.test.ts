@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { finish, type Finishing, spanOfTimer } from '../../src/model/finish.ts'
+import { finish, type Finishing } from '../../src/model/finish.ts'
+import { spanOfTimer } from '../../src/model/settle.ts'
 import { schedule } from './plannable.ts'
 
 const NOW = new Date('2026-03-01T09:07Z')

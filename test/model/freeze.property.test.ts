@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { elapsesOf, type FrozenTime, plan } from '../../src/model/plan.ts'
+import { elapsesOf, plan } from '../../src/model/plan.ts'
+import type { FrozenTime } from '../../src/model/planning.ts'
 import { runs } from '../support/runs.ts'
 import { at, schedule } from './plannable.ts'
 

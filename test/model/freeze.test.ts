@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isFrozenBy } from '../../src/model/freeze.ts'
-import { type Plannable, plan } from '../../src/model/plan.ts'
+import { plan } from '../../src/model/plan.ts'
+import type { Plannable } from '../../src/model/planning.ts'
 import { applied, at, edited, schedule, shown } from './plannable.ts'
 
 const until = (text: string) => new Date(`2026-03-01T${text}Z`)

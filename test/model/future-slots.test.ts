@@ -2,7 +2,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { plannedInFuture, slotInFuture } from '../../src/model/future-slots.ts'
-import { type Plannable, plan } from '../../src/model/plan.ts'
+import { plan } from '../../src/model/plan.ts'
+import type { Plannable } from '../../src/model/planning.ts'
 import { applied, at, inserted, schedule } from './plannable.ts'
 import { runs } from '../support/runs.ts'
 

@@ -2,7 +2,7 @@
  * Simulates how the database applies plans and outcomes of runs: the unfinished jobs of one schedule, and its row.
  */
 import { type Finishing, finish } from '../../src/model/finish.ts'
-import type { OpenJobs, Plan } from '../../src/model/plan.ts'
+import type { OpenJobs, Plan } from '../../src/model/planning.ts'
 import { applied } from './plannable.ts'
 
 export interface PaperJob {

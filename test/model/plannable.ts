@@ -4,7 +4,7 @@ import {
   type OpenJobs,
   type Plan,
   type Plannable,
-} from '../../src/model/plan.ts'
+} from '../../src/model/planning.ts'
 
 /** The default lease and poll interval. */
 export const MISSED_AFTER_MS = 61_000

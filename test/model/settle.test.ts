@@ -1,6 +1,24 @@
 import { describe, expect, test } from 'vitest'
-import { type AttemptEnd, retryDelayOf, settle, spreadFactor } from '../../src/model/settle.ts'
-import { DEFAULT_POLICY } from '../../src/model/task.ts'
+import {
+  type AttemptEnd,
+  type JobOutcome,
+  outcomeOf,
+  retryDelayOf,
+  spreadFactor,
+} from '../../src/model/settle.ts'
+import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
+
+function settle(
+  end: AttemptEnd,
+  attempt: number,
+  policy: RunPolicy,
+  stopRequested: boolean,
+  spanMs: number | null = null,
+  yields = false,
+): JobOutcome {
+  const timer = spanMs === null ? null : `every ${spanMs}ms`
+  return outcomeOf({ end, policy }, { attempt, stopRequested, timer, yields })
+}
 
 const failure: AttemptEnd = { kind: 'error', error: 'no such host', permanent: false }
 const permanent: AttemptEnd = { kind: 'error', error: 'no such user', permanent: true }

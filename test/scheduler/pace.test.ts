@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { Plan, PlannedSkip } from '../../src/model/plan.ts'
+import type { Plan, PlannedSkip } from '../../src/model/planning.ts'
 import { Pace } from '../../src/scheduler/pace.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))

@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest'
 import { Kalends, type KalendsOptions } from '../../src/index.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../support/open-store.ts'
 import { apiScene } from '../http/scene.ts'
 import { scene } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { openStore, openToInspect } from '../../src/store/open.ts'
+import { openToInspect } from '../../src/store/open.ts'
+import { openStore } from '../support/open-store.ts'
 import { toText } from '../../src/model/instant.ts'
 import { after, clock, job, newJob, onEachStore, planned, settings } from './conformance.ts'
 import { write } from './writes.ts'

@@ -9,7 +9,7 @@
 import { inspect } from 'node:util'
 import { beforeAll, it } from 'vitest'
 import { randomOf } from '../../bench/chaos/random.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../support/open-store.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { expectNoFault } from '../support/fault.ts'
 import { Actor, type Clock, Crash } from './interleavings-actors.ts'

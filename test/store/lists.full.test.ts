@@ -23,7 +23,7 @@ eachDatabase(({ kind, bare }) => {
 
   beforeAll(async () => {
     database = await bare()
-    const { openStore } = await import('../../src/store/open.ts')
+    const { openStore } = await import('../support/open-store.ts')
     await (await openStore(database.url)).close()
     await fill(database)
     recorded = await recording(database.url)

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { ConflictError } from '../../src/errors.ts'
 import { occurrenceId } from '../../src/model/occurrence.ts'
-import { type OpenJobs, planEdit } from '../../src/model/plan.ts'
+import { planEdit } from '../../src/model/plan.ts'
+import type { OpenJobs } from '../../src/model/planning.ts'
 import type { Schedule } from '../../src/model/schedule.ts'
 import { toText } from '../../src/model/instant.ts'
 import {

@@ -1,7 +1,7 @@
 /** Scheduling: mark → plan → submit, as specified in DESIGN §2 and §4. */
 import { describe, expect, it } from 'vitest'
 import { occurrenceId } from '../../src/model/occurrence.ts'
-import type { Plan } from '../../src/model/plan.ts'
+import type { Plan } from '../../src/model/planning.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import { toText } from '../../src/model/instant.ts'
 import type { Decide, Mark, SweepExtent } from '../../src/store/scheduling-store.ts'

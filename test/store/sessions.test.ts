@@ -2,7 +2,7 @@
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { expect, it } from 'vitest'
 import { OWN_SESSION } from '../../src/store/mysql/session-variables.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../support/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   after,

@@ -110,7 +110,7 @@ eachDatabase(({ kind, bare }) => {
 
   beforeAll(async () => {
     database = await bare()
-    const { openStore } = await import('../../src/store/open.ts')
+    const { openStore } = await import('../support/open-store.ts')
     await (await openStore(database.url)).close()
     await fill(database)
     recorded = await recording(database.url)
@@ -629,7 +629,7 @@ eachDatabase(({ kind, bare }) => {
     beforeAll(async () => {
       calm = await bare()
       seen = await recording(calm.url)
-      const { openStore } = await import('../../src/store/open.ts')
+      const { openStore } = await import('../support/open-store.ts')
       await (await openStore(calm.url)).close()
       const far = toText(new Date(Date.now() + 1_000_000_000))
       // A mark that lasts more than two leases would be repaired.

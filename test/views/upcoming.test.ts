@@ -156,7 +156,7 @@ it('the run times found are the earliest of all run times, in order', () => {
   const lasting = fc.integer({ min: 0, max: 24 }).map(within)
   fc.assert(
     fc.property(rows, pieces, lasting, fc.integer({ min: 1, max: 40 }), (all, size, to, limit) => {
-      const upcoming = new UpcomingRuns({ from, to, limit })
+      const upcoming = new UpcomingRuns(from, to, limit)
       // A schedule whose position changes during the read is read again.
       const read = [...all, ...all.slice(0, 2)]
       for (let start = 0; start < read.length; start += size) upcoming.add(read.slice(start, start + size))

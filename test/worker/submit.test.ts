@@ -5,7 +5,7 @@ import type { Logger } from '../../src/logger.ts'
 import { Redaction } from '../../src/model/redaction.ts'
 import { DEFAULT_SETTINGS } from '../../src/model/schedule.ts'
 import { DEFAULT_ARGS_LIMIT, task } from '../../src/model/task.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../support/open-store.ts'
 import type { SchedulingStore } from '../../src/store/scheduling-store.ts'
 import type { KalendsEvents } from '../../src/worker/reporter.ts'
 import { Worker } from '../../src/worker/worker.ts'
@@ -22,7 +22,7 @@ async function started(
   const submit = submitOf(store.scheduling)
   const errors: string[] = []
   const runs: unknown[] = []
-  const events = new Emitter<KalendsEvents>('test', (error) => void errors.push(String(error)))
+  const events = new Emitter<KalendsEvents>((error) => void errors.push(String(error)))
   events.on('error', ({ error }) => void errors.push(String(error)))
   const settled = new Promise<void>((resolve) => events.on('settled', () => resolve()))
   const worker = new Worker({

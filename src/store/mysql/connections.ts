@@ -87,15 +87,12 @@ export class Connections {
 
   /** If this fails, the error is never caused by the work that needs the connection. */
   async take(): Promise<mysql.PoolConnection> {
-    const first = this.#current
     const failures: { host: Host; error: unknown }[] = []
-    for (let step = 0; step < this.#places.length; step += 1) {
-      const index = (first + step) % this.#places.length
-      const place = this.#places[index]
-      if (place === undefined) continue
+    const inOrder = [...this.#places.entries()]
+    for (const [index, place] of [...inOrder.slice(this.#current), ...inOrder.slice(0, this.#current)]) {
       try {
         const connection = await this.#from(place)
-        if (step > 0) this.#current = index
+        if (failures.length > 0) this.#current = index
         return connection
       } catch (error) {
         // With a single host, the caller knows which host failed and what the error means.

@@ -75,8 +75,6 @@ const PASSING: ReadonlySet<number> = new Set([
   3024,
 ])
 
-const DUPLICATE = 1062
-
 /** A table, column or index already exists because a migration was interrupted. */
 const ALREADY_APPLIED: ReadonlySet<number> = new Set([1050, 1060, 1061])
 
@@ -91,18 +89,21 @@ export function isTooSlow(error: unknown): boolean {
   return number === 1969 || number === 3024
 }
 
-/** Whether the statement waited for a lock until its timeout. */
-export function isLockWait(error: unknown): boolean {
-  return errorNumber(error) === 1205
-}
+const has =
+  (number: number) =>
+  (error: unknown): boolean =>
+    errorNumber(error) === number
 
+/** Whether the statement waited for a lock until its timeout. */
+export const isLockWait = has(1205)
 /**
  * Whether group replication rolled back the transaction at COMMIT, after a conflict or because the member lost its
  * group.
  */
-export function isRefusedByGroup(error: unknown): boolean {
-  return errorNumber(error) === REFUSED_BY_GROUP
-}
+export const isRefusedByGroup = has(REFUSED_BY_GROUP)
+/** Whether the savepoint does not exist because its transaction has ended. */
+export const isNoSavepoint = has(1305)
+export const isDuplicate = has(1062)
 
 export function isTransient(error: unknown): boolean {
   return TRANSIENT.has(errorNumber(error) ?? 0)
@@ -146,15 +147,6 @@ function isFileError(error: unknown): boolean {
   if (number !== ENGINE_ERROR) return number > 0 && number <= LAST_FILE_ERROR
   const [cause] = (error instanceof Error && /\d+/.exec(error.message)) || []
   return cause !== undefined && Number(cause) < FIRST_OF_ENGINE
-}
-
-/** Whether the savepoint does not exist because its transaction has ended. */
-export function isNoSavepoint(error: unknown): boolean {
-  return errorNumber(error) === 1305
-}
-
-export function isDuplicate(error: unknown): boolean {
-  return errorNumber(error) === DUPLICATE
 }
 
 export function isAlreadyApplied(error: unknown): boolean {

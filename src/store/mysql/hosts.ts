@@ -94,13 +94,9 @@ function check({ name, url }: HostUrl, index: number, all: readonly HostUrl[]): 
     throw refused(
       `ssl=${ssl} is not a setting of the driver: for a server whose certificate is signed by a public authority, write ssl={"verifyIdentity":true}, percent-encoded; for your own authority, also set NODE_EXTRA_CA_CERTS, or pass a mysql2 pool with ssl: { ca }; without TLS, leave ssl out`,
     )
-  if (all.some((other, at) => at < index && sameAddress(other.name, name))) {
+  if (all.some((other, at) => at < index && withPort(other.name) === withPort(name))) {
     throw refused(`${which} is listed twice`)
   }
-}
-
-function sameAddress(one: string, other: string): boolean {
-  return withPort(one) === withPort(other)
 }
 
 function withPort(name: string): string {

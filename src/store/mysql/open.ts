@@ -1,5 +1,5 @@
 import { SchemaError } from '../../errors.ts'
-import { admittedForApi, API_STATEMENT_MS } from '../admission.ts'
+import { admitted, API_STATEMENT_MS } from '../admission.ts'
 import type { Databases, MysqlTarget, OpenOptions } from '../database.ts'
 import { type CreatePool, createPoolLike } from './application-pool.ts'
 import { IMPATIENT, MysqlDatabase } from './database.ts'
@@ -55,7 +55,7 @@ export async function openMysql(
     await createSchema(from, schema)
     return openMysql(target, { longestUseMs, connections, schema })
   }
-  return { loops, calls, api: admittedForApi(api, apiConnections), close }
+  return { loops, calls, api: admitted(api, { atOnce: apiConnections }), close }
 }
 
 /** Whether the database of the connection does not exist, or the user has no rights on it. */

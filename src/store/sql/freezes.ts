@@ -5,7 +5,7 @@
 import { type Freeze, isFrozenBy } from '../../model/freeze.ts'
 import { fromStored, toText } from '../../model/instant.ts'
 import { newJobId } from '../../model/occurrence.ts'
-import type { FrozenTime, Plannable } from '../../model/plan.ts'
+import type { FrozenTime, Plannable } from '../../model/planning.ts'
 import type { Dialect } from '../database.ts'
 import type { FreezeStore } from '../freeze-store.ts'
 import { updateFound } from './by-key.ts'

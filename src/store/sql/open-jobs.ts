@@ -5,7 +5,7 @@
  * The rows of the schedules must be locked. Jobs are found through the index on (open_key, open_turn), then locked by
  * key, because locks through another index could deadlock with those of a claim.
  */
-import { NO_OPEN_JOBS, type OpenJobs } from '../../model/plan.ts'
+import { NO_OPEN_JOBS, type OpenJobs } from '../../model/planning.ts'
 import { groupBy } from '../group-by.ts'
 import { placeholders } from '../literals.ts'
 import { lockRows, updateRows } from './by-key.ts'

@@ -7,11 +7,10 @@
  * finished), and its entry in (open_key, open_turn), which passes to the next job of the schedule.
  */
 import { messageOf } from '../../errors.ts'
-import { type LockedJob, outcomeOf } from '../../model/finish.ts'
 import { fromStored } from '../../model/instant.ts'
 import { type ClaimedJob, type Fence, fenceText } from '../../model/job.ts'
-import { withoutTexts } from '../../model/settle.ts'
 import type { JobState } from '../../model/states.ts'
+import { type LockedJob, outcomeOf, withoutTexts } from '../../model/settle.ts'
 import type { EndedAttempt, SettledAttempt, SettleResult } from '../executing-store.ts'
 import { placeholders } from '../literals.ts'
 import { type AttemptOfRow, attemptRecorder, type RecordAttempts } from './attempts.ts'

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../errors.ts'
-import { admittedForApi } from '../admission.ts'
+import { admitted } from '../admission.ts'
 import type { Databases, OpenOptions } from '../database.ts'
 import { SqliteDatabase } from './database.ts'
 
@@ -18,7 +18,7 @@ export async function openSqlite(path: string, { clock = null }: OpenOptions): P
   return {
     loops,
     calls: loops.beside('calls'),
-    api: admittedForApi(loops.beside('api'), 1),
+    api: admitted(loops.beside('api'), { atOnce: 1 }),
     close: () => loops.close(),
   }
 }

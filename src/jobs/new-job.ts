@@ -1,0 +1,57 @@
+/** Checks a job before it is submitted. */
+import { InvalidInputError } from '../errors.ts'
+import { checkKeys, namesOf } from '../keys.ts'
+import { checkWithin, requireTask } from '../model/authority.ts'
+import { type TaskContext, taskOf } from '../model/caller.ts'
+import { checkedSettings } from '../model/checked-settings.ts'
+import { checkedInstant, spanOption } from '../model/input.ts'
+import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
+import { chosenJobId, ownedSettings, requireOwnFields } from '../model/owner.ts'
+import { defaultsOf, JOB_OPTION_NAMES, LONGEST_DELAY_MS, type OptionName } from '../model/settings.ts'
+import { checkedTaskName, storedArgs } from '../model/task.ts'
+import type { NewJob } from '../store/job-store.ts'
+import type { AnyJobInput, JobOptions } from './options.ts'
+
+export const JOB_OPTIONS = [
+  ...JOB_OPTION_NAMES,
+  ...namesOf<Omit<JobOptions, OptionName>>({ id: true, runAt: true, delay: true }),
+]
+
+/** @throws InvalidInputError, ForbiddenError */
+export async function newJob(
+  { task, args, ...options }: AnyJobInput,
+  context: TaskContext & { readonly now: () => Date },
+): Promise<NewJob> {
+  const { authority, argsLimit } = context
+  const { owner } = authority
+  checkKeys(options, JOB_OPTIONS)
+  const known = taskOf(task, context)
+  requireTask(authority, known.name)
+  requireOwnFields(owner, options)
+  const id = options.id === undefined ? newJobId(context.now()) : chosenJobId(owner, options.id)
+  if (isOccurrenceId(options.id ?? ''))
+    throw new InvalidInputError(
+      'id',
+      `'${options.id}' has the form of the ids of schedules' occurrences (UUIDv8); choose another`,
+    )
+  const text = await storedArgs(known, args, argsLimit)
+  // An object literal with spreads would take several times as long.
+  const job = Object.assign(
+    defaultsOf(JOB_OPTION_NAMES),
+    checkedSettings(JOB_OPTION_NAMES, options),
+    ownedSettings(owner),
+    startOf(options),
+    { id, task: checkedTaskName(known.name), args: text },
+  )
+  checkWithin(authority.limits, job)
+  return job
+}
+
+/** The earliest start of the job. Checks both options. */
+function startOf({ runAt, delay }: JobOptions): Pick<NewJob, 'runAt' | 'delayMs'> {
+  if (delay === undefined) return { runAt: checkedInstant('runAt', runAt) ?? null, delayMs: null }
+  if (runAt !== undefined)
+    throw new InvalidInputError('delay', 'it has the same meaning as runAt; leave one of them out')
+  const ms = spanOption('delay', delay, 0, { least: 0, most: LONGEST_DELAY_MS })
+  return { runAt: null, delayMs: ms }
+}

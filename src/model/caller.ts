@@ -1,0 +1,30 @@
+/** What the operations on schedules and jobs need from their caller and this process. */
+import type { Authority } from './authority.ts'
+import type { Redaction } from './redaction.ts'
+import { checkedTask, type Task } from './task.ts'
+
+export interface TaskContext {
+  /** Returns the task with the given name, if this process knows it. */
+  readonly taskNamed: (name: string) => Task | null
+  /** The caller's authority. Its owner takes precedence over an owner in the input. */
+  readonly authority: Authority
+  /** Maximum size of args in bytes. */
+  readonly argsLimit: number
+}
+
+export interface CallContext extends TaskContext {
+  readonly redaction: Redaction
+  /** Runs work that counts against a limit of this owner, one call at a time. */
+  readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
+  /** Called after a write, so that the worker of this process can act immediately. */
+  readonly onWrite: () => void
+}
+
+/** A task, or what this process knows about the task with the given name. @throws InvalidInputError */
+export function taskOf(
+  given: unknown,
+  { taskNamed }: Pick<TaskContext, 'taskNamed'>,
+): Pick<Task, 'name' | 'schema'> {
+  if (typeof given !== 'string') return checkedTask(given)
+  return taskNamed(given) ?? { name: given, schema: null }
+}

@@ -1,0 +1,125 @@
+/** What the doctor reads and reports. */
+import type { Plannable } from './planning.ts'
+import type { StoredSchedule } from './schedule.ts'
+
+/** A snapshot of the whole database. All instants are from the database's clock. */
+export interface DoctorInput {
+  readonly now: Date
+  /** This machine's clock at the same moment. */
+  readonly localNow: Date
+  /** How long it took to read the clock, which limits the accuracy of the comparison. */
+  readonly roundTripMs: number
+  readonly workers: readonly {
+    readonly id: string
+    readonly heartbeatAt: Date
+    readonly tasks: readonly string[]
+    readonly running: number
+  }[]
+  /** Schedules that a worker is submitting. */
+  readonly marks: readonly { readonly id: string; readonly worker: string; readonly ends: Date | null }[]
+  /** Schedules that are neither paused nor idle, and those with an invalid timer, a permanent failure or a retry. */
+  readonly schedules: readonly DoctorSchedule[]
+  /** The schedules whose next run or last slot is furthest in the future. */
+  readonly furthest: readonly Plannable[]
+  /** Claimable jobs; `since` is the time at which the first of them was submitted. */
+  readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
+  /** Schedules that are submitted continuously but still missed several of their last few slots. */
+  readonly behind: readonly { readonly id: string }[]
+  /** Blocked jobs that no other job blocks. */
+  readonly blocked: readonly { readonly id: string; readonly schedule: string }[]
+  /** Schedules that wait for a run whose job was deleted. */
+  readonly endless: readonly { readonly id: string }[]
+  /** Jobs that have been in an external queue for longer than an hour. */
+  readonly unreported: readonly { readonly id: string }[]
+  /** Running jobs whose worker is not registered. */
+  readonly orphans: readonly { readonly id: string; readonly worker: string }[]
+}
+
+export interface DoctorSchedule
+  extends Pick<
+    StoredSchedule,
+    | 'id'
+    | 'task'
+    | 'timer'
+    | 'idle'
+    | 'nextRunAt'
+    | 'createdAt'
+    | 'lastError'
+    | 'retryAt'
+    | 'retry'
+    | 'retryLimit'
+  > {
+  /** Whether a scheduler would submit the schedule now. */
+  readonly isDue: boolean
+}
+
+/** A problem or possible problem, and its fix. */
+export interface Finding {
+  readonly code:
+    | 'schema'
+    | 'clock-skew'
+    | 'no-worker'
+    | 'dead-worker'
+    | 'stale-mark'
+    | 'far-mark'
+    | 'invalid-schedule'
+    | 'dead-schedule'
+    | 'retrying-schedule'
+    | 'unreported-job'
+    | 'late-schedule'
+    | 'cannot-keep-up'
+    | 'slot-in-the-future'
+    | 'unhandled-task'
+    | 'unclaimed-job'
+    | 'orphaned-job'
+    | 'blocked-job'
+    | 'endless-schedule'
+  /** The ids that the finding concerns: at most ten, earliest or worst first. */
+  readonly subjects: readonly string[]
+  /** The total number of subjects. */
+  readonly count: number
+  readonly problem: string
+  readonly fix: string
+}
+
+export const MAX_SUBJECTS = 10
+/** A running scheduler submits schedules, and an idle executor claims jobs, within a fraction of this time. */
+export const LATE_MS = 10_000
+
+interface Subject {
+  readonly id: string
+}
+
+/**
+ * One finding about all of these rows, or none if there are no rows.
+ *
+ * @param rows  the worst first
+ */
+export function findings<Row extends Subject>(
+  code: Finding['code'],
+  rows: readonly Row[],
+  advice: (worst: Row) => Pick<Finding, 'problem' | 'fix'>,
+): Finding[] {
+  const [worst] = rows
+  if (worst === undefined) return []
+  const subjects = rows.slice(0, MAX_SUBJECTS).map(({ id }) => id)
+  return [{ code, subjects, count: rows.length, ...advice(worst) }]
+}
+
+/** A finding about each of these rows. */
+export function findingsOfEach<Row extends Subject>(
+  code: Finding['code'],
+  rows: readonly Row[],
+  advice: (row: Row) => Pick<Finding, 'problem' | 'fix'>,
+): Finding[] {
+  return rows.flatMap((row) => findings(code, [row], advice))
+}
+
+export function counted({ length }: { readonly length: number }, one: string, many: string): string {
+  return `${length} ${length === 1 ? one : many}`
+}
+
+/** Quoted for a shell. */
+export function quoted(text: string): string {
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
