@@ -8,7 +8,7 @@ import { Loaded, Stale } from '../parts/placeholders.tsx'
 import { link, query, setQuery } from '../router.ts'
 import { now, zone } from '../time/clock.ts'
 import { count, instantOf, wall } from '../time/format.ts'
-import { hourOf, placed, type Placed, type Week, weekOf } from '../time/week.ts'
+import { hourOf, placed, weekOf } from '../time/week.ts'
 import { CalendarHour } from './CalendarHour.tsx'
 
 type HourLoad = Load['hours'][number]
@@ -29,7 +29,7 @@ function askedDay(): string | undefined {
 }
 
 /** The week of the day or hour in the address; otherwise this week. */
-function shownWeek(): Week {
+function shownWeek() {
   const day = askedDay()
   const noon = day === undefined ? null : instantOf(`${day}T12:00`, zone.value)
   return weekOf(noon ?? asked(query.value['at'] ?? '') ?? now.peek(), zone.value)
@@ -118,27 +118,27 @@ function Quietest({ hours }: { readonly hours: readonly HourLoad[] }) {
   )
 }
 
+function plannedOf({ planned }: HourLoad): number {
+  return planned
+}
+
 function endedOf({ ended }: HourLoad): number {
   const { skipped: _, ...runs } = ended
   return Object.values(runs).reduce((sum, jobs) => sum + jobs, 0)
 }
 
-interface HoursProps {
+/** @param shown  the hour whose details are shown below the week */
+function Hours({
+  load: { from, hours },
+  shown,
+}: {
   readonly load: Load
-  /** The hour whose details are shown below the week. */
   readonly shown: string | undefined
-}
-
-function Hours({ load: { from, hours }, shown }: HoursProps) {
+}) {
   const current = hourOf(now.value, new Date(from)).getTime()
   const isPast = ({ hour }: HourLoad) => Date.parse(hour) < current
-  const shares = new Map([
-    ...sharesOf(hours.filter(isPast), endedOf),
-    ...sharesOf(
-      hours.filter((hour) => !isPast(hour)),
-      ({ planned }) => planned,
-    ),
-  ])
+  const past = hours.filter(isPast)
+  const shares = new Map([...sharesOf(past, endedOf), ...sharesOf(hours.slice(past.length), plannedOf)])
   const cells = placed(hours, zone.value)
   const days = [...new Set(cells.map(({ wall: { date } }) => date))]
   return (
@@ -153,50 +153,34 @@ function Hours({ load: { from, hours }, shown }: HoursProps) {
           <b>{wall(new Date(`${date}T12:00:00Z`), 'UTC').weekday}</b> {date.slice(5)}
         </span>
       ))}
-      {cells.map((cell) => (
-        <Cell
-          key={cell.of.hour}
-          cell={cell}
-          share={shares.get(cell.of.hour) ?? 0}
-          days={days}
-          isPast={isPast(cell.of)}
-          isNow={Date.parse(cell.of.hour) === current}
-          isShown={cell.of.hour === shown}
-        />
-      ))}
+      {cells.map(({ of: load, wall: { weekday, date, time, offset }, half }) => {
+        const isOver = isPast(load)
+        const number = isOver ? endedOf(load) : load.planned
+        const failed = load.ended['failed'] ?? 0
+        const start = `${weekday} ${date} ${time.slice(0, 5)}${half === null ? '' : ` ${offset}`}`
+        const failures = failed > 0 ? `, ${count(failed)} failed` : ''
+        const words = `${start}: ${count(number)} ${isOver ? 'ended' : 'planned'}${failures}`
+        const isNow = Date.parse(load.hour) === current
+        const classes = ['cell', isOver && 'past', isNow && 'is-now', failed > 0 && 'failed', half ?? false]
+        return (
+          <a
+            key={load.hour}
+            class={classes.filter((name) => name !== false).join(' ')}
+            style={{
+              '--load': shares.get(load.hour) ?? 0,
+              '--d': days.indexOf(date),
+              '--h': Number(time.slice(0, 2)),
+            }}
+            href={link(['calendar'], { ...query.value, at: load.hour })}
+            aria-current={load.hour === shown ? 'true' : undefined}
+            aria-label={words}
+            title={words}
+          >
+            {number === 0 ? '' : compact.format(number)}
+          </a>
+        )
+      })}
     </div>
-  )
-}
-
-interface CellProps {
-  readonly cell: Placed<HourLoad>
-  /** How busy the hour is, from 0 to 1. */
-  readonly share: number
-  readonly days: readonly string[]
-  readonly isPast: boolean
-  readonly isNow: boolean
-  readonly isShown: boolean
-}
-
-function Cell({ cell: { of: load, wall: start, half }, share, days, isPast, isNow, isShown }: CellProps) {
-  const { weekday, date, time, offset } = start
-  const number = isPast ? endedOf(load) : load.planned
-  const failed = load.ended['failed'] ?? 0
-  const failures = failed > 0 ? `, ${count(failed)} failed` : ''
-  const which = half === null ? '' : ` ${offset}`
-  const words = `${weekday} ${date} ${time.slice(0, 5)}${which}: ${count(number)} ${isPast ? 'ended' : 'planned'}${failures}`
-  const classes = ['cell', isPast && 'past', isNow && 'is-now', failed > 0 && 'failed', half ?? false]
-  return (
-    <a
-      class={classes.filter((name) => name !== false).join(' ')}
-      style={{ '--load': share, '--d': days.indexOf(date), '--h': Number(time.slice(0, 2)) }}
-      href={link(['calendar'], { ...query.value, at: load.hour })}
-      aria-current={isShown ? 'true' : undefined}
-      aria-label={words}
-      title={words}
-    >
-      {number === 0 ? '' : compact.format(number)}
-    </a>
   )
 }
 

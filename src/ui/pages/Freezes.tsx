@@ -3,11 +3,11 @@ import { perform } from '../actions.tsx'
 import { api } from '../api/client.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
-import { Icon } from '../parts/Icon.tsx'
 import { Section } from '../parts/layout.tsx'
 import { link } from '../router.ts'
 import { mayEdit } from '../session.ts'
 import { At } from '../time/Time.tsx'
+import { Notice } from './NeedsAttention.tsx'
 
 export function Freezes() {
   const { data } = useApi('/api/v1/freezes', {}, ['schedules'])
@@ -16,20 +16,15 @@ export function Freezes() {
     <Section title="Frozen">
       <ul class="attention">
         {data.items.map(({ id, scheduleId, task, group, until, reason }) => (
-          <li key={id}>
-            <span class="state frozen">
-              <Icon name="frozen" /> frozen
-            </span>
-            <span>
-              {scheduleId === null && task === null && group === null && 'Everything '}
-              {scheduleId !== null && <a href={link(['schedules', scheduleId])}>{scheduleId} </a>}
-              {task !== null && <a href={link(['schedules'], { task })}>the task {task} </a>}
-              {group !== null && <a href={link(['schedules'], { group })}>the group {group} </a>}
-              until <At at={until} />
-              {reason !== null && `: ${reason}`}{' '}
-              {mayEdit.value && <Button label="Thaw" kind="link" onClick={() => thaw(id)} />}
-            </span>
-          </li>
+          <Notice key={id} icon="frozen">
+            {scheduleId === null && task === null && group === null && 'Everything '}
+            {scheduleId !== null && <a href={link(['schedules', scheduleId])}>{scheduleId} </a>}
+            {task !== null && <a href={link(['schedules'], { task })}>the task {task} </a>}
+            {group !== null && <a href={link(['schedules'], { group })}>the group {group} </a>}
+            until <At at={until} />
+            {reason !== null && `: ${reason}`}{' '}
+            {mayEdit.value && <Button label="Thaw" kind="link" onClick={() => thaw(id)} />}
+          </Notice>
         ))}
       </ul>
     </Section>

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import type { ScheduleCounts } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
-import { Icon } from '../parts/Icon.tsx'
+import { Icon, type IconName } from '../parts/Icon.tsx'
 import { Section } from '../parts/layout.tsx'
 import { link } from '../router.ts'
 import { now } from '../time/clock.ts'
@@ -28,48 +28,49 @@ export function NeedsAttention({ counts }: { readonly counts: ScheduleCounts | u
     <Section title="Needs attention">
       <ul class="attention">
         {first !== undefined && (
-          <Item state="failed" icon="late" word="late">
+          <Notice state="failed" icon="late">
             <a href={link(['schedules'], { order: 'nextRunAt' })}>
               {late.length === MAX_CHECKED ? `${MAX_CHECKED} or more` : count(late.length)}{' '}
               {late.length === 1 ? 'schedule' : 'schedules'}
             </a>{' '}
             not submitted in time, for example <a href={link(['schedules', first.id])}>{first.id}</a>, due{' '}
             <Ago at={first.nextRunAt} />
-          </Item>
+          </Notice>
         )}
         {dead > 0 && (
-          <Item state="dead" icon="dead" word="dead">
+          <Notice icon="dead">
             <a href={link(['schedules'], { status: 'dead' })}>
               {count(dead)} {dead === 1 ? 'schedule' : 'schedules'} stopped after a failed run: reset to
               continue
             </a>
-          </Item>
+          </Notice>
         )}
         {invalid > 0 && (
-          <Item state="invalid" icon="invalid" word="invalid">
+          <Notice icon="invalid">
             <a href={link(['schedules'], { status: 'invalid' })}>
               {count(invalid)} {invalid === 1 ? 'schedule has a timer' : 'schedules have timers'} that cannot
               be read
             </a>
-          </Item>
+          </Notice>
         )}
       </ul>
     </Section>
   )
 }
 
-interface ItemProps {
-  readonly state: string
-  readonly icon: 'late' | 'dead' | 'invalid'
-  readonly word: string
+interface NoticeProps {
+  /** Also the word. */
+  readonly icon: IconName
+  /** For the colour. */
+  readonly state?: string
   readonly children: ComponentChildren
 }
 
-function Item({ state, icon, word, children }: ItemProps) {
+export function Notice({ icon, state = icon, children }: NoticeProps) {
   return (
     <li>
       <span class={`state ${state}`}>
-        <Icon name={icon} /> {word}
+        <Icon name={icon} /> {icon}
       </span>
       <span>{children}</span>
     </li>

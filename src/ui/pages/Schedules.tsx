@@ -54,11 +54,7 @@ const columns: readonly Column<ListedSchedule>[] = [
   },
   { title: 'Next', cell: ({ timer, ...schedule }) => <Ago at={nextRunOf(schedule)} own={zoneOf(timer)} /> },
   { title: 'Last', cell: ({ lastRunAt, timer }) => <Ago at={lastRunAt} own={zoneOf(timer)} /> },
-  {
-    title: 'Last runs',
-    isOptional: true,
-    cell: ({ id, runs }) => <Sparkline runs={runs ?? []} schedule={id} />,
-  },
+  { title: 'Last runs', isOptional: true, cell: (schedule) => <Sparkline schedule={schedule} /> },
   {
     title: 'Runs',
     isNumber: true,

@@ -42,11 +42,7 @@ export interface Question {
   readonly isDangerous?: boolean
 }
 
-interface Asked extends Question {
-  readonly answer: (yes: boolean) => void
-}
-
-const asked = signal<Asked | null>(null)
+const asked = signal<(Question & { readonly answer: (yes: boolean) => void }) | null>(null)
 
 /** Asks for confirmation before an action that cannot be undone or that affects many rows. */
 export function ask(question: Question): Promise<boolean> {

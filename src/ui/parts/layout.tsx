@@ -1,5 +1,5 @@
 /** The parts of pages: a heading with actions, sections, and facts. */
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import { link } from '../router.ts'
 
 interface PageHeadProps {
@@ -57,20 +57,18 @@ export function Section({ title, aside, isLive = false, children }: SectionProps
   )
 }
 
-interface FactProps {
-  readonly name: ComponentChildren
-  /** If this is null or false, the fact is omitted. */
-  readonly value: ComponentChildren
-}
-
-/** A row of a description list. */
-export function Fact({ name, value }: FactProps) {
-  if (value === null || value === false) return null
+/** Names and values. A fact whose value is null or false is omitted. */
+export function Facts({ of }: { readonly of: Readonly<Record<string, ComponentChildren>> }) {
+  const shown = Object.entries(of).filter(([, value]) => value !== null && value !== false)
   return (
-    <>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </>
+    <dl class="facts">
+      {shown.map(([name, value]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
+    </dl>
   )
 }
 

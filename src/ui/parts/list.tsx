@@ -133,10 +133,8 @@ export function List<Row extends { readonly id: string }>(props: ListProps<Row>)
   )
 }
 
-interface BulkProps {
+interface BulkProps extends Pick<ListProps<never>, 'title' | 'actions'> {
   readonly selection: Selection
-  readonly title: string
-  readonly actions: readonly BulkAction[]
 }
 
 function Bulk({ selection: { ids, change }, title, actions }: BulkProps) {
@@ -200,13 +198,14 @@ interface PageOf<Row> extends Omit<JobPage, 'items'> {
   readonly items: readonly Row[]
 }
 
-interface PagerProps {
+/** Links to the previous and the next page, and the number of rows that were counted. */
+function Pager({
+  of: { items, total, next },
+  what,
+}: {
   readonly of: PageOf<unknown>
   readonly what: string
-}
-
-/** Links to the previous and the next page, and the number of rows that were counted. */
-function Pager({ of: { items, total, next }, what }: PagerProps) {
+}) {
   const starts = pageStarts()
   const first = starts.length * PAGE_SIZE + 1
   if (items.length === 0 && next === null && starts.length === 0) return null
