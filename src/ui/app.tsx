@@ -197,7 +197,7 @@ function Help() {
           </Fragment>
         ))}
       </dl>
-      <label class="check">
+      <label class="row check">
         <input
           type="checkbox"
           checked={keysOn.value}
@@ -209,7 +209,7 @@ function Help() {
         Times are relative; hover over one for the exact time in {zone.value} and UTC.
         {session.value?.user != null && ` You are signed in as ${session.value.user}.`}
       </p>
-      <div class="dialog-actions">
+      <div class="row dialog-actions">
         <Button label="Close" autoFocus onClick={closeHelp} />
       </div>
     </Dialog>

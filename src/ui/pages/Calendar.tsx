@@ -61,7 +61,7 @@ export function CalendarPage() {
         {week.first} to {week.last}, hours in {zone.value}.{' '}
         {load.data !== undefined && <Quietest hours={load.data.hours} />}
       </p>
-      <div class="filters">
+      <div class="row filters">
         <FilterChips names={FILTERS} />
       </div>
       <Stale query={load} />
@@ -205,7 +205,7 @@ function Legend({ load }: { readonly load: Load }) {
     failed: 'some failed',
   }
   return (
-    <div class="legend">
+    <div class="row legend">
       {Object.entries(items).map(([name, text]) => (
         <span key={name}>
           <i class={name} />

@@ -157,7 +157,7 @@ function Form({ title, edited: newest }: { readonly title: string; readonly edit
       />
       <Fields form={form} />
       <Suggestions />
-      <div class="form-actions">
+      <div class="row form-actions">
         <button class="primary" disabled={isSending}>
           {isNew ? 'Create schedule' : 'Save'}
         </button>

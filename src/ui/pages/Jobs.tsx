@@ -119,7 +119,7 @@ function JobList({ state, filter }: JobListProps) {
 function Filters() {
   const [field, setField] = useState(searchedFields().find((name) => name in query.value) ?? 'id')
   return (
-    <div class="filters" role="search">
+    <div class="row filters" role="search">
       <Search key={field} name={field} label={`Search by ${field === 'id' ? 'id (its beginning)' : field}`} />
       <Select
         label="Field to search"

@@ -109,7 +109,7 @@ function Why({ schedule: { id } }: ScheduleProps) {
           </ul>
         )}
       </Loaded>
-      <div class="ask">
+      <div class="row ask">
         <label for="asked">Why did it not run at</label>
         <InstantInput id="asked" value={at} onChange={setAt} />
         <span class="quiet">{zone.value}</span>

@@ -154,7 +154,7 @@ export function SchedulesPage() {
 function Filters() {
   const { order = 'id' } = query.value
   return (
-    <div class="filters" role="search">
+    <div class="row filters" role="search">
       <Search label="Search by id, summary, subject or task" />
       <Select
         label="Order"

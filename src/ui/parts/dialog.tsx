@@ -63,7 +63,7 @@ export function Questions() {
   return (
     <Dialog key={question.title} title={question.title} onClose={() => question.answer(false)}>
       {question.body !== undefined && <div class="dialog-body">{question.body}</div>}
-      <div class="dialog-actions">
+      <div class="row dialog-actions">
         <Button label={question.dismiss ?? 'Cancel'} onClick={() => question.answer(false)} />
         <Button
           label={question.action}

@@ -17,13 +17,13 @@ export function PageHead({ title, crumb, beside, below, children }: PageHeadProp
     <header class="head">
       <div>
         {crumb !== undefined && <Crumb to={crumb} />}
-        <div class="title-line">
+        <div class="row title-line">
           <h1 tabIndex={-1}>{title}</h1>
           {beside}
         </div>
         {below}
       </div>
-      <div class="actions">{children}</div>
+      <div class="row">{children}</div>
     </header>
   )
 }
@@ -89,7 +89,7 @@ interface TagsProps {
 
 export function Tags({ names, hrefOf, titleOf }: TagsProps) {
   return (
-    <span class="tags">
+    <span class="row tags">
       {names.map((name) => (
         <a key={name} class="tag" href={hrefOf(name)} title={titleOf?.(name)}>
           {name}

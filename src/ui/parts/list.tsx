@@ -143,7 +143,7 @@ function Bulk({ selection: { ids, change }, title, actions }: BulkProps) {
     if (await run([...ids])) clear()
   }
   return (
-    <div class="bulk" role="region" aria-label={`Selected ${title.toLowerCase()}`}>
+    <div class="row bulk" role="region" aria-label={`Selected ${title.toLowerCase()}`}>
       <span>{count(ids.size)} selected</span>
       {actions.map(({ label, isDangerous, run }) => (
         <Button
@@ -170,7 +170,7 @@ export function StateCounts({ names, counts, entry }: StateCountsProps) {
   const at = (value: string | undefined) =>
     link(segments.value, { ...query.value, after: undefined, [entry]: value })
   return (
-    <nav class="counts" aria-label={`By ${entry}`}>
+    <nav class="row counts" aria-label={`By ${entry}`}>
       <a href={at(undefined)} aria-current={chosen === undefined ? 'true' : undefined}>
         all
       </a>
@@ -210,7 +210,7 @@ function Pager({
   const first = starts.length * PAGE_SIZE + 1
   if (items.length === 0 && next === null && starts.length === 0) return null
   return (
-    <nav class="pager" aria-label="Pages of the list">
+    <nav class="row pager" aria-label="Pages of the list">
       <span>
         {items.length === 0 ? 0 : `${count(first)}–${count(first + items.length - 1)}`}
         {total === null ? ` ${what} found so far` : ` of ${totalText(total)} ${what}`}
