@@ -13,10 +13,10 @@ export const jobFilter = {
   state: state.optional(),
   ...owners,
   scheduleId: scheduleId.optional(),
-  worker: text(255, 1).optional().meta({ description: 'The worker that runs the job now' }),
-  id: jobId.optional().meta({ description: 'The start of the id' }),
-  error: text(500, 1).optional().meta({ description: 'Part of the error; case-insensitive' }),
-  args: text(500, 1).optional().meta({ description: 'Part of the stored args; case-insensitive' }),
+  worker: text(255, 1).optional().describe('The worker that runs the job now'),
+  id: jobId.optional().describe('The start of the id'),
+  error: text(500, 1).optional().describe('Part of the error; case-insensitive'),
+  args: text(500, 1).optional().describe('Part of the stored args; case-insensitive'),
   finishedFrom: instantIn.optional(),
   finishedTo: instantIn.optional(),
 }
@@ -32,7 +32,7 @@ const paging = {
   // An instant and an id.
   after: text(NAME_LIMIT + 25)
     .optional()
-    .meta({ description: '`next` of the previous page; in the order of ids, any id: only ids after it' }),
+    .describe('`next` of the previous page; in the order of ids, any id: only ids after it'),
 }
 
 export const ScheduleParams = z.object({ id: scheduleId })
@@ -42,19 +42,15 @@ const scheduleFilter = {
   status: status.optional(),
   ...owners,
   declaredBy: text(NAME_LIMIT, 1).optional(),
-  text: text(NAME_LIMIT, 1)
-    .optional()
-    .meta({ description: 'Part of the id, summary, subject or task; case-insensitive' }),
+  text: text(NAME_LIMIT, 1).optional().describe('Part of the id, summary, subject or task; case-insensitive'),
 }
 export const SchedulesQuery = z.strictObject({
   ...scheduleFilter,
   order: z
     .enum(['id', 'nextRunAt'])
     .optional()
-    .meta({ description: '`nextRunAt`: earliest next run first; schedules without a next run come last' }),
-  runs: whole(1, 50).meta({
-    description: 'Include this many recent runs of each schedule; limit is then at most 200',
-  }),
+    .describe('`nextRunAt`: earliest next run first; schedules without a next run come last'),
+  runs: whole(1, 50).describe('Include this many recent runs of each schedule; limit is then at most 200'),
   ...paging,
 })
 export const ScheduleCountsQuery = z.strictObject(scheduleFilter)
@@ -66,23 +62,19 @@ export const ExplainQuery = z.strictObject({ at: instantIn.optional() })
 export const LogsQuery = z.strictObject({ limit, after: whole(0, Number.MAX_SAFE_INTEGER) })
 export const CheckQuery = z.strictObject({
   timer: z.string().max(2000),
-  zone: text(100, 1)
-    .optional()
-    .meta({ description: "Added to a timer that names no zone; default: the server's zone" }),
+  zone: text(100, 1).optional().describe("Added to a timer that names no zone; default: the server's zone"),
   after: instantIn.optional(),
-  anchor: instantIn
-    .optional()
-    .meta({ description: 'Where the slots of `every` start: when the schedule was created' }),
-  limit: whole(0, 1000).meta({ description: 'Run times; default 10' }),
+  anchor: instantIn.optional().describe('Where the slots of `every` start: when the schedule was created'),
+  limit: whole(0, 1000).describe('Run times; default 10'),
 })
 export const LoadQuery = z.strictObject({
-  from: instantIn.optional().meta({ description: 'Rounded down to the minute; default the current hour' }),
-  hours: whole(1, 744).meta({ description: 'Default 168' }),
+  from: instantIn.optional().describe('Rounded down to the minute; default the current hour'),
+  hours: whole(1, 744).describe('Default 168'),
   ...owners,
 })
 export const UpcomingQuery = z.strictObject({
-  from: instantIn.optional().meta({ description: 'Default now' }),
-  to: instantIn.optional().meta({ description: 'Default one hour after `from`; at most 31 days' }),
+  from: instantIn.optional().describe('Default now'),
+  to: instantIn.optional().describe('Default one hour after `from`; at most 31 days'),
   limit,
   ...owners,
 })

@@ -128,13 +128,8 @@ function endedOf({ ended }: HourLoad): number {
 }
 
 /** @param shown  the hour whose details are shown below the week */
-function Hours({
-  load: { from, hours },
-  shown,
-}: {
-  readonly load: Load
-  readonly shown: string | undefined
-}) {
+function Hours({ load, shown }: { readonly load: Load; readonly shown: string | undefined }) {
+  const { from, hours } = load
   const current = hourOf(now.value, new Date(from)).getTime()
   const isPast = ({ hour }: HourLoad) => Date.parse(hour) < current
   const past = hours.filter(isPast)

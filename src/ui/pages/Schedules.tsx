@@ -52,7 +52,7 @@ const columns: readonly Column<ListedSchedule>[] = [
       </>
     ),
   },
-  { title: 'Next', cell: ({ timer, ...schedule }) => <Ago at={nextRunOf(schedule)} own={zoneOf(timer)} /> },
+  { title: 'Next', cell: (schedule) => <Ago at={nextRunOf(schedule)} own={zoneOf(schedule.timer)} /> },
   { title: 'Last', cell: ({ lastRunAt, timer }) => <Ago at={lastRunAt} own={zoneOf(timer)} /> },
   { title: 'Last runs', isOptional: true, cell: (schedule) => <Sparkline schedule={schedule} /> },
   {
@@ -101,11 +101,7 @@ function short(description: string, timer: string): string {
 }
 
 /** Null if no run will follow, because the row may still hold the time of an earlier run. */
-export function nextRunOf({
-  status,
-  waitingFor,
-  nextRunAt,
-}: Pick<Schedule, 'status' | 'waitingFor' | 'nextRunAt'>) {
+export function nextRunOf({ status, waitingFor, nextRunAt }: Schedule) {
   return isActive(status) && status !== 'frozen' && waitingFor === null ? nextRunAt : null
 }
 

@@ -30,11 +30,7 @@ export function Button({ label, icon, ...action }: ButtonProps) {
 }
 
 /** The label is a tooltip, and screen readers announce it. */
-export function IconButton({
-  label,
-  icon,
-  ...action
-}: Required<Pick<ButtonProps, 'label' | 'icon'>> & Action) {
+export function IconButton({ label, icon, ...action }: ButtonProps & { readonly icon: IconName }) {
   return (
     <Clickable
       aria-label={label}

@@ -133,13 +133,8 @@ function SelectAll({ ids, selection }: { readonly ids: readonly string[]; readon
   )
 }
 
-function SelectRow({
-  id,
-  selection: { ids, change },
-}: {
-  readonly id: string
-  readonly selection: Selection
-}) {
+function SelectRow({ id, selection }: { readonly id: string; readonly selection: Selection }) {
+  const { ids, change } = selection
   const toggle = () => {
     const next = new Set(ids)
     if (!next.delete(id)) next.add(id)

@@ -199,13 +199,8 @@ interface PageOf<Row> extends Omit<JobPage, 'items'> {
 }
 
 /** Links to the previous and the next page, and the number of rows that were counted. */
-function Pager({
-  of: { items, total, next },
-  what,
-}: {
-  readonly of: PageOf<unknown>
-  readonly what: string
-}) {
+function Pager({ of, what }: { readonly of: PageOf<unknown>; readonly what: string }) {
+  const { items, total, next } = of
   const starts = pageStarts()
   const first = starts.length * PAGE_SIZE + 1
   if (items.length === 0 && next === null && starts.length === 0) return null
