@@ -3,7 +3,6 @@ import { Kalends } from '../kalends.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { configurationOf, shownUrl, withDatabaseOptions } from './configuration.ts'
 import { print, printJson } from './output.ts'
-import { progressBar } from './progress-bar.ts'
 
 export default function migrateCommand(): AnyCommand {
   const command = new Command('migrate')
@@ -38,12 +37,7 @@ another user can run them.`,
       else print(statements.map((statement) => `${statement};\n`).join(''))
       return
     }
-    const bar = progressBar('Migrating')
-    const applied = await Kalends.migrate(database, {
-      tablePrefix,
-      schema,
-      onStep: (done, of) => bar.update(done, of),
-    }).finally(() => bar.end())
+    const applied = await Kalends.migrate(database, { tablePrefix, schema })
     const where = shownUrl(database)
     if (json === true) printJson({ database: where, applied })
     else if (applied.length === 0) print(`${where}: up to date, nothing to do\n`)

@@ -8,7 +8,6 @@ import type { Kalends, Listed, ListPage, Schedule } from '../../index.ts'
 import { checkTimer } from '../../timer/index.ts'
 import { hasCode, QuietFailure, UsageError } from '../failure.ts'
 import { print, printJson, say } from '../output.ts'
-import { progressBar } from '../progress-bar.ts'
 import { type SessionFlags, withKalends } from '../session.ts'
 import { factsText } from '../table.ts'
 import { COMMAND_TASK, when } from '../values.ts'
@@ -101,12 +100,7 @@ async function writeAll(
   )
   const { named, stale } = matched(candidates, existing, idPrefix)
   const outcomes: Outcome[] = []
-  const bar = progressBar('Importing')
-  for (const one of named) {
-    bar.update(outcomes.length, named.length)
-    outcomes.push(await write(kalends, one, paused !== true))
-  }
-  bar.end()
+  for (const one of named) outcomes.push(await write(kalends, one, paused !== true))
   if (prune === true) for (const id of stale) await kalends.schedules.delete(id)
   return { outcomes, stale: stale.map((id) => ({ id, result: prune === true ? 'removed' : 'stale' })) }
 }

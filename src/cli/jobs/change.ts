@@ -4,7 +4,6 @@ import { type AnyCommand, Command, examples } from '../commander.ts'
 import { confirm } from '../confirm.ts'
 import { commandMessage, exitCodeOf, QuietFailure, UsageError } from '../failure.ts'
 import { print, printJson, say } from '../output.ts'
-import { progressBar } from '../progress-bar.ts'
 import { onDatabase, type SessionFlags } from '../session.ts'
 import { counted } from '../values.ts'
 import { conditionsOf, type FilterFlags, withFilter } from './list.ts'
@@ -75,17 +74,13 @@ async function changeJobs(
   const { matched } = await change(kalends, which, { dryRun: true })
   if (matched === 0) return say('No job matches.')
   if (ids.length === 0) await confirm(`${verb} ${counted(matched, 'job')}?`, flags.yes)
-  const bar = progressBar(done)
-  let tried = 0
   const { changed, refused } = await change(kalends, which, {
     each: async (id, act) => {
-      bar.update(tried, matched)
-      tried += 1
       const { state } = await act()
       if (flags.json === true) printJson({ id, state })
       else print(`${id}: ${textOf(state)}\n`)
     },
-  }).finally(() => bar.end())
+  })
   const [first] = refused
   if (first !== undefined && ids.length === 1) throw first.error
   for (const { error } of refused) say(`error: ${commandMessage(error)}`)
