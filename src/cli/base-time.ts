@@ -1,6 +1,7 @@
 /** Parses times as people write them: the timestamps of systemd.time(7), and ISO 8601. */
 import { calendar } from '../calendar/index.ts'
 import { timeSpan } from '../timer/index.ts'
+import { clockOf } from './calendar-report.ts'
 import { UsageError } from './failure.ts'
 
 export interface BaseTimeContext {
@@ -92,11 +93,6 @@ function atMidnight(day: string, zone: string): number | undefined {
 
 /** The date in a zone, the given number of days from now. */
 function localDay(nowMicros: number, zone: string, days: number): string {
-  const shown = new Intl.DateTimeFormat('en-CA', {
-    timeZone: zone,
-    calendar: 'gregory',
-    numberingSystem: 'latn',
-    dateStyle: 'short',
-  }).format(Math.floor(nowMicros / 1000))
-  return new Date(Date.parse(shown) + days * 86_400_000).toISOString().slice(0, 10)
+  const [today = ''] = clockOf(new Date(Math.floor(nowMicros / 1000)), zone)
+  return new Date(Date.parse(today) + days * 86_400_000).toISOString().slice(0, 10)
 }

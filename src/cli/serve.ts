@@ -15,14 +15,8 @@ import type { Logger } from '../logger.ts'
 import { limitConnections } from './connections.ts'
 import { CommandError, EXIT, hasCode, UsageError } from './failure.ts'
 import { say } from './output.ts'
+import type { StartFlags } from './start.ts'
 import { givenToken, ownToken, type Token } from './token.ts'
-
-export interface HttpFlags {
-  readonly http?: string
-  readonly tokenFile?: string
-  readonly trustedProxy: readonly string[]
-  readonly httpBuiltInTasks?: boolean
-}
 
 /** Listens on a port, or on a Unix socket that only the worker's user can connect to. */
 type Address = { readonly host: string; readonly port: number } | { readonly path: string }
@@ -49,7 +43,7 @@ const PLAIN_HTTP =
  */
 export function serving(
   text: string,
-  { tokenFile, trustedProxy, httpBuiltInTasks: builtInTasks = false }: HttpFlags,
+  { tokenFile, trustedProxy, httpBuiltInTasks }: StartFlags,
   database: string,
 ): Serve {
   const address = addressOf(text)
@@ -64,7 +58,7 @@ export function serving(
   return async (kalends, logger) => {
     const handler = http(kalends, {
       logger,
-      builtInTasks,
+      builtInTasks: httpBuiltInTasks === true,
       events: { perUser: STREAMS_PER_TOKEN },
       ...(token === null
         ? { open: 'admin' }

@@ -14,7 +14,7 @@ import type { Serve } from './serve.ts'
 import { stopSignal } from './signals.ts'
 import { wholeNumber } from './values.ts'
 
-type Flags = ReturnType<ReturnType<typeof declaredCommand>['opts']>
+export type StartFlags = ReturnType<ReturnType<typeof declaredCommand>['opts']>
 
 const HELP = `
 The module is a JavaScript file (TypeScript on a Node that imports it, 22.18 or later) such as
@@ -91,7 +91,7 @@ function declaredCommand() {
     .addHelpText('after', HELP)
 }
 
-async function start(module: string | undefined, flags: Flags): Promise<void> {
+async function start(module: string | undefined, flags: StartFlags): Promise<void> {
   const hasHandlers = module !== undefined || flags.allowCommands === true
   const runsJobs = flags.executor && hasHandlers
   if (!flags.scheduler && !runsJobs)
@@ -144,14 +144,14 @@ async function start(module: string | undefined, flags: Flags): Promise<void> {
 }
 
 /** @throws UsageError */
-function commandUserOf({ allowCommands, commandUser: name }: Flags): CommandUser | null {
+function commandUserOf({ allowCommands, commandUser: name }: StartFlags): CommandUser | null {
   if (name === undefined) return null
   if (allowCommands === true) return commandUser(name)
   throw new UsageError("option '--command-user': requires --allow-commands")
 }
 
 /** @throws UsageError */
-async function serveOf(flags: Flags, database: string): Promise<Serve | null> {
+async function serveOf(flags: StartFlags, database: string): Promise<Serve | null> {
   const { http, tokenFile, trustedProxy, httpBuiltInTasks } = flags
   if (http !== undefined) return (await import('./serve.ts')).serving(http, flags, database)
   const useless =

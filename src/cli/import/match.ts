@@ -11,12 +11,6 @@ export interface Existing {
   readonly args: unknown
 }
 
-interface Matches {
-  readonly named: readonly Named[]
-  /** Ids of schedules whose entries no longer exist, except those of refused entries. */
-  readonly stale: readonly string[]
-}
-
 /** The ways in which a schedule can match a candidate of the same name, from its whole content to a part of it. */
 const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boolean)[] = [
   ({ timer, args }, wanted) => timer === wanted.timer && isDeepStrictEqual(args, wanted.args),
@@ -31,12 +25,9 @@ const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boole
  * Assigns each candidate the id of its schedule, or a new id.
  *
  * @param existing  schedules whose ids start with the prefix
+ * @returns `stale` are the ids of schedules whose entries no longer exist, except those of refused entries
  */
-export function matched(
-  candidates: readonly Candidate[],
-  existing: readonly Existing[],
-  prefix: string,
-): Matches {
+export function matched(candidates: readonly Candidate[], existing: readonly Existing[], prefix: string) {
   const ids = new Map<Candidate, string>()
   const free = new Map(existing.map((one) => [one.id, one]))
   const freeOf = (name: string) => [...free.values()].filter(({ id }) => isNumbered(id, prefix + name))
