@@ -60,14 +60,14 @@ const EXIT_CODES: ReadonlyMap<string, number> = new Map([
 ])
 
 /** The option for each field that the library's errors name. */
-const OPTIONS: ReadonlyMap<string, string> = new Map(
+const OPTIONS: ReadonlyMap<string, string> = new Map<string, string>(
   [
     ...SETTING_NAMES.filter((name) => name !== 'task' && name !== 'enabled'),
     ...'age concurrency database lease limit perSchedule redact runAt schema tablePrefix pollInterval worker zone'.split(
       ' ',
     ),
   ].map((field) => [field, flagOf(field)]),
-)
+).set('trustedProxies', '--trusted-proxy')
 
 /** `--catch-up` of `catchUp`. */
 export function flagOf(name: string): string {

@@ -7,7 +7,7 @@ import { lstatSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { connect } from 'node:net'
 import { resolve } from 'node:path'
-import { InvalidInputError, messageOf } from '../errors.ts'
+import { messageOf } from '../errors.ts'
 import { clientKey, isLoopback, TrustedProxies } from '../http/client-address.ts'
 import { bearer, http, node } from '../http/index.ts'
 import type { Kalends } from '../kalends.ts'
@@ -52,7 +52,7 @@ export function serving(
     throw new UsageError(
       "option '--trusted-proxy': proxies are identified by address, which a Unix socket does not have; listen on a port",
     )
-  const proxies = proxiesOf(trustedProxy)
+  const proxies = new TrustedProxies(trustedProxy)
   // A port always has a token. If a socket has none, anyone who can connect to it is an administrator.
   const token = givenToken(tokenFile) ?? (isSocket ? null : ownToken(database))
   return async (kalends, logger) => {
@@ -98,15 +98,6 @@ function addressOf(text: string): Address {
       "option '--http' must be an address such as '127.0.0.1:4040', a port, or a socket such as 'unix:/run/kalends.sock'",
     )
   return { host: (parts[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port }
-}
-
-function proxiesOf(ranges: readonly string[]): TrustedProxies {
-  try {
-    return new TrustedProxies(ranges)
-  } catch (error) {
-    if (!(error instanceof InvalidInputError)) throw error
-    throw new UsageError(error.message.replace('trustedProxies', "option '--trusted-proxy'"))
-  }
 }
 
 /** `http://127.0.0.1:4040/` or `unix:/path` */

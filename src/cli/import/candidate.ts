@@ -38,14 +38,10 @@ export interface CandidateSchedule {
 export const LONGEST_RUN = '24h'
 
 /** Why an entry cannot become a schedule. */
-export class Refusal extends Error {
-  override readonly name: string = 'Refusal'
-}
+export class Refusal extends Error {}
 
 /** Why the old scheduler does not run an entry. */
-export class LeftOut extends Refusal {
-  override readonly name = 'LeftOut'
-}
+export class LeftOut extends Refusal {}
 
 /** What an entry becomes. */
 export interface Reading {
