@@ -27,12 +27,6 @@ export interface Configuration {
 export const CONFIG_FILE = 'kalends.config.json'
 const DEFAULT_DATABASE = 'sqlite:./kalends.db'
 
-interface ConfigFile {
-  readonly database?: string | undefined
-  readonly tablePrefix?: string | undefined
-  readonly schema?: string | undefined
-}
-
 export function withDatabaseOptions<Args extends unknown[], Flags extends OptionValues>(
   command: Command<Args, Flags>,
 ): Command<Args, Flags & DatabaseFlags> {
@@ -77,7 +71,7 @@ function given(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }
 
-function readConfig(path: string | undefined): ConfigFile {
+function readConfig(path: string | undefined): Partial<Omit<Configuration, 'origin'>> {
   const file = resolve(path ?? CONFIG_FILE)
   if (!existsSync(file)) {
     if (path === undefined) return {}
@@ -101,7 +95,7 @@ function readConfig(path: string | undefined): ConfigFile {
   }
   const url = text('database', database)
   return {
-    database: url === undefined ? undefined : besideFile(url, file),
+    ...(url !== undefined && { database: besideFile(url, file) }),
     tablePrefix: text('tablePrefix', tablePrefix),
     schema: text('schema', schema),
   }

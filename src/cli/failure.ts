@@ -17,19 +17,17 @@ export const EXIT = {
 
 /** Something that a command could not do; the message is for the user. */
 export class CommandError extends Error {
-  override readonly name: string = 'CommandError'
   readonly exitCode: number
 
   constructor(message: string, exitCode: number = EXIT.failed, options?: ErrorOptions) {
     super(message, options)
+    this.name = new.target.name
     this.exitCode = exitCode
   }
 }
 
 /** The command line or the configuration is invalid, so nothing was done. */
 export class UsageError extends CommandError {
-  override readonly name = 'UsageError'
-
   constructor(message: string, options?: ErrorOptions) {
     super(message, EXIT.usage, options)
   }
@@ -37,8 +35,6 @@ export class UsageError extends CommandError {
 
 /** The command has already reported everything, and only the exit code is left. */
 export class QuietFailure extends CommandError {
-  override readonly name = 'QuietFailure'
-
   constructor(exitCode: number = EXIT.failed) {
     super('', exitCode)
   }

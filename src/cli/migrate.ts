@@ -2,7 +2,7 @@
 import { Kalends } from '../kalends.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { configurationOf, shownUrl, withDatabaseOptions } from './configuration.ts'
-import { print, printJson } from './output.ts'
+import { print, printJson, printResult } from './output.ts'
 
 export default function migrateCommand(): AnyCommand {
   const command = new Command('migrate')
@@ -33,8 +33,7 @@ another user can run them.`,
     const { database, tablePrefix, schema } = configurationOf(flags)
     if (isPrinted === true) {
       const statements = await Kalends.migrationStatements(database, { tablePrefix, schema })
-      if (json === true) printJson({ statements })
-      else print(statements.map((statement) => `${statement};\n`).join(''))
+      printResult(json, { statements }, statements.map((statement) => `${statement};\n`).join(''))
       return
     }
     const applied = await Kalends.migrate(database, { tablePrefix, schema })

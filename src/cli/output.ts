@@ -13,6 +13,12 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${harmlessJson(JSON.stringify(value))}\n`)
 }
 
+/** The result of a command: for programs with `--json`, otherwise for people. */
+export function printResult(json: boolean | undefined, value: unknown, text: string): void {
+  if (json === true) printJson(value)
+  else print(text)
+}
+
 /** A message about the progress of a command, not its result. */
 export function say(text: string): void {
   process.stderr.write(`${harmlessLines(text)}\n`)

@@ -1,7 +1,7 @@
 /** `kalends prune`: immediately runs the cleanup that workers run every hour. */
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { confirm } from './confirm.ts'
-import { print, printJson } from './output.ts'
+import { printResult } from './output.ts'
 import { onDatabase } from './session.ts'
 import { counted, wholeNumber } from './values.ts'
 
@@ -27,7 +27,6 @@ export default function pruneCommand(): AnyCommand {
       yes,
     )
     const removed = await kalends.prune({ age, perSchedule })
-    if (json === true) printJson({ removed })
-    else print(`${counted(removed, 'job')} removed\n`)
+    printResult(json, { removed }, `${counted(removed, 'job')} removed\n`)
   })
 }

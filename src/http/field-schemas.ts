@@ -115,25 +115,19 @@ function valueIn(setting: Setting): z.ZodType {
   }
 }
 
+const VALUES_OUT = {
+  text: z.string(),
+  'job id': z.string(),
+  'long text': z.string(),
+  whole: z.int(),
+  span: z.int(),
+  flag: z.boolean(),
+  instant,
+  json: anyJson,
+}
+
 function valueOut(column: Column): z.ZodType {
-  switch (column.kind) {
-    case 'text':
-    case 'job id':
-    case 'long text':
-      return z.string()
-    case 'whole':
-      return 'unlimited' in column ? z.union([z.int(), z.literal('unlimited')]) : z.int()
-    case 'span':
-      return z.int()
-    case 'flag':
-      return z.boolean()
-    case 'word':
-      return z.enum(column.values)
-    case 'instant':
-      return instant
-    case 'json':
-      return anyJson
-    default:
-      return valueIn(column)
-  }
+  if (column.kind === 'word') return z.enum(column.values)
+  if (column.kind === 'choice') return valueIn(column)
+  return 'unlimited' in column ? z.union([z.int(), z.literal('unlimited')]) : VALUES_OUT[column.kind]
 }

@@ -71,7 +71,7 @@ function Tools() {
     <div class="top-tools">
       {session.value?.role === 'read' && (
         <span class="tag" title="You can view everything, but change nothing">
-          <Icon name="lock" /> Read only
+          <Icon name="blocked" /> Read only
         </span>
       )}
       <button

@@ -3,7 +3,7 @@ import type { JobState, Kalends, ManyJobs, ManyOptions, ManyResult } from '../..
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { confirm } from '../confirm.ts'
 import { commandMessage, exitCodeOf, QuietFailure, UsageError } from '../failure.ts'
-import { print, printJson, say } from '../output.ts'
+import { printResult, say } from '../output.ts'
 import { onDatabase, type SessionFlags } from '../session.ts'
 import { counted } from '../values.ts'
 import { conditionsOf, type FilterFlags, withFilter } from './list.ts'
@@ -77,8 +77,7 @@ async function changeJobs(
   const { changed, refused } = await change(kalends, which, {
     each: async (id, act) => {
       const { state } = await act()
-      if (flags.json === true) printJson({ id, state })
-      else print(`${id}: ${textOf(state)}\n`)
+      printResult(flags.json, { id, state }, `${id}: ${textOf(state)}\n`)
     },
   })
   const [first] = refused

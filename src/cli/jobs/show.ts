@@ -4,7 +4,7 @@ import { missing, firstLine } from '../../errors.ts'
 import type { Attempt, Job, Jobs, LogLevel, LogLine } from '../../index.ts'
 import { JOB_OPTION_NAMES } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
-import { harmlessText, painted, print, printJson, say, type Style } from '../output.ts'
+import { harmlessText, painted, printResult, say, type Style } from '../output.ts'
 import { onDatabase } from '../session.ts'
 import { settingFacts } from '../settings.ts'
 import { type Column, factsText, tableText } from '../table.ts'
@@ -27,8 +27,7 @@ export function showCommand(): AnyCommand {
   return onDatabase(command, async ({ jobs }, id, { json }) => {
     const job = (await jobs.get(id)) ?? missing('job', id)
     const attempts = await jobs.attempts(id)
-    if (json === true) printJson({ ...job, attempts })
-    else print(pageOf(job) + attemptsText(attempts))
+    printResult(json, { ...job, attempts }, pageOf(job) + attemptsText(attempts))
   })
 }
 
@@ -44,8 +43,7 @@ export function logsCommand(): AnyCommand {
       // Read the job before its lines, so that a line logged between the two reads is printed.
       const { state, error } = (await jobs.get(id)) ?? missing('job', id)
       for await (const line of linesAfter(jobs, id, last)) {
-        if (json === true) printJson(line)
-        else print(textOf(line))
+        printResult(json, line, textOf(line))
         last = line.id
       }
       if (follow !== true) return

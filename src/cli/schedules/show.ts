@@ -4,7 +4,7 @@ import type { Job, Kalends, Schedule } from '../../index.ts'
 import { OPTION_NAMES } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { STATE_STYLES, took } from '../jobs/list.ts'
-import { harmlessText, print, printJson, say } from '../output.ts'
+import { harmlessText, print, printJson, printResult, say } from '../output.ts'
 import { onDatabase } from '../session.ts'
 import { settingFacts } from '../settings.ts'
 import { type Column, factsText, tableText } from '../table.ts'
@@ -120,7 +120,6 @@ export function explainCommand(): AnyCommand {
     )
   return onDatabase(command, async ({ schedules }, id, { at, json }) => {
     const explanation = await schedules.explain(id, { at: await instantOption('--at', at) })
-    if (json === true) printJson(explanation)
-    else print(explanation.reasons.map((reason) => `${harmlessText(reason)}\n`).join(''))
+    printResult(json, explanation, explanation.reasons.map((reason) => `${harmlessText(reason)}\n`).join(''))
   })
 }

@@ -75,7 +75,7 @@ function Head({ job }: { readonly job: Job }) {
       below={<p class="lead mono">{id}</p>}
     >
       {mayOperate.value && queue === null && (state === 'failed' || state === 'cancelled') && (
-        <Button label="Retry" icon="reset" kind="primary" onClick={() => retryJob(id)} />
+        <Button label="Retry" icon="retrying" kind="primary" onClick={() => retryJob(id)} />
       )}
       {mayOperate.value && finishedAt === null && (
         <Button

@@ -53,7 +53,7 @@ function steps(job: Job, attempts: readonly Attempt[]): Step[] {
   if (job.state === 'waiting') {
     const { attempt, runAt: at } = job
     const title = at === null ? 'Waiting for a free worker' : 'Not before'
-    if (attempt > 0) steps.push({ icon: 'reset', tone: 'now', title: `Attempt ${attempt + 1} is due`, at })
+    if (attempt > 0) steps.push({ icon: 'retrying', tone: 'now', title: `Attempt ${attempt + 1} is due`, at })
     else steps.push({ icon: 'waiting', tone: 'now', title, at })
   }
   if (job.stopRequestedAt !== null)
@@ -95,7 +95,7 @@ const OUTCOMES = {
   failed: { icon: 'failed', tone: 'bad', text: 'failed' },
   timeout: { icon: 'late', tone: 'bad', text: 'timed out' },
   cancelled: { icon: 'cancelled', tone: undefined, text: 'was cancelled' },
-  released: { icon: 'reset', tone: undefined, text: 'was released by a stopping worker' },
+  released: { icon: 'retrying', tone: undefined, text: 'was released by a stopping worker' },
   snoozed: { icon: 'waiting', tone: undefined, text: 'asked to run again later' },
   lost: { icon: 'dead', tone: 'bad', text: 'was lost with its worker' },
 } as const

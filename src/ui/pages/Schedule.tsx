@@ -84,7 +84,7 @@ function Actions({ schedule: { id, status } }: ScheduleProps) {
         <Button label="Resume" icon="active" kind="primary" onClick={() => actOn(id, 'resume')} />
       )}
       {(status === 'done' || status === 'dead') && (
-        <Button label="Reset" icon="reset" kind="primary" onClick={() => actOn(id, 'reset')} />
+        <Button label="Reset" icon="retrying" kind="primary" onClick={() => actOn(id, 'reset')} />
       )}
     </>
   )

@@ -69,7 +69,7 @@ export function FilterChips({ names, labelOf = String, textOf = String }: Filter
             {labelOf(name)} <b>{textOf(value, name)}</b>
           </span>
           <IconButton
-            icon="close"
+            icon="failed"
             label={`Remove the filter ${name}`}
             onClick={() => setQuery({ [name]: undefined })}
           />

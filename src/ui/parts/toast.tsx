@@ -37,7 +37,7 @@ export function Toasts() {
             {text}
             {job !== undefined && <a href={link(['jobs', job])}> Show the job</a>}
           </span>
-          <IconButton icon="close" label="Close the message" onClick={() => close(id)} />
+          <IconButton icon="failed" label="Close the message" onClick={() => close(id)} />
         </div>
       ))}
     </div>
