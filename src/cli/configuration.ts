@@ -8,7 +8,6 @@ import { messageOf } from '../errors.ts'
 import { type Command, type OptionValues, withFlags } from './commander.ts'
 import { UsageError } from './failure.ts'
 
-/** The options of every command that works on a database. */
 export type DatabaseFlags = {
   readonly database?: string
   readonly tablePrefix?: string

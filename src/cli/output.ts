@@ -3,12 +3,10 @@ import { styleText } from 'node:util'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
-/** Data, for people and programs. */
 export function print(text: string): void {
   process.stdout.write(text)
 }
 
-/** One line for programs. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${harmlessJson(JSON.stringify(value))}\n`)
 }

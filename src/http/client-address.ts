@@ -56,7 +56,6 @@ export class TrustedProxies {
   }
 }
 
-/** Whether a proxy forwarded this request. */
 export function isForwarded(headers: Headers): boolean {
   return [...headers.keys()].some((name) => FORWARDING.test(name))
 }

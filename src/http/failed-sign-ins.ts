@@ -89,7 +89,6 @@ export class FailedSignIns {
     return null
   }
 
-  /** Ends all delays. */
   close(): void {
     for (const end of this.#delays) end()
   }

@@ -5,7 +5,6 @@ import type { Answer, Call } from './operation.ts'
 import { invalidField } from './problem.ts'
 import { shownSchedule } from './shown.ts'
 
-/** How many times a change is retried after a concurrent edit. */
 const MAX_TRIES = 3
 
 type Edit<Result, Before = Schedule> = (before: Before, options: IfVersion) => Promise<Result>
@@ -53,7 +52,6 @@ export function onExisting<Result>(call: ScheduleCall, change: Edit<Result>): Pr
   })
 }
 
-/** Changes an existing schedule and responds with the result. */
 export async function edited(call: ScheduleCall, change: Edit<Schedule>): Promise<Answer> {
   const [before, after] = await onExisting(call, change)
   call.writes.schedule(call.params.id, before, after)
@@ -67,7 +65,6 @@ export async function removed(call: ScheduleCall): Promise<void> {
   call.writes.schedule(id, before, null)
 }
 
-/** The response with the version as its entity tag. */
 export function scheduleAnswer(
   schedule: Schedule,
   call: Pick<Call, 'access' | 'redaction' | 'reach'>,

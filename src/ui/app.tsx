@@ -108,7 +108,6 @@ function Tools() {
 
 type Page = readonly [FunctionComponent<{ id: string }>, title: string]
 
-/** The page at the current address. */
 function Current() {
   const [place = '', id = '', ...rest] = segments.value
   // `*` stands for any id.

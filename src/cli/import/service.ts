@@ -7,7 +7,6 @@ import { expanded, ROOT } from './specifiers.ts'
 import { acceptedOf, flag, ignoredNote, IgnoredValue, lastOf, wordsOf } from './unit-file.ts'
 import type { Unit } from './unit-folders.ts'
 
-/** One command line of a service. */
 interface Line {
   readonly words: readonly string[]
   /** Whether any exit code counts as success. */

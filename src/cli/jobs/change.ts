@@ -40,7 +40,6 @@ export function retryCommand(): AnyCommand {
 }
 
 interface Change {
-  /** The verb that starts the question. */
   readonly verb: string
   readonly done: string
   readonly change: (kalends: Kalends, which: ManyJobs, options: ManyOptions) => Promise<ManyResult>

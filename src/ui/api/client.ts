@@ -3,7 +3,6 @@ import createClient, { type ClientPathsWithMethod, type MethodResponse } from 'o
 import { accessToken, signInNeeded } from '../sign-in.ts'
 import type { paths, ProblemDetails } from './generated/api.ts'
 
-/** The API rejected a request, or failed. */
 export class ApiError extends Error {
   readonly status: number
   /** Empty if the response is not from the API, for example from a proxy. */
@@ -23,7 +22,6 @@ export class ApiError extends Error {
   }
 }
 
-/** The server could not be reached. */
 export class OfflineError extends Error {}
 
 /** Every method throws ApiError or OfflineError, so the `error` of its result is never set. */
@@ -47,7 +45,6 @@ api.use({
       : new OfflineError('The server cannot be reached.'),
 })
 
-/** The content of a successful response. */
 export async function contentOf<Content>(call: Promise<{ data?: Content }>): Promise<NonNullable<Content>> {
   const { data } = await call
   if (data === undefined || data === null) throw new Error('The server sent an empty response.')

@@ -8,7 +8,6 @@ import { signInNeeded } from '../sign-in.ts'
 import { api, ApiError, contentOf } from './client.ts'
 
 const TOPICS = ['schedules', 'jobs', 'workers'] as const
-/** The topics of changes. */
 export type Topic = (typeof TOPICS)[number]
 type Change = ReadonlySet<Topic>
 

@@ -13,7 +13,6 @@ import { CalendarHour } from './CalendarHour.tsx'
 
 type HourLoad = Load['hours'][number]
 
-/** The range of a date field. */
 const [FIRST_DAY, LAST_DAY] = ['1970-01-05', '9999-12-26']
 const FILTERS = ['task', 'group', 'submitter'] as const
 
@@ -84,7 +83,6 @@ export function CalendarPage() {
   )
 }
 
-/** Shows the week of a given day. */
 function DayInput() {
   return (
     <input

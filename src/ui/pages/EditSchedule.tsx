@@ -32,7 +32,6 @@ import {
 type Errors = Readonly<Record<string, string>>
 type Kind = Setting['kind']
 
-/** The schedule to edit, and the version that was read. */
 interface Edited {
   readonly schedule: Schedule
   readonly etag: string | null

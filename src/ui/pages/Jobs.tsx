@@ -154,7 +154,6 @@ function TaskFilter() {
   return <Select label="Task" value={task} options={options} onChange={(name) => setQuery({ task: name })} />
 }
 
-/** A button that retries or cancels all jobs that match the filter. */
 function MatchingJobs({ state: text, filter }: JobListProps) {
   const state = STATES.find((name) => name === text)
   if (state === undefined || state === 'success' || state === 'skipped') return null

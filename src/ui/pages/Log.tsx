@@ -22,7 +22,6 @@ interface LogProps {
   readonly log: Query<LogLines>
 }
 
-/** The lines of a job's log, as they are written. */
 export function useLog(id: string, isRunning: boolean): LogProps {
   const [lines, setLines] = useState<readonly LogLine[]>([])
   // Only new lines are requested, because the query names the last known line.

@@ -34,7 +34,6 @@ interface TableProps<Row extends Identified> {
   /** Identifies the filter and the page. When this changes, all rows change at once. */
   readonly view?: string
   readonly selection?: Selection | undefined
-  /** Shown instead of an empty table. */
   readonly empty: ComponentChildren
 }
 

@@ -4,11 +4,9 @@ import { link } from '../router.ts'
 
 interface PageHeadProps {
   readonly title: string
-  /** The page above it. */
   readonly crumb?: 'Schedules' | 'Jobs'
   readonly beside?: ComponentChildren
   readonly below?: ComponentChildren
-  /** The actions of the page. */
   readonly children?: ComponentChildren
 }
 
@@ -72,7 +70,6 @@ export function Facts({ of }: { readonly of: Readonly<Record<string, ComponentCh
   )
 }
 
-/** The link that opens the row of a table. */
 export function RowLink({ href, children }: { readonly href: string; readonly children: string }) {
   return (
     <a class="row-link name" href={href}>

@@ -9,7 +9,6 @@ interface Toast {
   readonly id: number
   readonly text: string
   readonly isError: boolean
-  /** The job to link to. */
   readonly job: string | undefined
 }
 

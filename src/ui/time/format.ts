@@ -6,7 +6,6 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 
-/** The user's time zone. */
 export const myZone = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 
 const MINUTES = "yyyy-MM-dd'T'HH:mm"

@@ -7,14 +7,12 @@ import { lightFormat } from 'date-fns/lightFormat'
 import { startOfISOWeek } from 'date-fns/startOfISOWeek'
 import { HOUR_MS, wall } from './format.ts'
 
-/** The week that an instant is in. */
 export function weekOf(at: Date, zone: string) {
   const monday = startOfISOWeek(at, { in: tz(zone) })
   // A day does not always begin at 00:00.
   const end = startOfISOWeek(addWeeks(monday, 1))
   return {
     from: new Date(monday.getTime()),
-    /** The number of hours to show. */
     hours: differenceInHours(end, monday, { roundingMethod: 'ceil' }),
     /** The first and last day of the week, and the first days of the neighbouring weeks: `2026-03-23`. */
     first: dayOf(monday),
