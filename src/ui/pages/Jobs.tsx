@@ -5,7 +5,7 @@ import type { ListedJob } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
 import { PageHead, RowLink } from '../parts/layout.tsx'
-import { FilterChips, filtersOf, List, paging, Search, StateCounts } from '../parts/list.tsx'
+import { type BulkAction, FilterChips, filtersOf, List, paging, Search, StateCounts } from '../parts/list.tsx'
 import { Empty } from '../parts/placeholders.tsx'
 import { Select } from '../parts/Select.tsx'
 import type { Column } from '../parts/Table.tsx'
@@ -67,9 +67,9 @@ const columns: readonly Column<ListedJob>[] = [
   outcomeColumn,
 ]
 
-const BULK = [
-  { label: 'Retry', run: (ids: readonly string[]) => actOnJobs(ids, 'retry') },
-  { label: 'Cancel', run: (ids: readonly string[]) => actOnJobs(ids, 'cancel'), isDangerous: true },
+const BULK: readonly BulkAction[] = [
+  { label: 'Retry', run: (ids) => actOnJobs(ids, 'retry') },
+  { label: 'Cancel', run: (ids) => actOnJobs(ids, 'cancel'), isDangerous: true },
 ]
 
 export function JobsPage() {

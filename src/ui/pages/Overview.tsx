@@ -13,9 +13,8 @@ import { now } from '../time/clock.ts'
 import { Took } from '../time/Time.tsx'
 import { count, DAY_MS, HOUR_MS } from '../time/format.ts'
 import { Errors } from './Errors.tsx'
-import { Freezes } from './Freezes.tsx'
-import { NeedsAttention } from './NeedsAttention.tsx'
 import { NextHour } from './NextHour.tsx'
+import { Freezes, NeedsAttention } from './Notices.tsx'
 import { useWorkers, WorkerTable } from './Workers.tsx'
 
 const MAX_ERRORS = 5

@@ -4,7 +4,7 @@ import type { ListedSchedule, Schedule } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button, IconButton } from '../parts/Button.tsx'
 import { PageHead, RowLink } from '../parts/layout.tsx'
-import { FilterChips, filtersOf, List, paging, Search, StateCounts } from '../parts/list.tsx'
+import { type BulkAction, FilterChips, filtersOf, List, paging, Search, StateCounts } from '../parts/list.tsx'
 import { Empty } from '../parts/placeholders.tsx'
 import { Select } from '../parts/Select.tsx'
 import { Sparkline } from '../parts/Sparkline.tsx'
@@ -108,16 +108,12 @@ export function nextRunOf({ status, waitingFor, nextRunAt }: Schedule) {
 const GOING_ON: readonly Schedule['status'][] = ['active', 'retrying', 'frozen']
 export const isActive = (status: Schedule['status']) => GOING_ON.includes(status)
 
-const bulk = (action: ScheduleAction, label: string) => ({
+const bulk = (action: ScheduleAction, label: string): BulkAction => ({
   label,
-  run: (ids: readonly string[]) => actOnMany(ids, action, label),
+  run: (ids) => actOnMany(ids, action, label),
 })
 const BULK = [bulk('run', 'Run now'), bulk('pause', 'Pause'), bulk('resume', 'Resume')]
-const BULK_DELETE = {
-  label: 'Delete',
-  run: (ids: readonly string[]) => removeSchedules(ids),
-  isDangerous: true,
-}
+const BULK_DELETE: BulkAction = { label: 'Delete', run: (ids) => removeSchedules(ids), isDangerous: true }
 
 export function SchedulesPage() {
   const { q: text, status, order } = query.value

@@ -84,7 +84,7 @@ export function filtersOf(names: readonly string[]): Readonly<Record<string, str
   return Object.fromEntries(Object.entries(query.value).filter(([name]) => names.includes(name)))
 }
 
-interface BulkAction {
+export interface BulkAction {
   readonly label: string
   readonly isDangerous?: boolean
   /** @returns whether the action was done; if so, the selection is cleared */

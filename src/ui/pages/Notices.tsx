@@ -1,12 +1,16 @@
-/** Schedules that are late, dead or invalid. */
+/** Notices on the first page: schedules that are late, dead or invalid, and the freezes in force. */
 import type { ComponentChildren } from 'preact'
 import type { ScheduleCounts } from '../api/generated/api.ts'
+import { perform } from '../actions.tsx'
+import { api } from '../api/client.ts'
 import { useApi } from '../api/query.ts'
+import { Button } from '../parts/Button.tsx'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 import { Section } from '../parts/layout.tsx'
 import { link } from '../router.ts'
+import { mayEdit } from '../session.ts'
 import { now } from '../time/clock.ts'
-import { Ago } from '../time/Time.tsx'
+import { Ago, At } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
 import { nextRunOf } from './Schedules.tsx'
 
@@ -58,6 +62,37 @@ export function NeedsAttention({ counts }: { readonly counts: ScheduleCounts | u
   )
 }
 
+/** What must not run, until when, and why. */
+export function Freezes() {
+  const { data } = useApi('/api/v1/freezes', {}, ['schedules'])
+  if (data === undefined || data.items.length === 0) return null
+  return (
+    <Section title="Frozen">
+      <ul class="attention">
+        {data.items.map(({ id, scheduleId, task, group, until, reason }) => (
+          <Notice key={id} icon="frozen">
+            {scheduleId === null && task === null && group === null && 'Everything '}
+            {scheduleId !== null && <a href={link(['schedules', scheduleId])}>{scheduleId} </a>}
+            {task !== null && <a href={link(['schedules'], { task })}>the task {task} </a>}
+            {group !== null && <a href={link(['schedules'], { group })}>the group {group} </a>}
+            until <At at={until} />
+            {reason !== null && `: ${reason}`}{' '}
+            {mayEdit.value && <Button label="Thaw" kind="link" onClick={() => thaw(id)} />}
+          </Notice>
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+function thaw(id: string): Promise<boolean> {
+  return perform(() => api.DELETE('/api/v1/freezes/{id}', { params: { path: { id } } }), {
+    title: 'End this freeze now?',
+    body: 'What it holds continues at once.',
+    action: 'Thaw',
+  })
+}
+
 interface NoticeProps {
   /** Also the word. */
   readonly icon: IconName
@@ -66,7 +101,7 @@ interface NoticeProps {
   readonly children: ComponentChildren
 }
 
-export function Notice({ icon, state = icon, children }: NoticeProps) {
+function Notice({ icon, state = icon, children }: NoticeProps) {
   return (
     <li>
       <span class={`state ${state}`}>
