@@ -9,10 +9,7 @@ import { type Command, type OptionValues, withFlags } from './commander.ts'
 import { UsageError } from './failure.ts'
 
 export type DatabaseFlags = {
-  readonly database?: string
-  readonly tablePrefix?: string
-  readonly schema?: string
-  readonly config?: string
+  readonly [Name in 'database' | 'tablePrefix' | 'schema' | 'config']?: string
 }
 
 export interface Configuration {

@@ -1,15 +1,12 @@
 /** Finds the schedules that an earlier import created, so that edits to a file change the right schedules. */
 import { isDeepStrictEqual } from 'node:util'
+import type { Schedule } from '../../index.ts'
 import type { Candidate, CandidateSchedule } from './candidate.ts'
 
 export type Named = Candidate & { readonly id: string }
 
 /** A schedule of the task `command`. */
-export interface Existing {
-  readonly id: string
-  readonly timer: string
-  readonly args: unknown
-}
+export type Existing = Pick<Schedule, 'id' | 'timer'> & { readonly args: unknown }
 
 /** The ways in which a schedule can match a candidate of the same name, from its whole content to a part of it. */
 const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boolean)[] = [
