@@ -1,7 +1,7 @@
 /** `kalends jobs show` and `kalends jobs logs`. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { missing, firstLine } from '../../errors.ts'
-import type { Attempt, Job, Jobs, LogLevel, LogLine } from '../../index.ts'
+import type { Attempt, Job, LogLevel, LogLine } from '../../index.ts'
 import { JOB_OPTION_NAMES } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { harmlessText, painted, printResult, say, type Style } from '../output.ts'
@@ -39,13 +39,16 @@ export function logsCommand(): AnyCommand {
     .option('-f, --follow', 'continue with new lines until the job ends')
     .addHelpText('after', examples('jobs logs 0193…', 'jobs logs --follow 0193… | grep -i error'))
   return onDatabase(command, async ({ jobs }, id, { follow, json }) => {
-    for (let last = 0; ; ) {
+    let last = 0
+    const newLines = () => jobs.logs(id, { after: last })
+    for (;;) {
       // Read the job before its lines, so that a line logged between the two reads is printed.
       const { state, error } = (await jobs.get(id)) ?? missing('job', id)
-      for await (const line of linesAfter(jobs, id, last)) {
-        printResult(json, line, textOf(line))
-        last = line.id
-      }
+      for (let lines = await newLines(); lines.length > 0; lines = await newLines())
+        for (const line of lines) {
+          printResult(json, line, textOf(line))
+          last = line.id
+        }
       if (follow !== true) return
       if (FINAL.includes(state))
         return say(`The job is ${state}${error === null ? '' : `: ${harmlessText(firstLine(error))}`}.`)
@@ -103,16 +106,6 @@ function json(value: unknown): string | null {
 
 function time(at: Date | null): string | null {
   return at && when(at)
-}
-
-async function* linesAfter(jobs: Jobs, id: string, last: number): AsyncGenerator<LogLine, void> {
-  for (let after = last; ; ) {
-    const lines = await jobs.logs(id, { after })
-    yield* lines
-    const newest = lines.at(-1)
-    if (newest === undefined) return
-    after = newest.id
-  }
 }
 
 function textOf({ at, level, message }: LogLine): string {
