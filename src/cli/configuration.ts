@@ -46,10 +46,8 @@ export function withDatabaseOptions<Args extends unknown[], Flags extends Option
 }
 
 /** @throws UsageError if the configuration file is missing or invalid */
-export function configurationOf(
-  flags: DatabaseFlags,
-  environment: NodeJS.ProcessEnv = process.env,
-): Configuration {
+export function configurationOf(flags: DatabaseFlags): Configuration {
+  const environment = process.env
   const file = readConfig(flags.config)
   const tablePrefix = flags.tablePrefix ?? given(environment['KALENDS_TABLE_PREFIX']) ?? file.tablePrefix
   const schema = flags.schema ?? given(environment['KALENDS_SCHEMA']) ?? file.schema
