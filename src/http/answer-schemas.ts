@@ -1,7 +1,8 @@
 /** Response bodies. The OpenAPI document names each export. */
 import { z } from 'zod'
-import { JOB_COLUMNS, OCCURRENCE_COLUMNS, SCHEDULE_COLUMNS } from '../model/columns.ts'
+import { FREEZE_COLUMNS, JOB_COLUMNS, OCCURRENCE_COLUMNS, SCHEDULE_COLUMNS } from '../model/columns.ts'
 import { JOB_SETTINGS, SETTINGS } from '../model/settings.ts'
+import { LOG_LEVELS, STORED_OUTCOMES } from '../model/states.ts'
 import { instant, columnsOut, state, status } from './field-schemas.ts'
 
 const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable()
@@ -86,9 +87,7 @@ export const Attempts = list({
   worker: orNull(z.string()),
   startedAt: instant,
   endedAt: orNull(instant).describe('null while the attempt is running'),
-  outcome: orNull(
-    z.enum(['success', 'failed', 'timeout', 'cancelled', 'released', 'snoozed', 'lost']),
-  ).describe(
+  outcome: orNull(z.enum(['success', ...STORED_OUTCOMES])).describe(
     'released: the worker stopped and returned the job to the queue; snoozed: the handler asked to run again later; lost: the worker died; null while the attempt is running',
   ),
   error: orNull(z.string()),
@@ -97,7 +96,7 @@ export const Attempts = list({
 export const LogLines = list({
   id: z.int().describe('For `after`'),
   at: instant,
-  level: z.enum(['debug', 'info', 'warn', 'error']),
+  level: z.enum(LOG_LEVELS),
   message: z.string(),
 })
 export const ScheduleCounts = z.strictObject({
@@ -205,15 +204,7 @@ export const Health = z.strictObject({
     )
     .optional(),
 })
-export const Freeze = z.strictObject({
-  id: z.string(),
-  scheduleId: orNull(z.string()),
-  task: orNull(z.string()),
-  group: orNull(z.string()),
-  until: instant,
-  reason: orNull(z.string()),
-  createdAt: instant,
-})
+export const Freeze = z.strictObject({ id: z.string(), ...columnsOut(FREEZE_COLUMNS) })
 export const Freezes = z.strictObject({ items: z.array(Freeze) })
 export const FreezePreview = z.strictObject({
   slots: z
