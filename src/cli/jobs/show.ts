@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { missing, firstLine } from '../../errors.ts'
 import type { Attempt, Job, LogLevel, LogLine } from '../../index.ts'
 import { JOB_OPTION_NAMES } from '../../model/settings.ts'
+import { isFinal } from '../../model/states.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { harmlessText, painted, printResult, say, type Style } from '../output.ts'
 import { onDatabase } from '../session.ts'
@@ -14,7 +15,6 @@ import { took } from './list.ts'
 /** How often to check for new lines. */
 const LOOK_MS = 500
 const STYLES: Readonly<Partial<Record<LogLevel, Style>>> = { debug: 'dim', warn: 'yellow', error: 'red' }
-const FINAL: readonly string[] = ['success', 'failed', 'cancelled', 'skipped'] satisfies Job['state'][]
 
 export function showCommand(): AnyCommand {
   const command = new Command('show')
@@ -50,7 +50,7 @@ export function logsCommand(): AnyCommand {
           last = line.id
         }
       if (follow !== true) return
-      if (FINAL.includes(state))
+      if (isFinal(state))
         return say(`The job is ${state}${error === null ? '' : `: ${harmlessText(firstLine(error))}`}.`)
       await pause(LOOK_MS)
     }
