@@ -91,17 +91,13 @@ function Tools() {
         {zone.value}
       </button>
       <IconButton icon="theme" label={`Theme: ${theme.value}`} onClick={nextTheme} />
-      <button
-        type="button"
-        class="plain no-phone"
+      <Button
+        label="?"
+        kind="plain no-phone"
         aria-label="Keyboard and help"
         title="Keyboard and help (?)"
-        onClick={() => {
-          helpShown.value = true
-        }}
-      >
-        ?
-      </button>
+        onClick={() => showHelp(true)}
+      />
     </div>
   )
 }
@@ -177,13 +173,14 @@ function SignIn() {
   )
 }
 
-function closeHelp(): void {
-  helpShown.value = false
+function showHelp(isShown: boolean): void {
+  helpShown.value = isShown
 }
 
 function Help() {
+  const close = () => showHelp(false)
   return (
-    <Dialog title="Keyboard" onClose={closeHelp}>
+    <Dialog title="Keyboard" onClose={close}>
       <dl class="keys">
         {KEYS.map(([keys, meaning]) => (
           <Fragment key={keys}>
@@ -209,7 +206,7 @@ function Help() {
         {session.value?.user != null && ` You are signed in as ${session.value.user}.`}
       </p>
       <div class="row dialog-actions">
-        <Button label="Close" autoFocus onClick={closeHelp} />
+        <Button label="Close" autoFocus onClick={close} />
       </div>
     </Dialog>
   )

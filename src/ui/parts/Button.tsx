@@ -6,7 +6,7 @@ import { Icon, type IconName } from './Icon.tsx'
 interface Action {
   readonly href?: string
   readonly onClick?: () => unknown
-  readonly kind?: 'primary' | 'danger' | 'link' | 'plain' | undefined
+  readonly kind?: 'primary' | 'danger' | 'link' | 'plain' | 'plain no-phone' | undefined
   readonly title?: string
   readonly disabled?: boolean
   /** In a dialog, whether the button initially has the focus. */
