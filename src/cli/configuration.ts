@@ -88,17 +88,15 @@ function readConfig(path: string | undefined): Partial<Omit<Configuration, 'orig
     throw wrong(`'${file}': ${key} must be a string, got ${JSON.stringify(value)}`)
   }
   const url = text('database', database)
+  // The path of a SQLite file is relative to the configuration file, so --config works from any folder.
+  const relative = url === undefined ? null : sqlitePath(url)
   return {
-    ...(url !== undefined && { database: besideFile(url, file) }),
+    ...(url !== undefined && {
+      database: relative === null ? url : `sqlite:${resolve(dirname(file), relative)}`,
+    }),
     tablePrefix: text('tablePrefix', tablePrefix),
     schema: text('schema', schema),
   }
-}
-
-/** The path of a SQLite file is relative to the configuration file, so --config works from any folder. */
-function besideFile(database: string, file: string): string {
-  const path = sqlitePath(database)
-  return path === null ? database : `sqlite:${resolve(dirname(file), path)}`
 }
 
 /** The file that a SQLite URL names, or null if it names none. */

@@ -66,7 +66,9 @@ async function follow(left: AbortSignal): Promise<void> {
   let wait = FIRST_WAIT_MS
   const parser = createParser({
     onEvent: ({ event, data }) => {
-      if (event === 'change') pass(topicsOf(data))
+      if (event !== 'change') return
+      const { topics }: { readonly topics: readonly string[] } = JSON.parse(data)
+      pass(TOPICS.filter((topic) => topics.includes(topic)))
     },
   })
   while (!left.aborted) {
@@ -106,9 +108,4 @@ async function follow(left: AbortSignal): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, wait))
     wait = Math.min(wait * 2, LONGEST_WAIT_MS)
   }
-}
-
-function topicsOf(data: string): Topic[] {
-  const { topics }: { readonly topics: readonly string[] } = JSON.parse(data)
-  return TOPICS.filter((topic) => topics.includes(topic))
 }

@@ -116,10 +116,6 @@ function Quietest({ hours }: { readonly hours: readonly HourLoad[] }) {
   )
 }
 
-function plannedOf({ planned }: HourLoad): number {
-  return planned
-}
-
 function endedOf({ ended }: HourLoad): number {
   const { skipped: _, ...runs } = ended
   return Object.values(runs).reduce((sum, jobs) => sum + jobs, 0)
@@ -131,7 +127,10 @@ function Hours({ load, shown }: { readonly load: Load; readonly shown: string | 
   const current = hourOf(now.value, new Date(from)).getTime()
   const isPast = ({ hour }: HourLoad) => Date.parse(hour) < current
   const past = hours.filter(isPast)
-  const shares = new Map([...sharesOf(past, endedOf), ...sharesOf(hours.slice(past.length), plannedOf)])
+  const shares = new Map([
+    ...sharesOf(past, endedOf),
+    ...sharesOf(hours.slice(past.length), ({ planned }) => planned),
+  ])
   const cells = placed(hours, zone.value)
   const days = [...new Set(cells.map(({ wall: { date } }) => date))]
   return (
