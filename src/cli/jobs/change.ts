@@ -4,9 +4,9 @@ import { type AnyCommand, Command, examples } from '../commander.ts'
 import { confirm } from '../confirm.ts'
 import { commandMessage, exitCodeOf, QuietFailure, UsageError } from '../failure.ts'
 import { printResult, say } from '../output.ts'
-import { onDatabase, type SessionFlags } from '../session.ts'
+import { onDatabase } from '../session.ts'
 import { counted } from '../values.ts'
-import { conditionsOf, type FilterFlags, withFilter } from './list.ts'
+import { conditionsOf, withFilter } from './list.ts'
 
 export function cancelCommand(): AnyCommand {
   const command = new Command('cancel')
@@ -46,43 +46,38 @@ interface Change {
   readonly textOf: (state: JobState) => string
 }
 
-function changeCommand(command: Command, states: readonly JobState[], change: Change): AnyCommand {
+/** The command fails with the exit code of the first job that was refused, after all jobs were tried. */
+function changeCommand(
+  command: Command,
+  states: readonly JobState[],
+  { verb, done, change, textOf }: Change,
+): AnyCommand {
   const complete = command
     .argument('[id...]')
     .option('-y, --yes', 'with a filter: do not ask for confirmation')
-  return onDatabase(withFilter(complete, states), (kalends, ids, flags) =>
-    changeJobs(kalends, ids, flags, change),
-  )
-}
-
-/** @throws QuietFailure with the exit code of the first job that was refused, after all jobs were tried */
-async function changeJobs(
-  kalends: Kalends,
-  ids: readonly string[],
-  flags: SessionFlags & FilterFlags & { readonly yes?: boolean },
-  { verb, done, change, textOf }: Change,
-): Promise<void> {
-  const filter = conditionsOf(flags)
-  const isFiltered = Object.values(filter).some((value) => value !== undefined)
-  if (ids.length > 0 && isFiltered) throw new UsageError('pass either ids or a filter, not both')
-  if (ids.length === 0 && !isFiltered)
-    throw new UsageError(
-      'pass the ids of jobs, or a filter: --state, --task, --schedule, --group, --submitter',
-    )
-  const which = ids.length > 0 ? { ids } : { filter }
-  const { matched } = await change(kalends, which, { dryRun: true })
-  if (matched === 0) return say('No job matches.')
-  if (ids.length === 0) await confirm(`${verb} ${counted(matched, 'job')}?`, flags.yes)
-  const { changed, refused } = await change(kalends, which, {
-    each: async (id, act) => {
-      const { state } = await act()
-      printResult(flags.json, { id, state }, `${id}: ${textOf(state)}\n`)
-    },
+  return onDatabase(withFilter(complete, states), async (kalends, ids, flags) => {
+    const filter = conditionsOf(flags)
+    const isFiltered = Object.values(filter).some((value) => value !== undefined)
+    if (ids.length > 0 && isFiltered) throw new UsageError('pass either ids or a filter, not both')
+    if (ids.length === 0 && !isFiltered)
+      throw new UsageError(
+        'pass the ids of jobs, or a filter: --state, --task, --schedule, --group, --submitter',
+      )
+    const which = ids.length > 0 ? { ids } : { filter }
+    const { matched } = await change(kalends, which, { dryRun: true })
+    if (matched === 0) return say('No job matches.')
+    if (ids.length === 0) await confirm(`${verb} ${counted(matched, 'job')}?`, flags.yes)
+    const { changed, refused } = await change(kalends, which, {
+      each: async (id, act) => {
+        const { state } = await act()
+        printResult(flags.json, { id, state }, `${id}: ${textOf(state)}\n`)
+      },
+    })
+    const [first] = refused
+    if (first !== undefined && ids.length === 1) throw first.error
+    for (const { error } of refused) say(`error: ${commandMessage(error)}`)
+    if (ids.length === 0)
+      say(`${done} ${changed.length} of ${counted(changed.length + refused.length, 'job')}.`)
+    if (first !== undefined) throw new QuietFailure(exitCodeOf(first.error))
   })
-  const [first] = refused
-  if (first !== undefined && ids.length === 1) throw first.error
-  for (const { error } of refused) say(`error: ${commandMessage(error)}`)
-  if (ids.length === 0)
-    say(`${done} ${changed.length} of ${counted(changed.length + refused.length, 'job')}.`)
-  if (first !== undefined) throw new QuietFailure(exitCodeOf(first.error))
 }

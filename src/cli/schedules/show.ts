@@ -32,18 +32,14 @@ export async function showSchedule(
   schedule: Schedule,
   json: boolean | undefined,
 ): Promise<void> {
-  if (json === true) printJson(schedule)
-  else print(await pageOf(kalends, schedule))
-}
-
-async function pageOf(kalends: Kalends, schedule: Schedule): Promise<string> {
+  if (json === true) return printJson(schedule)
   const { checkTimer } = await import('../../timer/index.ts')
   const checked = checkTimer(schedule.timer, { limit: 1, anchor: schedule.createdAt })
   const elapses =
     (schedule.status === 'active' || schedule.status === 'retrying') && checked.valid
       ? await kalends.schedules.elapses(schedule.id, { limit: ELAPSES })
       : []
-  return factsText([
+  const facts = factsText([
     ['Schedule', schedule.id],
     ['Summary', schedule.summary],
     ['State', statusText(schedule)],
@@ -66,6 +62,7 @@ async function pageOf(kalends: Kalends, schedule: Schedule): Promise<string> {
     ['Declared by', schedule.declaredBy],
     ['Created', when(schedule.createdAt)],
   ])
+  print(facts)
 }
 
 export function historyCommand(): AnyCommand {
