@@ -81,10 +81,6 @@ export function freezesCommand(): AnyCommand {
 
 /** `task report, group a`; `everything`. */
 function targetText({ scheduleId, task, group }: Freeze): string {
-  const parts = [
-    ...(scheduleId === null ? [] : [`schedule ${scheduleId}`]),
-    ...(task === null ? [] : [`task ${task}`]),
-    ...(group === null ? [] : [`group ${group}`]),
-  ]
-  return harmlessText(parts.join(', ') || 'everything')
+  const named = Object.entries({ schedule: scheduleId, task, group }).filter(([, name]) => name !== null)
+  return harmlessText(named.map(([kind, name]) => `${kind} ${name}`).join(', ') || 'everything')
 }

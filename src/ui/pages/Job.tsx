@@ -31,7 +31,13 @@ export function JobPage({ id }: { readonly id: string }) {
             <Progress value={job.progress} isRunning={job.state === 'running'} />
             <div class="columns wide-left">
               <div>
-                {job.error !== null && <ErrorText text={job.error} />}
+                {job.error !== null && (
+                  <Section title="Error" aside={<Copy text={job.error} what="Error" />}>
+                    <pre class="block error" tabIndex={0} role="region" aria-label="Error">
+                      {job.error}
+                    </pre>
+                  </Section>
+                )}
                 <Log lines={lines} log={log} isRunning={job.state === 'running'} />
                 <Section title="Args">
                   <Json value={job.args} label="Args" />
@@ -99,16 +105,6 @@ function Progress({ value, isRunning }: { readonly value: unknown; readonly isRu
     <p class="lead" role="status">
       Progress: {typeof value === 'string' ? value : <code>{JSON.stringify(value)}</code>}
     </p>
-  )
-}
-
-function ErrorText({ text }: { readonly text: string }) {
-  return (
-    <Section title="Error" aside={<Copy text={text} what="Error" />}>
-      <pre class="block error" tabIndex={0} role="region" aria-label="Error">
-        {text}
-      </pre>
-    </Section>
   )
 }
 

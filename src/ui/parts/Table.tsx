@@ -18,7 +18,7 @@ export interface Column<Row> {
   readonly isOptional?: boolean
 }
 
-export interface Selection {
+interface Selection {
   readonly ids: ReadonlySet<string>
   readonly change: (ids: ReadonlySet<string>) => void
 }

@@ -8,7 +8,7 @@ import { count } from '../time/format.ts'
 import { Button, IconButton } from './Button.tsx'
 import { Icon, type IconName } from './Icon.tsx'
 import { Loaded, Stale } from './placeholders.tsx'
-import { type Column, type Selection, Table } from './Table.tsx'
+import { type Column, Table } from './Table.tsx'
 
 const TYPING_MS = 250
 const PAGE_SIZE = 50
@@ -108,7 +108,10 @@ interface ListProps<Row extends { readonly id: string }> {
 export function List<Row extends { readonly id: string }>(props: ListProps<Row>) {
   const { query, title, columns, view, empty, actions, children } = props
   const [ids, change] = useState<ReadonlySet<string>>(new Set())
-  const selection = { ids, change }
+  const clear = () => change(new Set())
+  const perform = async (run: BulkAction['run']) => {
+    if (await run([...ids])) clear()
+  }
   return (
     <>
       <Stale query={query} />
@@ -120,7 +123,7 @@ export function List<Row extends { readonly id: string }>(props: ListProps<Row>)
               rows={page.items}
               columns={columns}
               view={view}
-              selection={actions.length > 0 ? selection : undefined}
+              selection={actions.length > 0 ? { ids, change } : undefined}
               empty={empty}
             />
             <Pager of={page} what={title.toLowerCase()} />
@@ -128,33 +131,21 @@ export function List<Row extends { readonly id: string }>(props: ListProps<Row>)
           </>
         )}
       </Loaded>
-      {ids.size > 0 && <Bulk selection={selection} title={title} actions={actions} />}
+      {ids.size > 0 && (
+        <div class="row bulk" role="region" aria-label={`Selected ${title.toLowerCase()}`}>
+          <span>{count(ids.size)} selected</span>
+          {actions.map(({ label, isDangerous, run }) => (
+            <Button
+              key={label}
+              label={label}
+              kind={isDangerous === true ? 'danger' : undefined}
+              onClick={() => perform(run)}
+            />
+          ))}
+          <Button label="Clear" kind="plain" onClick={clear} />
+        </div>
+      )}
     </>
-  )
-}
-
-interface BulkProps extends Pick<ListProps<never>, 'title' | 'actions'> {
-  readonly selection: Selection
-}
-
-function Bulk({ selection: { ids, change }, title, actions }: BulkProps) {
-  const clear = () => change(new Set())
-  const perform = async (run: BulkAction['run']) => {
-    if (await run([...ids])) clear()
-  }
-  return (
-    <div class="row bulk" role="region" aria-label={`Selected ${title.toLowerCase()}`}>
-      <span>{count(ids.size)} selected</span>
-      {actions.map(({ label, isDangerous, run }) => (
-        <Button
-          key={label}
-          label={label}
-          kind={isDangerous === true ? 'danger' : undefined}
-          onClick={() => perform(run)}
-        />
-      ))}
-      <Button label="Clear" kind="plain" onClick={clear} />
-    </div>
   )
 }
 
