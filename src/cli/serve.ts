@@ -15,8 +15,13 @@ import type { Logger } from '../logger.ts'
 import { limitConnections } from './connections.ts'
 import { CommandError, EXIT, hasCode, UsageError } from './failure.ts'
 import { say } from './output.ts'
-import type { StartFlags } from './start.ts'
 import { givenToken, ownToken, type Token } from './token.ts'
+
+interface HttpFlags {
+  readonly tokenFile?: string
+  readonly trustedProxy: readonly string[]
+  readonly httpBuiltInTasks?: boolean
+}
 
 /** Listens on a port, or on a Unix socket that only the worker's user can connect to. */
 type Address = { readonly host: string; readonly port: number } | { readonly path: string }
@@ -43,7 +48,7 @@ const PLAIN_HTTP =
  */
 export function serving(
   text: string,
-  { tokenFile, trustedProxy, httpBuiltInTasks }: StartFlags,
+  { tokenFile, trustedProxy, httpBuiltInTasks }: HttpFlags,
   database: string,
 ): Serve {
   const address = addressOf(text)

@@ -13,7 +13,7 @@ import { commandLog } from './log.ts'
 import type { Serve } from './serve.ts'
 import { wholeNumber } from './values.ts'
 
-export type StartFlags = ReturnType<ReturnType<typeof declaredCommand>['opts']>
+type Flags = ReturnType<ReturnType<typeof declaredCommand>['opts']>
 
 const HELP = `
 The module is a JavaScript file (TypeScript on a Node that imports it, 22.18 or later) such as
@@ -90,7 +90,7 @@ function declaredCommand() {
     .addHelpText('after', HELP)
 }
 
-async function start(module: string | undefined, flags: StartFlags): Promise<void> {
+async function start(module: string | undefined, flags: Flags): Promise<void> {
   const hasHandlers = module !== undefined || flags.allowCommands === true
   const runsJobs = flags.executor && hasHandlers
   if (!flags.scheduler && !runsJobs)
@@ -143,14 +143,14 @@ async function start(module: string | undefined, flags: StartFlags): Promise<voi
 }
 
 /** @throws UsageError */
-function commandUserOf({ allowCommands, commandUser: name }: StartFlags): CommandUser | null {
+function commandUserOf({ allowCommands, commandUser: name }: Flags): CommandUser | null {
   if (name === undefined) return null
   if (allowCommands === true) return commandUser(name)
   throw new UsageError("option '--command-user': requires --allow-commands")
 }
 
 /** @throws UsageError */
-async function serveOf(flags: StartFlags, database: string): Promise<Serve | null> {
+async function serveOf(flags: Flags, database: string): Promise<Serve | null> {
   const { http, tokenFile, trustedProxy, httpBuiltInTasks } = flags
   if (http !== undefined) return (await import('./serve.ts')).serving(http, flags, database)
   const useless =

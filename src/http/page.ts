@@ -67,7 +67,7 @@ export class WebPage {
     if (this.#html === null || (request.method !== 'GET' && request.method !== 'HEAD')) return null
     const file = this.#files.get(path.slice(1))
     if (file !== undefined) return answerWith(file, path.slice(1), request)
-    if (!wantsPage(request)) return null
+    if (!wantsPage(request)) return path === '' || path === '/' ? this.#hint(base) : null
     // The page reports the unknown address and links back.
     if (path !== '') return path.startsWith('/api/') ? null : this.#page(path, 404)
     // Relative addresses start from the folder, so the mount point must have a trailing slash. The location contains
@@ -76,6 +76,12 @@ export class WebPage {
       status: 308,
       headers: { location: `./${base.slice(base.lastIndexOf('/') + 1)}/` },
     })
+  }
+
+  /** For curl and other programs that do not request HTML. */
+  #hint(base: string): Response {
+    const text = `This is Kalends. Open this address in a browser for its web page.\nThe REST API: ${base}/api/v1/schedules; its description: ${base}/api/v1/openapi.json\n`
+    return new Response(text, { headers: { 'content-type': 'text/plain; charset=utf-8' } })
   }
 
   #page(below: string, status = 200): Response | null {
