@@ -177,10 +177,11 @@ function showHelp(isShown: boolean): void {
   helpShown.value = isShown
 }
 
+const closeHelp = () => showHelp(false)
+
 function Help() {
-  const close = () => showHelp(false)
   return (
-    <Dialog title="Keyboard" onClose={close}>
+    <Dialog title="Keyboard" onClose={closeHelp}>
       <dl class="keys">
         {KEYS.map(([keys, meaning]) => (
           <Fragment key={keys}>
@@ -206,7 +207,7 @@ function Help() {
         {session.value?.user != null && ` You are signed in as ${session.value.user}.`}
       </p>
       <div class="row dialog-actions">
-        <Button label="Close" autoFocus onClick={close} />
+        <Button label="Close" autoFocus onClick={closeHelp} />
       </div>
     </Dialog>
   )

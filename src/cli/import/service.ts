@@ -97,8 +97,7 @@ export function serviceCommand(unit: Unit, manager: CommandUser) {
   const asRoot = manager === ROOT && lines.some(({ isPrivileged }) => isPrivileged)
   const timeoutKey =
     lastOf(settings, 'Service', 'TimeoutStartSec') === undefined ? 'TimeoutSec' : 'TimeoutStartSec'
-  const hasEnd = (text: string) => text !== 'infinity' && timeSpan(text) > 0
-  const timeout = accepted(timeoutKey, (text) => (hasEnd(text) ? text : LONGEST_RUN)).at(-1) ?? LONGEST_RUN
+  const timeout = accepted(timeoutKey, timeoutOf).at(-1) ?? LONGEST_RUN
   return {
     args: {
       ...commandOf(lines, env, files, asRoot && user !== ROOT.name ? user : null),
@@ -121,6 +120,11 @@ function typeOf(text: string): string {
 function absolute(path: string): string {
   if (!/^-?\//.test(path)) throw new IgnoredValue(path)
   return path
+}
+
+/** @throws InvalidTimeSpanError */
+function timeoutOf(text: string): string {
+  return text === 'infinity' || timeSpan(text) === 0 ? LONGEST_RUN : text
 }
 
 function commandOf(
