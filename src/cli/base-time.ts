@@ -1,6 +1,7 @@
 /** Parses times as people write them: the timestamps of systemd.time(7), and ISO 8601. */
 import { calendar } from '../calendar/index.ts'
 import { timeSpan } from '../timer/index.ts'
+import { clockOf } from './calendar-report.ts'
 import { UsageError } from './failure.ts'
 
 export interface BaseTimeContext {
@@ -28,9 +29,13 @@ const BEFORE_ALL = -2 * 86_400_000_000
  * @throws UsageError if the text is not a time
  */
 export function baseTime(text: string, context: BaseTimeContext): number {
-  const found =
-    relativeTime(text, context) ?? unixTime(text) ?? isoTime(text, context) ?? wallClockTime(text, context)
-  if (found !== undefined) return found
+  try {
+    const found =
+      relativeTime(text, context) ?? unixTime(text) ?? isoTime(text, context) ?? wallClockTime(text, context)
+    if (found !== undefined) return found
+  } catch {
+    // A part of it is not a time span, a date or a zone.
+  }
   throw new UsageError(
     `option '${context.option}': ${JSON.stringify(text)} is not a time; write one such as '2026-03-27 00:00 UTC', ` +
       "'2026-03-27T00:00:00Z', '10:00', 'tomorrow', 'now' or '-5min'",
@@ -42,12 +47,8 @@ function relativeTime(text: string, { nowMicros, zone }: BaseTimeContext): numbe
   const days = DAYS.get(text)
   if (days !== undefined) return atMidnight(localDay(nowMicros, zone, days), zone)
   const [, sign, span, ago] = /^([+-])(.+)$|^(.+) ago$/.exec(text) ?? []
-  try {
-    if (span !== undefined) return nowMicros + (sign === '-' ? -1000 : 1000) * timeSpan(span)
-    return ago === undefined ? undefined : nowMicros - 1000 * timeSpan(ago)
-  } catch {
-    return undefined
-  }
+  if (span !== undefined) return nowMicros + (sign === '-' ? -1000 : 1000) * timeSpan(span)
+  return ago === undefined ? undefined : nowMicros - 1000 * timeSpan(ago)
 }
 
 function unixTime(text: string): number | undefined {
@@ -69,20 +70,12 @@ function wallClockTime(text: string, { nowMicros, zone }: BaseTimeContext): numb
   const [all, date, time, suffix] = WALL_CLOCK.exec(text) ?? []
   if (all === undefined || (date === undefined && time === undefined)) return undefined
   const clock = suffix === undefined ? zone : suffix.toUpperCase() === 'UTC' ? 'UTC' : suffix
-  try {
-    return oneOff(`${date ?? localDay(nowMicros, clock, 0)} ${time ?? '00:00'}`, clock)
-  } catch {
-    return undefined
-  }
+  return oneOff(`${date ?? localDay(nowMicros, clock, 0)} ${time ?? '00:00'}`, clock)
 }
 
 /** A full date is a calendar event that elapses once. If the time does not exist, the event never elapses. */
 function oneOff(wallClock: string, zone: string): number | undefined {
-  try {
-    return calendar(wallClock, { zone }).nextMicros(BEFORE_ALL) ?? undefined
-  } catch {
-    return undefined
-  }
+  return calendar(wallClock, { zone }).nextMicros(BEFORE_ALL) ?? undefined
 }
 
 /** The first instant of a day: the end of the gap if midnight is skipped. */
@@ -92,11 +85,6 @@ function atMidnight(day: string, zone: string): number | undefined {
 
 /** The date in a zone, the given number of days from now. */
 function localDay(nowMicros: number, zone: string, days: number): string {
-  const shown = new Intl.DateTimeFormat('en-CA', {
-    timeZone: zone,
-    calendar: 'gregory',
-    numberingSystem: 'latn',
-    dateStyle: 'short',
-  }).format(Math.floor(nowMicros / 1000))
-  return new Date(Date.parse(shown) + days * 86_400_000).toISOString().slice(0, 10)
+  const [today = ''] = clockOf(new Date(Math.floor(nowMicros / 1000)), zone)
+  return new Date(Date.parse(today) + days * 86_400_000).toISOString().slice(0, 10)
 }

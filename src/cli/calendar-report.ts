@@ -42,22 +42,14 @@ export function elapsesOf(event: CalendarEvent, { after, iterations }: ReportCon
 /** `Fri 2026-03-27 08:00:00 UTC` */
 export function timestamp(micros: number, zone: string): string {
   const date = new Date(Math.floor(micros / 1000))
-  const parts = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    calendar: 'gregory',
-    numberingSystem: 'latn',
-    hourCycle: 'h23',
-    weekday: 'short',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  }).formatToParts(date)
-  const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((one) => one.type === type)?.value ?? ''
-  const day = `${part('year')}-${part('month')}-${part('day')}`
-  return `${part('weekday')} ${day} ${part('hour')}:${part('minute')}:${part('second')} ${abbreviation(date, zone)}`
+  const [day = '', time = ''] = clockOf(date, zone)
+  return `${new Date(day).toUTCString().slice(0, 3)} ${day} ${time} ${abbreviation(date, zone)}`
+}
+
+/** `2026-03-27` and `08:00:00`, as Swedish writes them. */
+export function clockOf(date: Date, zone: string): string[] {
+  const style = { timeZone: zone, calendar: 'gregory', dateStyle: 'short', timeStyle: 'medium' } as const
+  return new Intl.DateTimeFormat('sv-SE', style).format(date).split(' ')
 }
 
 /** Each ICU locale only knows the abbreviations of its own country. */

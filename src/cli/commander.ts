@@ -21,7 +21,6 @@ export type Option = typed.Option
 /** A command with unknown options and arguments. */
 export type AnyCommand = typed.CommandUnknownOpts
 
-/** The end of a help text. */
 export function examples(...commands: readonly string[]): string {
   return `\nExamples:\n${commands.map((command) => `  $ kalends ${command}`).join('\n')}`
 }

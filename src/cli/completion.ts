@@ -64,13 +64,8 @@ Examples:
     })
 }
 
-interface Candidate {
-  readonly word: string
-  readonly summary: string
-}
-
 /** The words that could replace the last one. */
-function candidates(program: AnyCommand, words: readonly string[]): Candidate[] {
+function candidates(program: AnyCommand, words: readonly string[]) {
   const before = words.slice(0, -1)
   const current = words.at(-1) ?? ''
   let command = program
@@ -79,7 +74,7 @@ function candidates(program: AnyCommand, words: readonly string[]): Candidate[] 
   const valued = options.find(
     ({ long, short, required }) => required && [long, short].includes(before.at(-1)),
   )
-  const found: Candidate[] =
+  const found =
     valued === undefined
       ? [
           ...command.commands.map((child) => ({ word: child.name(), summary: child.summary() })),
@@ -91,7 +86,7 @@ function candidates(program: AnyCommand, words: readonly string[]): Candidate[] 
   return found.filter(({ word }) => word.startsWith(current) && (current !== '' || !word.startsWith('-')))
 }
 
-function lineFor(shell: Shell, { word, summary }: Candidate): string {
+function lineFor(shell: Shell, { word, summary }: ReturnType<typeof candidates>[number]): string {
   const line = firstLine(summary)
   if (shell === 'bash' || line === '') return word
   return shell === 'fish' ? `${word}\t${line}` : `${word.replaceAll(':', '\\:')}:${line}`

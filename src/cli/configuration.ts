@@ -8,12 +8,8 @@ import { messageOf } from '../errors.ts'
 import { type Command, type OptionValues, withFlags } from './commander.ts'
 import { UsageError } from './failure.ts'
 
-/** The options of every command that works on a database. */
 export type DatabaseFlags = {
-  readonly database?: string
-  readonly tablePrefix?: string
-  readonly schema?: string
-  readonly config?: string
+  readonly [Name in 'database' | 'tablePrefix' | 'schema' | 'config']?: string
 }
 
 export interface Configuration {
@@ -26,12 +22,6 @@ export interface Configuration {
 
 export const CONFIG_FILE = 'kalends.config.json'
 const DEFAULT_DATABASE = 'sqlite:./kalends.db'
-
-interface ConfigFile {
-  readonly database?: string | undefined
-  readonly tablePrefix?: string | undefined
-  readonly schema?: string | undefined
-}
 
 export function withDatabaseOptions<Args extends unknown[], Flags extends OptionValues>(
   command: Command<Args, Flags>,
@@ -56,10 +46,8 @@ export function withDatabaseOptions<Args extends unknown[], Flags extends Option
 }
 
 /** @throws UsageError if the configuration file is missing or invalid */
-export function configurationOf(
-  flags: DatabaseFlags,
-  environment: NodeJS.ProcessEnv = process.env,
-): Configuration {
+export function configurationOf(flags: DatabaseFlags): Configuration {
+  const environment = process.env
   const file = readConfig(flags.config)
   const tablePrefix = flags.tablePrefix ?? given(environment['KALENDS_TABLE_PREFIX']) ?? file.tablePrefix
   const schema = flags.schema ?? given(environment['KALENDS_SCHEMA']) ?? file.schema
@@ -77,7 +65,7 @@ function given(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }
 
-function readConfig(path: string | undefined): ConfigFile {
+function readConfig(path: string | undefined): Partial<Omit<Configuration, 'origin'>> {
   const file = resolve(path ?? CONFIG_FILE)
   if (!existsSync(file)) {
     if (path === undefined) return {}
@@ -100,17 +88,15 @@ function readConfig(path: string | undefined): ConfigFile {
     throw wrong(`'${file}': ${key} must be a string, got ${JSON.stringify(value)}`)
   }
   const url = text('database', database)
+  // The path of a SQLite file is relative to the configuration file, so --config works from any folder.
+  const relative = url === undefined ? null : sqlitePath(url)
   return {
-    database: url === undefined ? undefined : besideFile(url, file),
+    ...(url !== undefined && {
+      database: relative === null ? url : `sqlite:${resolve(dirname(file), relative)}`,
+    }),
     tablePrefix: text('tablePrefix', tablePrefix),
     schema: text('schema', schema),
   }
-}
-
-/** The path of a SQLite file is relative to the configuration file, so --config works from any folder. */
-function besideFile(database: string, file: string): string {
-  const path = sqlitePath(database)
-  return path === null ? database : `sqlite:${resolve(dirname(file), path)}`
 }
 
 /** The file that a SQLite URL names, or null if it names none. */

@@ -12,7 +12,6 @@ export interface ConnectionLimits {
 
 interface Connection {
   readonly client: string | null
-  /** The number of requests in progress. */
   requests: number
 }
 

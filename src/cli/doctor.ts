@@ -3,7 +3,7 @@ import { Kalends } from '../kalends.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { configurationOf, shownUrl, withDatabaseOptions } from './configuration.ts'
 import { QuietFailure } from './failure.ts'
-import { harmlessText, painted, print, printJson, say } from './output.ts'
+import { harmlessText, painted, printResult, say } from './output.ts'
 import { LEASE_OPTION, mustExist } from './session.ts'
 import { counted } from './values.ts'
 
@@ -36,12 +36,8 @@ export default function doctorCommand(): AnyCommand {
     const { database, tablePrefix, schema } = configuration
     const findings = await Kalends.doctor(database, { tablePrefix, schema, lease })
     for (const finding of findings) {
-      if (json === true) printJson(finding)
-      else
-        print(
-          `${painted('red', 'WRONG')} ${painted('bold', finding.code)}: ${harmlessText(finding.problem)}\n` +
-            `  ${painted('green', 'fix')}: ${harmlessText(finding.fix)}\n`,
-        )
+      const problem = `${painted('red', 'WRONG')} ${painted('bold', finding.code)}: ${harmlessText(finding.problem)}`
+      printResult(json, finding, `${problem}\n  ${painted('green', 'fix')}: ${harmlessText(finding.fix)}\n`)
     }
     const found = findings.length === 0 ? 'no problems' : counted(findings.length, 'problem')
     say(`${shownUrl(database)}: ${found} found.`)

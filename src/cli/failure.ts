@@ -17,19 +17,17 @@ export const EXIT = {
 
 /** Something that a command could not do; the message is for the user. */
 export class CommandError extends Error {
-  override readonly name: string = 'CommandError'
   readonly exitCode: number
 
   constructor(message: string, exitCode: number = EXIT.failed, options?: ErrorOptions) {
     super(message, options)
+    this.name = new.target.name
     this.exitCode = exitCode
   }
 }
 
 /** The command line or the configuration is invalid, so nothing was done. */
 export class UsageError extends CommandError {
-  override readonly name = 'UsageError'
-
   constructor(message: string, options?: ErrorOptions) {
     super(message, EXIT.usage, options)
   }
@@ -37,8 +35,6 @@ export class UsageError extends CommandError {
 
 /** The command has already reported everything, and only the exit code is left. */
 export class QuietFailure extends CommandError {
-  override readonly name = 'QuietFailure'
-
   constructor(exitCode: number = EXIT.failed) {
     super('', exitCode)
   }
@@ -60,14 +56,14 @@ const EXIT_CODES: ReadonlyMap<string, number> = new Map([
 ])
 
 /** The option for each field that the library's errors name. */
-const OPTIONS: ReadonlyMap<string, string> = new Map(
+const OPTIONS: ReadonlyMap<string, string> = new Map<string, string>(
   [
     ...SETTING_NAMES.filter((name) => name !== 'task' && name !== 'enabled'),
     ...'age concurrency database lease limit perSchedule redact runAt schema tablePrefix pollInterval worker zone'.split(
       ' ',
     ),
   ].map((field) => [field, flagOf(field)]),
-)
+).set('trustedProxies', '--trusted-proxy')
 
 /** `--catch-up` of `catchUp`. */
 export function flagOf(name: string): string {

@@ -1,7 +1,7 @@
 /** `kalends freeze`, `thaw` and `freezes`. */
 import type { Freeze } from '../index.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
-import { harmlessText, print, printJson, say } from './output.ts'
+import { harmlessText, print, printJson, printResult, say } from './output.ts'
 import { onDatabase } from './session.ts'
 import { type Column, tableText } from './table.ts'
 import { counted, instantOption, when } from './values.ts'
@@ -48,8 +48,7 @@ export function freezeCommand(): AnyCommand {
       )
     }
     const freeze = await kalends.freeze({ ...target, reason })
-    if (json === true) printJson(freeze)
-    else print(`${freeze.id}: ${targetText(freeze)} frozen until ${when(freeze.until)}\n`)
+    printResult(json, freeze, `${freeze.id}: ${targetText(freeze)} frozen until ${when(freeze.until)}\n`)
   })
 }
 
@@ -61,8 +60,7 @@ export function thawCommand(): AnyCommand {
   return onDatabase(command, async (kalends, ids, { json }) => {
     for (const id of ids) {
       const freeze = await kalends.thaw(id)
-      if (json === true) printJson(freeze)
-      else print(`${freeze.id}: ${targetText(freeze)} thawed\n`)
+      printResult(json, freeze, `${freeze.id}: ${targetText(freeze)} thawed\n`)
     }
   })
 }
@@ -83,10 +81,6 @@ export function freezesCommand(): AnyCommand {
 
 /** `task report, group a`; `everything`. */
 function targetText({ scheduleId, task, group }: Freeze): string {
-  const parts = [
-    ...(scheduleId === null ? [] : [`schedule ${scheduleId}`]),
-    ...(task === null ? [] : [`task ${task}`]),
-    ...(group === null ? [] : [`group ${group}`]),
-  ]
-  return harmlessText(parts.join(', ') || 'everything')
+  const named = Object.entries({ schedule: scheduleId, task, group }).filter(([, name]) => name !== null)
+  return harmlessText(named.map(([kind, name]) => `${kind} ${name}`).join(', ') || 'everything')
 }

@@ -2,8 +2,7 @@
 import { Kalends } from '../kalends.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { configurationOf, shownUrl, withDatabaseOptions } from './configuration.ts'
-import { print, printJson } from './output.ts'
-import { progressBar } from './progress-bar.ts'
+import { print, printJson, printResult } from './output.ts'
 
 export default function migrateCommand(): AnyCommand {
   const command = new Command('migrate')
@@ -34,16 +33,10 @@ another user can run them.`,
     const { database, tablePrefix, schema } = configurationOf(flags)
     if (isPrinted === true) {
       const statements = await Kalends.migrationStatements(database, { tablePrefix, schema })
-      if (json === true) printJson({ statements })
-      else print(statements.map((statement) => `${statement};\n`).join(''))
+      printResult(json, { statements }, statements.map((statement) => `${statement};\n`).join(''))
       return
     }
-    const bar = progressBar('Migrating')
-    const applied = await Kalends.migrate(database, {
-      tablePrefix,
-      schema,
-      onStep: (done, of) => bar.update(done, of),
-    }).finally(() => bar.end())
+    const applied = await Kalends.migrate(database, { tablePrefix, schema })
     const where = shownUrl(database)
     if (json === true) printJson({ database: where, applied })
     else if (applied.length === 0) print(`${where}: up to date, nothing to do\n`)

@@ -3,14 +3,18 @@ import { styleText } from 'node:util'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
-/** Data, for people and programs. */
 export function print(text: string): void {
   process.stdout.write(text)
 }
 
-/** One line for programs. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${harmlessJson(JSON.stringify(value))}\n`)
+}
+
+/** The result of a command: for programs with `--json`, otherwise for people. */
+export function printResult(json: boolean | undefined, value: unknown, text: string): void {
+  if (json === true) printJson(value)
+  else print(text)
 }
 
 /** A message about the progress of a command, not its result. */

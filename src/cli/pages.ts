@@ -4,7 +4,6 @@ import { print, printJson, say } from './output.ts'
 import { type Column, tableText } from './table.ts'
 import { counted } from './values.ts'
 
-/** Maximum number of rows per page. */
 const PAGE = 1000
 /** The description of `--after`. */
 export const AFTER = 'continue after an earlier list, which prints the value to use here'
@@ -13,7 +12,6 @@ interface List<Row> {
   readonly list: (page: PageQuery) => Promise<ListPage<Listed<Row>>>
   readonly get: (id: string) => Promise<Row | null>
   readonly columns: readonly Column<Row>[]
-  /** Such as `schedule`. */
   readonly noun: string
 }
 

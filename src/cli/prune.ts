@@ -1,8 +1,7 @@
 /** `kalends prune`: immediately runs the cleanup that workers run every hour. */
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { confirm } from './confirm.ts'
-import { print, printJson } from './output.ts'
-import { progressBar } from './progress-bar.ts'
+import { printResult } from './output.ts'
 import { onDatabase } from './session.ts'
 import { counted, wholeNumber } from './values.ts'
 
@@ -27,11 +26,7 @@ export default function pruneCommand(): AnyCommand {
       `Remove final jobs that ended more than ${age} ago, all but the newest ${perSchedule} of each schedule, and done schedules with after_done = delete?`,
       yes,
     )
-    const bar = progressBar('Removing jobs:')
-    const removed = await kalends
-      .prune({ age, perSchedule, onProgress: (done) => bar.update(done, null) })
-      .finally(() => bar.end())
-    if (json === true) printJson({ removed })
-    else print(`${counted(removed, 'job')} removed\n`)
+    const removed = await kalends.prune({ age, perSchedule })
+    printResult(json, { removed }, `${counted(removed, 'job')} removed\n`)
   })
 }

@@ -7,7 +7,7 @@ import { lstatSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { connect } from 'node:net'
 import { resolve } from 'node:path'
-import { InvalidInputError, messageOf } from '../errors.ts'
+import { messageOf } from '../errors.ts'
 import { clientKey, isLoopback, TrustedProxies } from '../http/client-address.ts'
 import { bearer, http, node } from '../http/index.ts'
 import type { Kalends } from '../kalends.ts'
@@ -17,8 +17,7 @@ import { CommandError, EXIT, hasCode, UsageError } from './failure.ts'
 import { say } from './output.ts'
 import { givenToken, ownToken, type Token } from './token.ts'
 
-export interface HttpFlags {
-  readonly http?: string
+interface HttpFlags {
   readonly tokenFile?: string
   readonly trustedProxy: readonly string[]
   readonly httpBuiltInTasks?: boolean
@@ -49,7 +48,7 @@ const PLAIN_HTTP =
  */
 export function serving(
   text: string,
-  { tokenFile, trustedProxy, httpBuiltInTasks: builtInTasks = false }: HttpFlags,
+  { tokenFile, trustedProxy, httpBuiltInTasks }: HttpFlags,
   database: string,
 ): Serve {
   const address = addressOf(text)
@@ -58,13 +57,13 @@ export function serving(
     throw new UsageError(
       "option '--trusted-proxy': proxies are identified by address, which a Unix socket does not have; listen on a port",
     )
-  const proxies = proxiesOf(trustedProxy)
+  const proxies = new TrustedProxies(trustedProxy)
   // A port always has a token. If a socket has none, anyone who can connect to it is an administrator.
   const token = givenToken(tokenFile) ?? (isSocket ? null : ownToken(database))
   return async (kalends, logger) => {
     const handler = http(kalends, {
       logger,
-      builtInTasks,
+      builtInTasks: httpBuiltInTasks === true,
       events: { perUser: STREAMS_PER_TOKEN },
       ...(token === null
         ? { open: 'admin' }
@@ -104,15 +103,6 @@ function addressOf(text: string): Address {
       "option '--http' must be an address such as '127.0.0.1:4040', a port, or a socket such as 'unix:/run/kalends.sock'",
     )
   return { host: (parts[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port }
-}
-
-function proxiesOf(ranges: readonly string[]): TrustedProxies {
-  try {
-    return new TrustedProxies(ranges)
-  } catch (error) {
-    if (!(error instanceof InvalidInputError)) throw error
-    throw new UsageError(error.message.replace('trustedProxies', "option '--trusted-proxy'"))
-  }
 }
 
 /** `http://127.0.0.1:4040/` or `unix:/path` */

@@ -55,11 +55,6 @@ function optionOf(name: OptionName): Option {
   return option
 }
 
-/** The flags that `none` clears. */
-export function clearableFlags(names: readonly OptionName[]): string[] {
-  return names.filter((name) => isNullable(settingOf(name))).map((name) => flagOf(name))
-}
-
 /**
  * The given settings, in the form that the library accepts.
  *

@@ -11,7 +11,6 @@ import { EXIT, UsageError } from './failure.ts'
 import { loadModule } from './load-module.ts'
 import { commandLog } from './log.ts'
 import type { Serve } from './serve.ts'
-import { stopSignal } from './signals.ts'
 import { wholeNumber } from './values.ts'
 
 type Flags = ReturnType<ReturnType<typeof declaredCommand>['opts']>
@@ -169,4 +168,25 @@ function checkedSpan(text: string): string {
   } catch (error) {
     throw new InvalidArgumentError(messageOf(error))
   }
+}
+
+/**
+ * A terminal sends Ctrl-C to every process in the foreground, and npm forwards it, so a second signal within this time
+ * counts as the same one.
+ */
+const SAME_MS = 500
+
+/** @returns resolves with the first SIGINT or SIGTERM; a second one ends the process at once */
+function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let first: number | null = null
+    const onSignal = (signal: NodeJS.Signals) => {
+      if (first === null) {
+        first = performance.now()
+        resolve(signal)
+      } else if (performance.now() - first > SAME_MS) process.exit(EXIT.interrupted)
+    }
+    process.on('SIGINT', onSignal)
+    process.on('SIGTERM', onSignal)
+  })
 }

@@ -21,38 +21,31 @@ export function tableText<Row>(
 ): string {
   let shown = columns.map((column) => {
     const cells = rows.map((row) => harmlessText(column.value(row)))
-    return { column, cells, width: Math.max(cellsOf(column.title), ...cells.map(cellsOf)) }
+    const widest = Math.max(cellsOf(column.title), ...cells.map(cellsOf))
+    return { ...column, cells, width: widest, least: Math.min(widest, column.least ?? widest) }
   })
-  const leastOf = ({ column, width }: (typeof shown)[number]) => Math.min(width, column.least ?? width)
-  while (total(shown.map(leastOf)) > width) {
-    const last = shown.toSorted((a, b) => (b.column.optional ?? 0) - (a.column.optional ?? 0))[0]
-    if (last?.column.optional === undefined) break
+  while (total(shown.map(({ least }) => least)) > width) {
+    const [last] = shown.toSorted((a, b) => (b.optional ?? 0) - (a.optional ?? 0))
+    if (last?.optional === undefined) break
     shown = shown.filter((one) => one !== last)
   }
-  const widths = shown.map((one) => one.width)
   // Shorten the widest column that may be cut, cell by cell.
-  for (let over = total(widths) - width; over > 0; over -= 1) {
-    let widest = -1
-    for (const [index, one] of shown.entries()) {
-      const cells = widths[index] ?? 0
-      if (cells > leastOf(one) && cells > (widths[widest] ?? 0)) widest = index
-    }
-    if (widest < 0) break
-    widths[widest] = (widths[widest] ?? 0) - 1
+  while (total(shown.map((one) => one.width)) > width) {
+    const [widest] = shown.filter((one) => one.width > one.least).toSorted((a, b) => b.width - a.width)
+    if (widest === undefined) break
+    widest.width -= 1
   }
-  const line = (cellOf: (index: number) => readonly [text: string, style: Style | undefined]) => {
-    const parts = shown.map(({ column }, index) => {
-      const [text, style] = cellOf(index)
-      const cut = cutTo(text, widths[index] ?? 0)
-      const blanks = ' '.repeat(Math.max(0, (widths[index] ?? 0) - cellsOf(cut)))
+  const line = (cellOf: (column: (typeof shown)[number]) => readonly [string, Style | undefined]) => {
+    const parts = shown.map((column) => {
+      const [text, style] = cellOf(column)
+      const cut = cutTo(text, column.width)
+      const blanks = ' '.repeat(Math.max(0, column.width - cellsOf(cut)))
       return column.align === 'right' ? blanks + painted(style, cut) : painted(style, cut) + blanks
     })
     return `${parts.join(' '.repeat(GAP)).trimEnd()}\n`
   }
-  const head = line((index) => [shown[index]?.column.title ?? '', 'bold'])
-  const body = rows.map((row, number) =>
-    line((index) => [shown[index]?.cells[number] ?? '', shown[index]?.column.style?.(row)]),
-  )
+  const head = line(({ title }) => [title, 'bold'])
+  const body = rows.map((row, number) => line(({ cells, style }) => [cells[number] ?? '', style?.(row)]))
   return head + body.join('')
 }
 

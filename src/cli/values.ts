@@ -13,8 +13,8 @@ export function when(at: Date | null): string {
   return at === null ? '-' : timestamp(at.getTime() * 1000, localZone)
 }
 
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 /** @param otherwise  the value that `none` stands for, if it is allowed */

@@ -8,7 +8,6 @@ import { Problem, shortened } from './problem.ts'
 
 /** operate can also run, pause, resume, reset, cancel and retry; admin can also create, change and delete schedules. */
 export type Role = 'read' | 'operate' | 'admin'
-/** What an operation requires. */
 export type Permission = Role | 'submit'
 
 /** A caller and its permissions. */
@@ -52,7 +51,6 @@ export interface RequestContext {
 /** @returns Returns null for an unknown caller. The function must not read the body. */
 export type Authorize = (request: Request, context: RequestContext) => Access | null | Promise<Access | null>
 
-/** The user of a request that needs no sign-in. */
 export const UNKNOWN_USER = '\0unknown'
 
 const owner = z.string().min(1).optional()

@@ -1,7 +1,8 @@
 /** Response bodies. The OpenAPI document names each export. */
 import { z } from 'zod'
-import { JOB_COLUMNS, OCCURRENCE_COLUMNS, SCHEDULE_COLUMNS } from '../model/columns.ts'
+import { FREEZE_COLUMNS, JOB_COLUMNS, OCCURRENCE_COLUMNS, SCHEDULE_COLUMNS } from '../model/columns.ts'
 import { JOB_SETTINGS, SETTINGS } from '../model/settings.ts'
+import { LOG_LEVELS, STORED_OUTCOMES } from '../model/states.ts'
 import { instant, columnsOut, state, status } from './field-schemas.ts'
 
 const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable()
@@ -13,18 +14,17 @@ export const Schedule = z.strictObject({
   id: z.string(),
   ...columnsOut({ ...SETTINGS, ...SCHEDULE_COLUMNS }),
   status,
-  waitingFor: orNull(z.enum(['finish'])).meta({
-    description: 'finish: active without a next run, which counts from the end of the current one',
-  }),
+  waitingFor: orNull(z.enum(['finish'])).describe(
+    'finish: active without a next run, which counts from the end of the current one',
+  ),
 })
 /** For rows of lists. */
 const truncated = z
   .partialRecord(z.enum(['args', 'result', 'progress', 'error', 'lastError']), z.int())
   .optional()
-  .meta({
-    description:
-      'Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them.',
-  })
+  .describe(
+    'Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them.',
+  )
 export const RecentRun = z.strictObject({
   id: z.string(),
   state,
@@ -34,46 +34,41 @@ export const RecentRun = z.strictObject({
 })
 export const ListedSchedule = Schedule.extend({
   truncated,
-  timerDescription: orNull(z.string()).meta({
-    description: 'The timer in words; null if it cannot be parsed',
-  }),
-  runs: z.array(RecentRun).optional().meta({ description: 'Newest first, if requested' }),
+  timerDescription: orNull(z.string()).describe('The timer in words; null if it cannot be parsed'),
+  runs: z.array(RecentRun).optional().describe('Newest first, if requested'),
 })
 const paging = {
-  total: orNull(z.int()).meta({
-    description:
-      'The total on all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it found that many',
-  }),
-  next: orNull(z.string()).meta({
-    description:
-      '`after` for the next page; null at the end. A search may return fewer rows than the limit, or none, and a next page',
-  }),
+  total: orNull(z.int()).describe(
+    'The total on all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it found that many',
+  ),
+  next: orNull(z.string()).describe(
+    '`after` for the next page; null at the end. A search may return fewer rows than the limit, or none, and a next page',
+  ),
 }
 export const SchedulePage = z.strictObject({ items: z.array(ListedSchedule), ...paging })
 export const Job = z.strictObject({
   id: z.string(),
   ...columnsOut({ ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS }),
-  queue: orNull(z.string()).meta({
-    description: 'The external queue that the job goes to, or null if Kalends runs the job',
-  }),
+  queue: orNull(z.string()).describe(
+    'The external queue that the job goes to, or null if Kalends runs the job',
+  ),
 })
 export const SubmittedJob = Job.extend({
-  warning: z.string().optional().meta({
-    description: 'Set if no worker is known to handle the task; names the most similar task',
-  }),
+  warning: z
+    .string()
+    .optional()
+    .describe('Set if no worker is known to handle the task; names the most similar task'),
 })
 export const ListedJob = Job.extend({ truncated })
 export const JobPage = z.strictObject({ items: z.array(ListedJob), ...paging })
 export const History = z.strictObject({ items: z.array(ListedJob) })
 export const JobReference = z.strictObject({ jobId: z.string() })
 export const JobsActionAnswer = z.strictObject({
-  matched: z.int().meta({ description: 'Jobs that match' }),
+  matched: z.int().describe('Jobs that match'),
   matchedIsExact: z.boolean(),
-  changed: z.array(z.string()).meta({ description: 'Their ids' }),
+  changed: z.array(z.string()).describe('Their ids'),
   refused: z.array(z.strictObject({ id: z.string(), detail: z.string() })),
-  more: z
-    .boolean()
-    .meta({ description: 'Whether more jobs may match the filter; if so, repeat the request' }),
+  more: z.boolean().describe('Whether more jobs may match the filter; if so, repeat the request'),
 })
 export const Elapse = z.strictObject({ at: instant, local: z.string() })
 export const Elapses = z.strictObject({ zone: z.string(), items: z.array(Elapse) })
@@ -84,41 +79,41 @@ export const Explanation = z.strictObject({
   reasons: names,
 })
 export const Attempts = list({
-  attempt: z.int().meta({
-    description:
+  attempt: z
+    .int()
+    .describe(
       'Starts at 1. Two attempts have the same number if the earlier one was released or snoozed, or the job was retried manually',
-  }),
+    ),
   worker: orNull(z.string()),
   startedAt: instant,
-  endedAt: orNull(instant).meta({ description: 'null while the attempt is running' }),
-  outcome: orNull(z.enum(['success', 'failed', 'timeout', 'cancelled', 'released', 'snoozed', 'lost'])).meta({
-    description:
-      'released: the worker stopped and returned the job to the queue; snoozed: the handler asked to run again later; lost: the worker died; null while the attempt is running',
-  }),
+  endedAt: orNull(instant).describe('null while the attempt is running'),
+  outcome: orNull(z.enum(['success', ...STORED_OUTCOMES])).describe(
+    'released: the worker stopped and returned the job to the queue; snoozed: the handler asked to run again later; lost: the worker died; null while the attempt is running',
+  ),
   error: orNull(z.string()),
   truncated,
 })
 export const LogLines = list({
-  id: z.int().meta({ description: 'For `after`' }),
+  id: z.int().describe('For `after`'),
   at: instant,
-  level: z.enum(['debug', 'info', 'warn', 'error']),
+  level: z.enum(LOG_LEVELS),
   message: z.string(),
 })
 export const ScheduleCounts = z.strictObject({
   counts: z.partialRecord(status, z.int()),
-  isExact: z.boolean().meta({ description: 'False if some counts are larger' }),
+  isExact: z.boolean().describe('False if some counts are larger'),
 })
 export const JobCounts = z.strictObject({ counts: z.partialRecord(state, z.int()), isExact: z.boolean() })
 export const Failures = list({
-  error: z.string().meta({ description: 'The first line' }),
+  error: z.string().describe('The first line'),
   jobs: z.int(),
   tasks: names,
   lastJobId: z.string(),
   lastFinishedAt: orNull(instant),
-}).extend({ complete: z.boolean().meta({ description: 'False if there may be more' }) })
+}).extend({ complete: z.boolean().describe('False if there may be more') })
 export const Tasks = list({
   name: z.string(),
-  workers: z.int().meta({ description: 'Live workers that run the task' }),
+  workers: z.int().describe('Live workers that run the task'),
 })
 export const Workers = list({
   id: z.string(),
@@ -147,55 +142,51 @@ export const TimerCheck = z.discriminatedUnion('valid', [
   z.strictObject({
     valid: z.literal(true),
     kind: z.enum(['calendar', 'cron', 'every', 'after-finish']),
-    text: z.string().meta({ description: 'In normal form' }),
+    text: z.string().describe('In normal form'),
     zone: z.string(),
     description: z.string(),
     elapses: z.array(Elapse),
     warnings: names,
-    events: names.meta({ description: 'For cron: the calendar events with the same run times' }),
+    events: names.describe('For cron: the calendar events with the same run times'),
   }),
 ])
 export const Load = z.strictObject({
   from: instant,
   to: instant,
   hours: z.array(z.strictObject({ hour: instant, planned: z.int(), ended: z.partialRecord(state, z.int()) })),
-  schedules: z.int().meta({ description: 'Active schedules that were counted' }),
+  schedules: z.int().describe('Active schedules that were counted'),
   plannedIsExact: z.boolean(),
-  endedIsComplete: z.boolean().meta({ description: 'False if the first hours are missing' }),
+  endedIsComplete: z.boolean().describe('False if the first hours are missing'),
 })
 export const Upcoming = list({ at: instant, scheduleId: z.string(), task: z.string() }).extend({
   from: instant,
   to: instant,
-  complete: z.boolean().meta({ description: 'False if there are more' }),
+  complete: z.boolean().describe('False if there are more'),
 })
 export const Me = z.strictObject({
   role: z.enum(['read', 'operate', 'admin']),
-  submit: z
-    .boolean()
-    .meta({ description: 'Whether you may submit jobs, and run a schedule with other args' }),
-  tasks: orNull(names).meta({
-    description: 'The tasks that you may write; null means all except the built-in ones',
-  }),
+  submit: z.boolean().describe('Whether you may submit jobs, and run a schedule with other args'),
+  tasks: orNull(names).describe('The tasks that you may write; null means all except the built-in ones'),
   user: orNull(z.string()),
   scope: z.strictObject({ group: orNull(z.string()), submitter: orNull(z.string()) }),
-  zone: z.string().meta({ description: 'Added to timers that name no zone' }),
+  zone: z.string().describe('Added to timers that name no zone'),
   now: instant,
 })
 const healthNotes = z.array(
   z.strictObject({ code: z.string(), subject: orNull(z.string()), text: z.string() }),
 )
 export const Health = z.strictObject({
-  ok: z.boolean().meta({ description: 'Whether the process works' }),
-  live: z.boolean().meta({ description: 'False if the process cannot recover without a restart' }),
+  ok: z.boolean().describe('Whether the process works'),
+  live: z.boolean().describe('False if the process cannot recover without a restart'),
   worker: orNull(z.string()).optional(),
   running: z.int().optional(),
-  unwritten: z.int().optional().meta({ description: 'Finished runs whose result is not written yet' }),
-  locked: z.int().optional().meta({ description: 'The number of these that wait for a locked row' }),
-  rejected: z.int().optional().meta({ description: 'Finished runs whose result the database rejects' }),
+  unwritten: z.int().optional().describe('Finished runs whose result is not written yet'),
+  locked: z.int().optional().describe('The number of these that wait for a locked row'),
+  rejected: z.int().optional().describe('Finished runs whose result the database rejects'),
   clockAheadMs: orNull(z.number())
     .optional()
-    .meta({ description: "How far the machine's clock is ahead of the database's" }),
-  reasons: healthNotes.optional().meta({ description: 'The reasons why `ok` is false' }),
+    .describe("How far the machine's clock is ahead of the database's"),
+  reasons: healthNotes.optional().describe('The reasons why `ok` is false'),
   warnings: healthNotes.optional(),
   loops: z
     .array(
@@ -213,28 +204,20 @@ export const Health = z.strictObject({
     )
     .optional(),
 })
-export const Freeze = z.strictObject({
-  id: z.string(),
-  scheduleId: orNull(z.string()),
-  task: orNull(z.string()),
-  group: orNull(z.string()),
-  until: instant,
-  reason: orNull(z.string()),
-  createdAt: instant,
-})
+export const Freeze = z.strictObject({ id: z.string(), ...columnsOut(FREEZE_COLUMNS) })
 export const Freezes = z.strictObject({ items: z.array(Freeze) })
 export const FreezePreview = z.strictObject({
   slots: z
     .array(z.strictObject({ at: instant, scheduleId: z.string(), task: z.string() }))
-    .meta({ description: 'The first 1000; one-offs run when the freeze ends' }),
+    .describe('The first 1000; one-offs run when the freeze ends'),
   isComplete: z.boolean(),
-  jobs: orNull(z.int()).meta({
-    description: 'Waiting jobs that the freeze would hold: 1000 means 1000 or more; null if unknown',
-  }),
+  jobs: orNull(z.int()).describe(
+    'Waiting jobs that the freeze would hold: 1000 means 1000 or more; null if unknown',
+  ),
 })
 export const Findings = list({
   code: z.string(),
-  subjects: names.meta({ description: 'At most ten' }),
+  subjects: names.describe('At most ten'),
   count: z.int(),
   problem: z.string(),
   fix: z.string(),
@@ -244,25 +227,23 @@ export const ProblemDetails = z
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    detail: z.string().meta({ description: 'What was wrong and what to do' }),
+    detail: z.string().describe('What was wrong and what to do'),
     code: z.string(),
-    field: z.string().optional().meta({ description: 'The first invalid field' }),
+    field: z.string().optional().describe('The first invalid field'),
     errors: z
       .array(
         z.strictObject({
-          field: z
-            .string()
-            .meta({ description: 'The path of the field in the body or the query, such as `args.to`' }),
+          field: z.string().describe('The path of the field in the body or the query, such as `args.to`'),
           detail: z.string(),
           column: z
             .int()
             .nullish()
-            .meta({ description: 'The column at which the syntax error of a timer starts, counted from 1' }),
+            .describe('The column at which the syntax error of a timer starts, counted from 1'),
           token: z.string().nullish(),
-          hint: z.string().nullish().meta({ description: 'What to write instead' }),
+          hint: z.string().nullish().describe('What to write instead'),
         }),
       )
       .optional(),
-    jobId: z.string().optional().meta({ description: 'The job that the request conflicts with' }),
+    jobId: z.string().optional().describe('The job that the request conflicts with'),
   })
-  .meta({ description: 'RFC 9457' })
+  .describe('RFC 9457')

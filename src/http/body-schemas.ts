@@ -6,9 +6,10 @@ import { anyJson, instantIn, jobId, scheduleId, settingsIn, span, text } from '.
 import { jobFilter } from './query-schemas.ts'
 
 const settings = settingsIn(SETTING_NAMES)
-const zone = z.string().optional().meta({
-  description: "The zone of a timer that names none: an IANA name, or 'local' for that of the server",
-})
+const zone = z
+  .string()
+  .optional()
+  .describe("The zone of a timer that names none: an IANA name, or 'local' for that of the server")
 
 export const ScheduleInput = z.strictObject({
   ...settings,
@@ -18,22 +19,19 @@ export const ScheduleInput = z.strictObject({
   firstRun: z
     .enum(['next', 'now', 'if-due'])
     .optional()
-    .meta({ description: 'When a new schedule first runs; default `next`' }),
+    .describe('When a new schedule first runs; default `next`'),
 })
 /** The read-only fields that GET returns and PUT ignores. */
 const state: object = Object.fromEntries(
   Object.keys(Schedule.shape)
     .filter((name) => !(name in ScheduleInput.shape))
-    .map((name) => [
-      name,
-      z.unknown().optional().meta({ description: 'Ignored: PUT accepts what GET returns' }),
-    ]),
+    .map((name) => [name, z.unknown().optional().describe('Ignored: PUT accepts what GET returns')]),
 )
 export const PutSchedule = z.strictObject({ ...ScheduleInput.shape, ...state })
 export const NewSchedule = ScheduleInput.extend({ id: scheduleId.optional() })
 export const ScheduleChanges = z.strictObject({ ...settings, zone })
 export const RunInput = z.strictObject({
-  args: anyJson.optional().meta({ description: "For this run only; needs the permission 'submit'" }),
+  args: anyJson.optional().describe("For this run only; needs the permission 'submit'"),
 })
 const reason = text(SETTINGS.summary.most).optional()
 
@@ -41,14 +39,14 @@ export const PauseInput = z.strictObject({
   jobs: z
     .enum(['leave', 'cancel'])
     .optional()
-    .meta({ description: 'What happens to waiting and blocked jobs; default `leave`: they run' }),
+    .describe('What happens to waiting and blocked jobs; default `leave`: they run'),
   reason,
 })
 export const FreezeTarget = z.strictObject({
   scheduleId: scheduleId.optional(),
   task: settings.task.unwrap().optional(),
   group: settings.group.unwrap().optional(),
-  all: z.boolean().optional().meta({ description: 'Freeze everything; not together with the other fields' }),
+  all: z.boolean().optional().describe('Freeze everything; not together with the other fields'),
   until: instantIn,
 })
 export const NewFreeze = FreezeTarget.extend({ reason })
@@ -59,20 +57,15 @@ export const NewJob = z.strictObject({
   ...settingsIn(JOB_SETTING_NAMES),
   task: settings.task.unwrap(),
   runAt: instantIn.optional(),
-  delay: span(0, LONGEST_DELAY_MS).optional().meta({ description: 'In place of `runAt`: the time from now' }),
+  delay: span(0, LONGEST_DELAY_MS).optional().describe('In place of `runAt`: the time from now'),
 })
 
 export const JobsAction = z
   .strictObject({
     ids: z.array(jobId).min(1).max(1000).optional(),
     filter: z.strictObject(jobFilter).optional(),
-    dryRun: z.boolean().optional().meta({ description: 'Only count the matching jobs' }),
-    limit: z
-      .int()
-      .min(1)
-      .max(1000)
-      .optional()
-      .meta({ description: 'Maximum number of jobs of a filter; default 1000' }),
+    dryRun: z.boolean().optional().describe('Only count the matching jobs'),
+    limit: z.int().min(1).max(1000).optional().describe('Maximum number of jobs of a filter; default 1000'),
   })
   .refine(({ ids, filter }) => (ids === undefined) !== (filter === undefined), {
     error: "must have either 'ids' or 'filter'",

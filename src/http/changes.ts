@@ -38,7 +38,6 @@ export class Changes {
   readonly #limits: { readonly listeners: number; readonly perUser: number; readonly lifeMs: number }
   readonly #streams = new Set<EventStream>()
   readonly #changed: () => Promise<readonly Topic[]>
-  /** The topics of the next message. */
   readonly #marked = new Set<Topic>()
   /** The timer that runs until the next message may be sent. */
   #pause: NodeJS.Timeout | null = null
@@ -84,7 +83,6 @@ export class Changes {
     return stream.response
   }
 
-  /** Ends all connections. */
   close(): void {
     for (const stream of this.#streams) stream.close()
   }

@@ -3,6 +3,7 @@
  * proxy count.
  */
 import { BlockList, isIP } from 'node:net'
+import { expandIPv6 } from 'hono/utils/ipaddr'
 import { InvalidInputError } from '../errors.ts'
 
 const FORWARDING =
@@ -55,7 +56,6 @@ export class TrustedProxies {
   }
 }
 
-/** Whether a proxy forwarded this request. */
 export function isForwarded(headers: Headers): boolean {
   return [...headers.keys()].some((name) => FORWARDING.test(name))
 }
@@ -69,13 +69,8 @@ export function isLoopback(address: string): boolean {
  * customer such a network, which has more addresses than any table can hold.
  */
 export function clientKey(address: string): string {
-  if (isIP(address) !== 6) return address
-  const [head = '', tail] = address.split('::')
-  const left = head.split(':').filter((group) => group !== '')
-  const right = (tail ?? '').split(':').filter((group) => group !== '')
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length)
-  const groups = [...left, ...Array.from({ length: zeros }, () => '0'), ...right]
-  return `${groups.slice(0, 4).join(':')}::/64`
+  const plain = plainAddress(address) ?? address
+  return isIP(plain) === 6 ? `${expandIPv6(plain).split(':').slice(0, 4).join(':')}::/64` : plain
 }
 
 /**

@@ -76,7 +76,6 @@ function operationObject(one: Operation): Json {
   }
 }
 
-/** The operation's own responses, and the problems that operations of its kind may return. */
 function responsesOf({ method, permission, params, body, answers }: Operation): Json {
   const fits = (status: string) =>
     permission === null

@@ -68,7 +68,13 @@ export class FailedSignIns {
     // While an address has no failures, any number of its attempts can be checked at the same time.
     const { tries } = this.#limits
     const before = this.#known(key) ?? { count: 0, last: 0, tries, countedAt: performance.now() }
-    if (before.tries < 1) throw tooMany()
+    if (before.tries < 1)
+      throw new Problem(
+        429,
+        'TOO_MANY_SIGN_INS',
+        'Too many sign-ins from this address have failed; try again in a moment',
+        { headers: { 'retry-after': '1' } },
+      )
     before.tries -= 1
     const found = await check().finally(() => {
       before.tries += 1
@@ -83,7 +89,6 @@ export class FailedSignIns {
     return null
   }
 
-  /** Ends all delays. */
   close(): void {
     for (const end of this.#delays) end()
   }
@@ -120,13 +125,4 @@ export class FailedSignIns {
       this.#delays.add(end)
     })
   }
-}
-
-function tooMany(): Problem {
-  return new Problem(
-    429,
-    'TOO_MANY_SIGN_INS',
-    'Too many sign-ins from this address have failed; try again in a moment',
-    { headers: { 'retry-after': '1' } },
-  )
 }

@@ -26,7 +26,7 @@ export const instantIn = z.iso
     error: 'must be an instant from 1970 to 9999',
   })
 /** An instant in a response: a `Date` becomes text. */
-export const instant = z.iso.datetime().meta({ description: 'RFC 3339, in UTC' })
+export const instant = z.iso.datetime().describe('RFC 3339, in UTC')
 
 /** Some databases end text at NUL, and none can store half a surrogate pair. */
 export const text = (most: number, least = 0) =>
@@ -46,13 +46,13 @@ const addressable = (most: number) =>
     error: 'must be an id that a URL can contain, not . or ..',
   })
 
-export const scheduleId = addressable(NAME_LIMIT).meta({
-  description: `An id of your choice, 1 to ${NAME_LIMIT} characters`,
-})
-export const jobId = addressable(NAME_LIMIT).meta({ description: `1 to ${NAME_LIMIT} ASCII characters` })
+export const scheduleId = addressable(NAME_LIMIT).describe(
+  `An id of your choice, 1 to ${NAME_LIMIT} characters`,
+)
+export const jobId = addressable(NAME_LIMIT).describe(`1 to ${NAME_LIMIT} ASCII characters`)
 export const status = z.enum(STATUSES)
 export const state = z.enum(JOB_STATES)
-export const anyJson = z.unknown().meta({ description: 'Any JSON' })
+export const anyJson = z.unknown().describe('Any JSON')
 
 /** The settings that a caller sends. The types of task and args are unknown here. */
 type Given = Omit<SettingOptions, 'timer'> & {
@@ -65,7 +65,7 @@ type Given = Omit<SettingOptions, 'timer'> & {
 export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
   const schemas = names.map((name) => {
     const setting = settingOf(name)
-    const value = valueIn(setting).meta({ description: explained(setting) })
+    const value = valueIn(setting).describe(explained(setting))
     return [name, (isNullable(setting) ? value.nullable() : value).optional()]
   })
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries loses the names
@@ -115,25 +115,19 @@ function valueIn(setting: Setting): z.ZodType {
   }
 }
 
+const VALUES_OUT = {
+  text: z.string(),
+  'job id': z.string(),
+  'long text': z.string(),
+  whole: z.int(),
+  span: z.int(),
+  flag: z.boolean(),
+  instant,
+  json: anyJson,
+}
+
 function valueOut(column: Column): z.ZodType {
-  switch (column.kind) {
-    case 'text':
-    case 'job id':
-    case 'long text':
-      return z.string()
-    case 'whole':
-      return 'unlimited' in column ? z.union([z.int(), z.literal('unlimited')]) : z.int()
-    case 'span':
-      return z.int()
-    case 'flag':
-      return z.boolean()
-    case 'word':
-      return z.enum(column.values)
-    case 'instant':
-      return instant
-    case 'json':
-      return anyJson
-    default:
-      return valueIn(column)
-  }
+  if (column.kind === 'word') return z.enum(column.values)
+  if (column.kind === 'choice') return valueIn(column)
+  return 'unlimited' in column ? z.union([z.int(), z.literal('unlimited')]) : VALUES_OUT[column.kind]
 }

@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import * as answers from './answer-schemas.ts'
 import * as bodies from './body-schemas.ts'
-import type { Access } from './access.ts'
 import { type Call, ok, operation, type Operation } from './operation.ts'
 import { Problem } from './problem.ts'
 
@@ -57,7 +56,7 @@ export const freezeOperations: readonly Operation[] = [
 
 /** @throws Problem 403 when the caller may not use every task, or the application's hook refuses */
 async function permitted(
-  { access, permit, kalends }: Pick<Call, 'permit' | 'kalends'> & { readonly access: Access },
+  { access, permit, kalends }: Pick<Call, 'access' | 'permit' | 'kalends'>,
   { task, scheduleId }: { readonly [Name in 'task' | 'scheduleId']?: string | null | undefined },
 ): Promise<void> {
   if (access.tasks !== undefined)

@@ -132,7 +132,6 @@ export class Gate {
     return access
   }
 
-  /** Ends the delays of failed sign-ins. */
   close(): void {
     this.#failedSignIns.close()
   }

@@ -151,10 +151,7 @@ async function acted(call: Call, id: string, act: () => Promise<Job>): Promise<J
   return after
 }
 
-async function actOnMany(
-  call: Call<unknown, unknown, typeof bodies.JobsAction._output>,
-  action: Action,
-): Promise<typeof answers.JobsActionAnswer._output> {
+async function actOnMany(call: Call<unknown, unknown, typeof bodies.JobsAction._output>, action: Action) {
   const { ids, filter = {}, dryRun, limit = MAX_AT_ONCE } = call.body
   if (ids === undefined) checkSearch(filter, call, 'filter.')
   const which = ids === undefined ? { filter } : { ids }
@@ -167,7 +164,6 @@ async function actOnMany(
   })
   return {
     ...result,
-    changed: [...result.changed],
     refused: refused.map(({ id, error }) => ({ id, detail: problemOf(error)?.message ?? '' })),
   }
 }

@@ -37,19 +37,17 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
 
 export interface Answer {
   readonly status: number
-  /** The JSON body, or undefined if there is none. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export function ok(body: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
-  return { status: 200, body, headers }
+export function ok(body: unknown): Answer {
+  return { status: 200, body }
 }
 
 export interface Answers {
   readonly [status: number]: {
     readonly description: string
-    /** The schema of a JSON body. */
     readonly schema?: z.ZodType
     /** The content type of any other body. */
     readonly type?: string

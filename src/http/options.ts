@@ -64,7 +64,6 @@ export interface Subject {
 export interface WriteRequest extends Subject {
   /** The operation, such as `pauseSchedule`. */
   readonly action: string
-  /** The caller that `authorize` returned. */
   readonly access: Access
 }
 

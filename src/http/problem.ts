@@ -5,7 +5,6 @@ import { ConflictError, InvalidInputError, KalendsError } from '../errors.ts'
 import { isInvalidTimer } from '../timer/error.ts'
 import type { ProblemDetails } from './answer-schemas.ts'
 
-/** The problem with one field. */
 type FieldError = NonNullable<z.input<typeof ProblemDetails>['errors']>[number]
 
 interface ProblemExtras {
@@ -65,12 +64,10 @@ export class Problem extends Error {
   }
 }
 
-/** One field is invalid. */
 export function invalidField(field: string, detail: string): Problem {
   return new Problem(422, 'INVALID_INPUT', `${field}: ${detail}`, { errors: [{ field, detail }] })
 }
 
-/** The problem for a body or query that the schemas reject. */
 export function invalidInput(error: z.ZodError): Problem {
   const all = error.issues.flatMap(errorsOf)
   const errors = all.slice(0, MAX_ERRORS)

@@ -31,7 +31,7 @@ function parameters<Of extends Filters>(filters: Of) {
   const schemas = Object.entries(filters).map(([name, filter]) => {
     const schema = schemaOf(filter).optional()
     const { description } = filter
-    return [name, description === undefined ? schema : schema.meta({ description })]
+    return [name, description === undefined ? schema : schema.describe(description)]
   })
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries loses the names
   return Object.fromEntries(schemas) as {
@@ -55,7 +55,7 @@ const paging = {
   // An instant and an id.
   after: text(NAME_LIMIT + 25)
     .optional()
-    .meta({ description: '`next` of the previous page; in the order of ids, any id: only ids after it' }),
+    .describe('`next` of the previous page; in the order of ids, any id: only ids after it'),
 }
 
 export const ScheduleParams = z.object({ id: scheduleId })
@@ -66,10 +66,8 @@ export const SchedulesQuery = z.strictObject({
   order: z
     .enum(['id', 'nextRunAt'])
     .optional()
-    .meta({ description: '`nextRunAt`: earliest next run first; schedules without a next run come last' }),
-  runs: whole(1, 50).meta({
-    description: 'Include this many recent runs of each schedule; limit is then at most 200',
-  }),
+    .describe('`nextRunAt`: earliest next run first; schedules without a next run come last'),
+  runs: whole(1, 50).describe('Include this many recent runs of each schedule; limit is then at most 200'),
   ...paging,
 })
 export const ScheduleCountsQuery = z.strictObject(scheduleFilter)
@@ -81,23 +79,19 @@ export const ExplainQuery = z.strictObject({ at: instantIn.optional() })
 export const LogsQuery = z.strictObject({ limit, after: whole(0, Number.MAX_SAFE_INTEGER) })
 export const CheckQuery = z.strictObject({
   timer: z.string().max(2000),
-  zone: text(100, 1)
-    .optional()
-    .meta({ description: "Added to a timer that names no zone; default: the server's zone" }),
+  zone: text(100, 1).optional().describe("Added to a timer that names no zone; default: the server's zone"),
   after: instantIn.optional(),
-  anchor: instantIn
-    .optional()
-    .meta({ description: 'Where the slots of `every` start: when the schedule was created' }),
-  limit: whole(0, 1000).meta({ description: 'Run times; default 10' }),
+  anchor: instantIn.optional().describe('Where the slots of `every` start: when the schedule was created'),
+  limit: whole(0, 1000).describe('Run times; default 10'),
 })
 export const LoadQuery = z.strictObject({
-  from: instantIn.optional().meta({ description: 'Rounded down to the minute; default the current hour' }),
-  hours: whole(1, 744).meta({ description: 'Default 168' }),
+  from: instantIn.optional().describe('Rounded down to the minute; default the current hour'),
+  hours: whole(1, 744).describe('Default 168'),
   ...owners,
 })
 export const UpcomingQuery = z.strictObject({
-  from: instantIn.optional().meta({ description: 'Default now' }),
-  to: instantIn.optional().meta({ description: 'Default one hour after `from`; at most 31 days' }),
+  from: instantIn.optional().describe('Default now'),
+  to: instantIn.optional().describe('Default one hour after `from`; at most 31 days'),
   limit,
   ...owners,
 })

@@ -31,12 +31,11 @@ export async function toResponse(
   if (body === undefined) return new Response(null, { status, headers })
   const text = JSON.stringify(body)
   const type = { 'content-type': 'application/json; charset=utf-8', vary: 'accept-encoding' }
-  if (text.length < SHORTEST_COMPRESSED || !acceptsGzip(request))
-    return new Response(text, { status, headers: { ...type, ...headers } })
   // This does not use Hono's middleware, which turns entity tags into weak tags that If-Match cannot use.
-  return new Response(await gzipped(text), {
+  const zips = text.length >= SHORTEST_COMPRESSED && acceptsGzip(request)
+  return new Response(zips ? await gzipped(text) : text, {
     status,
-    headers: { ...type, 'content-encoding': 'gzip', ...headers },
+    headers: { ...type, ...(zips && { 'content-encoding': 'gzip' }), ...headers },
   })
 }
 

@@ -5,7 +5,6 @@ import type { Answer, Call } from './operation.ts'
 import { invalidField } from './problem.ts'
 import { shownSchedule } from './shown.ts'
 
-/** How many times a change is retried after a concurrent edit. */
 const MAX_TRIES = 3
 
 type Edit<Result, Before = Schedule> = (before: Before, options: IfVersion) => Promise<Result>
@@ -38,22 +37,23 @@ export async function onBasis<Before extends Schedule | null, Result>(
   }
 }
 
-/** Like `onBasis`, for a schedule that must exist, after the hook has permitted the change. @throws NotFoundError */
-export function onExisting<Result>(call: ScheduleCall, change: Edit<Result>): Promise<Result> {
+/**
+ * Like `onBasis`, for a schedule that must exist, after the hook has permitted the change.
+ *
+ * @returns the schedule before the change, and the result
+ * @throws NotFoundError
+ */
+export function onExisting<Result>(call: ScheduleCall, change: Edit<Result>): Promise<[Schedule, Result]> {
   const { id } = call.params
   const read = async () => (await call.reach.schedules.get(id)) ?? missing('schedule', id)
   return onBasis(call, read, async (before, options) => {
     await call.permit({ task: before.task, scheduleId: id })
-    return change(before, options)
+    return [before, await change(before, options)]
   })
 }
 
-/** Changes an existing schedule and responds with the result. */
 export async function edited(call: ScheduleCall, change: Edit<Schedule>): Promise<Answer> {
-  const { before, after } = await onExisting(call, async (before, options) => ({
-    before,
-    after: await change(before, options),
-  }))
+  const [before, after] = await onExisting(call, change)
   call.writes.schedule(call.params.id, before, after)
   return scheduleAnswer(after, call)
 }
@@ -61,14 +61,10 @@ export async function edited(call: ScheduleCall, change: Edit<Schedule>): Promis
 /** Deletes an existing schedule. @throws NotFoundError */
 export async function removed(call: ScheduleCall): Promise<void> {
   const { id } = call.params
-  const before = await onExisting(call, async (before, options) => {
-    await call.reach.schedules.delete(id, options)
-    return before
-  })
+  const [before] = await onExisting(call, (_, options) => call.reach.schedules.delete(id, options))
   call.writes.schedule(id, before, null)
 }
 
-/** The response with the version as its entity tag. */
 export function scheduleAnswer(
   schedule: Schedule,
   call: Pick<Call, 'access' | 'redaction' | 'reach'>,

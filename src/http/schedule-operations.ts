@@ -172,7 +172,7 @@ export const scheduleOperations: readonly Operation[] = [
     run: async (call) => {
       const { params, body, reach, redaction } = call
       if (body?.args !== undefined) requirePermission(call.access, 'submit')
-      const { job, args } = await onExisting(call, async (before, options) => {
+      const [, { job, args }] = await onExisting(call, async (before, options) => {
         const args = redaction.restored('args', body?.args, before.args)
         const run = args === undefined ? options : { ...options, args }
         return { job: await reach.schedules.runNow(params.id, run), args }

@@ -1,4 +1,4 @@
-import type { FunctionComponent } from 'preact'
+import { Fragment, type FunctionComponent } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { following, type LiveState, liveState } from './api/live.ts'
 import { helpShown, KEYS, keysOn, setKeys } from './keyboard.ts'
@@ -13,7 +13,6 @@ import { WorkersPage } from './pages/Workers.tsx'
 import { Button, IconButton } from './parts/Button.tsx'
 import { Dialog, Questions } from './parts/dialog.tsx'
 import { Icon } from './parts/Icon.tsx'
-import { Fact } from './parts/layout.tsx'
 import { Empty } from './parts/placeholders.tsx'
 import { Toasts } from './parts/toast.tsx'
 import { PLACES } from './places.ts'
@@ -72,7 +71,7 @@ function Tools() {
     <div class="top-tools">
       {session.value?.role === 'read' && (
         <span class="tag" title="You can view everything, but change nothing">
-          <Icon name="lock" /> Read only
+          <Icon name="blocked" /> Read only
         </span>
       )}
       <button
@@ -92,44 +91,40 @@ function Tools() {
         {zone.value}
       </button>
       <IconButton icon="theme" label={`Theme: ${theme.value}`} onClick={nextTheme} />
-      <button
-        type="button"
-        class="plain no-phone"
+      <Button
+        label="?"
+        kind="plain no-phone"
         aria-label="Keyboard and help"
         title="Keyboard and help (?)"
-        onClick={() => {
-          helpShown.value = true
-        }}
-      >
-        ?
-      </button>
+        onClick={() => showHelp(true)}
+      />
     </div>
   )
 }
 
-/** The page at the current address. */
+type Page = readonly [FunctionComponent<{ id: string }>, title: string]
+
 function Current() {
-  const [place, id, part] = segments.value
-  const page = ((): readonly [FunctionComponent<{ id: string }>, string] | null => {
-    if (place === undefined) return [Overview, 'Overview']
-    if (place === 'schedules') {
-      if (id === undefined) return [SchedulesPage, 'Schedules']
-      if (id === 'new' && part === undefined) return [NewSchedule, 'New schedule']
-      if (part === 'edit') return [EditSchedule, `Edit ${id}`]
-      return part === undefined ? [SchedulePage, id] : null
-    }
-    if (place === 'jobs') return id === undefined ? [JobsPage, 'Jobs'] : [JobPage, `Job ${id}`]
-    if (id !== undefined) return null
-    if (place === 'calendar') return [CalendarPage, 'Calendar']
-    return place === 'workers' ? [WorkersPage, 'Workers'] : null
-  })()
-  const title = page?.[1] ?? 'Not found'
+  const [place = '', id = '', ...rest] = segments.value
+  // `*` stands for any id.
+  const pages = new Map<string, Page>([
+    ['', [Overview, 'Overview']],
+    ['schedules', [SchedulesPage, 'Schedules']],
+    ['schedules/new', [NewSchedule, 'New schedule']],
+    ['schedules/*', [SchedulePage, id]],
+    ['schedules/*/edit', [EditSchedule, `Edit ${id}`]],
+    ['calendar', [CalendarPage, 'Calendar']],
+    ['jobs', [JobsPage, 'Jobs']],
+    ['jobs/*', [JobPage, `Job ${id}`]],
+    ['workers', [WorkersPage, 'Workers']],
+  ])
+  const path = segments.value.join('/')
+  const [Shown, title] = pages.get(path) ??
+    pages.get([place, '*', ...rest].join('/')) ?? [NotFound, 'Not found']
   useEffect(() => {
     document.title = `${title} · Kalends`
   }, [title])
-  if (page === null) return <NotFound />
-  const [Shown] = page
-  return <Shown key={`${place ?? ''}/${id ?? ''}/${part ?? ''}`} id={id ?? ''} />
+  return <Shown key={path} id={id} />
 }
 
 function NotFound() {
@@ -178,23 +173,28 @@ function SignIn() {
   )
 }
 
-function closeHelp(): void {
-  helpShown.value = false
+function showHelp(isShown: boolean): void {
+  helpShown.value = isShown
 }
+
+const closeHelp = () => showHelp(false)
 
 function Help() {
   return (
     <Dialog title="Keyboard" onClose={closeHelp}>
       <dl class="keys">
         {KEYS.map(([keys, meaning]) => (
-          <Fact
-            key={keys}
-            name={keys.split(/\s+/).map((key) => <kbd key={key}>{key}</kbd>)}
-            value={meaning}
-          />
+          <Fragment key={keys}>
+            <dt>
+              {keys.split(/\s+/).map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{meaning}</dd>
+          </Fragment>
         ))}
       </dl>
-      <label class="check">
+      <label class="row check">
         <input
           type="checkbox"
           checked={keysOn.value}
@@ -206,7 +206,7 @@ function Help() {
         Times are relative; hover over one for the exact time in {zone.value} and UTC.
         {session.value?.user != null && ` You are signed in as ${session.value.user}.`}
       </p>
-      <div class="dialog-actions">
+      <div class="row dialog-actions">
         <Button label="Close" autoFocus onClick={closeHelp} />
       </div>
     </Dialog>

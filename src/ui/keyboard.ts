@@ -42,7 +42,11 @@ export function startKeyboard(): void {
     else if (event.key === 'j') step(1)
     else if (event.key === 'k') step(-1)
     else if (event.key === '/') focusSearch()
-    else if (event.key === 'x') select()
+    else if (event.key === 'x')
+      document.activeElement
+        ?.closest('tr')
+        ?.querySelector<HTMLInputElement>('input[type="checkbox"]')
+        ?.click()
     else if (event.key === 'n') go(link(['schedules', 'new']))
     else if (event.key === 'l') following.value = !following.value
     else if (event.key === '?') helpShown.value = true
@@ -66,10 +70,6 @@ function focusSearch(): void {
   if (search === null) go(link(['schedules']))
   search?.focus()
   search?.select()
-}
-
-function select(): void {
-  document.activeElement?.closest('tr')?.querySelector<HTMLInputElement>('input[type="checkbox"]')?.click()
 }
 
 function isTyping(target: EventTarget | null): boolean {

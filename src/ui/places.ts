@@ -1,18 +1,9 @@
-/** The pages in the menu. */
-import type { IconName } from './parts/Icon.tsx'
+/** The pages in the menu. `g` followed by the key opens the page. */
+const NAMES = ['overview', 'schedules', 'calendar', 'jobs', 'workers'] as const
 
-interface Place {
-  readonly name: IconName
-  readonly title: string
-  readonly path: readonly string[]
-  /** `g` followed by this letter opens the page. */
-  readonly key: string
-}
-
-export const PLACES: readonly Place[] = [
-  { name: 'overview', title: 'Overview', path: [], key: 'o' },
-  { name: 'schedules', title: 'Schedules', path: ['schedules'], key: 's' },
-  { name: 'calendar', title: 'Calendar', path: ['calendar'], key: 'c' },
-  { name: 'jobs', title: 'Jobs', path: ['jobs'], key: 'j' },
-  { name: 'workers', title: 'Workers', path: ['workers'], key: 'w' },
-]
+export const PLACES = NAMES.map((name) => ({
+  name,
+  title: `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+  path: name === 'overview' ? [] : [name],
+  key: name.charAt(0),
+}))

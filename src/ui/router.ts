@@ -4,8 +4,6 @@
  */
 import { computed, signal } from '@preact/signals'
 
-export type Query = Readonly<Record<string, string>>
-
 const base = new URL(document.baseURI)
 const address = signal(location.href)
 
@@ -21,18 +19,16 @@ export const segments = computed<readonly string[]>(() =>
 )
 
 /** The query parameters in the address, without empty ones. */
-export const query = computed<Query>(() =>
+export const query = computed<Readonly<Record<string, string>>>(() =>
   Object.fromEntries([...url.value.searchParams].filter(([, value]) => value !== '')),
 )
 
+type Values = Readonly<Record<string, string | undefined>>
+
 /** A relative link to a page. Empty query parameters are omitted. */
-export function link(
-  path: readonly string[],
-  values: Readonly<Record<string, string | number | undefined>> = {},
-): string {
+export function link(path: readonly string[], values: Values = {}): string {
   const params = new URLSearchParams()
-  for (const [key, value] of Object.entries(values))
-    if (value !== undefined && value !== '') params.set(key, String(value))
+  for (const [key, value = ''] of Object.entries(values)) if (value !== '') params.set(key, value)
   const text = params.toString()
   return `${path.length === 0 ? './' : path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`
 }
@@ -52,10 +48,7 @@ export function go(to: string, mode: 'push' | 'replace' = 'push'): void {
 }
 
 /** Changes query parameters and stays on the page; a new filter begins on its first page. */
-export function setQuery(
-  changes: Readonly<Record<string, string | undefined>>,
-  mode: 'push' | 'replace' = 'push',
-): void {
+export function setQuery(changes: Values, mode: 'push' | 'replace' = 'push'): void {
   go(link(segments.value, { ...query.value, after: undefined, ...changes }), mode)
 }
 

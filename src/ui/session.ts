@@ -20,12 +20,9 @@ export const mayEdit = computed(() => session.value?.role === 'admin')
 /** Run a schedule with other args. */
 export const maySubmit = computed(() => session.value?.submit === true)
 
-/** Loads the session and the server's time, and repeats this after each new connection. */
+/** Loads the session and the server's time, now and after each new connection. */
 export function startSession(): void {
-  void loadSession()
-  connections.subscribe((number) => {
-    if (number > 0) void loadSession()
-  })
+  connections.subscribe(() => void loadSession())
 }
 
 async function loadSession(): Promise<void> {

@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { barText } from '../../src/cli/progress-bar.ts'
 import { type Column, tableText } from '../../src/cli/table.ts'
 import { harmlessText } from '../../src/cli/output.ts'
 import { hasProgram } from '../support/not-tested.ts'
@@ -366,10 +365,5 @@ describe('tables', () => {
 
   test('control characters are shown escaped, not sent to the terminal', () => {
     expect(harmlessText('a\u001b[2Jb\nc\td\u0007\u202ee')).toBe('a\\x1b[2Jb\\nc\\td\\x07\\u202ee')
-  })
-
-  test('a progress bar shows the percentage and the counts', () => {
-    expect(barText('Importing', 15, 60)).toBe('Importing [#######.......................] 25% 15/60')
-    expect(barText('Removed', 1500, null)).toBe('Removed 1500')
   })
 })

@@ -202,5 +202,7 @@ it('limits treat the /64 of an IPv6 address as one client', () => {
   expect(clientKey('2001:db8:1:2:3:4:5:6')).toBe(clientKey('2001:db8:1:2::9'))
   expect(clientKey('2001:db8::1')).toBe(clientKey('2001:db8:0:0:ffff::'))
   expect(clientKey('2001:db8:1:2::1')).not.toBe(clientKey('2001:db8:1:3::1'))
-  expect(clientKey('::1')).toBe('0:0:0:0::/64')
+  expect(clientKey('::1')).toBe('0000:0000:0000:0000::/64')
+  // A server that listens on :: gets the addresses of IPv4 clients in this form.
+  expect(clientKey('::ffff:203.0.113.7')).toBe('203.0.113.7')
 })

@@ -8,7 +8,6 @@ import type { Kalends, Listed, ListPage, Schedule } from '../../index.ts'
 import { checkTimer } from '../../timer/index.ts'
 import { hasCode, QuietFailure, UsageError } from '../failure.ts'
 import { print, printJson, say } from '../output.ts'
-import { progressBar } from '../progress-bar.ts'
 import { type SessionFlags, withKalends } from '../session.ts'
 import { factsText } from '../table.ts'
 import { COMMAND_TASK, when } from '../values.ts'
@@ -27,12 +26,6 @@ type Result = 'created' | 'changed' | 'unchanged' | 'would be created' | 'refuse
 
 interface Outcome extends Named {
   readonly result: Result
-}
-
-/** A schedule whose entry no longer exists. */
-interface Stale {
-  readonly id: string
-  readonly result: 'stale' | 'removed'
 }
 
 /**
@@ -63,18 +56,22 @@ export async function importAll(
     if (flags.json === true) printJson(recordOf(outcome, flags.iterations))
     else print(`${pageOf(outcome, flags.iterations)}\n`)
   }
-  for (const one of stale) {
-    if (flags.json === true) printJson(one)
+  const ending = flags.prune === true ? 'removed' : 'stale'
+  const hint = flags.prune === true ? '' : ', but it still runs: remove it with --prune'
+  for (const id of stale) {
+    const note = `its entry no longer exists${hint}`
+    if (flags.json === true) printJson({ id, result: ending })
     else
       print(
         `${factsText([
-          ['Schedule', `${one.id} (${one.result})`],
-          ['Note', STALE[one.result]],
+          ['Schedule', `${id} (${ending})`],
+          ['Note', note],
         ])}\n`,
       )
   }
   const counts = new Map<string, number>()
-  for (const { result } of [...outcomes, ...stale]) counts.set(result, (counts.get(result) ?? 0) + 1)
+  for (const { result } of outcomes) counts.set(result, (counts.get(result) ?? 0) + 1)
+  if (stale.length > 0) counts.set(ending, stale.length)
   say(`${[...counts].map(([result, count]) => `${count} ${result}`).join(', ')}.`)
   if (flags.dryRun !== true && outcomes.some(({ result }) => result !== 'refused' && result !== 'left out'))
     say(
@@ -83,17 +80,12 @@ export async function importAll(
   if (counts.has('refused')) throw new QuietFailure()
 }
 
-const STALE = {
-  stale: 'its entry no longer exists, but it still runs: remove it with --prune',
-  removed: 'its entry no longer exists',
-} as const satisfies Record<Stale['result'], string>
-
 async function writeAll(
   kalends: Kalends,
   candidates: readonly Candidate[],
   { idPrefix, paused, prune }: ImportFlags,
   mayBeOwn: (name: string, args: unknown) => boolean,
-): Promise<{ outcomes: Outcome[]; stale: Stale[] }> {
+): Promise<{ outcomes: Outcome[]; stale: string[] }> {
   const existing = (await commandsOf(kalends, idPrefix)).filter(
     ({ id, args }) =>
       candidates.some(({ name }) => isNumbered(id, idPrefix + name)) ||
@@ -101,14 +93,9 @@ async function writeAll(
   )
   const { named, stale } = matched(candidates, existing, idPrefix)
   const outcomes: Outcome[] = []
-  const bar = progressBar('Importing')
-  for (const one of named) {
-    bar.update(outcomes.length, named.length)
-    outcomes.push(await write(kalends, one, paused !== true))
-  }
-  bar.end()
+  for (const one of named) outcomes.push(await write(kalends, one, paused !== true))
   if (prune === true) for (const id of stale) await kalends.schedules.delete(id)
-  return { outcomes, stale: stale.map((id) => ({ id, result: prune === true ? 'removed' : 'stale' })) }
+  return { outcomes, stale }
 }
 
 /** The schedules of the task `command` whose ids start with a prefix, except those that code declares. */

@@ -16,7 +16,6 @@ export interface Candidate extends Entry {
 export interface Entry {
   /** The location of the entry: `line 7`, `apt-daily.timer`. */
   readonly source: string
-  /** Its text. */
   readonly original: string
   /** The name without the prefix; candidates that share a name are numbered. */
   readonly name: string
@@ -38,16 +37,11 @@ export interface CandidateSchedule {
 export const LONGEST_RUN = '24h'
 
 /** Why an entry cannot become a schedule. */
-export class Refusal extends Error {
-  override readonly name: string = 'Refusal'
-}
+export class Refusal extends Error {}
 
 /** Why the old scheduler does not run an entry. */
-export class LeftOut extends Refusal {
-  override readonly name = 'LeftOut'
-}
+export class LeftOut extends Refusal {}
 
-/** What an entry becomes. */
 export interface Reading {
   /** The text that becomes this schedule, if it is only a part of the entry. */
   readonly original?: string

@@ -25,7 +25,6 @@ const DAEMON_VARIABLES: ReadonlySet<string> = new Set([
   'CONTENT_TRANSFER_ENCODING',
 ])
 
-/** A line that runs a command. */
 interface Line {
   readonly source: string
   readonly original: string

@@ -1,21 +1,12 @@
 /** Finds the schedules that an earlier import created, so that edits to a file change the right schedules. */
 import { isDeepStrictEqual } from 'node:util'
+import type { Schedule } from '../../index.ts'
 import type { Candidate, CandidateSchedule } from './candidate.ts'
 
 export type Named = Candidate & { readonly id: string }
 
 /** A schedule of the task `command`. */
-export interface Existing {
-  readonly id: string
-  readonly timer: string
-  readonly args: unknown
-}
-
-interface Matches {
-  readonly named: readonly Named[]
-  /** Ids of schedules whose entries no longer exist, except those of refused entries. */
-  readonly stale: readonly string[]
-}
+export type Existing = Pick<Schedule, 'id' | 'timer'> & { readonly args: unknown }
 
 /** The ways in which a schedule can match a candidate of the same name, from its whole content to a part of it. */
 const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boolean)[] = [
@@ -31,12 +22,9 @@ const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boole
  * Assigns each candidate the id of its schedule, or a new id.
  *
  * @param existing  schedules whose ids start with the prefix
+ * @returns `stale` are the ids of schedules whose entries no longer exist, except those of refused entries
  */
-export function matched(
-  candidates: readonly Candidate[],
-  existing: readonly Existing[],
-  prefix: string,
-): Matches {
+export function matched(candidates: readonly Candidate[], existing: readonly Existing[], prefix: string) {
   const ids = new Map<Candidate, string>()
   const free = new Map(existing.map((one) => [one.id, one]))
   const freeOf = (name: string) => [...free.values()].filter(({ id }) => isNumbered(id, prefix + name))

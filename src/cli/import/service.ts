@@ -7,14 +7,6 @@ import { expanded, ROOT } from './specifiers.ts'
 import { acceptedOf, flag, ignoredNote, IgnoredValue, lastOf, wordsOf } from './unit-file.ts'
 import type { Unit } from './unit-folders.ts'
 
-export interface ServiceCommand {
-  readonly args: CommandArgs
-  readonly timeout: string
-  /** The settings that cannot be carried over. */
-  readonly notes: readonly string[]
-}
-
-/** One command line of a service. */
 interface Line {
   readonly words: readonly string[]
   /** Whether any exit code counts as success. */
@@ -46,9 +38,10 @@ const TYPES: ReadonlySet<string> = new Set(
 
 /**
  * @param manager  the user that the service manager runs as
+ * @returns `notes` name the settings that cannot be carried over
  * @throws Refusal that explains why a worker cannot run it
  */
-export function serviceCommand(unit: Unit, manager: CommandUser): ServiceCommand {
+export function serviceCommand(unit: Unit, manager: CommandUser) {
   const { name, settings } = unit
   const notes: string[] = []
   const accepted = <Value>(key: string, read: (text: string) => Value) =>

@@ -18,7 +18,6 @@ export interface TimerOptions {
   readonly user: CommandUser | null
 }
 
-/** The settings that become timers. */
 const TIMES: readonly (readonly [key: string, timerOf: (value: string) => string])[] = [
   ['OnCalendar', (event) => event],
   ['OnUnitActiveSec', (text) => `every ${intervalOf(text)}`],

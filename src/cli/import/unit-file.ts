@@ -55,9 +55,7 @@ export function lastOf(unit: UnitFile, section: string, key: string): string | u
 }
 
 /** A value, or the end of one, that systemd ignores with a warning. */
-export class IgnoredValue extends Error {
-  override readonly name = 'IgnoredValue'
-}
+export class IgnoredValue extends Error {}
 
 /** The values that systemd accepts. systemd warns about other values and ignores them; here, they become notes. */
 export function acceptedOf<Value>(

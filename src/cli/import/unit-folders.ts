@@ -31,14 +31,7 @@ export interface Unit {
   readonly uid: number | null
 }
 
-export interface Units {
-  /** Timers and timer templates, sorted. */
-  readonly timers: () => string[]
-  /** Whether the unit is started by a link in a folder such as `timers.target.wants`. */
-  readonly isEnabled: (name: string) => boolean
-  /** Null if there is none. */
-  readonly find: (name: string) => Unit | 'masked' | null
-}
+export type Units = ReturnType<typeof unitsIn>
 
 /**
  * @param folders  the first one that has a file wins
@@ -46,7 +39,7 @@ export interface Units {
  * @param ofUser  whether all units belong to a user
  * @throws UsageError if only some of the folders are for users
  */
-export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser: boolean): Units {
+export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser: boolean) {
   const paths = new Set(folders.map((folder) => realpathSync(folder)))
   const ofSystem = [...paths].find(isFolderOfSystem)
   if (ofUser && ofSystem !== undefined)
@@ -96,15 +89,17 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser:
   }
 
   return {
+    /** Timers and timer templates, sorted. */
     timers: () =>
       [...new Set([...files.keys(), ...linked().map(([name]) => name)].map(idOf))]
         .filter((name) => name.endsWith('.timer'))
         .toSorted(),
-    isEnabled: (name) => {
+    /** Whether the unit is started by a link in a folder such as `timers.target.wants`. */
+    isEnabled: (name: string) => {
       const names = new Set(namesOf(name))
       return linked().some(([link, path]) => names.has(link) && !isMask(path))
     },
-    find: (name) => {
+    find: (name: string): Unit | 'masked' | null => {
       const id = idOf(name)
       for (const path of [id, templateOf(id)].flatMap((one) => files.get(one) ?? [])) {
         // A dangling link is not a unit.

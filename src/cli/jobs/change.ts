@@ -4,9 +4,8 @@ import { JOB_FILTERS } from '../../model/filters.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { confirm } from '../confirm.ts'
 import { commandMessage, exitCodeOf, QuietFailure, UsageError } from '../failure.ts'
-import { print, printJson, say } from '../output.ts'
-import { progressBar } from '../progress-bar.ts'
-import { onDatabase, type SessionFlags } from '../session.ts'
+import { printResult, say } from '../output.ts'
+import { onDatabase } from '../session.ts'
 import { counted } from '../values.ts'
 import { conditionsOf, namesOfFlags, withFilters } from '../filters.ts'
 
@@ -42,53 +41,42 @@ export function retryCommand(): AnyCommand {
 }
 
 interface Change {
-  /** The verb that starts the question. */
   readonly verb: string
   readonly done: string
   readonly change: (kalends: Kalends, which: ManyJobs, options: ManyOptions) => Promise<ManyResult>
   readonly textOf: (state: JobState) => string
 }
 
-function changeCommand(command: Command, states: readonly JobState[], change: Change): AnyCommand {
+/** The command fails with the exit code of the first job that was refused, after all jobs were tried. */
+function changeCommand(
+  command: Command,
+  states: readonly JobState[],
+  { verb, done, change, textOf }: Change,
+): AnyCommand {
   const complete = command
     .argument('[id...]')
     .option('-y, --yes', 'with a filter: do not ask for confirmation')
-  return onDatabase(withFilters(complete, JOB_FILTERS, 'job', states), (kalends, ids, flags) =>
-    changeJobs(kalends, ids, flags, change),
-  )
-}
-
-/** @throws QuietFailure with the exit code of the first job that was refused, after all jobs were tried */
-async function changeJobs(
-  kalends: Kalends,
-  ids: readonly string[],
-  flags: SessionFlags & { readonly yes?: boolean },
-  { verb, done, change, textOf }: Change,
-): Promise<void> {
-  const filter = conditionsOf(JOB_FILTERS, flags)
-  const isFiltered = Object.values(filter).some((value) => value !== undefined)
-  if (ids.length > 0 && isFiltered) throw new UsageError('pass either ids or a filter, not both')
-  if (ids.length === 0 && !isFiltered)
-    throw new UsageError(`pass the ids of jobs, or a filter: ${namesOfFlags(JOB_FILTERS)}`)
-  const which = ids.length > 0 ? { ids } : { filter }
-  const { matched } = await change(kalends, which, { dryRun: true })
-  if (matched === 0) return say('No job matches.')
-  if (ids.length === 0) await confirm(`${verb} ${counted(matched, 'job')}?`, flags.yes)
-  const bar = progressBar(done)
-  let tried = 0
-  const { changed, refused } = await change(kalends, which, {
-    each: async (id, act) => {
-      bar.update(tried, matched)
-      tried += 1
-      const { state } = await act()
-      if (flags.json === true) printJson({ id, state })
-      else print(`${id}: ${textOf(state)}\n`)
-    },
-  }).finally(() => bar.end())
-  const [first] = refused
-  if (first !== undefined && ids.length === 1) throw first.error
-  for (const { error } of refused) say(`error: ${commandMessage(error)}`)
-  if (ids.length === 0)
-    say(`${done} ${changed.length} of ${counted(changed.length + refused.length, 'job')}.`)
-  if (first !== undefined) throw new QuietFailure(exitCodeOf(first.error))
+  return onDatabase(withFilters(complete, JOB_FILTERS, 'job', states), async (kalends, ids, flags) => {
+    const filter = conditionsOf(JOB_FILTERS, flags)
+    const isFiltered = Object.values(filter).some((value) => value !== undefined)
+    if (ids.length > 0 && isFiltered) throw new UsageError('pass either ids or a filter, not both')
+    if (ids.length === 0 && !isFiltered)
+      throw new UsageError(`pass the ids of jobs, or a filter: ${namesOfFlags(JOB_FILTERS)}`)
+    const which = ids.length > 0 ? { ids } : { filter }
+    const { matched } = await change(kalends, which, { dryRun: true })
+    if (matched === 0) return say('No job matches.')
+    if (ids.length === 0) await confirm(`${verb} ${counted(matched, 'job')}?`, flags.yes)
+    const { changed, refused } = await change(kalends, which, {
+      each: async (id, act) => {
+        const { state } = await act()
+        printResult(flags.json, { id, state }, `${id}: ${textOf(state)}\n`)
+      },
+    })
+    const [first] = refused
+    if (first !== undefined && ids.length === 1) throw first.error
+    for (const { error } of refused) say(`error: ${commandMessage(error)}`)
+    if (ids.length === 0)
+      say(`${done} ${changed.length} of ${counted(changed.length + refused.length, 'job')}.`)
+    if (first !== undefined) throw new QuietFailure(exitCodeOf(first.error))
+  })
 }

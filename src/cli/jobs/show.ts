@@ -1,10 +1,11 @@
 /** `kalends jobs show` and `kalends jobs logs`. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { missing, firstLine } from '../../errors.ts'
-import type { Attempt, Job, Jobs, LogLevel, LogLine } from '../../index.ts'
+import type { Attempt, Job, LogLevel, LogLine } from '../../index.ts'
 import { JOB_OPTION_NAMES } from '../../model/settings.ts'
+import { isFinal } from '../../model/states.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
-import { harmlessText, painted, print, printJson, say, type Style } from '../output.ts'
+import { harmlessText, painted, printResult, say, type Style } from '../output.ts'
 import { onDatabase } from '../session.ts'
 import { settingFacts } from '../settings.ts'
 import { type Column, factsText, tableText } from '../table.ts'
@@ -14,7 +15,6 @@ import { took } from './list.ts'
 /** How often to check for new lines. */
 const LOOK_MS = 500
 const STYLES: Readonly<Partial<Record<LogLevel, Style>>> = { debug: 'dim', warn: 'yellow', error: 'red' }
-const FINAL: readonly string[] = ['success', 'failed', 'cancelled', 'skipped'] satisfies Job['state'][]
 
 export function showCommand(): AnyCommand {
   const command = new Command('show')
@@ -27,8 +27,7 @@ export function showCommand(): AnyCommand {
   return onDatabase(command, async ({ jobs }, id, { json }) => {
     const job = (await jobs.get(id)) ?? missing('job', id)
     const attempts = await jobs.attempts(id)
-    if (json === true) printJson({ ...job, attempts })
-    else print(pageOf(job) + attemptsText(attempts))
+    printResult(json, { ...job, attempts }, pageOf(job) + attemptsText(attempts))
   })
 }
 
@@ -40,16 +39,18 @@ export function logsCommand(): AnyCommand {
     .option('-f, --follow', 'continue with new lines until the job ends')
     .addHelpText('after', examples('jobs logs 0193…', 'jobs logs --follow 0193… | grep -i error'))
   return onDatabase(command, async ({ jobs }, id, { follow, json }) => {
-    for (let last = 0; ; ) {
+    let last = 0
+    const newLines = () => jobs.logs(id, { after: last })
+    for (;;) {
       // Read the job before its lines, so that a line logged between the two reads is printed.
       const { state, error } = (await jobs.get(id)) ?? missing('job', id)
-      for await (const line of linesAfter(jobs, id, last)) {
-        if (json === true) printJson(line)
-        else print(textOf(line))
-        last = line.id
-      }
+      for (let lines = await newLines(); lines.length > 0; lines = await newLines())
+        for (const line of lines) {
+          printResult(json, line, textOf(line))
+          last = line.id
+        }
       if (follow !== true) return
-      if (FINAL.includes(state))
+      if (isFinal(state))
         return say(`The job is ${state}${error === null ? '' : `: ${harmlessText(firstLine(error))}`}.`)
       await pause(LOOK_MS)
     }
@@ -105,16 +106,6 @@ function json(value: unknown): string | null {
 
 function time(at: Date | null): string | null {
   return at && when(at)
-}
-
-async function* linesAfter(jobs: Jobs, id: string, last: number): AsyncGenerator<LogLine, void> {
-  for (let after = last; ; ) {
-    const lines = await jobs.logs(id, { after })
-    yield* lines
-    const newest = lines.at(-1)
-    if (newest === undefined) return
-    after = newest.id
-  }
 }
 
 function textOf({ at, level, message }: LogLine): string {

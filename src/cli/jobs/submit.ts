@@ -4,7 +4,7 @@ import type { Kalends } from '../../index.ts'
 import { JOB_OPTION_NAMES, NAME_LIMIT } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { QuietFailure, UsageError } from '../failure.ts'
-import { harmlessText, print, printJson, say } from '../output.ts'
+import { harmlessText, print, printJson, printResult, say } from '../output.ts'
 import { onDatabase } from '../session.ts'
 import { givenSettings, withSettingFlags } from '../settings.ts'
 import { COMMAND_TASK, instantOption, jsonValue } from '../values.ts'
@@ -66,7 +66,6 @@ export async function showSubmitted(
   say(`Waiting for the job ${id}; Ctrl-C stops waiting, not the job.`)
   const job = await jobs.wait(id)
   const { state, error } = job
-  if (json === true) printJson(job)
-  else print(`${id}: ${state}${error === null ? '' : `: ${harmlessText(firstLine(error))}`}\n`)
+  printResult(json, job, `${id}: ${state}${error === null ? '' : `: ${harmlessText(firstLine(error))}`}\n`)
   if (state !== 'success') throw new QuietFailure()
 }

@@ -5,7 +5,7 @@ import { type AnyCommand, Command, examples, Option } from '../commander.ts'
 import { confirm } from '../confirm.ts'
 import { commandMessage, exitCodeOf, QuietFailure } from '../failure.ts'
 import { showSubmitted } from '../jobs/submit.ts'
-import { harmlessText, print, printJson, say } from '../output.ts'
+import { harmlessText, print, printJson, printResult, say } from '../output.ts'
 import { onDatabase } from '../session.ts'
 import { counted, jsonValue, when } from '../values.ts'
 
@@ -68,8 +68,7 @@ function changeCommand(
   return onDatabase(withIds, ({ schedules }, ids, { json }) =>
     forEachId(ids, async (id) => {
       const schedule = await change(schedules, id)
-      if (json === true) printJson(schedule)
-      else print(`${harmlessText(id)}: ${textOf(schedule)}\n`)
+      printResult(json, schedule, `${harmlessText(id)}: ${textOf(schedule)}\n`)
     }),
   )
 }
@@ -96,8 +95,7 @@ export function rmCommand(): AnyCommand {
         say(
           `'${harmlessText(id)}' is declared by the set '${declaredBy}': it is created again while it is in the code.`,
         )
-      if (json === true) printJson({ id, deleted: true })
-      else print(`${harmlessText(id)}: deleted\n`)
+      printResult(json, { id, deleted: true }, `${harmlessText(id)}: deleted\n`)
     })
   })
 }

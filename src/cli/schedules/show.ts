@@ -4,7 +4,7 @@ import type { Job, Kalends, Schedule } from '../../index.ts'
 import { OPTION_NAMES } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { STATE_STYLES, took } from '../jobs/list.ts'
-import { harmlessText, print, printJson, say } from '../output.ts'
+import { harmlessText, print, printJson, printResult, say } from '../output.ts'
 import { onDatabase } from '../session.ts'
 import { settingFacts } from '../settings.ts'
 import { type Column, factsText, tableText } from '../table.ts'
@@ -32,18 +32,14 @@ export async function showSchedule(
   schedule: Schedule,
   json: boolean | undefined,
 ): Promise<void> {
-  if (json === true) printJson(schedule)
-  else print(await pageOf(kalends, schedule))
-}
-
-async function pageOf(kalends: Kalends, schedule: Schedule): Promise<string> {
+  if (json === true) return printJson(schedule)
   const { checkTimer } = await import('../../timer/index.ts')
   const checked = checkTimer(schedule.timer, { limit: 1, anchor: schedule.createdAt })
   const elapses =
     (schedule.status === 'active' || schedule.status === 'retrying') && checked.valid
       ? await kalends.schedules.elapses(schedule.id, { limit: ELAPSES })
       : []
-  return factsText([
+  const facts = factsText([
     ['Schedule', schedule.id],
     ['Summary', schedule.summary],
     ['State', statusText(schedule)],
@@ -66,6 +62,7 @@ async function pageOf(kalends: Kalends, schedule: Schedule): Promise<string> {
     ['Declared by', schedule.declaredBy],
     ['Created', when(schedule.createdAt)],
   ])
+  print(facts)
 }
 
 export function historyCommand(): AnyCommand {
@@ -120,7 +117,6 @@ export function explainCommand(): AnyCommand {
     )
   return onDatabase(command, async ({ schedules }, id, { at, json }) => {
     const explanation = await schedules.explain(id, { at: await instantOption('--at', at) })
-    if (json === true) printJson(explanation)
-    else print(explanation.reasons.map((reason) => `${harmlessText(reason)}\n`).join(''))
+    printResult(json, explanation, explanation.reasons.map((reason) => `${harmlessText(reason)}\n`).join(''))
   })
 }

@@ -1,18 +1,19 @@
 /** `kalends schedules add` and `kalends schedules edit`. */
 import type { ScheduleChanges } from '../../index.ts'
-import { NAME_LIMIT, OPTION_NAMES, SETTINGS } from '../../model/settings.ts'
+import { isNullable, NAME_LIMIT, OPTION_NAMES, settingOf, SETTINGS } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
-import { UsageError } from '../failure.ts'
+import { flagOf, UsageError } from '../failure.ts'
 import { say } from '../output.ts'
 import { onDatabase } from '../session.ts'
-import { clearableFlags, givenSettings, helpOf, type SettingFlags, withSettingFlags } from '../settings.ts'
+import { givenSettings, helpOf, type SettingFlags, withSettingFlags } from '../settings.ts'
 import { COMMAND_TASK, jsonValue } from '../values.ts'
 import { showSchedule } from './show.ts'
 
 /** `enabled` is changed with the commands `pause` and `resume`. */
 const NAMES = OPTION_NAMES.filter((name) => name !== 'enabled')
 
-export const CLEARABLE = clearableFlags(NAMES)
+/** The flags that `none` clears. */
+export const CLEARABLE = NAMES.filter((name) => isNullable(settingOf(name))).map(flagOf)
 
 const ADD_HELP = `
 The words after -- are a command, which runs without a shell on a worker that was started with

@@ -3,7 +3,6 @@ import createClient, { type ClientPathsWithMethod, type MethodResponse } from 'o
 import { accessToken, signInNeeded } from '../sign-in.ts'
 import type { paths, ProblemDetails } from './generated/api.ts'
 
-/** The API rejected a request, or failed. */
 export class ApiError extends Error {
   readonly status: number
   /** Empty if the response is not from the API, for example from a proxy. */
@@ -23,7 +22,6 @@ export class ApiError extends Error {
   }
 }
 
-/** The server could not be reached. */
 export class OfflineError extends Error {}
 
 /** Every method throws ApiError or OfflineError, so the `error` of its result is never set. */
@@ -47,7 +45,6 @@ api.use({
       : new OfflineError('The server cannot be reached.'),
 })
 
-/** The content of a successful response. */
 export async function contentOf<Content>(call: Promise<{ data?: Content }>): Promise<NonNullable<Content>> {
   const { data } = await call
   if (data === undefined || data === null) throw new Error('The server sent an empty response.')
@@ -66,26 +63,11 @@ export type Params<Path extends ReadablePath> = paths[Path] extends {
 
 type Query<Values> = { readonly [Name in keyof Values]?: string | number | undefined }
 
-export interface Fetched<Content> {
-  readonly content: Content
-  /** Makes a later change conditional, so that it fails after a concurrent change. */
-  readonly etag: string | null
-}
-
-/** @throws ApiError, OfflineError */
-export async function get<Path extends ReadablePath>(
+type Get = <Path extends ReadablePath>(
   path: Path,
-  params: Params<Path>,
-  signal: AbortSignal,
-): Promise<Fetched<Answer<Path>>> {
-  // TypeScript cannot relate the types above to those of the client while the path is a type parameter.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const read = api.GET as unknown as (path: Path, init: object) => Promise<Result<Answer<Path>>>
-  const { data, response } = await read(path, { params, signal })
-  return { content: data, etag: response.headers.get('etag') }
-}
+  init: { readonly params: Params<Path>; readonly signal: AbortSignal },
+) => Promise<{ readonly data: Answer<Path>; readonly response: Response }>
 
-interface Result<Content> {
-  readonly data: Content
-  readonly response: Response
-}
+/** `api.GET` for any path. TypeScript cannot relate the types above to its types while the path is a type parameter. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+export const get = api.GET as unknown as Get

@@ -8,9 +8,7 @@ import { signInNeeded } from '../sign-in.ts'
 import { api, ApiError, contentOf } from './client.ts'
 
 const TOPICS = ['schedules', 'jobs', 'workers'] as const
-/** The topics of changes. */
 export type Topic = (typeof TOPICS)[number]
-type Change = ReadonlySet<Topic>
 
 /** `paused`: by the user. */
 export type LiveState = 'connecting' | 'live' | 'lost' | 'paused'
@@ -27,7 +25,7 @@ const LONGEST_WAIT_MS = 10_000
 const SILENCE_MS = 45_000
 
 /** @param isOwn  whether this page made the change; if so, the page shows it even while updates are paused */
-type Listener = (change: Change, isOwn: boolean) => void
+type Listener = (change: ReadonlySet<Topic>, isOwn: boolean) => void
 
 const listeners = new Set<Listener>()
 
@@ -39,11 +37,11 @@ export function onChange(listener: Listener): () => void {
 
 /** Reports a change that was made on this page. */
 export function notify(...topics: readonly Topic[]): void {
-  for (const listener of listeners) listener(new Set(topics), true)
+  pass(topics, true)
 }
 
-function pass(change: Change): void {
-  for (const listener of listeners) listener(change, false)
+function pass(topics: readonly Topic[], isOwn = false): void {
+  for (const listener of listeners) listener(new Set(topics), isOwn)
 }
 
 export function startLive(): void {
@@ -68,7 +66,9 @@ async function follow(left: AbortSignal): Promise<void> {
   let wait = FIRST_WAIT_MS
   const parser = createParser({
     onEvent: ({ event, data }) => {
-      if (event === 'change') pass(topicsOf(data))
+      if (event !== 'change') return
+      const { topics }: { readonly topics: readonly string[] } = JSON.parse(data)
+      pass(TOPICS.filter((topic) => topics.includes(topic)))
     },
   })
   while (!left.aborted) {
@@ -89,7 +89,7 @@ async function follow(left: AbortSignal): Promise<void> {
       wait = FIRST_WAIT_MS
       // Changes that happened before the connection was made are not reported.
       connections.value += 1
-      pass(new Set(TOPICS))
+      pass(TOPICS)
       const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
       for (let read = await reader.read(); !read.done; read = await reader.read()) {
         clearTimeout(silence)
@@ -108,9 +108,4 @@ async function follow(left: AbortSignal): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, wait))
     wait = Math.min(wait * 2, LONGEST_WAIT_MS)
   }
-}
-
-function topicsOf(data: string): Change {
-  const { topics }: { readonly topics: readonly string[] } = JSON.parse(data)
-  return new Set(TOPICS.filter((topic) => topics.includes(topic)))
 }

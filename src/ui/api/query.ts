@@ -8,6 +8,7 @@ import { following, onChange, type Topic } from './live.ts'
 export interface Query<Content> {
   /** The newest content; it is kept during the next fetch, and if that fetch fails. */
   readonly data: Content | undefined
+  /** Makes a later change conditional, so that it fails after a concurrent change. */
   readonly etag: string | null
   readonly error: Error | undefined
   readonly reload: () => void
@@ -45,8 +46,9 @@ export function useApi<Path extends ReadablePath>(
     const left = new AbortController()
     const fetching = paced(async () => {
       try {
-        const { content, etag } = await get(path, params, left.signal)
-        if (!left.signal.aborted) setState({ key, data: content, etag, error: undefined })
+        const { data, response } = await get(path, { params, signal: left.signal })
+        const etag = response.headers.get('etag')
+        if (!left.signal.aborted) setState({ key, data, etag, error: undefined })
       } catch (caught) {
         if (left.signal.aborted) return
         const error = caught instanceof Error ? caught : new Error(String(caught))
@@ -64,12 +66,10 @@ export function useApi<Path extends ReadablePath>(
     const stopPausing = following.subscribe((follows) => {
       if (!follows) fetching.cancel()
     })
-    const timer =
-      everyMs === undefined
-        ? undefined
-        : setInterval(() => {
-            if (following.peek() && !document.hidden) fetching.now()
-          }, everyMs)
+    const poll = () => {
+      if (following.peek() && !document.hidden) fetching.now()
+    }
+    const timer = everyMs === undefined ? undefined : setInterval(poll, everyMs)
     fetching.now()
     return () => {
       left.abort()
@@ -93,15 +93,8 @@ function initial<Content>(key: string): State<Content> {
   return { key, data: undefined, etag: null, error: undefined }
 }
 
-interface Paced {
-  readonly now: () => void
-  /** Fetches after the pause; further calls until then have no effect. */
-  readonly soon: (afterMs?: number) => void
-  readonly cancel: () => void
-}
-
 /** Never fetches twice at the same time, and pauses between two automatic requests. */
-function paced(fetch: () => Promise<void>): Paced {
+function paced(fetch: () => Promise<void>) {
   let isFetching = false
   let isDue = false
   let pausedUntil = 0
@@ -110,6 +103,7 @@ function paced(fetch: () => Promise<void>): Paced {
     clearTimeout(timer)
     timer = undefined
   }
+  /** Fetches after the pause; further calls until then have no effect. */
   const soon = (afterMs = Math.max(BURST_MS, pausedUntil - performance.now())) => {
     timer ??= setTimeout(now, afterMs)
   }

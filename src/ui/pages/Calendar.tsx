@@ -8,12 +8,11 @@ import { Loaded, Stale } from '../parts/placeholders.tsx'
 import { link, query, setQuery } from '../router.ts'
 import { now, zone } from '../time/clock.ts'
 import { count, instantOf, wall } from '../time/format.ts'
-import { hourOf, placed, type Placed, type Week, weekOf } from '../time/week.ts'
+import { hourOf, placed, weekOf } from '../time/week.ts'
 import { CalendarHour } from './CalendarHour.tsx'
 
 type HourLoad = Load['hours'][number]
 
-/** The range of a date field. */
 const [FIRST_DAY, LAST_DAY] = ['1970-01-05', '9999-12-26']
 const FILTERS = ['task', 'group', 'submitter'] as const
 
@@ -29,7 +28,7 @@ function askedDay(): string | undefined {
 }
 
 /** The week of the day or hour in the address; otherwise this week. */
-function shownWeek(): Week {
+function shownWeek() {
   const day = askedDay()
   const noon = day === undefined ? null : instantOf(`${day}T12:00`, zone.value)
   return weekOf(noon ?? asked(query.value['at'] ?? '') ?? now.peek(), zone.value)
@@ -61,7 +60,7 @@ export function CalendarPage() {
         {week.first} to {week.last}, hours in {zone.value}.{' '}
         {load.data !== undefined && <Quietest hours={load.data.hours} />}
       </p>
-      <div class="filters">
+      <div class="row filters">
         <FilterChips names={FILTERS} />
       </div>
       <Stale query={load} />
@@ -84,7 +83,6 @@ export function CalendarPage() {
   )
 }
 
-/** Shows the week of a given day. */
 function DayInput() {
   return (
     <input
@@ -123,21 +121,15 @@ function endedOf({ ended }: HourLoad): number {
   return Object.values(runs).reduce((sum, jobs) => sum + jobs, 0)
 }
 
-interface HoursProps {
-  readonly load: Load
-  /** The hour whose details are shown below the week. */
-  readonly shown: string | undefined
-}
-
-function Hours({ load: { from, hours }, shown }: HoursProps) {
+/** @param shown  the hour whose details are shown below the week */
+function Hours({ load, shown }: { readonly load: Load; readonly shown: string | undefined }) {
+  const { from, hours } = load
   const current = hourOf(now.value, new Date(from)).getTime()
   const isPast = ({ hour }: HourLoad) => Date.parse(hour) < current
+  const past = hours.filter(isPast)
   const shares = new Map([
-    ...sharesOf(hours.filter(isPast), endedOf),
-    ...sharesOf(
-      hours.filter((hour) => !isPast(hour)),
-      ({ planned }) => planned,
-    ),
+    ...sharesOf(past, endedOf),
+    ...sharesOf(hours.slice(past.length), ({ planned }) => planned),
   ])
   const cells = placed(hours, zone.value)
   const days = [...new Set(cells.map(({ wall: { date } }) => date))]
@@ -153,50 +145,34 @@ function Hours({ load: { from, hours }, shown }: HoursProps) {
           <b>{wall(new Date(`${date}T12:00:00Z`), 'UTC').weekday}</b> {date.slice(5)}
         </span>
       ))}
-      {cells.map((cell) => (
-        <Cell
-          key={cell.of.hour}
-          cell={cell}
-          share={shares.get(cell.of.hour) ?? 0}
-          days={days}
-          isPast={isPast(cell.of)}
-          isNow={Date.parse(cell.of.hour) === current}
-          isShown={cell.of.hour === shown}
-        />
-      ))}
+      {cells.map(({ of: load, wall: { weekday, date, time, offset }, half }) => {
+        const isOver = isPast(load)
+        const number = isOver ? endedOf(load) : load.planned
+        const failed = load.ended['failed'] ?? 0
+        const start = `${weekday} ${date} ${time.slice(0, 5)}${half === null ? '' : ` ${offset}`}`
+        const failures = failed > 0 ? `, ${count(failed)} failed` : ''
+        const words = `${start}: ${count(number)} ${isOver ? 'ended' : 'planned'}${failures}`
+        const isNow = Date.parse(load.hour) === current
+        const classes = ['cell', isOver && 'past', isNow && 'is-now', failed > 0 && 'failed', half ?? false]
+        return (
+          <a
+            key={load.hour}
+            class={classes.filter((name) => name !== false).join(' ')}
+            style={{
+              '--load': shares.get(load.hour) ?? 0,
+              '--d': days.indexOf(date),
+              '--h': Number(time.slice(0, 2)),
+            }}
+            href={link(['calendar'], { ...query.value, at: load.hour })}
+            aria-current={load.hour === shown ? 'true' : undefined}
+            aria-label={words}
+            title={words}
+          >
+            {number === 0 ? '' : compact.format(number)}
+          </a>
+        )
+      })}
     </div>
-  )
-}
-
-interface CellProps {
-  readonly cell: Placed<HourLoad>
-  /** How busy the hour is, from 0 to 1. */
-  readonly share: number
-  readonly days: readonly string[]
-  readonly isPast: boolean
-  readonly isNow: boolean
-  readonly isShown: boolean
-}
-
-function Cell({ cell: { of: load, wall: start, half }, share, days, isPast, isNow, isShown }: CellProps) {
-  const { weekday, date, time, offset } = start
-  const number = isPast ? endedOf(load) : load.planned
-  const failed = load.ended['failed'] ?? 0
-  const failures = failed > 0 ? `, ${count(failed)} failed` : ''
-  const which = half === null ? '' : ` ${offset}`
-  const words = `${weekday} ${date} ${time.slice(0, 5)}${which}: ${count(number)} ${isPast ? 'ended' : 'planned'}${failures}`
-  const classes = ['cell', isPast && 'past', isNow && 'is-now', failed > 0 && 'failed', half ?? false]
-  return (
-    <a
-      class={classes.filter((name) => name !== false).join(' ')}
-      style={{ '--load': share, '--d': days.indexOf(date), '--h': Number(time.slice(0, 2)) }}
-      href={link(['calendar'], { ...query.value, at: load.hour })}
-      aria-current={isShown ? 'true' : undefined}
-      aria-label={words}
-      title={words}
-    >
-      {number === 0 ? '' : compact.format(number)}
-    </a>
   )
 }
 
@@ -221,7 +197,7 @@ function Legend({ load }: { readonly load: Load }) {
     failed: 'some failed',
   }
   return (
-    <div class="legend">
+    <div class="row legend">
       {Object.entries(items).map(([name, text]) => (
         <span key={name}>
           <i class={name} />

@@ -60,7 +60,7 @@ export function CalendarHour({ at, filter, ended }: CalendarHourProps) {
       isLive
       aside={<Button label="close" kind="link" onClick={() => setQuery({ at: undefined })} />}
     >
-      <nav class="counts" aria-label="Jobs that ended in this hour">
+      <nav class="row counts" aria-label="Jobs that ended in this hour">
         {Object.entries(ended).map(([state, jobs]) => (
           <a key={state} href={link(['jobs'], { ...bounds, state })}>
             {state} <b>{count(jobs)}</b>
@@ -91,7 +91,7 @@ function UpcomingRuns({ from, to, filter }: UpcomingRunsProps) {
             view={from}
             empty={<Empty title="No runs in this hour" />}
           />
-          {!complete && <p class="pager">Only the first {count(items.length)} runs are shown.</p>}
+          {!complete && <p class="row pager">Only the first {count(items.length)} runs are shown.</p>}
         </>
       )}
     </Loaded>

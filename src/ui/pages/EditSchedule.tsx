@@ -32,7 +32,6 @@ import {
 type Errors = Readonly<Record<string, string>>
 type Kind = Setting['kind']
 
-/** The schedule to edit, and the version that was read. */
 interface Edited {
   readonly schedule: Schedule
   readonly etag: string | null
@@ -94,12 +93,7 @@ async function save(entries: Entries, edited: Edited | null): Promise<void> {
   go(link(['schedules', id]))
 }
 
-interface FormProps {
-  readonly title: string
-  readonly edited: Edited | null
-}
-
-function Form({ title, edited: newest }: FormProps) {
+function Form({ title, edited: newest }: { readonly title: string; readonly edited: Edited | null }) {
   // The state when the form was opened, because a concurrent edit must not be overwritten.
   const [edited] = useState(newest)
   const [entries, setEntries] = useState(edited === null ? EMPTY : entriesOf(edited.schedule))
@@ -160,10 +154,9 @@ function Form({ title, edited: newest }: FormProps) {
         anchor={edited?.schedule.createdAt}
         refused={errors['timer']}
       />
-      <MainEntries form={form} />
-      <Policies form={form} />
+      <Fields form={form} />
       <Suggestions />
-      <div class="form-actions">
+      <div class="row form-actions">
         <button class="primary" disabled={isSending}>
           {isNew ? 'Create schedule' : 'Save'}
         </button>
@@ -268,7 +261,8 @@ const FIRST_RUN = {
   },
 } as const
 
-function MainEntries({ form }: FormState) {
+function Fields({ form }: FormState) {
+  const policies = form.isNew ? [...POLICIES, FIRST_RUN] : POLICIES
   return (
     <>
       <div class="pair">
@@ -278,21 +272,15 @@ function MainEntries({ form }: FormState) {
         <Entry form={form} field={SUMMARY} />
       </div>
       <Entry form={form} field={ARGS} />
+      <details class="more" open={policies.some(({ name }) => form.errors[name] !== undefined)}>
+        <summary>Policies: overlap, missed slots, retries, bounds, owner</summary>
+        <div class="pair">
+          {policies.map((field) => (
+            <Entry key={field.name} form={form} field={field} />
+          ))}
+        </div>
+      </details>
     </>
-  )
-}
-
-function Policies({ form }: FormState) {
-  const fields = form.isNew ? [...POLICIES, FIRST_RUN] : POLICIES
-  return (
-    <details class="more" open={fields.some(({ name }) => form.errors[name] !== undefined)}>
-      <summary>Policies: overlap, missed slots, retries, bounds, owner</summary>
-      <div class="pair">
-        {fields.map((field) => (
-          <Entry key={field.name} form={form} field={field} />
-        ))}
-      </div>
-    </details>
   )
 }
 

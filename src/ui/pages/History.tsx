@@ -71,7 +71,7 @@ export function History({ schedule: { id, timer } }: { readonly schedule: Schedu
         )}
       </Loaded>
       {newest.length >= NEWEST && !isEnd && (
-        <div class="pager">
+        <div class="row pager">
           <Button label="Show older" onClick={loadOlder} />
         </div>
       )}

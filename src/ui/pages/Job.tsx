@@ -5,7 +5,7 @@ import type { Job } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
 import { Copy, Json } from '../parts/Json.tsx'
-import { Fact, PageHead, Section } from '../parts/layout.tsx'
+import { Facts, PageHead, Section } from '../parts/layout.tsx'
 import { Loaded, Stale } from '../parts/placeholders.tsx'
 import { ProgressBar, shareOf } from '../parts/Progress.tsx'
 import { JobState } from '../parts/State.tsx'
@@ -31,7 +31,13 @@ export function JobPage({ id }: { readonly id: string }) {
             <Progress value={job.progress} isRunning={job.state === 'running'} />
             <div class="columns wide-left">
               <div>
-                {job.error !== null && <ErrorText text={job.error} />}
+                {job.error !== null && (
+                  <Section title="Error" aside={<Copy text={job.error} what="Error" />}>
+                    <pre class="block error" tabIndex={0} role="region" aria-label="Error">
+                      {job.error}
+                    </pre>
+                  </Section>
+                )}
                 <Log lines={lines} log={log} isRunning={job.state === 'running'} />
                 <Section title="Args">
                   <Json value={job.args} label="Args" />
@@ -46,7 +52,9 @@ export function JobPage({ id }: { readonly id: string }) {
                 <Section title="Timeline">
                   <JobTimeline job={job} />
                 </Section>
-                <Facts job={job} />
+                <Section title="Facts">
+                  <Facts of={factsOf(job)} />
+                </Section>
               </div>
             </div>
           </>
@@ -73,7 +81,7 @@ function Head({ job }: { readonly job: Job }) {
       below={<p class="lead mono">{id}</p>}
     >
       {mayOperate.value && queue === null && (state === 'failed' || state === 'cancelled') && (
-        <Button label="Retry" icon="reset" kind="primary" onClick={() => retryJob(id)} />
+        <Button label="Retry" icon="retrying" kind="primary" onClick={() => retryJob(id)} />
       )}
       {mayOperate.value && finishedAt === null && (
         <Button
@@ -100,55 +108,24 @@ function Progress({ value, isRunning }: { readonly value: unknown; readonly isRu
   )
 }
 
-function ErrorText({ text }: { readonly text: string }) {
-  return (
-    <Section title="Error" aside={<Copy text={text} what="Error" />}>
-      <pre class="block error" tabIndex={0} role="region" aria-label="Error">
-        {text}
-      </pre>
-    </Section>
-  )
-}
-
-function Facts({ job }: { readonly job: Job }) {
+function factsOf(job: Job) {
   const { scheduleId, slot, run, missed, task, queue, worker, group, subject, submitter, priority } = job
   const { attempt, retries, timeout } = job
-  return (
-    <Section title="Facts">
-      <dl class="facts">
-        <Fact
-          name="Schedule"
-          value={
-            scheduleId === null ? (
-              <span class="quiet">none: submitted directly</span>
-            ) : (
-              <a href={link(['schedules', scheduleId])}>{scheduleId}</a>
-            )
-          }
-        />
-        <Fact name="Slot" value={slot !== null && <At at={slot} />} />
-        <Fact name="Run" value={run !== null && count(run)} />
-        <Fact name="Missed slots" value={missed > 0 && `${count(missed)} before it`} />
-        <Fact name="Task" value={<a href={link(['jobs'], { task })}>{task}</a>} />
-        <Fact name="External queue" value={queue} />
-        <Fact name="Worker" value={worker !== null && <a href={link(['workers'])}>{worker}</a>} />
-        <Fact name="Took" value={<JobTook job={job} />} />
-        <Fact
-          name="Attempts"
-          value={`${attempt}${typeof retries === 'number' ? ` (at most ${retries + 1})` : ''}`}
-        />
-        <Fact
-          name="Timeout"
-          value={timeout === null ? <span class="quiet">task default</span> : spanText(timeout)}
-        />
-        <Fact name="Group" value={group !== '' && <a href={link(['jobs'], { group })}>{group}</a>} />
-        <Fact name="Subject" value={subject} />
-        <Fact
-          name="Submitter"
-          value={submitter !== null && <a href={link(['jobs'], { submitter })}>{submitter}</a>}
-        />
-        <Fact name="Priority" value={priority !== 0 && priority} />
-      </dl>
-    </Section>
-  )
+  const schedule = scheduleId !== null && <a href={link(['schedules', scheduleId])}>{scheduleId}</a>
+  return {
+    Schedule: schedule || <span class="quiet">none: submitted directly</span>,
+    Slot: slot !== null && <At at={slot} />,
+    Run: run !== null && count(run),
+    'Missed slots': missed > 0 && `${count(missed)} before it`,
+    Task: <a href={link(['jobs'], { task })}>{task}</a>,
+    'External queue': queue,
+    Worker: worker !== null && <a href={link(['workers'])}>{worker}</a>,
+    Took: <JobTook job={job} />,
+    Attempts: `${attempt}${typeof retries === 'number' ? ` (at most ${retries + 1})` : ''}`,
+    Timeout: timeout === null ? <span class="quiet">task default</span> : spanText(timeout),
+    Group: group !== '' && <a href={link(['jobs'], { group })}>{group}</a>,
+    Subject: subject,
+    Submitter: submitter !== null && <a href={link(['jobs'], { submitter })}>{submitter}</a>,
+    Priority: priority !== 0 && priority,
+  }
 }

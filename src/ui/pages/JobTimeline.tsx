@@ -51,27 +51,20 @@ function steps(job: Job, attempts: readonly Attempt[]): Step[] {
   if (job.state === 'blocked')
     steps.push({ icon: 'blocked', tone: 'now', title: 'Waiting until the earlier job finishes', at: null })
   if (job.state === 'waiting') {
-    const next = job.attempt + 1
-    if (job.attempt > 0)
-      steps.push({ icon: 'reset', tone: 'now', title: `Attempt ${next} is due`, at: job.runAt })
-    else if (job.runAt === null)
-      steps.push({ icon: 'waiting', tone: 'now', title: 'Waiting for a free worker', at: null })
-    else steps.push({ icon: 'waiting', tone: 'now', title: 'Not before', at: job.runAt })
+    const { attempt, runAt: at } = job
+    const title = at === null ? 'Waiting for a free worker' : 'Not before'
+    if (attempt > 0) steps.push({ icon: 'retrying', tone: 'now', title: `Attempt ${attempt + 1} is due`, at })
+    else steps.push({ icon: 'waiting', tone: 'now', title, at })
   }
   if (job.stopRequestedAt !== null)
     steps.push({ icon: 'stop', title: 'Asked to stop', at: job.stopRequestedAt })
   if (job.finishedAt !== null)
-    steps.push({
-      icon: job.state,
-      tone: TONES[job.state],
-      title: ENDS[job.state] ?? job.state,
-      at: job.finishedAt,
-    })
+    steps.push({ icon: job.state, title: job.state, at: job.finishedAt, ...ENDS[job.state] })
   return steps
 }
 
 function attemptStep({ attempt, outcome, worker, startedAt: started, endedAt: ended, error }: Attempt): Step {
-  const { icon, tone, text } = outcome === null ? RUNNING : OUTCOMES[outcome]
+  const { icon, tone, text } = OUTCOMES[outcome ?? 'running']
   const [firstLine = ''] = error?.split('\n', 1) ?? []
   return {
     icon,
@@ -96,22 +89,19 @@ function attemptStep({ attempt, outcome, worker, startedAt: started, endedAt: en
   }
 }
 
-const RUNNING = { icon: 'running', tone: 'now', text: 'is running' } as const
-
 const OUTCOMES = {
+  running: { icon: 'running', tone: 'now', text: 'is running' },
   success: { icon: 'success', tone: 'good', text: 'succeeded' },
   failed: { icon: 'failed', tone: 'bad', text: 'failed' },
   timeout: { icon: 'late', tone: 'bad', text: 'timed out' },
   cancelled: { icon: 'cancelled', tone: undefined, text: 'was cancelled' },
-  released: { icon: 'reset', tone: undefined, text: 'was released by a stopping worker' },
+  released: { icon: 'retrying', tone: undefined, text: 'was released by a stopping worker' },
   snoozed: { icon: 'waiting', tone: undefined, text: 'asked to run again later' },
   lost: { icon: 'dead', tone: 'bad', text: 'was lost with its worker' },
 } as const
 
-const TONES: Readonly<Partial<Record<Job['state'], Step['tone']>>> = { success: 'good', failed: 'bad' }
-
-const ENDS: Readonly<Partial<Record<Job['state'], string>>> = {
-  success: 'Succeeded',
-  failed: 'Failed permanently',
-  cancelled: 'Cancelled',
+const ENDS: Readonly<Partial<Record<Job['state'], Pick<Step, 'tone' | 'title'>>>> = {
+  success: { tone: 'good', title: 'Succeeded' },
+  failed: { tone: 'bad', title: 'Failed permanently' },
+  cancelled: { title: 'Cancelled' },
 }

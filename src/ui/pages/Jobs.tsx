@@ -1,11 +1,11 @@
 /** Jobs by state, task and error, with bulk actions. */
 import { useState } from 'preact/hooks'
-import { actOnJobs, actOnMatching, BULK_JOB_ACTIONS, type BulkJobAction } from '../actions.tsx'
-import type { Job, ListedJob } from '../api/generated/api.ts'
+import { actOnJobs, actOnMatching, BULK_JOB_ACTIONS } from '../actions.tsx'
+import type { ListedJob } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
 import { PageHead, RowLink } from '../parts/layout.tsx'
-import { FilterChips, filtersOf, List, paging, Search, StateCounts } from '../parts/list.tsx'
+import { type BulkAction, FilterChips, filtersOf, List, paging, Search, StateCounts } from '../parts/list.tsx'
 import { Empty } from '../parts/placeholders.tsx'
 import { Select } from '../parts/Select.tsx'
 import type { Column } from '../parts/Table.tsx'
@@ -28,8 +28,6 @@ const STATES = [
   'cancelled',
 ] as const
 
-/** The fields that can be searched, one at a time, because each needs its own index or search. */
-const SEARCHED = { id: 'id (its beginning)', error: 'error', args: 'args' } as const
 const FILTERS = ['task', 'scheduleId', 'group', 'submitter', 'worker', 'finishedFrom', 'finishedTo'] as const
 const LABELS: Readonly<Record<string, string>> = {
   scheduleId: 'schedule',
@@ -39,6 +37,7 @@ const LABELS: Readonly<Record<string, string>> = {
 
 /** Callers with a scope cannot search these fields, because the values are partly hidden from them. */
 const isAllowed = (name: string) => !isScoped.value || (name !== 'error' && name !== 'worker')
+/** Searched one at a time, because each needs its own index or search. */
 const searchedFields = () => (['id', 'error', 'args'] as const).filter(isAllowed)
 
 const columns: readonly Column<ListedJob>[] = [
@@ -68,9 +67,9 @@ const columns: readonly Column<ListedJob>[] = [
   outcomeColumn,
 ]
 
-const BULK = [
-  { label: 'Retry', run: (ids: readonly string[]) => actOnJobs(ids, 'retry') },
-  { label: 'Cancel', run: (ids: readonly string[]) => actOnJobs(ids, 'cancel'), isDangerous: true },
+const BULK: readonly BulkAction[] = [
+  { label: 'Retry', run: (ids) => actOnJobs(ids, 'retry') },
+  { label: 'Cancel', run: (ids) => actOnJobs(ids, 'cancel'), isDangerous: true },
 ]
 
 export function JobsPage() {
@@ -120,8 +119,8 @@ function JobList({ state, filter }: JobListProps) {
 function Filters() {
   const [field, setField] = useState(searchedFields().find((name) => name in query.value) ?? 'id')
   return (
-    <div class="filters" role="search">
-      <Search key={field} name={field} label={`Search by ${SEARCHED[field]}`} />
+    <div class="row filters" role="search">
+      <Search key={field} name={field} label={`Search by ${field === 'id' ? 'id (its beginning)' : field}`} />
       <Select
         label="Field to search"
         value={field}
@@ -155,20 +154,10 @@ function TaskFilter() {
   return <Select label="Task" value={task} options={options} onChange={(name) => setQuery({ task: name })} />
 }
 
-const MATCHING_ACTIONS: Readonly<Partial<Record<Job['state'], BulkJobAction>>> = {
-  failed: 'retry',
-  cancelled: 'retry',
-  waiting: 'cancel',
-  blocked: 'cancel',
-  running: 'cancel',
-  external: 'cancel',
-}
-
-/** A button that retries or cancels all jobs that match the filter. */
 function MatchingJobs({ state: text, filter }: JobListProps) {
   const state = STATES.find((name) => name === text)
-  const action = state === undefined ? undefined : MATCHING_ACTIONS[state]
-  if (state === undefined || action === undefined) return null
+  if (state === undefined || state === 'success' || state === 'skipped') return null
+  const action = state === 'failed' || state === 'cancelled' ? 'retry' : 'cancel'
   const { label, isDangerous } = BULK_JOB_ACTIONS[action]
   return (
     <p>

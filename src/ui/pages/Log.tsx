@@ -1,7 +1,7 @@
 /** The lines that a handler logs, as it logs them. It stays scrolled to the end while the user reads there. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { LogLines } from '../api/generated/api.ts'
-import { type Query, useApi } from '../api/query.ts'
+import { useApi } from '../api/query.ts'
 import { Section } from '../parts/layout.tsx'
 import { Empty, Loaded } from '../parts/placeholders.tsx'
 import { zone } from '../time/clock.ts'
@@ -17,13 +17,7 @@ const LINES_PER_REQUEST = 1000
 /** Maximum number of lines that are drawn; the API returns all of them. */
 const MAX_LINES = 2000
 
-interface LogProps {
-  readonly lines: readonly LogLine[]
-  readonly log: Query<LogLines>
-}
-
-/** The lines of a job's log, as they are written. */
-export function useLog(id: string, isRunning: boolean): LogProps {
+export function useLog(id: string, isRunning: boolean) {
   const [lines, setLines] = useState<readonly LogLine[]>([])
   // Only new lines are requested, because the query names the last known line.
   const query = { after: lines.at(-1)?.id ?? 0, limit: LINES_PER_REQUEST }
@@ -37,7 +31,9 @@ export function useLog(id: string, isRunning: boolean): LogProps {
   return { lines, log }
 }
 
-export function Log({ lines, log, isRunning }: LogProps & { readonly isRunning: boolean }) {
+type LogProps = ReturnType<typeof useLog> & { readonly isRunning: boolean }
+
+export function Log({ lines, log, isRunning }: LogProps) {
   const box = useRef<HTMLOListElement>(null)
   const isAtEnd = useRef(true)
   useEffect(() => {

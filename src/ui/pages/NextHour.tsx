@@ -89,7 +89,7 @@ function NextRuns({ runs }: RunsProps) {
     <ol class="next">
       {next.map(({ at, scheduleId: schedule, task }) => (
         <li key={`${at} ${schedule}`}>
-          <span class="when">
+          <span class="number quiet">
             <Ago at={at} />
           </span>
           <a class="row-link" href={link(['schedules', schedule])}>

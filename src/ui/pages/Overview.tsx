@@ -1,5 +1,5 @@
 /** The first page: what is running, what will run, and what needs attention. */
-import type { JobCounts, ListedJob, ScheduleCounts } from '../api/generated/api.ts'
+import type { JobCounts, ListedJob } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 import { PageHead, RowLink, Section } from '../parts/layout.tsx'
@@ -13,9 +13,8 @@ import { now } from '../time/clock.ts'
 import { Took } from '../time/Time.tsx'
 import { count, DAY_MS, HOUR_MS } from '../time/format.ts'
 import { Errors } from './Errors.tsx'
-import { Freezes } from './Freezes.tsx'
-import { NeedsAttention } from './NeedsAttention.tsx'
 import { NextHour } from './NextHour.tsx'
+import { Freezes, NeedsAttention } from './Notices.tsx'
 import { useWorkers, WorkerTable } from './Workers.tsx'
 
 const MAX_ERRORS = 5
@@ -34,7 +33,17 @@ export function Overview() {
       {query.data === undefined && query.error !== undefined ? (
         <Loaded query={query}>{() => null}</Loaded>
       ) : (
-        <Figures schedules={schedules.data} jobs={jobs.data} />
+        <div class="figures">
+          <Figure
+            name="active schedules"
+            state="active"
+            counts={schedules.data}
+            href={link(['schedules'], { status: 'active' })}
+          />
+          {(['running', 'waiting', 'failed', 'success'] as const).map((state) => (
+            <Figure key={state} state={state} counts={jobs.data} href={link(['jobs'], { state })} />
+          ))}
+        </div>
       )}
       {!isScoped.value && <Freezes />}
       <NeedsAttention counts={schedules.data} />
@@ -48,35 +57,15 @@ export function Overview() {
   )
 }
 
-interface FiguresProps {
-  readonly schedules: ScheduleCounts | undefined
-  readonly jobs: JobCounts | undefined
-}
-
-function Figures({ schedules, jobs }: FiguresProps) {
-  return (
-    <div class="figures">
-      <Figure
-        name="active schedules"
-        state="active"
-        counts={schedules}
-        href={link(['schedules'], { status: 'active' })}
-      />
-      {(['running', 'waiting', 'failed', 'success'] as const).map((state) => (
-        <Figure key={state} name={state} state={state} counts={jobs} href={link(['jobs'], { state })} />
-      ))}
-    </div>
-  )
-}
-
 interface FigureProps {
-  readonly name: string
   readonly state: IconName
+  /** Default: the state. */
+  readonly name?: string
   readonly counts: JobCounts | undefined
   readonly href: string
 }
 
-function Figure({ name, state, counts, href }: FigureProps) {
+function Figure({ state, name = state, counts, href }: FigureProps) {
   const number = counts === undefined ? undefined : (counts.counts[state] ?? 0)
   return (
     <a href={href}>

@@ -50,7 +50,7 @@ export function RunWithArgs({ schedule: { id, args } }: { readonly schedule: Sch
             />
             <div role="alert">{error !== null && <Wrong>{error}</Wrong>}</div>
           </div>
-          <div class="dialog-actions">
+          <div class="row dialog-actions">
             <Button label="Cancel" onClick={() => setOpen(false)} />
             <Button label="Run" kind="primary" onClick={run} />
           </div>

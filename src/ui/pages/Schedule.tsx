@@ -6,7 +6,7 @@ import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
 import { InstantInput } from '../parts/InstantInput.tsx'
 import { Json } from '../parts/Json.tsx'
-import { Fact, PageHead, Section } from '../parts/layout.tsx'
+import { Facts, PageHead, Section } from '../parts/layout.tsx'
 import { Empty, Loaded, Stale } from '../parts/placeholders.tsx'
 import { RunTimes } from '../parts/RunTimes.tsx'
 import { ScheduleState } from '../parts/State.tsx'
@@ -41,7 +41,7 @@ export function SchedulePage({ id }: { readonly id: string }) {
                 <Why schedule={schedule} />
                 <UpcomingRuns schedule={schedule} />
               </div>
-              <Facts schedule={schedule} />
+              <Settings schedule={schedule} />
             </div>
             <History schedule={schedule} />
           </>
@@ -84,7 +84,7 @@ function Actions({ schedule: { id, status } }: ScheduleProps) {
         <Button label="Resume" icon="active" kind="primary" onClick={() => actOn(id, 'resume')} />
       )}
       {(status === 'done' || status === 'dead') && (
-        <Button label="Reset" icon="reset" kind="primary" onClick={() => actOn(id, 'reset')} />
+        <Button label="Reset" icon="retrying" kind="primary" onClick={() => actOn(id, 'reset')} />
       )}
     </>
   )
@@ -109,7 +109,7 @@ function Why({ schedule: { id } }: ScheduleProps) {
           </ul>
         )}
       </Loaded>
-      <div class="ask">
+      <div class="row ask">
         <label for="asked">Why did it not run at</label>
         <InstantInput id="asked" value={at} onChange={setAt} />
         <span class="quiet">{zone.value}</span>
@@ -140,57 +140,45 @@ function UpcomingRuns({ schedule }: ScheduleProps) {
   )
 }
 
-function Facts({ schedule }: ScheduleProps) {
+function Settings({ schedule }: ScheduleProps) {
   const { id, timer, task, createdAt: created, lastRunAt, lastJobId, lastError, group } = schedule
   const { runCount, errorCount, failedAttempts } = schedule
   const query = { timer, anchor: created, limit: 0 }
   const { data: check } = useApi('/api/v1/timers/check', { query }, [])
   const timerZone = zoneOf(timer)
+  const policies = POLICIES.filter(({ name }) => name !== 'group' && name !== 'submitter')
+  const facts = {
+    Timer: (
+      <>
+        {check?.valid === true && <div>{check.description}</div>}
+        <code>{timer}</code>
+      </>
+    ),
+    Task: <a href={link(['jobs'], { task })}>{task}</a>,
+    Next: <At at={nextRunOf(schedule)} own={timerZone} />,
+    'Last run': (
+      <>
+        <At at={lastRunAt} own={timerZone} />{' '}
+        {lastJobId !== null && <a href={link(['jobs', lastJobId])}>job</a>}
+      </>
+    ),
+    Runs: (
+      <>
+        <a href={link(['jobs'], { scheduleId: id })}>{count(runCount)}</a>,{' '}
+        <a href={link(['jobs'], { scheduleId: id, state: 'failed' })}>{count(errorCount)} failed</a>
+        {failedAttempts > errorCount && `, ${count(failedAttempts)} attempts failed`}
+      </>
+    ),
+    'Last error': lastError !== null && <span class="bad">{lastError.split('\n')[0]}</span>,
+    Owner: <Owner schedule={schedule} />,
+    Group: group !== '' && <a href={link(['schedules'], { group })}>{group}</a>,
+    ...Object.fromEntries(policies.map((field) => [field.label, shownPolicy(field, schedule[field.name])])),
+    Created: <At at={created} />,
+    Args: <Json value={schedule.args} label="Args" />,
+  }
   return (
     <Section title="Settings" aside={mayEdit.value && <a href={link(['schedules', id, 'edit'])}>Edit</a>}>
-      <dl class="facts">
-        <Fact
-          name="Timer"
-          value={
-            <>
-              {check?.valid === true && <div>{check.description}</div>}
-              <code>{timer}</code>
-            </>
-          }
-        />
-        <Fact name="Task" value={<a href={link(['jobs'], { task })}>{task}</a>} />
-        <Fact name="Next" value={<At at={nextRunOf(schedule)} own={timerZone} />} />
-        <Fact
-          name="Last run"
-          value={
-            <>
-              <At at={lastRunAt} own={timerZone} />{' '}
-              {lastJobId !== null && <a href={link(['jobs', lastJobId])}>job</a>}
-            </>
-          }
-        />
-        <Fact
-          name="Runs"
-          value={
-            <>
-              <a href={link(['jobs'], { scheduleId: id })}>{count(runCount)}</a>,{' '}
-              <a href={link(['jobs'], { scheduleId: id, state: 'failed' })}>{count(errorCount)} failed</a>
-              {failedAttempts > errorCount && `, ${count(failedAttempts)} attempts failed`}
-            </>
-          }
-        />
-        <Fact
-          name="Last error"
-          value={lastError !== null && <span class="bad">{lastError.split('\n')[0]}</span>}
-        />
-        <Fact name="Owner" value={<Owner schedule={schedule} />} />
-        <Fact name="Group" value={group !== '' && <a href={link(['schedules'], { group })}>{group}</a>} />
-        {POLICIES.filter(({ name }) => name !== 'group' && name !== 'submitter').map((field) => (
-          <Fact key={field.name} name={field.label} value={shownPolicy(field, schedule[field.name])} />
-        ))}
-        <Fact name="Created" value={<At at={created} />} />
-        <Fact name="Args" value={<Json value={schedule.args} label="Args" />} />
-      </dl>
+      <Facts of={facts} />
     </Section>
   )
 }

@@ -4,7 +4,7 @@ import type { ListedSchedule, Schedule } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button, IconButton } from '../parts/Button.tsx'
 import { PageHead, RowLink } from '../parts/layout.tsx'
-import { FilterChips, filtersOf, List, paging, Search, StateCounts } from '../parts/list.tsx'
+import { type BulkAction, FilterChips, filtersOf, List, paging, Search, StateCounts } from '../parts/list.tsx'
 import { Empty } from '../parts/placeholders.tsx'
 import { Select } from '../parts/Select.tsx'
 import { Sparkline } from '../parts/Sparkline.tsx'
@@ -52,13 +52,9 @@ const columns: readonly Column<ListedSchedule>[] = [
       </>
     ),
   },
-  { title: 'Next', cell: ({ timer, ...schedule }) => <Ago at={nextRunOf(schedule)} own={zoneOf(timer)} /> },
+  { title: 'Next', cell: (schedule) => <Ago at={nextRunOf(schedule)} own={zoneOf(schedule.timer)} /> },
   { title: 'Last', cell: ({ lastRunAt, timer }) => <Ago at={lastRunAt} own={zoneOf(timer)} /> },
-  {
-    title: 'Last runs',
-    isOptional: true,
-    cell: ({ id, runs }) => <Sparkline runs={runs ?? []} schedule={id} />,
-  },
+  { title: 'Last runs', isOptional: true, cell: (schedule) => <Sparkline schedule={schedule} /> },
   {
     title: 'Runs',
     isNumber: true,
@@ -105,27 +101,19 @@ function short(description: string, timer: string): string {
 }
 
 /** Null if no run will follow, because the row may still hold the time of an earlier run. */
-export function nextRunOf({
-  status,
-  waitingFor,
-  nextRunAt,
-}: Pick<Schedule, 'status' | 'waitingFor' | 'nextRunAt'>) {
+export function nextRunOf({ status, waitingFor, nextRunAt }: Schedule) {
   return isActive(status) && status !== 'frozen' && waitingFor === null ? nextRunAt : null
 }
 
 const GOING_ON: readonly Schedule['status'][] = ['active', 'retrying', 'frozen']
 export const isActive = (status: Schedule['status']) => GOING_ON.includes(status)
 
-const bulk = (action: ScheduleAction, label: string) => ({
+const bulk = (action: ScheduleAction, label: string): BulkAction => ({
   label,
-  run: (ids: readonly string[]) => actOnMany(ids, action, label),
+  run: (ids) => actOnMany(ids, action, label),
 })
 const BULK = [bulk('run', 'Run now'), bulk('pause', 'Pause'), bulk('resume', 'Resume')]
-const BULK_DELETE = {
-  label: 'Delete',
-  run: (ids: readonly string[]) => removeSchedules(ids),
-  isDangerous: true,
-}
+const BULK_DELETE: BulkAction = { label: 'Delete', run: (ids) => removeSchedules(ids), isDangerous: true }
 
 export function SchedulesPage() {
   const { q: text, status, order } = query.value
@@ -158,7 +146,7 @@ export function SchedulesPage() {
 function Filters() {
   const { order = 'id' } = query.value
   return (
-    <div class="filters" role="search">
+    <div class="row filters" role="search">
       <Search label="Search by id, summary, subject or task" />
       <Select
         label="Order"

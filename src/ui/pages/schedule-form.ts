@@ -6,7 +6,6 @@ import { spanText } from '../../duration.ts'
 type SettingName = Exclude<(typeof FIELDS)[number]['name'], 'enabled' | 'args'>
 export type Value = Schedule[SettingName]
 
-/** One setting, as shown in the form. */
 export interface Field {
   readonly name: SettingName
   readonly kind: (typeof FIELDS)[number]['kind']
@@ -48,7 +47,6 @@ export const EMPTY = {
   ...Object.fromEntries(fields.map((field) => [field.name, textOf(field, field.default ?? null)])),
 } as Entries
 
-/** The args are not JSON. */
 export class InvalidArgs extends Error {}
 
 export function entriesOf(schedule: Schedule): Entries {

@@ -6,7 +6,7 @@ import { Icon, type IconName } from './Icon.tsx'
 interface Action {
   readonly href?: string
   readonly onClick?: () => unknown
-  readonly kind?: 'primary' | 'danger' | 'link' | 'plain' | undefined
+  readonly kind?: 'primary' | 'danger' | 'link' | 'plain' | 'plain no-phone' | undefined
   readonly title?: string
   readonly disabled?: boolean
   /** In a dialog, whether the button initially has the focus. */
@@ -30,11 +30,7 @@ export function Button({ label, icon, ...action }: ButtonProps) {
 }
 
 /** The label is a tooltip, and screen readers announce it. */
-export function IconButton({
-  label,
-  icon,
-  ...action
-}: Required<Pick<ButtonProps, 'label' | 'icon'>> & Action) {
+export function IconButton({ label, icon, ...action }: ButtonProps & { readonly icon: IconName }) {
   return (
     <Clickable
       aria-label={label}

@@ -27,13 +27,10 @@ const PATHS = {
   edit: 'M3 13l.7-3L11 2.7l2.3 2.3L6 12.3Z',
   trash: 'M3 4.5h10M6 4.5v-2h4v2M4.5 4.5l.5 9h6l.5-9',
   plus: 'M8 3v10M3 8h10',
-  reset: 'M3.5 8a4.5 4.5 0 1 0 1.5-3.3M5 2v3h3',
   stop: 'M4 4h8v8H4Z',
   left: 'M10 3.5 5.5 8l4.5 4.5',
   right: 'M6 3.5 10.5 8 6 12.5',
   theme: 'M8 2.5a5.5 5.5 0 1 0 0 11ZM8 2.5a5.5 5.5 0 0 1 0 11',
-  close: 'M4 4l8 8M12 4l-8 8',
-  lock: 'M3.5 7.5h9v6h-9ZM5.5 7.5V5a2.5 2.5 0 0 1 5 0v2.5',
 } as const
 
 export type IconName = keyof typeof PATHS

@@ -1,4 +1,5 @@
 /** A value as JSON, with a button that copies it. */
+import { Button } from './Button.tsx'
 import { toast } from './toast.tsx'
 
 export function Json({ value, label }: { readonly value: unknown; readonly label: string }) {
@@ -17,13 +18,6 @@ export function Json({ value, label }: { readonly value: unknown; readonly label
 export function Copy({ text, what }: { readonly text: string; readonly what: string }) {
   // Browsers provide a clipboard only to pages that are loaded over https or from the same machine.
   if (!('clipboard' in navigator)) return null
-  return (
-    <button
-      type="button"
-      class="link"
-      onClick={() => void navigator.clipboard.writeText(text).then(() => toast(`${what} copied`))}
-    >
-      Copy<span class="hidden"> {what}</span>
-    </button>
-  )
+  const copy = () => navigator.clipboard.writeText(text).then(() => toast(`${what} copied`))
+  return <Button kind="link" label="Copy" aria-label={`Copy ${what}`} onClick={copy} />
 }

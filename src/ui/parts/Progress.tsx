@@ -1,11 +1,6 @@
 /** The progress that a handler reports: a share from 0 to 1, a percentage, or `{done, total}` is drawn as a bar. */
 
-interface BarProps {
-  readonly share: number
-  readonly class: string
-}
-
-export function ProgressBar({ share, class: name }: BarProps) {
+export function ProgressBar({ share, class: name }: { readonly share: number; readonly class: string }) {
   return (
     <span class={name}>
       <progress aria-label="Progress" value={share} />

@@ -2,7 +2,7 @@
  * The last runs as bars, with the oldest on the left. The height is the duration of the run, and a short bar is a
  * skipped slot.
  */
-import type { RecentRun } from '../api/generated/api.ts'
+import type { ListedSchedule, RecentRun } from '../api/generated/api.ts'
 import { link } from '../router.ts'
 import { durationText } from '../../duration.ts'
 
@@ -10,12 +10,7 @@ const WIDTH = 6
 const HEIGHT = 20
 const SHOWN = 20
 
-interface SparklineProps {
-  readonly runs: readonly RecentRun[]
-  readonly schedule: string
-}
-
-export function Sparkline({ runs, schedule }: SparklineProps) {
+export function Sparkline({ schedule: { id, runs = [] } }: { readonly schedule: ListedSchedule }) {
   if (runs.length === 0) return <span class="none">–</span>
   const shown = runs.slice(0, SHOWN).toReversed()
   const longest = Math.max(1, ...shown.map(tookMs))
@@ -23,7 +18,7 @@ export function Sparkline({ runs, schedule }: SparklineProps) {
   return (
     <a
       class="sparkline"
-      href={link(['schedules', schedule])}
+      href={link(['schedules', id])}
       aria-label={`Last runs: ${words}`}
       title={words}
       tabIndex={-1}

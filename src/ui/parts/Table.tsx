@@ -18,7 +18,7 @@ export interface Column<Row> {
   readonly isOptional?: boolean
 }
 
-export interface Selection {
+interface Selection {
   readonly ids: ReadonlySet<string>
   readonly change: (ids: ReadonlySet<string>) => void
 }
@@ -34,7 +34,6 @@ interface TableProps<Row extends Identified> {
   /** Identifies the filter and the page. When this changes, all rows change at once. */
   readonly view?: string
   readonly selection?: Selection | undefined
-  /** Shown instead of an empty table. */
   readonly empty: ComponentChildren
 }
 
@@ -76,50 +75,27 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
         </thead>
         <tbody role="rowgroup">
           {shown.map((row) => (
-            <TableRow
-              key={row.id}
-              row={row}
-              isGone={isGone(row.id)}
-              columns={columns}
-              selection={selection}
-            />
+            <tr key={row.id} role="row" class={isGone(row.id) ? 'gone' : undefined} data-id={row.id}>
+              {selection !== undefined && (
+                <td role="cell" class="select">
+                  <SelectRow id={row.id} selection={selection} />
+                </td>
+              )}
+              {columns.map((column) => (
+                <td
+                  key={column.title}
+                  role="cell"
+                  class={classOf(column)}
+                  data-label={isHidden(column) ? undefined : column.title}
+                >
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
           ))}
         </tbody>
       </table>
     </div>
-  )
-}
-
-interface TableRowProps<Row extends Identified> extends Pick<TableProps<Row>, 'columns' | 'selection'> {
-  readonly row: Row
-  readonly isGone: boolean
-}
-
-function TableRow<Row extends Identified>({ row, isGone, columns, selection }: TableRowProps<Row>) {
-  const { id } = row
-  return (
-    <tr role="row" class={isGone ? 'gone' : undefined} data-id={id}>
-      {selection !== undefined && (
-        <td role="cell" class="select">
-          <input
-            type="checkbox"
-            aria-label={`Select ${id}`}
-            checked={selection.ids.has(id)}
-            onChange={() => selection.change(toggled(selection.ids, id))}
-          />
-        </td>
-      )}
-      {columns.map((column) => (
-        <td
-          key={column.title}
-          role="cell"
-          class={classOf(column)}
-          data-label={isHidden(column) ? undefined : column.title}
-        >
-          {column.cell(row)}
-        </td>
-      ))}
-    </tr>
   )
 }
 
@@ -156,10 +132,14 @@ function SelectAll({ ids, selection }: { readonly ids: readonly string[]; readon
   )
 }
 
-function toggled(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
-  const next = new Set(ids)
-  if (!next.delete(id)) next.add(id)
-  return next
+function SelectRow({ id, selection }: { readonly id: string; readonly selection: Selection }) {
+  const { ids, change } = selection
+  const toggle = () => {
+    const next = new Set(ids)
+    if (!next.delete(id)) next.add(id)
+    change(next)
+  }
+  return <input type="checkbox" aria-label={`Select ${id}`} checked={ids.has(id)} onChange={toggle} />
 }
 
 function isHidden({ title }: Column<never>): boolean {

@@ -105,12 +105,8 @@ interface SyntaxErrorNoteProps {
   readonly onUse: (text: string) => void
 }
 
-function SyntaxErrorNote({
-  text,
-  error: { message, column, token, hint },
-  onGo,
-  onUse,
-}: SyntaxErrorNoteProps) {
+function SyntaxErrorNote({ text, error, onGo, onUse }: SyntaxErrorNoteProps) {
+  const { message, column, token, hint } = error
   const start = (column ?? 1) - 1
   const end = start + Math.max(1, token?.length ?? 1)
   const offered = offeredBy(hint, text.slice(0, start), text.slice(start + (token?.length ?? 0)))

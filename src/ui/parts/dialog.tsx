@@ -42,11 +42,7 @@ export interface Question {
   readonly isDangerous?: boolean
 }
 
-interface Asked extends Question {
-  readonly answer: (yes: boolean) => void
-}
-
-const asked = signal<Asked | null>(null)
+const asked = signal<(Question & { readonly answer: (yes: boolean) => void }) | null>(null)
 
 /** Asks for confirmation before an action that cannot be undone or that affects many rows. */
 export function ask(question: Question): Promise<boolean> {
@@ -67,7 +63,7 @@ export function Questions() {
   return (
     <Dialog key={question.title} title={question.title} onClose={() => question.answer(false)}>
       {question.body !== undefined && <div class="dialog-body">{question.body}</div>}
-      <div class="dialog-actions">
+      <div class="row dialog-actions">
         <Button label={question.dismiss ?? 'Cancel'} onClick={() => question.answer(false)} />
         <Button
           label={question.action}

@@ -1,14 +1,12 @@
 /** The parts of pages: a heading with actions, sections, and facts. */
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import { link } from '../router.ts'
 
 interface PageHeadProps {
   readonly title: string
-  /** The page above it. */
   readonly crumb?: 'Schedules' | 'Jobs'
   readonly beside?: ComponentChildren
   readonly below?: ComponentChildren
-  /** The actions of the page. */
   readonly children?: ComponentChildren
 }
 
@@ -17,13 +15,13 @@ export function PageHead({ title, crumb, beside, below, children }: PageHeadProp
     <header class="head">
       <div>
         {crumb !== undefined && <Crumb to={crumb} />}
-        <div class="title-line">
+        <div class="row title-line">
           <h1 tabIndex={-1}>{title}</h1>
           {beside}
         </div>
         {below}
       </div>
-      <div class="actions">{children}</div>
+      <div class="row">{children}</div>
     </header>
   )
 }
@@ -57,24 +55,21 @@ export function Section({ title, aside, isLive = false, children }: SectionProps
   )
 }
 
-interface FactProps {
-  readonly name: ComponentChildren
-  /** If this is null or false, the fact is omitted. */
-  readonly value: ComponentChildren
-}
-
-/** A row of a description list. */
-export function Fact({ name, value }: FactProps) {
-  if (value === null || value === false) return null
+/** Names and values. A fact whose value is null or false is omitted. */
+export function Facts({ of }: { readonly of: Readonly<Record<string, ComponentChildren>> }) {
+  const shown = Object.entries(of).filter(([, value]) => value !== null && value !== false)
   return (
-    <>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </>
+    <dl class="facts">
+      {shown.map(([name, value]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
+    </dl>
   )
 }
 
-/** The link that opens the row of a table. */
 export function RowLink({ href, children }: { readonly href: string; readonly children: string }) {
   return (
     <a class="row-link name" href={href}>
@@ -91,7 +86,7 @@ interface TagsProps {
 
 export function Tags({ names, hrefOf, titleOf }: TagsProps) {
   return (
-    <span class="tags">
+    <span class="row tags">
       {names.map((name) => (
         <a key={name} class="tag" href={hrefOf(name)} title={titleOf?.(name)}>
           {name}

@@ -8,7 +8,7 @@ import { count } from '../time/format.ts'
 import { Button, IconButton } from './Button.tsx'
 import { Icon, type IconName } from './Icon.tsx'
 import { Loaded, Stale } from './placeholders.tsx'
-import { type Column, type Selection, Table } from './Table.tsx'
+import { type Column, Table } from './Table.tsx'
 
 const TYPING_MS = 250
 const PAGE_SIZE = 50
@@ -69,7 +69,7 @@ export function FilterChips({ names, labelOf = String, textOf = String }: Filter
             {labelOf(name)} <b>{textOf(value, name)}</b>
           </span>
           <IconButton
-            icon="close"
+            icon="failed"
             label={`Remove the filter ${name}`}
             onClick={() => setQuery({ [name]: undefined })}
           />
@@ -84,7 +84,7 @@ export function filtersOf(names: readonly string[]): Readonly<Record<string, str
   return Object.fromEntries(Object.entries(query.value).filter(([name]) => names.includes(name)))
 }
 
-interface BulkAction {
+export interface BulkAction {
   readonly label: string
   readonly isDangerous?: boolean
   /** @returns whether the action was done; if so, the selection is cleared */
@@ -108,7 +108,10 @@ interface ListProps<Row extends { readonly id: string }> {
 export function List<Row extends { readonly id: string }>(props: ListProps<Row>) {
   const { query, title, columns, view, empty, actions, children } = props
   const [ids, change] = useState<ReadonlySet<string>>(new Set())
-  const selection = { ids, change }
+  const clear = () => change(new Set())
+  const perform = async (run: BulkAction['run']) => {
+    if (await run([...ids])) clear()
+  }
   return (
     <>
       <Stale query={query} />
@@ -120,7 +123,7 @@ export function List<Row extends { readonly id: string }>(props: ListProps<Row>)
               rows={page.items}
               columns={columns}
               view={view}
-              selection={actions.length > 0 ? selection : undefined}
+              selection={actions.length > 0 ? { ids, change } : undefined}
               empty={empty}
             />
             <Pager of={page} what={title.toLowerCase()} />
@@ -128,35 +131,21 @@ export function List<Row extends { readonly id: string }>(props: ListProps<Row>)
           </>
         )}
       </Loaded>
-      {ids.size > 0 && <Bulk selection={selection} title={title} actions={actions} />}
+      {ids.size > 0 && (
+        <div class="row bulk" role="region" aria-label={`Selected ${title.toLowerCase()}`}>
+          <span>{count(ids.size)} selected</span>
+          {actions.map(({ label, isDangerous, run }) => (
+            <Button
+              key={label}
+              label={label}
+              kind={isDangerous === true ? 'danger' : undefined}
+              onClick={() => perform(run)}
+            />
+          ))}
+          <Button label="Clear" kind="plain" onClick={clear} />
+        </div>
+      )}
     </>
-  )
-}
-
-interface BulkProps {
-  readonly selection: Selection
-  readonly title: string
-  readonly actions: readonly BulkAction[]
-}
-
-function Bulk({ selection: { ids, change }, title, actions }: BulkProps) {
-  const clear = () => change(new Set())
-  const perform = async (run: BulkAction['run']) => {
-    if (await run([...ids])) clear()
-  }
-  return (
-    <div class="bulk" role="region" aria-label={`Selected ${title.toLowerCase()}`}>
-      <span>{count(ids.size)} selected</span>
-      {actions.map(({ label, isDangerous, run }) => (
-        <Button
-          key={label}
-          label={label}
-          kind={isDangerous === true ? 'danger' : undefined}
-          onClick={() => perform(run)}
-        />
-      ))}
-      <Button label="Clear" kind="plain" onClick={clear} />
-    </div>
   )
 }
 
@@ -172,7 +161,7 @@ export function StateCounts({ names, counts, entry }: StateCountsProps) {
   const at = (value: string | undefined) =>
     link(segments.value, { ...query.value, after: undefined, [entry]: value })
   return (
-    <nav class="counts" aria-label={`By ${entry}`}>
+    <nav class="row counts" aria-label={`By ${entry}`}>
       <a href={at(undefined)} aria-current={chosen === undefined ? 'true' : undefined}>
         all
       </a>
@@ -200,18 +189,14 @@ interface PageOf<Row> extends Omit<JobPage, 'items'> {
   readonly items: readonly Row[]
 }
 
-interface PagerProps {
-  readonly of: PageOf<unknown>
-  readonly what: string
-}
-
 /** Links to the previous and the next page, and the number of rows that were counted. */
-function Pager({ of: { items, total, next }, what }: PagerProps) {
+function Pager({ of, what }: { readonly of: PageOf<unknown>; readonly what: string }) {
+  const { items, total, next } = of
   const starts = pageStarts()
   const first = starts.length * PAGE_SIZE + 1
   if (items.length === 0 && next === null && starts.length === 0) return null
   return (
-    <nav class="pager" aria-label="Pages of the list">
+    <nav class="row pager" aria-label="Pages of the list">
       <span>
         {items.length === 0 ? 0 : `${count(first)}–${count(first + items.length - 1)}`}
         {total === null ? ` ${what} found so far` : ` of ${totalText(total)} ${what}`}

@@ -1,5 +1,5 @@
 /** Placeholders that are shown instead of data: loading, empty, failed. */
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, RenderableProps } from 'preact'
 import { ApiError } from '../api/client.ts'
 import type { Query } from '../api/query.ts'
 import { Button } from './Button.tsx'
@@ -27,13 +27,7 @@ export function Loaded<Content>({ query, rows = 8, children }: LoadedProps<Conte
   )
 }
 
-export function Empty({
-  title,
-  children,
-}: {
-  readonly title: string
-  readonly children?: ComponentChildren
-}) {
+export function Empty({ title, children }: RenderableProps<{ readonly title: string }>) {
   return (
     <div class="placeholder">
       <p class="placeholder-title">{title}</p>

@@ -9,7 +9,6 @@ interface Toast {
   readonly id: number
   readonly text: string
   readonly isError: boolean
-  /** The job to link to. */
   readonly job: string | undefined
 }
 
@@ -37,7 +36,7 @@ export function Toasts() {
             {text}
             {job !== undefined && <a href={link(['jobs', job])}> Show the job</a>}
           </span>
-          <IconButton icon="close" label="Close the message" onClick={() => close(id)} />
+          <IconButton icon="failed" label="Close the message" onClick={() => close(id)} />
         </div>
       ))}
     </div>

@@ -6,30 +6,19 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 
-/** The user's time zone. */
 export const myZone = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 
-const DAY = 'yyyy-MM-dd'
 const MINUTES = "yyyy-MM-dd'T'HH:mm"
 
-export interface Wall {
-  readonly weekday: string
-  /** `2026-03-27` */
-  readonly date: string
-  /** `09:00:00` */
-  readonly time: string
-  /** `+01:00`, `UTC` */
-  readonly offset: string
-}
-
 /** The time that a clock in a zone shows. An unknown zone is treated as UTC. */
-export function wall(at: Date, zone: string): Wall {
+export function wall(at: Date, zone: string) {
   const shown = new TZDate(at, isZone(zone) ? zone : 'UTC')
   const offset = shown.toISOString().slice(-6)
   return {
     weekday: shown.toDateString().slice(0, 3),
-    date: lightFormat(shown, DAY),
+    date: lightFormat(shown, 'yyyy-MM-dd'),
     time: lightFormat(shown, 'HH:mm:ss'),
+    /** `+01:00`, `UTC` */
     offset: offset === '+00:00' ? 'UTC' : offset.replace('-', '−'),
   }
 }

@@ -5,27 +5,16 @@ import { addWeeks } from 'date-fns/addWeeks'
 import { differenceInHours } from 'date-fns/differenceInHours'
 import { lightFormat } from 'date-fns/lightFormat'
 import { startOfISOWeek } from 'date-fns/startOfISOWeek'
-import { HOUR_MS, type Wall, wall } from './format.ts'
+import { HOUR_MS, wall } from './format.ts'
 
-export interface Week {
-  readonly from: Date
-  /** The number of hours to show. */
-  readonly hours: number
-  /** The first and last day of the week, and the first days of the neighbouring weeks: `2026-03-23`. */
-  readonly first: string
-  readonly last: string
-  readonly previous: string
-  readonly next: string
-}
-
-/** The week that an instant is in. */
-export function weekOf(at: Date, zone: string): Week {
+export function weekOf(at: Date, zone: string) {
   const monday = startOfISOWeek(at, { in: tz(zone) })
   // A day does not always begin at 00:00.
   const end = startOfISOWeek(addWeeks(monday, 1))
   return {
     from: new Date(monday.getTime()),
     hours: differenceInHours(end, monday, { roundingMethod: 'ceil' }),
+    /** The first and last day of the week, and the first days of the neighbouring weeks: `2026-03-23`. */
     first: dayOf(monday),
     last: dayOf(addDays(monday, 6)),
     previous: dayOf(addWeeks(monday, -1)),
@@ -43,18 +32,8 @@ export function hourOf(at: Date, from: Date): Date {
   return new Date(from.getTime() + hours * HOUR_MS)
 }
 
-/** An hour in a grid of days and clock hours. */
-export interface Placed<Hour> {
-  readonly of: Hour
-  readonly wall: Wall
-  /** If the clock shows an hour twice, both share a place. */
-  readonly half: 'first' | 'second' | null
-}
-
-export function placed<Hour extends { readonly hour: string }>(
-  hours: readonly Hour[],
-  zone: string,
-): Placed<Hour>[] {
+/** Places hours in a grid of days and clock hours. If the clock shows an hour twice, its halves share a place. */
+export function placed<Hour extends { readonly hour: string }>(hours: readonly Hour[], zone: string) {
   const shown = hours.map((of) => ({ of, wall: wall(new Date(of.hour), zone) }))
   const places = shown.map(({ wall: { date, time } }) => `${date} ${time.slice(0, 2)}`)
   return shown.map((one, index) => {

@@ -1,12 +1,16 @@
-/** Schedules that are late, dead or invalid. */
+/** Notices on the first page: schedules that are late, dead or invalid, and the freezes in force. */
 import type { ComponentChildren } from 'preact'
 import type { ScheduleCounts } from '../api/generated/api.ts'
+import { perform } from '../actions.tsx'
+import { api } from '../api/client.ts'
 import { useApi } from '../api/query.ts'
-import { Icon } from '../parts/Icon.tsx'
+import { Button } from '../parts/Button.tsx'
+import { Icon, type IconName } from '../parts/Icon.tsx'
 import { Section } from '../parts/layout.tsx'
 import { link } from '../router.ts'
+import { mayEdit } from '../session.ts'
 import { now } from '../time/clock.ts'
-import { Ago } from '../time/Time.tsx'
+import { Ago, At } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
 import { nextRunOf } from './Schedules.tsx'
 
@@ -28,48 +32,80 @@ export function NeedsAttention({ counts }: { readonly counts: ScheduleCounts | u
     <Section title="Needs attention">
       <ul class="attention">
         {first !== undefined && (
-          <Item state="failed" icon="late" word="late">
+          <Notice state="failed" icon="late">
             <a href={link(['schedules'], { order: 'nextRunAt' })}>
               {late.length === MAX_CHECKED ? `${MAX_CHECKED} or more` : count(late.length)}{' '}
               {late.length === 1 ? 'schedule' : 'schedules'}
             </a>{' '}
             not submitted in time, for example <a href={link(['schedules', first.id])}>{first.id}</a>, due{' '}
             <Ago at={first.nextRunAt} />
-          </Item>
+          </Notice>
         )}
         {dead > 0 && (
-          <Item state="dead" icon="dead" word="dead">
+          <Notice icon="dead">
             <a href={link(['schedules'], { status: 'dead' })}>
               {count(dead)} {dead === 1 ? 'schedule' : 'schedules'} stopped after a failed run: reset to
               continue
             </a>
-          </Item>
+          </Notice>
         )}
         {invalid > 0 && (
-          <Item state="invalid" icon="invalid" word="invalid">
+          <Notice icon="invalid">
             <a href={link(['schedules'], { status: 'invalid' })}>
               {count(invalid)} {invalid === 1 ? 'schedule has a timer' : 'schedules have timers'} that cannot
               be read
             </a>
-          </Item>
+          </Notice>
         )}
       </ul>
     </Section>
   )
 }
 
-interface ItemProps {
-  readonly state: string
-  readonly icon: 'late' | 'dead' | 'invalid'
-  readonly word: string
+/** What must not run, until when, and why. */
+export function Freezes() {
+  const { data } = useApi('/api/v1/freezes', {}, ['schedules'])
+  if (data === undefined || data.items.length === 0) return null
+  return (
+    <Section title="Frozen">
+      <ul class="attention">
+        {data.items.map(({ id, scheduleId, task, group, until, reason }) => (
+          <Notice key={id} icon="frozen">
+            {scheduleId === null && task === null && group === null && 'Everything '}
+            {scheduleId !== null && <a href={link(['schedules', scheduleId])}>{scheduleId} </a>}
+            {task !== null && <a href={link(['schedules'], { task })}>the task {task} </a>}
+            {group !== null && <a href={link(['schedules'], { group })}>the group {group} </a>}
+            until <At at={until} />
+            {reason !== null && `: ${reason}`}{' '}
+            {mayEdit.value && <Button label="Thaw" kind="link" onClick={() => thaw(id)} />}
+          </Notice>
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+function thaw(id: string): Promise<boolean> {
+  return perform(() => api.DELETE('/api/v1/freezes/{id}', { params: { path: { id } } }), {
+    title: 'End this freeze now?',
+    body: 'What it holds continues at once.',
+    action: 'Thaw',
+  })
+}
+
+interface NoticeProps {
+  /** Also the word. */
+  readonly icon: IconName
+  /** For the colour. */
+  readonly state?: string
   readonly children: ComponentChildren
 }
 
-function Item({ state, icon, word, children }: ItemProps) {
+function Notice({ icon, state = icon, children }: NoticeProps) {
   return (
     <li>
       <span class={`state ${state}`}>
-        <Icon name={icon} /> {word}
+        <Icon name={icon} /> {icon}
       </span>
       <span>{children}</span>
     </li>
