@@ -1,4 +1,4 @@
-/** Module hooks that replace exact texts in files of dist/ as they are loaded. */
+/** Module hooks that replace exact strings in files of dist/ as they are loaded. */
 
 /** @type {readonly import('./breaks.ts').Mutation[]} */
 let mutations = []

@@ -205,7 +205,7 @@ export const BREAKS: readonly Break[] = [
     name: 'missed-count',
     removes: 'a catch-up run does not record how many missed slots it replaces',
     mutations: [
-      { file: 'model/plan.js', find: 'missed: index === 0 ? due.dropped : 0', put: 'missed: 0' },
+      { file: 'model/decide.js', find: 'missed: index === 0 ? due.dropped : 0', put: 'missed: 0' },
       SLOW_SUBMIT,
     ],
     sql: [],

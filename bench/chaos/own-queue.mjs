@@ -57,9 +57,9 @@ function rowsOn(on) {
 function sqlite(path) {
   const connection = new Libsql(path, { timeout: 5 })
   /**
-   * Synchronous, so that nothing else uses the connection in the meantime. BEGIN takes the lock, because a write that
-   * finds the file busy would stay unfinished in the driver, and later writes on this connection would not be
-   * committed.
+   * The transaction is synchronous, so that nothing else uses the connection in the meantime. BEGIN takes the lock,
+   * because a write that finds the file busy would stay unfinished in the driver, and later writes on this connection
+   * would not be committed.
    *
    * @type {Rows}
    */

@@ -29,16 +29,19 @@ const BEFORE_ALL = -2 * 86_400_000_000
  * @throws UsageError if the text is not a time
  */
 export function baseTime(text: string, context: BaseTimeContext): number {
+  let cause: unknown
   try {
     const found =
       relativeTime(text, context) ?? unixTime(text) ?? isoTime(text, context) ?? wallClockTime(text, context)
     if (found !== undefined) return found
-  } catch {
+  } catch (error) {
     // A part of it is not a time span, a date or a zone.
+    cause = error
   }
   throw new UsageError(
     `option '${context.option}': ${JSON.stringify(text)} is not a time; write one such as '2026-03-27 00:00 UTC', ` +
       "'2026-03-27T00:00:00Z', '10:00', 'tomorrow', 'now' or '-5min'",
+    { cause },
   )
 }
 
@@ -85,6 +88,6 @@ function atMidnight(day: string, zone: string): number | undefined {
 
 /** The date in a zone, the given number of days from now. */
 function localDay(nowMicros: number, zone: string, days: number): string {
-  const [today = ''] = clockOf(new Date(Math.floor(nowMicros / 1000)), zone)
+  const [today] = clockOf(new Date(Math.floor(nowMicros / 1000)), zone)
   return new Date(Date.parse(today) + days * 86_400_000).toISOString().slice(0, 10)
 }

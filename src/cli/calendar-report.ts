@@ -42,14 +42,25 @@ export function elapsesOf(event: CalendarEvent, { after, iterations }: ReportCon
 /** `Fri 2026-03-27 08:00:00 UTC` */
 export function timestamp(micros: number, zone: string): string {
   const date = new Date(Math.floor(micros / 1000))
-  const [day = '', time = ''] = clockOf(date, zone)
+  const [day, time] = clockOf(date, zone)
   return `${new Date(day).toUTCString().slice(0, 3)} ${day} ${time} ${abbreviation(date, zone)}`
 }
 
-/** `2026-03-27` and `08:00:00`, as Swedish writes them. */
-export function clockOf(date: Date, zone: string): string[] {
-  const style = { timeZone: zone, calendar: 'gregory', dateStyle: 'short', timeStyle: 'medium' } as const
-  return new Intl.DateTimeFormat('sv-SE', style).format(date).split(' ')
+/** `2026-03-27` and `08:00:00`. Uses the only locale that every build of Node.js has. */
+export function clockOf(date: Date, timeZone: string): [day: string, time: string] {
+  const digits = {
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+  } as const
+  const style = { ...digits, second: '2-digit', hourCycle: 'h23', calendar: 'gregory', timeZone } as const
+  const parts = new Intl.DateTimeFormat('en-US', style).formatToParts(date)
+  const { year, month, day, hour, minute, second } = Object.fromEntries(
+    parts.map(({ type, value }) => [type, value]),
+  )
+  return [`${year}-${month}-${day}`, `${hour}:${minute}:${second}`]
 }
 
 /** Each ICU locale only knows the abbreviations of its own country. */

@@ -40,7 +40,7 @@ export function lineWidth(): number {
 
 /**
  * Characters that control a terminal or reorder the text around them (C0, C1, line separators, bidi controls), and
- * invisible characters, which can make different texts look the same. Emoji and scripts such as Arabic need joiners and
+ * invisible characters, which can make different strings look the same. Emoji and scripts such as Arabic need joiners and
  * variation selectors, so these are printed there, but escaped after any other character.
  */
 const ACTIVE =

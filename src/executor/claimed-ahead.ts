@@ -90,7 +90,7 @@ export class ClaimedAhead {
     if (gone.size > 0) this.#keep(this.#left().filter(({ job }) => !gone.has(fenceText(fenceOf(job)))))
   }
 
-  /** Returns jobs that have not started to the queue. @param before  only jobs that were claimed by this time */
+  /** Returns unstarted jobs to the queue. @param before  only jobs that were claimed by this time */
   giveBackAll(before = Infinity): void {
     const left = this.#left()
     this.#keep(left.filter(({ since }) => since > before))

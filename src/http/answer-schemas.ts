@@ -15,7 +15,7 @@ export const Schedule = z.strictObject({
   ...columnsOut({ ...SETTINGS, ...SCHEDULE_COLUMNS }),
   status,
   waitingFor: orNull(z.enum(['finish'])).describe(
-    'finish: active without a next run, which counts from the end of the current one',
+    'finish: active, but without a next run until the current one ends, because the next run counts from that end',
   ),
 })
 /** For rows of lists. */

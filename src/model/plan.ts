@@ -23,16 +23,6 @@ import {
   withNextRun,
 } from './planning.ts'
 import { endOfFreeze, partsOf, planThawed, wereFrozen } from './thaw.ts'
-export type {
-  Circumstances,
-  FrozenTime,
-  OpenJobs,
-  Plan,
-  Plannable,
-  PlannedRun,
-  PlannedSkip,
-  TimedSchedule,
-} from './planning.ts'
 
 /** @returns the changes to write; null when the schedule is not due, in which case nothing may be written */
 export function plan(schedule: Plannable, circumstances: Circumstances): Plan | null {
@@ -78,8 +68,8 @@ export function elapsesOf(schedule: TimedSchedule, now: Date): Elapses {
 }
 
 /**
- * If the clock was ahead when the schedule was created, its slots also extend back from that time, until all of them
- * are decided.
+ * If the clock was ahead when the schedule was created, slots before that time also count until all of them have been
+ * decided.
  */
 function anchorOf(
   { createdAt: created, nextRunAt = null }: TimedSchedule,

@@ -1,6 +1,6 @@
 /**
  * Redacts secrets in args, results and progress at the paths of the option `redact`, and wherever the same values occur
- * in other texts of the same job. Pure.
+ * in other text of the same job. Pure.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { InvalidInputError, shortened } from '../errors.ts'
@@ -46,8 +46,8 @@ export class Redaction {
   }
 
   /**
-   * The secrets of one job or schedule, to hide them in its texts. If a value with secrets was left out, the secrets
-   * are unknown, and texts are hidden completely.
+   * The secrets of one job or schedule, to hide them in its text. If a value with secrets was left out, the secrets
+   * are unknown, and its text is hidden completely.
    */
   secretsOf(payload: Payload): Secrets {
     if (this.#paths.length === 0) return NO_SECRETS
@@ -171,10 +171,10 @@ function ownProperty(value: unknown, name: string): unknown {
   return property
 }
 
-/** Shorter values do not count as secrets, because hiding `1` or `yes` would make texts unreadable. */
+/** Shorter values do not count as secrets, because hiding `1` or `yes` would make text unreadable. */
 const SHORTEST_SECRET = 4
 /**
- * Maximum total number of characters in the secrets of one job. If there are more, the job's texts are hidden
+ * Maximum total number of characters in the secrets of one job. If there are more, the job's text is hidden
  * completely.
  */
 const MAX_SECRET_CHARACTERS = 65_536
@@ -197,7 +197,7 @@ interface Step {
 
 /**
  * The secrets of one job. Each text is scanned once, regardless of the number of secrets, because both may come from a
- * tenant, and `replaceAll` is quadratic for texts such as `aaaa…`.
+ * tenant, and `replaceAll` is quadratic for strings such as `aaaa…`.
  */
 export class Secrets {
   /**

@@ -240,8 +240,9 @@ export class Schedules {
         return runNow(schedule, now)
       })
     })
+    if (job === null) missing('schedule', id)
     this.#context.onWrite()
-    return job ?? missing('schedule', id)
+    return job
   }
 
   /**

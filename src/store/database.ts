@@ -191,7 +191,7 @@ export interface Dialect {
    * per group and task, however many jobs there are. The parameters are a group, followed by the tasks.
    */
   readonly turns: (job: string, claimIndex: string, selection: TurnSelection) => string
-  /** Expression: the columns of a row as one text of hexadecimal digits, which encodes a JSON object by column name. */
+  /** Expression: the columns of a row as a JSON object, keyed by column name and encoded as a hexadecimal string. */
   readonly encoded: (columns: readonly string[]) => string
   /** Replaces parameters with literals that have the same meaning in every session. */
   readonly withLiterals: (text: string, params: readonly SqlValue[]) => string

@@ -52,7 +52,7 @@ function fractionWords(field: string): string {
     items(field).map(({ first, last, step }) => {
       const range = last === undefined ? `${trimmed(first)} and on` : `${trimmed(first)} to ${trimmed(last)}`
       if (first === last) return trimmed(first)
-      return `${range} in steps of ${trimmed(step)}`
+      return `${range} (in steps of ${trimmed(step)})`
     }),
   )
 }

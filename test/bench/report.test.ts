@@ -177,7 +177,7 @@ describe('a plot', () => {
     expect(places.map(([, y]) => y)).toEqual(places.map(([, y]) => y).toSorted((a = 0, b = 0) => b - a))
   })
 
-  it('escapes its texts, and rejects empty data', () => {
+  it('escapes its strings, and rejects empty data', () => {
     expect(draw(plot)).toContain('a &lt; b &amp; c')
     expect(draw(plot)).toMatch(/^<svg [^]*<\/svg>\n$/)
     expect(() => draw({ ...plot, lines: [] })).toThrow(RangeError)

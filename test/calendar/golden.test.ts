@@ -3,7 +3,7 @@ import { CalendarSyntaxError, calendar } from '../../src/calendar/index.ts'
 import { goldenRows, instant, micros } from './golden.ts'
 
 describe(`systemd 252 and this Node.js (tz database ${process.versions['tz'] ?? 'unknown'}) agree`, () => {
-  test('both agree on which texts are calendar events [T1]', () => {
+  test('both agree on which strings are calendar events [T1]', () => {
     const wrong = goldenRows.filter(({ expr, tz, valid }) => {
       try {
         calendar(expr, { zone: tz })

@@ -26,7 +26,7 @@ test('an error is a single line with the text, the column, the problem and a cor
   })
 })
 
-test('the message shortens long texts and escapes control characters', () => {
+test('the message shortens long strings and escapes control characters', () => {
   const { message } = refusal(`Mon\u0007\u2028${'x'.repeat(500)}`)
   expect(message).toContain(String.raw`"Mon\u0007\u2028xx`)
   expect(message.length).toBeLessThan(250)

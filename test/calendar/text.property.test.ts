@@ -34,7 +34,7 @@ const LETTERS = [
   ' UTC',
 ]
 
-/** All kinds of texts: noise, noise of event tokens, and events with one change. */
+/** All kinds of strings: random characters, random event tokens, and events with one change. */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 200 }),
   fc.string({ unit: fc.constantFrom(...LETTERS), maxLength: 60 }),

@@ -1,4 +1,4 @@
-/** Each break still works: its texts occur exactly once in the current dist/, and the changed code runs. */
+/** Each break still works: the code it replaces occurs exactly once in the current dist/, and the changed code runs. */
 import { execFile } from 'node:child_process'
 import { pathToFileURL } from 'node:url'
 import { join } from 'node:path'

@@ -96,7 +96,7 @@ export async function eachFault(
 
     it.for(Object.entries(expectations))(
       '%s',
-      // Not an OccurrenceFault: a server that does not recover is not a fault of Kalends.
+      // A timeout is not an OccurrenceFault, because Kalends is not at fault if a server does not recover.
       { timeout: 120_000 },
       async ([name, { prepare, during, reports }], { skip }) => {
         const why = whyLeftOut(scene, name)

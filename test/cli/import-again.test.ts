@@ -19,7 +19,7 @@ function jsonLines(text: string): Line[] {
     .map((line): Line => JSON.parse(line))
 }
 
-/** Candidates `name: timer command`, with `job` as the default name. */
+/** A candidate from a string of the form `name: timer command`; the name defaults to `job`. */
 function candidate(text: string): Candidate {
   const [, name = 'job', timer = '', shell = ''] = /^(?:(\S+): )?(\S+) (.*)$/.exec(text) ?? []
   const schedule = {

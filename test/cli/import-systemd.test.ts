@@ -207,7 +207,7 @@ describe('which timers run', () => {
     ['masked by an empty file', { 'etc/a.timer': '' }, 'it is masked'],
     ['of a masked service', { 'etc/a.service': '->/dev/null' }, 'a.service is masked'],
     ['whose link is masked', { 'etc/timers.target.wants/a.timer': '->/dev/null' }, 'it is not enabled'],
-  ])('a timer %s is named and left out, unless --all is given [C3]', async (_what, mask, why) => {
+  ])('a timer %s is reported and left out, unless --all is given [C3]', async (_what, mask, why) => {
     const cwd = await tree({
       'usr/a.timer': timer,
       'usr/a.service': SERVICE,

@@ -11,7 +11,7 @@ interface Step {
   /** The files from earlier steps, by name. */
   readonly files: ReadonlyMap<string, string>
   readonly commands: Block
-  /** Texts that the output contains, in this order. */
+  /** Strings that the output contains, in this order. */
   readonly shown: readonly string[]
 }
 

@@ -34,7 +34,7 @@ const samples = pages()
   .flatMap((page) => blocksOf(page, ['ts']))
   .filter(({ flags }) => flags.includes('run'))
 
-/** The texts of the comments after `console.log(…)`, in order. */
+/** The comments after `console.log(…)`, in order. */
 function promised(text: string): string[] {
   return [...text.matchAll(/^\s*console\.log\(.*\) \/\/ (.*)$/gm)].map(([, said = '']) => said)
 }

@@ -148,7 +148,7 @@ test('the page lists every setting', async () => {
   await expect(ofPage()).toMatchFileSnapshot(join(root, 'src/ui/api/generated/settings.ts'))
 })
 
-test('doc comments contain the texts of the table', () => {
+test('doc comments contain the descriptions of the table', () => {
   const source = ts.createSourceFile(
     'setting-table.ts',
     readFileSync(join(root, 'src/model/setting-table.ts'), 'utf8'),

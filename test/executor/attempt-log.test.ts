@@ -22,7 +22,7 @@ it('a waiting line does not keep the larger text that contains it in memory', ()
   const journal = new Journal({ store: executingStore, onError: () => {}, onDropped: () => {} })
   const log = new AttemptLog(claimed('j'), journal, new Redaction([]), () => new Date(0))
   const before = heap()
-  // Small enough for the V8 heap, because larger texts may be stored outside it.
+  // Small enough for the V8 heap, because larger strings may be stored outside it.
   for (let count = 0; count < 100; count += 1)
     log.logger().info(Buffer.alloc(500_000, `${count}`).toString().slice(0, 200))
   expect(heap() - before).toBeLessThan(10_000_000)

@@ -79,7 +79,7 @@ const HOSTILE: Readonly<Record<string, (length: number) => string>> = {
   ...Object.fromEntries(
     UNITS.flatMap((unit) => {
       const repeated = (length: number) => unit.repeat(Math.ceil(length / unit.length))
-      // Texts that are read to the end, including texts whose only error is there.
+      // Strings that are read to the end, including strings whose only error is there.
       return [
         [JSON.stringify(unit), repeated],
         [`${JSON.stringify(unit)} and !`, (length: number) => `${repeated(length)}!`],

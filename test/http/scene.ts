@@ -102,7 +102,7 @@ export async function replyOf(response: Response): Promise<Reply> {
   }
 }
 
-/** The paths at which the API shows the texts of a job of the schedule `s`. */
+/** The paths at which the API shows the strings of a job of the schedule `s`. */
 export function placesOf(job: string): string[] {
   return [
     `jobs/${job}`,

@@ -126,7 +126,7 @@ eachDatabase((under) => {
           outputs['events'] = JSON.stringify(events)
           outputs['process log'] = inspect(lines, { depth: 10 })
           for (const [place, output] of Object.entries(outputs)) {
-            // JSON escapes JSON inside its texts once more.
+            // JSON escapes JSON inside its strings once more.
             const plain = output.replaceAll('\\\\', '\\').replaceAll('\\"', '"')
             for (const one of root === 'progress' ? [earlier, secret] : [secret])
               for (const form of formsOf(one))

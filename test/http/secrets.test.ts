@@ -242,7 +242,7 @@ eachDatabase((under) => {
     const { kalends, database, lines, call } = await apiScene(under)
     await database.query('DROP TABLE job_log')
     await database.query('DROP TABLE job')
-    // Such texts are not sent in hexadecimal.
+    // Such strings are not sent in hexadecimal.
     const plain = { password: 'hunter2' }
     await expect(kalends.jobs.submit('login', plain)).rejects.toSatisfy(
       (error) => !LEAK.test(inspect(error, { depth: 10, showHidden: true })),
@@ -304,7 +304,7 @@ eachDatabase((under) => {
       expect(await database.query('SELECT id FROM job')).toEqual([])
     })
 
-    it('args are stored if they contain complete surrogate pairs or texts that look like escapes', async () => {
+    it('args are stored if they contain complete surrogate pairs or strings that look like escapes', async () => {
       const { kalends } = await apiScene(under)
       const fine = { '😀': String.raw`😀 \ud800 "\\udfff" ` }
       const id = await kalends.jobs.submit('t', fine)
@@ -312,7 +312,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('other texts with a lone surrogate are also rejected, in the library and the API', async () => {
+  it('other strings with a lone surrogate are also rejected, in the library and the API', async () => {
     const { call, kalends } = await apiScene(under)
     const half = 'x\ud800'
     const schedule = { task: 't', timer: 'daily' }

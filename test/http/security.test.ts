@@ -253,7 +253,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       expect(reply.text.length).toBeLessThan(2000)
     })
 
-    it('numbers in the texts of a body stay texts', async () => {
+    it('numbers in the strings of a body stay strings', async () => {
       const body = '{"task":"t","timer":"daily","args":{"n":"9007199254740993 \\" [[[","f":1.5e3}}'
       expect((await send(body)).status).toBe(201)
     })

@@ -118,7 +118,7 @@ eachDatabase((under) => {
     expect(await jobs.get(id)).toMatchObject({ args: { to: text }, subject: text, group: name, id: own })
   })
 
-  it('args may contain NUL, but ids, groups and similar texts may not', async () => {
+  it('args may contain NUL, but ids, groups and similar strings may not', async () => {
     const { open } = await scene(under)
     const { jobs, schedules } = await open()
     const id = await jobs.submit(mail, { to: 'a\u0000b' })

@@ -63,7 +63,7 @@ describe('the value at a path', () => {
   })
 })
 
-describe('in texts of the job', () => {
+describe('in strings of the job', () => {
   const redaction = new Redaction(['args.secret', 'result.token'])
 
   test.each([

@@ -147,7 +147,7 @@ describe('JSON to store', () => {
     expect(jsonText('args', 'x'.repeat(1_000_000))).toHaveLength(1_000_002)
   })
 
-  test('can have at most 31 levels, the limit of every database; brackets in texts do not count', () => {
+  test('can have at most 31 levels, the limit of every database; brackets in strings do not count', () => {
     expect(jsonText('args', nested(31))).toContain('1')
     expect(() => jsonText('args', nested(32))).toThrow('args: must have at most 31 levels of nesting, got 32')
     expect(jsonText('args', `${'['.repeat(40)}"${'{'.repeat(40)}\\`)).toContain('[')
@@ -167,7 +167,7 @@ describe('JSON to store', () => {
     expect(() => jsonText('args', value)).toThrow(/^args: .*lone surrogate \\ud(ea|83)d, which/)
   })
 
-  test('can have complete pairs and texts that only look like a lone surrogate', () => {
+  test('can have complete pairs and strings that only look like a lone surrogate', () => {
     for (const value of [String.raw`\ud83d`, '🙂', 'a"b\\', '\ud83d\ude42'])
       expect(JSON.parse(jsonText('args', value))).toBe(value)
   })

@@ -23,7 +23,7 @@ const servers = databases.filter(({ kind }) => kind !== 'sqlite')
 const mail = task('mail')
 const runFile = promisify(execFile)
 
-/** The code block in the guide that contains all these texts. */
+/** The code block in the guide that contains all these strings. */
 function ofGuide(language: string, ...texts: readonly string[]): string {
   const [block, ...others] = blocksOf(GUIDE, [language]).filter(({ text }) =>
     texts.every((part) => text.includes(part)),

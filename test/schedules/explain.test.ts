@@ -173,7 +173,7 @@ eachDatabase((under) => {
       ],
     ],
     [
-      'a last slot of a clock that was ahead',
+      'a last slot decided while the clock was ahead',
       'hourly',
       { nextrun: '2098-01-01 02:00:00.000', last_slot: '2098-01-01 01:00:00.000' },
       [
@@ -182,7 +182,7 @@ eachDatabase((under) => {
       ],
     ],
     [
-      'a last slot of a clock that was ahead, if the timer explains the next run',
+      'a last slot decided while the clock was ahead, if the timer explains the next run',
       '2099-01-01 02:00',
       { nextrun: '2099-01-01 02:00:00.000', last_slot: '2098-01-01 01:00:00.000' },
       [
@@ -312,7 +312,7 @@ eachDatabase((under) => {
       'skipped',
       '2026-01-01 11:00:00.000',
       { reason: 'missed', missed: 2 },
-      /later slots came before a scheduler submitted it, or it was late, and catch_up limits how many of them run \(1\)\. This applies to 2 consecutive slots/,
+      /later slots were due before a scheduler submitted it, or it was late, and catch_up limits how many of them run \(1\)\. This applies to 2 consecutive slots/,
     ],
     [
       'skipped',

@@ -248,7 +248,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an option of op
 })
 
 eachDatabase((under) => {
-  it('the longest texts, the largest numbers and long args fit the columns', async () => {
+  it('the longest strings, the largest numbers and long args fit the columns', async () => {
     const { open } = await scene(under)
     const { schedules, jobs } = await open({ argsLimit: 1_000_000 })
     // Characters, not bytes or UTF-16 code units.

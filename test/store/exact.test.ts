@@ -1,4 +1,4 @@
-/** Texts are compared exactly, including spaces, case, accents and zero-width characters. */
+/** Strings are compared exactly, including spaces, case, accents and zero-width characters. */
 import { expect, it } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'
 import { isJobId } from '../../src/model/owner.ts'

@@ -241,7 +241,7 @@ onEachStore((under) => {
       })
     })
 
-    it('returns texts unchanged', async () => {
+    it('returns strings unchanged', async () => {
       const text = JSON.stringify({ text: ODD })
       await under.store.jobs.submit([
         newJob('j', { args: text, group: ODD, task: ODD, subject: ODD, submitter: ODD }),

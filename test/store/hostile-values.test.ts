@@ -124,7 +124,7 @@ eachDatabase((under) => {
       ).toMatch(/InvalidInput.*tablePrefix/)
   })
 
-  it('names and texts that contain SQL stay names and texts', async () => {
+  it('names and strings that contain SQL stay names and strings', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await database.query('CREATE TABLE secret (value VARCHAR(100))')

@@ -563,7 +563,7 @@ onEachStore((under) => {
       return admin
     }
 
-    it('an open transaction that locks an index entry delays only the claim of that job', async () => {
+    it('an open transaction that locks the index entry of a job delays only the claim of that job', async () => {
       const { executing } = loops()
       for (const id of ['a', 'b', 'c'])
         await job(under, id, { periodic_task_id: id, slot: '2026-01-01 00:00:00.000' })

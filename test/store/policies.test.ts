@@ -42,7 +42,7 @@ onEachStore((under) => {
     return found
   }
 
-  /** Makes a manually set slot due, this many seconds ago. */
+  /** Sets nextrun manually to this many seconds ago, so that the schedule is due. */
   const come = async (id: string, seconds: number): Promise<Date> => {
     const slot = after(await clock(under), -1000 * seconds)
     const text = toText(slot)

@@ -221,7 +221,7 @@ onEachStore((under) => {
     let passes = 0
     while (marked.length === 0 && passes < 10) {
       passes += 1
-      // The last row does not fit into its batch.
+      // The batch has no room for the last row as long as it includes the rejected ones.
       const marks = await store.scheduling.markDue('w/1', names.length, 60_000, [], onRefused).catch(() => [])
       marked = marks.map(({ id }) => id)
     }
@@ -283,7 +283,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('an outcome that is rejected even without its texts is returned, tried last, and not treated as an orphan for now', async () => {
+    it('an outcome that is rejected even without its result and error is returned, tried last, and not treated as an orphan for now', async () => {
       const { store, count, clear, ends } = await ended(() => false)
       await refuse('UPDATE', 'job', "NEW.id = 'bad'")
       const first = await store.executing.settle(ends)
@@ -302,7 +302,7 @@ onEachStore((under) => {
       const second = await store.executing.settle([...first.refused.map(({ item }) => item), more])
       expect(second.settled.map(({ id }) => id)).toEqual(['later'])
       expect(second.refused.map(({ item }) => item.fence.id)).toEqual(['bad'])
-      // The other outcome alone, and this one with and without its texts.
+      // The other outcome alone, and this one with and without its error text.
       expect(count('UPDATE')).toBeLessThanOrEqual(3)
       await under.query('DROP TRIGGER refuse')
       const third = await store.executing.settle(second.refused.map(({ item }) => item))

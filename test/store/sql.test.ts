@@ -283,7 +283,7 @@ onEachStore((under) => {
     })
   })
 
-  it('texts of instants are read back unchanged', () => {
+  it('strings of instants are read back unchanged', () => {
     const date = new Date('2026-11-21T10:20:30.456Z')
     expect(fromText(toText(date))).toEqual(date)
     expect(fromText('0000-00-00 00:00:00.000')).toBeNull()

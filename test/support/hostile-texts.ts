@@ -15,7 +15,7 @@ export const INVISIBLE = [
   '\u{e0041}',
 ]
 
-/** Texts that differ from the given text and from each other, and that every database can store. */
+/** Strings that differ from the given text and from each other, and that every database can store. */
 export function lookalikes(text: string): string[] {
   const [first = '', ...rest] = text
   const tail = rest.join('')
@@ -42,7 +42,7 @@ export function lookalikes(text: string): string[] {
   ]
 }
 
-/** Texts that every entry point rejects as a name. */
+/** Strings that every entry point rejects as a name. */
 export function unfit(text: string): string[] {
   return [
     '',

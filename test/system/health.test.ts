@@ -163,7 +163,7 @@ function loop(health: Health, name: string): Health['loops'][number] {
   return found
 }
 
-/** The date as received over the channel. */
+/** The milliseconds of a date, which arrives over the channel as a string. */
 function instant(date: Date): number {
   return new Date(date).getTime()
 }

@@ -101,7 +101,7 @@ const rows: readonly (readonly [text: string, words: string])[] = [
   ],
   ['Sat,Sun 2026-03-28 9:00', 'at 09:00 on 28 March 2026, if that is a Saturday or a Sunday (UTC)'],
   ['*:*:59.999999', 'at second 59.999999 of every minute'],
-  ['*:*:0.5..3.5/1.5', 'at seconds 0.5 to 3.5 in steps of 1.5 of every minute'],
+  ['*:*:0.5..3.5/1.5', 'at seconds 0.5 to 3.5 (in steps of 1.5) of every minute'],
   ['cron 0 9 * * 1-5 Europe/Berlin', 'at 09:00, Monday to Friday (Europe/Berlin)'],
   ['cron 0 9 15 * 1', 'at 09:00 every Monday, and on the 15th of every month (UTC)'],
   ['cron 0 9 15 * 0-6', 'at 09:00 every day (UTC)'],

@@ -20,7 +20,7 @@ const OWN = [
   ", SESSION sql_mode = 'STRICT_TRANS_TABLES'",
   // Characters outside the session's character set would arrive as question marks.
   ', SESSION character_set_results = utf8mb4',
-  // Otherwise, our literals could not be combined with texts in the database's own character set. This also sets
+  // Otherwise, our literals could not be combined with strings in the database's own character set. This also sets
   // character_set_connection.
   ', SESSION collation_connection = utf8mb4_bin',
   // Rows beyond the limit would look as if they did not exist.

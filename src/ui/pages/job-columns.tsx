@@ -7,7 +7,7 @@ import { count } from '../time/format.ts'
 
 const SKIPPED: Readonly<Record<string, string>> = {
   overlap: 'the previous run had not finished',
-  missed: 'later slots came before it was submitted, and catch-up does not cover it',
+  missed: 'later slots were due before it was submitted, and catch-up does not cover it',
   frozen: 'a freeze was in force',
   'max-runs': 'the runs in progress may already reach the maximum',
   unsubmittable: 'it could not be submitted',

@@ -105,7 +105,7 @@ export function jobRange({ tables, dialect }: Context, owner: Owner, conditions:
   return { table: tables.job, direction: 'DESC', ...rangeOf(choices, searches) }
 }
 
-/** Job ids that begin with one of these texts. DEL is the last ASCII character. */
+/** Job ids that begin with one of these strings. DEL is the last ASCII character. */
 function beginsWith(starts: readonly string[], { jobId }: Context['dialect']): Condition {
   // Servers pad with blanks when they compare, so a trailing blank has no effect, and no id ends with one.
   const conditions = starts.map(
