@@ -44,7 +44,11 @@ export const OWN_SESSION = `SET @kalends = NULL ${OWN.join(' ')}`
 
 /** The statement that limits the time of statements in our own sessions. */
 export function limitStatements(limitMs: number): string {
-  return `SET @kalends = NULL ${onMysql(`, SESSION max_execution_time = ${limitMs}`)} ${onMariadb(`, SESSION max_statement_time = ${limitMs / 1000}`)}`
+  const limits = [
+    onMysql(`, SESSION max_execution_time = ${limitMs}`),
+    onMariadb(`, SESSION max_statement_time = ${limitMs / 1000}`),
+  ]
+  return `SET @kalends = NULL ${limits.join(' ')}`
 }
 
 /** Expression: the current database, in lower case where the server ignores the case of names. */

@@ -1,8 +1,8 @@
 /**
  * The turns of a claim: reads which groups and tasks have claimable jobs, and locks the first jobs of each.
  *
- * Locks only the selected rows, through the index on (ready, group_, claim_task, claim_rank) and the key, in index order
- * and with SKIP LOCKED.
+ * Locks only the selected rows, through the index on (ready, group_, claim_task, claim_rank) and the key, in index
+ * order and with SKIP LOCKED.
  */
 import type { Turn } from '../database.ts'
 import { isTask, type PlacedTurn } from '../executing-store.ts'
