@@ -17,20 +17,35 @@ async function started(
 ) {
   const store = await openStore('sqlite::memory:')
   onTestFinished(() => store.close())
-  const settings = { ...DEFAULT_SETTINGS, task: 'task', timer: 'yearly', args: '{}' }
-  await store.schedules.create({ id: 's', settings, isDue: () => true })
-  const submit = submitOf(store.scheduling)
+  const inner = submitOf(store.scheduling)
+  const limits: (number | undefined)[] = []
+  const submit: SchedulingStore['submit'] = async (worker, marks, decide, options) => {
+    limits.push(options?.startLimits?.limit)
+    return await inner(worker, marks, decide, options)
+  }
+  let foundNothing = () => {}
+  const isEmpty = new Promise<void>((resolve) => (foundNothing = resolve))
+  const claim: typeof store.executing.claim = async (...of) => {
+    const jobs = await store.executing.claim(...of)
+    if (jobs.length === 0) foundNothing()
+    return jobs
+  }
   const errors: string[] = []
   const runs: unknown[] = []
   const events = new Emitter<KalendsEvents>((error) => void errors.push(String(error)))
   events.on('error', ({ error }) => void errors.push(String(error)))
   const settled = new Promise<void>((resolve) => events.on('settled', () => resolve()))
   const worker = new Worker({
-    store: { ...store, scheduling: { ...store.scheduling, submit } },
+    store: {
+      ...store,
+      scheduling: { ...store.scheduling, submit },
+      executing: { ...store.executing, claim },
+    },
     declaredAtStart: store.declared,
     name: 'w',
     leaseMs: 60_000,
-    pollIntervalMs: 60_000,
+    // Only the poll notices the schedule, because any other wake-up would make the worker claim first.
+    pollIntervalMs: 20,
     handlers: new Map([
       ['task', { task: task('task'), handler: ({ job }) => void runs.push(job.scheduleId) }],
     ]),
@@ -48,7 +63,13 @@ async function started(
   })
   await worker.start()
   onTestFinished(() => worker.stop(0))
+  // Jobs start with their submission only if the worker knows that its queue is empty.
+  await isEmpty
+  await new Promise(setImmediate)
+  const settings = { ...DEFAULT_SETTINGS, task: 'task', timer: 'yearly', args: '{}' }
+  await store.schedules.create({ id: 's', settings, isDue: () => true })
   await settled
+  expect(limits).toContain(1)
   return { runs, errors }
 }
 
