@@ -272,7 +272,7 @@ describe('the source follows the design', () => {
     expect(users).toEqual(['mysql', 'shared', 'sqlite'].map((name) => `src/drizzle/${name}.ts`))
   })
 
-  test('the planner imports only timers', () => {
+  test('the planner imports only timers and definitions of columns', () => {
     const files = ['plan', 'planning', 'decide', 'thaw', 'due-slots']
     const imports = files.flatMap((name) =>
       [...(sources.get(`src/model/${name}.ts`)?.statements ?? [])]
@@ -285,6 +285,8 @@ describe('the source follows the design', () => {
       '../timer/index.ts',
       './clock-ahead.ts',
       './jitter.ts',
+      './columns.ts',
+      './settings.ts',
     ])
   })
 

@@ -11,7 +11,7 @@ import {
   CallbackTooSlowError,
   type ExecutingStore,
   type HandOverQueue,
-  type SettleResult,
+  type Settled,
   TransactionEndedError,
 } from '../store/executing-store.ts'
 import { AllRefusedError } from '../store/refusal.ts'
@@ -53,7 +53,7 @@ export interface HandOverOptions {
   /** Maximum size of an error text in bytes. */
   readonly argsLimit: number
   readonly onHandedOver: (job: ClaimedJob) => void
-  readonly onSettled: (result: SettleResult) => void
+  readonly onSettled: (result: Settled) => void
   /** The job cannot be handed over; it is retried after its back-off. */
   readonly onRefused: (jobId: string, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void

@@ -1,6 +1,6 @@
 import type { ClaimedJob } from '../model/job.ts'
 import type { Redaction } from '../model/redaction.ts'
-import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { UnsettledAttempt, ExecutingStore, Settled } from '../store/executing-store.ts'
 import type { HandledTask, Middleware } from './handler.ts'
 
 /** What an attempt needs. */
@@ -27,9 +27,9 @@ export interface JobExecutorOptions extends AttemptOptions {
   /** How often to check whether a running job was cancelled, in milliseconds. */
   readonly pollIntervalMs: number
   readonly onStarted: (job: ClaimedJob) => void
-  readonly onSettled: (result: SettleResult) => void
+  readonly onSettled: (result: Settled) => void
   /** The database rejects the outcome of this attempt permanently. */
-  readonly onRejected: (attempt: EndedAttempt, error: unknown) => void
+  readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void
   /** The job cannot be started; it is retried after its back-off. */
   readonly onUnstartable: (jobId: string, error: unknown) => void
   /** Log lines or progress will not be written. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Loop } from '../loop.ts'
 import { type Fence, fenceText } from '../model/job.ts'
-import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { UnsettledAttempt, ExecutingStore, Settled } from '../store/executing-store.ts'
 
 const AT_ONCE = 200
 /** An outcome whose row is locked by another transaction is retried after this time. */
@@ -17,9 +17,9 @@ export const MAX_EXEMPT = 200
 export interface SettlerOptions {
   readonly store: Pick<ExecutingStore, 'settle'>
   /** Outcomes were written, lost, found locked or set aside, so capacity may have become free. */
-  readonly onSettled: (result: SettleResult) => void
+  readonly onSettled: (result: Settled) => void
   /** The database rejects this outcome permanently; it is set aside. */
-  readonly onRejected: (end: EndedAttempt, error: unknown) => void
+  readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
@@ -44,10 +44,10 @@ export interface Unwritten {
 export class Settler {
   readonly loop: Loop
   readonly #options: SettlerOptions
-  #queue: EndedAttempt[] = []
+  #queue: UnsettledAttempt[] = []
   /** The time at which each outcome was found locked, in the order of retries. Times are by performance.now(). */
-  readonly #locked = { since: new Map<EndedAttempt, number>(), retryAt: 0 }
-  readonly #rejected = { ends: [] as EndedAttempt[], retryAt: Infinity }
+  readonly #locked = { since: new Map<UnsettledAttempt, number>(), retryAt: 0 }
+  readonly #rejected = { attempts: [] as UnsettledAttempt[], retryAt: Infinity }
   readonly #whenEmpty: (() => void)[] = []
 
   constructor(options: SettlerOptions) {
@@ -60,14 +60,16 @@ export class Settler {
     })
   }
 
-  add(end: EndedAttempt): void {
-    this.#queue.push(end)
+  add(attempt: UnsettledAttempt): void {
+    this.#queue.push(attempt)
     this.loop.wake()
   }
 
   /** The fences of outcomes that are not written yet. */
   pending(): Fence[] {
-    return [...this.#queue, ...this.#locked.since.keys(), ...this.#rejected.ends].map(({ fence }) => fence)
+    return [...this.#queue, ...this.#locked.since.keys(), ...this.#rejected.attempts].map(
+      ({ fence }) => fence,
+    )
   }
 
   /** The number of outcomes that count against capacity, because a crash repeats their runs. */
@@ -81,7 +83,7 @@ export class Settler {
       waiting: this.#queue.length + this.#locked.since.size,
       locked: this.#locked.since.size,
       lockedMs: since === undefined ? 0 : performance.now() - since,
-      rejected: this.#rejected.ends.length,
+      rejected: this.#rejected.attempts.length,
       isLimitReached: this.#exempt() >= MAX_EXEMPT,
     }
   }
@@ -127,7 +129,7 @@ export class Settler {
     // Removed only now, so that the outcomes stay in the queue if the write fails.
     this.#queue.splice(0, batch.length)
     if (this.#locked.since.size === 0) this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
-    for (const end of result.locked) this.#locked.since.set(end, performance.now())
+    for (const attempt of result.locked) this.#locked.since.set(attempt, performance.now())
     this.#options.onSettled(result)
   }
 
@@ -137,40 +139,31 @@ export class Settler {
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const result = await this.#settle(batch)
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
-    const since = new Map(batch.map((end) => [fenceText(end.fence), this.#locked.since.get(end)]))
-    for (const end of batch) this.#locked.since.delete(end)
+    const since = new Map(batch.map((one) => [fenceText(one.fence), this.#locked.since.get(one)]))
+    for (const attempt of batch) this.#locked.since.delete(attempt)
     // Moved to the end of the map, so that every outcome gets a turn.
-    for (const end of result.locked)
-      this.#locked.since.set(end, since.get(fenceText(end.fence)) ?? performance.now())
+    for (const attempt of result.locked)
+      this.#locked.since.set(attempt, since.get(fenceText(attempt.fence)) ?? performance.now())
     if (result.locked.length < batch.length) this.#options.onSettled(result)
   }
 
-  /** @returns the result, without jobs that were returned to the queue before they started */
-  async #settle(batch: readonly EndedAttempt[]): Promise<SettleResult> {
+  async #settle(batch: readonly UnsettledAttempt[]): Promise<Settled> {
     const result = await this.#options.store.settle(batch)
-    const unstarted = new Set(batch.filter(({ end }) => end.kind === 'unstarted').map(({ fence }) => fence))
     for (const { item, error } of result.refused) {
-      this.#rejected.ends.push(item)
+      this.#rejected.attempts.push(item)
       this.#rejected.retryAt = performance.now() + REJECTED_RETRY_MS
       this.#options.onRejected(item, error)
     }
-    if (unstarted.size === 0) return result
-    return {
-      ...result,
-      settled: result.settled.filter(
-        ({ outcome }) => outcome.state !== 'waiting' || outcome.why !== 'unstarted',
-      ),
-      lost: result.lost.filter((fence) => !unstarted.has(fence)),
-    }
+    return result
   }
 
   #retryRejected(): void {
     this.#rejected.retryAt = Infinity
-    this.#queue.push(...this.#rejected.ends.splice(0))
+    this.#queue.push(...this.#rejected.attempts.splice(0))
   }
 
   #exempt(): number {
-    return this.#locked.since.size + this.#rejected.ends.length
+    return this.#locked.since.size + this.#rejected.attempts.length
   }
 
   #isEmpty(): boolean {

@@ -1,30 +1,32 @@
 /** What the planner reads and returns, and the plans that all of its parts start from. Pure. */
 import type { Elapses } from '../timer/index.ts'
-import type { StoredSchedule } from './schedule.ts'
+import { picked, PLAN_COLUMNS, SCHEDULE_COLUMNS, type Values } from './columns.ts'
+import { SETTINGS } from './settings.ts'
 import type { Idle, SkipReason } from './states.ts'
 
 /** The columns of a schedule that planning reads; `createdAt` is the start of the slots of an `every` timer. */
-export interface Plannable
-  extends Pick<
-    StoredSchedule,
-    | 'id'
-    | 'task'
-    | 'group'
-    | 'enabled'
-    | 'timer'
-    | 'jitter'
-    | 'starts'
-    | 'ends'
-    | 'overlap'
-    | 'yields'
-    | 'catchUp'
-    | 'maxRuns'
-    | 'createdAt'
-    | 'nextRunAt'
-    | 'idle'
-    | 'lastSlot'
-    | 'lastError'
-  > {
+export const PLANNING_COLUMNS = {
+  ...picked(SETTINGS, [
+    'task',
+    'enabled',
+    'timer',
+    'overlap',
+    'yields',
+    'catchUp',
+    'jitter',
+    'starts',
+    'ends',
+    'maxRuns',
+    'onExhausted',
+    'group',
+  ]),
+  ...picked(SCHEDULE_COLUMNS, ['createdAt', 'nextRunAt', 'lastSlot', 'lastError', 'frozenUntil']),
+  idle: PLAN_COLUMNS.idle,
+}
+
+/** A schedule as planning reads it; `frozenUntil`: slots before this time became due during a freeze. */
+export interface Plannable extends Values<typeof PLANNING_COLUMNS> {
+  readonly id: string
   readonly successes: number
   /** All settings that determine the next run, as one text. */
   readonly definition: string
@@ -34,8 +36,6 @@ export interface Plannable
   readonly plannedRun: Date | null
   /** Whether plannedRun was set manually and kept, instead of computed from the timer. */
   readonly isByHand: boolean
-  /** Slots before this time became due during a freeze. */
-  readonly frozenUntil: Date | null
 }
 
 /** The values that determine the elapses of a schedule. */

@@ -1,7 +1,10 @@
-/** Decides what happens to a job when an attempt has ended. It is pure: the store writes the outcome. */
+/** Decides what happens to a job, and to its schedule, when an attempt has ended. Pure: the store writes the outcome. */
 import { timer } from '../timer/index.ts'
-import type { FinalState } from './states.ts'
+import { elapsesOf, isEdited } from './plan.ts'
+import type { Plannable } from './planning.ts'
 import type { Secrets } from './redaction.ts'
+import type { StoredSchedule } from './schedule.ts'
+import type { FinalState } from './states.ts'
 import type { RunPolicy } from './task.ts'
 
 interface Spread {
@@ -151,4 +154,34 @@ export function withoutTexts(end: AttemptEnd, reason: string): AttemptEnd {
   if ('error' in end) return { ...end, error: `The error of the run could not be stored: ${reason}` }
   if (end.kind !== 'success' || end.result === null) return end
   return { kind: 'error', error: `The result of the run could not be stored: ${reason}`, permanent: true }
+}
+
+/**
+ * Decides how finished runs change the plan of their schedule.
+ *
+ * @param schedule  with its counters after these runs
+ * @param failed  whether one of the runs failed permanently
+ * @param open  how many of its jobs are not final after these runs
+ * @param now  by the database's clock
+ * @returns the changes to the schedule, or null if there is none
+ */
+export function finish(
+  schedule: Plannable,
+  failed: boolean,
+  open: number,
+  now: Date,
+): Pick<StoredSchedule, 'nextRunAt' | 'idle'> | null {
+  const { idle } = schedule
+  // An edited schedule is planned from now in any case. A schedule that is paused, or idle for another reason, stays
+  // so.
+  if (isEdited(schedule) || !schedule.enabled) return null
+  if (idle === 'dead' || idle === 'invalid' || idle === 'retired') return null
+  // This also applies after the last slot, because `dead` takes precedence over `done`.
+  if (failed && schedule.onExhausted === 'stop') return { nextRunAt: null, idle: 'dead' }
+  if (idle === 'done') return null
+  if (schedule.maxRuns !== null && schedule.successes >= schedule.maxRuns)
+    return { nextRunAt: null, idle: 'done' }
+  if (idle !== 'awaiting-finish' || open > 0) return null
+  const nextRunAt = elapsesOf(schedule, now).next(now)
+  return { nextRunAt, idle: nextRunAt === null ? 'done' : null }
 }

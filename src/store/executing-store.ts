@@ -37,8 +37,8 @@ export interface JobProgress {
   readonly json: string
 }
 
-/** The outcome of an attempt. It is written only if the worker still holds the job. */
-export interface EndedAttempt {
+/** An attempt that has ended. Its outcome is written only if the worker still holds the job. */
+export interface UnsettledAttempt {
   readonly fence: Fence
   /** The job as it was claimed, if this process knows it. */
   readonly job?: ClaimedJob
@@ -81,14 +81,15 @@ export interface SettledAttempt {
   readonly promoted: string | null
 }
 
-export interface SettleResult {
+/** Leaves out jobs that were returned to the queue before they started, unless they are locked or rejected. */
+export interface Settled {
   readonly settled: readonly SettledAttempt[]
   /** Jobs that this worker no longer holds, so nothing was written. */
   readonly lost: readonly Fence[]
   /** Another transaction has locked the row of the job or its schedule: settle these again. */
-  readonly locked: readonly EndedAttempt[]
+  readonly locked: readonly UnsettledAttempt[]
   /** Attempts that the database rejects, even without their results and error texts. */
-  readonly refused: readonly Refusal<EndedAttempt>[]
+  readonly refused: readonly Refusal<UnsettledAttempt>[]
 }
 
 export interface ClaimOptions {
@@ -203,7 +204,7 @@ export interface ExecutingStore {
    *   back-off ends
    * @throws AllRefusedError when every outcome that was tried is refused
    */
-  settle(attempts: readonly EndedAttempt[], areOrphans?: boolean): Promise<SettleResult>
+  settle(attempts: readonly UnsettledAttempt[], areOrphans?: boolean): Promise<Settled>
 
   /** The attempts, among those given, whose jobs were asked to stop. */
   stopRequests(attempts: readonly Fence[]): Promise<readonly Fence[]>
@@ -217,11 +218,11 @@ export interface ExecutingStore {
   replaceLogs(jobId: string, replacements: ReadonlyMap<string, string>): Promise<void>
 
   /** This worker's running jobs, as attempts that end as released. */
-  held(worker: string): Promise<EndedAttempt[]>
+  held(worker: string): Promise<UnsettledAttempt[]>
 
   /**
    * Running jobs whose worker is no longer registered, and jobs whose external queue should have reported their
    * outcome.
    */
-  orphans(limit: number): Promise<EndedAttempt[]>
+  orphans(limit: number): Promise<UnsettledAttempt[]>
 }

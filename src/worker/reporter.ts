@@ -3,7 +3,7 @@ import type { Logger } from '../logger.ts'
 import { type ClaimedJob, type Job, withoutClaim } from '../model/job.ts'
 import { type FinalState, isFinal, type SkipReason } from '../model/states.ts'
 import type { Redaction } from '../model/redaction.ts'
-import type { EndedAttempt, SettledAttempt, SettleResult } from '../store/executing-store.ts'
+import type { UnsettledAttempt, SettledAttempt, Settled } from '../store/executing-store.ts'
 import type { Submission } from '../store/scheduling-store.ts'
 
 /** A schedule was planned, and its jobs were submitted. */
@@ -118,7 +118,7 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
       events.emit('error', () => ({ where: `job ${jobId}`, error }))
     },
 
-    settled(result: SettleResult): void {
+    settled(result: Settled): void {
       for (const settled of result.settled) {
         const { id: jobId, task, scheduleId, attempt, outcome } = settled
         const fields = { jobId, task, scheduleId, attempt, state: outcome.state, error: outcome.error }
@@ -135,7 +135,7 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
     },
 
     /** The job stays `running` under its worker, so that it remains visible and no worker repeats it. */
-    rejected({ fence: { id: jobId, worker, claim } }: EndedAttempt, error: unknown): void {
+    rejected({ fence: { id: jobId, worker, claim } }: UnsettledAttempt, error: unknown): void {
       const text = `The database rejected the outcome of the job '${jobId}', which stays running. Repair the row of the job or its schedule: the outcome is written within five minutes, or when the worker stops`
       logger.error({ jobId, worker, claim, err: error }, text)
       events.emit('error', () => ({ where: 'settler', error: new Error(text, { cause: error }) }))

@@ -1,4 +1,4 @@
-import type { SettleResult } from '../store/executing-store.ts'
+import type { Settled } from '../store/executing-store.ts'
 
 /** Maximum number of schedules to remember. */
 const MAX = 1000
@@ -16,7 +16,7 @@ export interface Retry {
 export class Retries {
   readonly #retries = new Map<string, Retry>()
 
-  settled({ settled }: Pick<SettleResult, 'settled'>): void {
+  settled({ settled }: Pick<Settled, 'settled'>): void {
     for (const { scheduleId, attempt, outcome, endedAt } of settled) {
       if (scheduleId === null) continue
       this.#retries.delete(scheduleId)

@@ -1,7 +1,7 @@
 import { isA, StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
 import { plannedInFuture } from '../model/future-slots.ts'
-import { type EndedAttempt, type ExecutingStore, type SettleResult } from '../store/executing-store.ts'
+import { type UnsettledAttempt, type ExecutingStore, type Settled } from '../store/executing-store.ts'
 import { AllRefusedError } from '../store/refusal.ts'
 import type { SchedulingStore } from '../store/scheduling-store.ts'
 
@@ -17,8 +17,8 @@ export interface TakeOverOptions {
   readonly worker: () => string | null
   /** Called when this worker's jobs are orphans, which means that it was evicted and does not know it yet. */
   readonly onEvicted: () => void
-  readonly onTakenOver: (result: SettleResult) => void
-  readonly onRejected: (attempt: EndedAttempt, error: unknown) => void
+  readonly onTakenOver: (result: Settled) => void
+  readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void
   readonly onHealed: (text: string) => void
   readonly onError: (error: unknown, loop: string) => void
 }

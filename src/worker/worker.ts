@@ -15,7 +15,7 @@ import { VERSION } from '../generated/version.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
 import type { DeclaredSet } from '../schedules/declared.ts'
 import type { DeclaredStore } from '../store/declared-store.ts'
-import { claimedAs, EVERY_TASK, type SettledAttempt, type SettleResult } from '../store/executing-store.ts'
+import { claimedAs, EVERY_TASK, type SettledAttempt, type Settled } from '../store/executing-store.ts'
 import type { Decide, Mark, SubmitResult } from '../store/scheduling-store.ts'
 import type { Store } from '../store/store.ts'
 import { Declarations } from './declarations.ts'
@@ -339,7 +339,7 @@ export class Worker {
     })
   }
 
-  #settled(result: SettleResult): void {
+  #settled(result: Settled): void {
     this.#reporter.settled(result)
     this.#retries.settled(result)
     // A blocked job may have become claimable, and jobs that were taken over wait.

@@ -3,7 +3,7 @@
  * produces the same record as a real run. Its records are correct by construction, even with edits, outages and nights
  * when the clocks change.
  */
-import { finish } from '../../src/model/finish.ts'
+import { finish } from '../../src/model/settle.ts'
 import { occurrenceId } from '../../src/model/occurrence.ts'
 import { plan } from '../../src/model/plan.ts'
 import type { OpenJobs, PlannedSkip } from '../../src/model/planning.ts'

@@ -7,7 +7,7 @@ import type { ClaimedJob } from '../../src/model/job.ts'
 import { Redaction } from '../../src/model/redaction.ts'
 import type { StandardSchema } from '../../src/model/standard-schema.ts'
 import { DEFAULT_POLICY, task } from '../../src/model/task.ts'
-import type { EndedAttempt, ExecutingStore } from '../../src/store/executing-store.ts'
+import type { UnsettledAttempt, ExecutingStore } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
 import { claimed, executorOn, NOTHING, WRITTEN } from './claimed.ts'
 
@@ -23,7 +23,7 @@ async function running({ jobs, handler, schema, store, ...options }: Given) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const queue = [...jobs]
-  const ends = new Map<string, EndedAttempt['end'] & { readonly ms: number }>()
+  const ends = new Map<string, UnsettledAttempt['end'] & { readonly ms: number }>()
   const began = performance.now()
   const executor = executorOn(
     {

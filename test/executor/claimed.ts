@@ -5,7 +5,7 @@ import type { JobExecutorOptions } from '../../src/executor/options.ts'
 import type { ClaimedJob } from '../../src/model/job.ts'
 import { Redaction } from '../../src/model/redaction.ts'
 import { DEFAULT_ARGS_LIMIT, DEFAULT_POLICY, task } from '../../src/model/task.ts'
-import type { ExecutingStore, SettleResult } from '../../src/store/executing-store.ts'
+import type { ExecutingStore, Settled } from '../../src/store/executing-store.ts'
 
 /** A job of the task 'noop' on its first attempt. */
 export function claimed(id: string): ClaimedJob {
@@ -46,7 +46,7 @@ export function claimed(id: string): ClaimedJob {
   }
 }
 
-export const NOTHING: SettleResult = { settled: [], lost: [], locked: [], refused: [] }
+export const NOTHING: Settled = { settled: [], lost: [], locked: [], refused: [] }
 /** The result if all log lines and the progress of all jobs are written. */
 export const WRITTEN = { left: [], refused: [] }
 

@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { CancelledError, LeaseLostError } from '../../src/errors.ts'
 import type { ClaimedJob, Fence } from '../../src/model/job.ts'
-import type { EndedAttempt } from '../../src/store/executing-store.ts'
+import type { UnsettledAttempt } from '../../src/store/executing-store.ts'
 import { aborted, gate } from '../kalends/scene.ts'
 import { claimed, executorOn, NOTHING } from './claimed.ts'
 
@@ -10,7 +10,7 @@ import { claimed, executorOn, NOTHING } from './claimed.ts'
 function running() {
   const queue: ClaimedJob[] = []
   const reasons = new Map<number, ReturnType<typeof gate<unknown>>>()
-  const settled: EndedAttempt[] = []
+  const settled: UnsettledAttempt[] = []
   const stop = { asked: gate(), answer: gate<readonly Fence[]>() }
   const runs: number[] = []
   const executor = executorOn(

@@ -1,7 +1,7 @@
 /** A claimed job that cannot start goes back to the queue and does not block other jobs. */
 import { expect, it } from 'vitest'
 import { gate } from '../kalends/scene.ts'
-import type { EndedAttempt, ExecutingStore } from '../../src/store/executing-store.ts'
+import type { UnsettledAttempt, ExecutingStore } from '../../src/store/executing-store.ts'
 import { lookalikes } from '../support/hostile-texts.ts'
 import { claimed, executorOn, NOTHING } from './claimed.ts'
 
@@ -23,7 +23,7 @@ function scene(store: Partial<ExecutingStore>) {
 it('an unstartable job is released, and the jobs behind it in its batch run [L50]', async () => {
   const others = lookalikes('noop').map((name, index) => ({ ...claimed(`other${index}`), task: name }))
   const good = ['a', 'b', 'c'].map((id) => claimed(id))
-  const endings = new Map<string, EndedAttempt['end']['kind']>()
+  const endings = new Map<string, UnsettledAttempt['end']['kind']>()
   const all = gate()
   let claims = 0
   const { executor, ran, errors } = scene({

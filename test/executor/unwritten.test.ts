@@ -7,10 +7,10 @@ import { MAX_EXEMPT } from '../../src/executor/settler.ts'
 import { OUTCOME_WAIT_MS } from '../../src/executor/writer.ts'
 import { task } from '../../src/index.ts'
 import type {
-  EndedAttempt,
+  UnsettledAttempt,
   ExecutingStore,
   NewLogLine,
-  SettleResult,
+  Settled,
 } from '../../src/store/executing-store.ts'
 import { standingClock } from '../kalends/movable-timers.ts'
 import { collect, collectingLogger, ended, gate, scene, until } from '../kalends/scene.ts'
@@ -25,13 +25,13 @@ import { claimed, executorOn, NOTHING, WRITTEN } from './claimed.ts'
 function busy(
   concurrency: number,
   jobs: number,
-  settle: (attempts: readonly EndedAttempt[]) => Promise<SettleResult>,
+  settle: (attempts: readonly UnsettledAttempt[]) => Promise<Settled>,
   { handler, ...store }: Partial<ExecutingStore> & { readonly handler?: Handler } = {},
 ) {
   const state = {
     started: 0,
     rejected: [] as string[],
-    held: [] as EndedAttempt[],
+    held: [] as UnsettledAttempt[],
     errors: [] as unknown[],
     dropped: [] as string[],
   }
@@ -199,7 +199,7 @@ function lockedLog() {
     lock,
     lines,
     ended,
-    settle: (attempts: readonly EndedAttempt[]) => {
+    settle: (attempts: readonly UnsettledAttempt[]) => {
       ended.push(...attempts.map(({ fence }) => fence.id))
       return Promise.resolve(NOTHING)
     },

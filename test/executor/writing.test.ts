@@ -7,11 +7,11 @@ import { Settler } from '../../src/executor/settler.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type {
-  EndedAttempt,
+  UnsettledAttempt,
   ExecutingStore,
   JobProgress,
   NewLogLine,
-  SettleResult,
+  Settled,
   PartialWrite,
 } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
@@ -43,11 +43,11 @@ function storeWith(parts: Partial<ExecutingStore>): ExecutingStore {
   }
 }
 
-function attempt(id: string, end: AttemptEnd): EndedAttempt {
+function attempt(id: string, end: AttemptEnd): UnsettledAttempt {
   return { fence: { id, worker: 'w/1', claim: 1 }, end, policy: DEFAULT_POLICY }
 }
 
-function settledAll(attempts: readonly EndedAttempt[]): SettleResult {
+function settledAll(attempts: readonly UnsettledAttempt[]): Settled {
   return {
     settled: attempts.map(({ fence: { id }, end }) => ({
       id,
@@ -71,7 +71,7 @@ function settledAll(attempts: readonly EndedAttempt[]): SettleResult {
 }
 
 /** Settles outcomes through a store until this many are written. */
-async function settle(settleAttempts: ExecutingStore['settle'], attempts: readonly EndedAttempt[]) {
+async function settle(settleAttempts: ExecutingStore['settle'], attempts: readonly UnsettledAttempt[]) {
   const errors: unknown[] = []
   const written: Record<string, unknown> = {}
   const all = gate()

@@ -1,20 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { finish, type Finishing } from '../../src/model/finish.ts'
-import { spanOfTimer } from '../../src/model/settle.ts'
+import type { Plannable } from '../../src/model/planning.ts'
+import { finish, spanOfTimer } from '../../src/model/settle.ts'
 import { schedule } from './plannable.ts'
 
 const NOW = new Date('2026-03-01T09:07Z')
 
 /** A running schedule whose next run counts from the end of the current run. */
-const afterFinish: Finishing = {
-  ...schedule({ timer: 'every 5min after finish', idle: 'awaiting-finish' }),
-  onExhausted: 'continue',
-}
+const afterFinish = schedule({ timer: 'every 5min after finish', idle: 'awaiting-finish' })
 /** A schedule with a fixed next run. */
-const hourly: Finishing = {
-  ...schedule({ timer: 'hourly', nextRunAt: new Date('2026-03-01T10:00Z') }),
-  onExhausted: 'continue',
-}
+const hourly = schedule({ timer: 'hourly', nextRunAt: new Date('2026-03-01T10:00Z') })
 
 describe('after a run ends', () => {
   test('a timer that counts from the finish is planned from now', () => {
@@ -88,7 +82,7 @@ describe('max_runs', () => {
 
 describe('the end of a run does not change a schedule that', () => {
   const failing = { ...afterFinish, onExhausted: 'stop' as const, maxRuns: 1, successes: 1 }
-  test.each<[string, Partial<Finishing>]>([
+  test.each<[string, Partial<Plannable>]>([
     ['is paused', { enabled: false }],
     ['is dead', { idle: 'dead' }],
     ['has an invalid timer', { idle: 'invalid', timer: 'hurly' }],

@@ -1,7 +1,8 @@
 /**
  * Simulates how the database applies plans and outcomes of runs: the unfinished jobs of one schedule, and its row.
  */
-import { type Finishing, finish } from '../../src/model/finish.ts'
+import type { Plannable } from '../../src/model/planning.ts'
+import { finish } from '../../src/model/settle.ts'
 import type { OpenJobs, Plan } from '../../src/model/planning.ts'
 import { applied } from './plannable.ts'
 
@@ -12,7 +13,7 @@ export interface PaperJob {
 }
 
 export interface Life {
-  readonly row: Finishing
+  readonly row: Plannable
   /** The jobs that are not final, ordered by slot. */
   readonly jobs: readonly PaperJob[]
 }

@@ -25,6 +25,7 @@ export function schedule(given: Partial<Plannable> & { readonly timer: string })
     group: '',
     frozenUntil: null,
     maxRuns: null,
+    onExhausted: 'continue',
     successes: 0,
     nextRunAt: null,
     idle: null,

@@ -5,7 +5,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { calendar } from '../../src/calendar/index.ts'
-import { type Finishing, finish } from '../../src/model/finish.ts'
+import type { Plannable } from '../../src/model/planning.ts'
+import { finish } from '../../src/model/settle.ts'
 import { jitterShiftMs } from '../../src/model/jitter.ts'
 import { plan } from '../../src/model/plan.ts'
 import type { OpenJobs, Plan } from '../../src/model/planning.ts'
@@ -112,9 +113,9 @@ const bounds = fc.record({
 function birth(
   timer: TimerUnderTest,
   from: number,
-  given: Omit<Partial<Finishing>, 'timer'>,
+  given: Omit<Partial<Plannable>, 'timer'>,
   within: { readonly exactly: boolean; readonly starts: number | null; readonly ends: number | null },
-): Finishing {
+): Plannable {
   // The row as an edit leaves it, so earlier slots do not count.
   const row = inserted({
     timer: timer.text,
@@ -130,7 +131,6 @@ function birth(
     return new Date(within.exactly && elapse !== null && Number.isFinite(elapse) ? elapse + shift : about)
   }
   return {
-    onExhausted: 'continue',
     ...row,
     starts: bound(within.starts),
     ends: bound(within.ends),
@@ -149,11 +149,11 @@ const counted = ({ skips }: Plan, reason: string) =>
 /** The elapses of a row, found by the timer's own iteration; each is returned once. */
 class Walk {
   readonly #timer: TimerUnderTest
-  readonly #row: Finishing
+  readonly #row: Plannable
   readonly #shift: number
   #last: number
 
-  constructor(timer: TimerUnderTest, row: Finishing, from: number) {
+  constructor(timer: TimerUnderTest, row: Plannable, from: number) {
     this.#timer = timer
     this.#row = row
     this.#shift = jitterShiftMs(row.id, row.jitter)
@@ -361,8 +361,7 @@ describe('with any policies', () => {
             ...Array.from({ length: waiting }, () => 'waiting' as const),
             ...Array.from({ length: blocked }, () => 'blocked' as const),
           ].map((state, index) => ({ slot: new Date(from - 100 + index), state, stopRequested: false }))
-          const row: Finishing = {
-            onExhausted: 'continue',
+          const row: Plannable = {
             ...schedule({
               timer: timer.text,
               createdAt: new Date(CREATED),
@@ -413,7 +412,7 @@ describe('jitter', () => {
 })
 
 const idles = fc.constantFrom(null, 'done', 'dead', 'invalid', 'retired', 'awaiting-finish')
-const finishing: fc.Arbitrary<Finishing> = fc
+const finishing: fc.Arbitrary<Plannable> = fc
   .record({
     timer: fc.constantFrom('hourly', 'every 5min', 'every 5min after finish', '2018-01-01'),
     onExhausted: fc.constantFrom('continue', 'stop'),
@@ -423,7 +422,7 @@ const finishing: fc.Arbitrary<Finishing> = fc
     enabled: fc.boolean(),
     nextRunAt: fc.option(start.map((time) => new Date(time))),
   })
-  .map(({ onExhausted, ...given }) => ({ onExhausted, ...schedule(given) }))
+  .map(schedule)
 
 describe('the end of a run', () => {
   const open = fc.nat(2)
@@ -432,9 +431,7 @@ describe('the end of a run', () => {
   test('does not change a schedule that was edited in the meantime, is paused, or is idle for another reason', () => {
     fc.assert(
       fc.property(finishing, fc.boolean(), open, now, start, (row, failed, left, end, hand) => {
-        expect(
-          finish({ onExhausted: row.onExhausted, ...edited(row, 'weekly') }, failed, left, end),
-        ).toBeNull()
+        expect(finish(edited(row, 'weekly'), failed, left, end)).toBeNull()
         if (row.nextRunAt?.getTime() !== hand)
           expect(finish({ ...row, nextRunAt: new Date(hand) }, failed, left, end)).toBeNull()
         expect(finish({ ...row, enabled: false }, failed, left, end)).toBeNull()

@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '../../src/errors.ts'
 import type { Attempt, AttemptOutcome } from '../../src/model/attempt.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
-import type { EndedAttempt } from '../../src/store/executing-store.ts'
+import type { UnsettledAttempt } from '../../src/store/executing-store.ts'
 import type { Listed } from '../../src/store/list-store.ts'
 import { openStore } from '../support/open-store.ts'
 import { clock, insert, job, jobRow, newJob, onEachStore, policies, WORKER } from './conformance.ts'
@@ -17,12 +17,12 @@ const failure: AttemptEnd = { kind: 'error', error: 'Error: boom\n    at work', 
 const STARTED = '2026-01-01 00:00:00.000'
 
 onEachStore((under) => {
-  const ended = (id: string, end: AttemptEnd, claim = 1): EndedAttempt => ({
+  const ended = (id: string, end: AttemptEnd, claim = 1): UnsettledAttempt => ({
     fence: { id, worker: WORKER, claim },
     end,
     policy: { ...DEFAULT_POLICY, retries: 1, retryDelay: 0 },
   })
-  const settle = (...ends: EndedAttempt[]) => write(under.store).settle(ends)
+  const settle = (...ends: UnsettledAttempt[]) => write(under.store).settle(ends)
   const running = (id: string, more: Record<string, string | number | null> = {}) =>
     job(under, id, { state: 'running', worker: WORKER, attempt: 1, claim: 1, started: STARTED, ...more })
   const claim = async (worker = WORKER) => {

@@ -5,7 +5,7 @@ import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import { type ClaimedJob, fenceOf, fenceText } from '../../src/model/job.ts'
 import { Scheduler } from '../../src/scheduler/scheduler.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
-import type { EndedAttempt } from '../../src/store/executing-store.ts'
+import type { UnsettledAttempt } from '../../src/store/executing-store.ts'
 import type { StartLimits } from '../../src/store/scheduling-store.ts'
 import { ConflictError } from '../../src/errors.ts'
 import { toText } from '../../src/model/instant.ts'
@@ -193,7 +193,7 @@ const success = (worker: string, attempt: number): AttemptEnd => ({
 })
 
 /** Retries a locked row once, then leaves it to the take-over, because the holder may be waiting for its turn. */
-async function settleTwice(actor: Actor, attempts: readonly EndedAttempt[]): Promise<void> {
+async function settleTwice(actor: Actor, attempts: readonly UnsettledAttempt[]): Promise<void> {
   const { locked } = await write(actor.store).settle(attempts)
   if (locked.length > 0) await write(actor.store).settle(locked)
 }
@@ -251,7 +251,7 @@ async function takeOver(actor: Actor, worker: string): Promise<void> {
 }
 
 /** The outcomes of the attempts that are running at the beginning, by their worker. */
-const endings = (end: (id: string) => AttemptEnd): EndedAttempt[] =>
+const endings = (end: (id: string) => AttemptEnd): UnsettledAttempt[] =>
   JOBS.flatMap(([, , state], index) => {
     const id = `00000000-0000-8000-8000-00000000000${index}`
     return state === 'running'

@@ -13,7 +13,7 @@ import type { Databases } from '../../src/store/database.ts'
 import { storeOn } from '../../src/store/open.ts'
 import type { OpenJobs, Plannable } from '../../src/model/planning.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
-import type { SettleResult } from '../../src/store/executing-store.ts'
+import type { Settled } from '../../src/store/executing-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   after,
@@ -515,10 +515,7 @@ onEachStore((under) => {
       )
       const waits = lockWaits()
       stoppedClock()
-      const outcome = ({ settled, locked }: SettleResult) => [
-        ids(settled),
-        locked.map(({ fence }) => fence.id),
-      ]
+      const outcome = ({ settled, locked }: Settled) => [ids(settled), locked.map(({ fence }) => fence.id)]
       // First the batch waits, then two of its rows; the other rows are left for the next call and come first there.
       const first = await executing.settle(ends)
       expect(outcome(first)).toEqual([[], ['c', 'd', 'a', 'b']])

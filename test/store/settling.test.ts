@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type ClaimedJob, fenceOf } from '../../src/model/job.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
-import type { EndedAttempt } from '../../src/store/executing-store.ts'
+import type { UnsettledAttempt } from '../../src/store/executing-store.ts'
 import {
   after,
   clock,
@@ -20,6 +20,7 @@ import {
 } from './conformance.ts'
 import { write } from './writes.ts'
 
+const NOTHING = { settled: [], lost: [], locked: [], refused: [] }
 const success: AttemptEnd = { kind: 'success', result: null }
 const failure: AttemptEnd = { kind: 'error', error: 'boom', permanent: true }
 const passing: AttemptEnd = { kind: 'error', error: 'boom', permanent: false }
@@ -29,13 +30,13 @@ onEachStore((under) => {
   const attempt = (
     id: string,
     end: AttemptEnd = success,
-    fence: Partial<EndedAttempt['fence']> = {},
-  ): EndedAttempt => ({
+    fence: Partial<UnsettledAttempt['fence']> = {},
+  ): UnsettledAttempt => ({
     fence: { id, worker: WORKER, claim: 1, ...fence },
     end,
     policy,
   })
-  const settle = (...attempts: EndedAttempt[]) => write(under.store).settle(attempts)
+  const settle = (...attempts: UnsettledAttempt[]) => write(under.store).settle(attempts)
   const claim = (limit = 100) => under.store.executing.claim(WORKER, policies('task'), limit, '')
   const running = (id: string, more: Record<string, string | number | null> = {}) =>
     job(under, id, {
@@ -48,7 +49,7 @@ onEachStore((under) => {
     })
 
   it('settling nothing does nothing', async () => {
-    expect(await settle()).toEqual({ settled: [], lost: [], locked: [], refused: [] })
+    expect(await settle()).toEqual(NOTHING)
   })
 
   const ofSchedule = async (id: string, more: Record<string, string | number | null> = {}) => {
@@ -71,7 +72,7 @@ onEachStore((under) => {
   }
 
   describe('jobs that this process has claimed', () => {
-    const succeeded = (claimed: ClaimedJob, result: string | null): EndedAttempt => ({
+    const succeeded = (claimed: ClaimedJob, result: string | null): UnsettledAttempt => ({
       fence: fenceOf(claimed),
       job: claimed,
       end: { kind: 'success', result },
@@ -220,11 +221,11 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 2 }])
     })
 
-    it('an attempt that has not started returns the job to its state before the claim', async () => {
+    it('an attempt that has not started returns the job to its state before the claim, and is not reported', async () => {
       await job(under, 'j', { attempt: 1, releases: 3, error: 'before', progress: '1' })
       const [claimed] = await claim()
       expect(claimed).toMatchObject({ id: 'j', attempt: 2, claim: 1 })
-      await settle(attempt('j', { kind: 'unstarted' }))
+      expect(await settle(attempt('j', { kind: 'unstarted' }))).toEqual(NOTHING)
       expect(await jobRow(under, 'j')).toMatchObject({
         state: 'waiting',
         attempt: 1,
@@ -236,8 +237,11 @@ onEachStore((under) => {
       })
       expect(await under.query('SELECT job_id FROM attempt')).toEqual([])
       await claim()
+      expect(await settle(attempt('j', { kind: 'unstarted' }))).toEqual(NOTHING)
       await under.query("UPDATE job SET stop_requested = '2026-01-01 00:00:00.000'")
-      await settle(attempt('j', { kind: 'unstarted' }, { claim: 2 }))
+      expect(await settle(attempt('j', { kind: 'unstarted' }, { claim: 2 }))).toMatchObject({
+        settled: [{ id: 'j', outcome: { state: 'cancelled' } }],
+      })
       expect(await jobRow(under, 'j')).toMatchObject({ state: 'cancelled' })
       expect(await under.query('SELECT job_id FROM attempt')).toEqual([])
     })
@@ -305,7 +309,7 @@ onEachStore((under) => {
       await running('j')
       const before = await jobRow(under, 'j')
       const given = attempt('j', success, fence)
-      expect(await settle(given)).toEqual({ settled: [], lost: [given.fence], locked: [], refused: [] })
+      expect(await settle(given)).toEqual({ ...NOTHING, lost: [given.fence] })
       expect(await jobRow(under, 'j')).toEqual(before)
     })
 

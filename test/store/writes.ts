@@ -1,12 +1,12 @@
 import { dueAtOnce, type FirstRun } from '../../src/model/first-run.ts'
 import { cancel, retry, runNow } from '../../src/model/manual-runs.ts'
 import { changedSettings, type ScheduleSettings } from '../../src/model/schedule.ts'
-import type { EndedAttempt } from '../../src/store/executing-store.ts'
+import type { UnsettledAttempt } from '../../src/store/executing-store.ts'
 import type { Store } from '../../src/store/store.ts'
 
 /** The writes of a store that call back for decisions, which follow the rules in model/. */
 export const write = (store: Pick<Store, 'schedules' | 'jobs' | 'executing'>) => ({
-  settle: (ends: readonly EndedAttempt[]) => store.executing.settle(ends),
+  settle: (ends: readonly UnsettledAttempt[]) => store.executing.settle(ends),
   cancel: (id: string) => store.jobs.cancel(id, cancel),
   retry: (id: string) => store.jobs.retry(id, retry),
   runNow: (id: string, args: string | null = null) => store.schedules.runNow(id, args, runNow),

@@ -4,7 +4,7 @@ import { StoreUnavailableError } from '../../src/errors.ts'
 import { CutOff } from '../../src/worker/cut-off.ts'
 import { Membership, type MembershipOptions } from '../../src/worker/membership.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
-import type { EndedAttempt, SettledAttempt } from '../../src/store/executing-store.ts'
+import type { UnsettledAttempt, SettledAttempt } from '../../src/store/executing-store.ts'
 import type { SchedulingStore, SweepExtent } from '../../src/store/scheduling-store.ts'
 import type { Heartbeat, WorkerRecord, WorkerStore } from '../../src/store/worker-store.ts'
 import { schedule } from '../model/plannable.ts'
@@ -143,7 +143,7 @@ it('orphans from a sweep are settled in the same pass', async () => {
 it('an orphan whose outcome the database rejects does not block other orphans', async () => {
   const taken: string[] = []
   const rejected: string[] = []
-  const orphan = (id: string): EndedAttempt => ({
+  const orphan = (id: string): UnsettledAttempt => ({
     fence: { id, worker: 'dead/1', claim: 1 },
     end: { kind: 'lost', error: 'gone' },
     policy: DEFAULT_POLICY,
@@ -158,7 +158,7 @@ it('an orphan whose outcome the database rejects does not block other orphans', 
       orphans: (limit) => Promise.resolve(orphans.slice(0, limit)),
       settle: (attempts) => {
         orphans = orphans.filter((one) => !attempts.includes(one))
-        const isBad = ({ fence }: EndedAttempt) => fence.id.startsWith('bad')
+        const isBad = ({ fence }: UnsettledAttempt) => fence.id.startsWith('bad')
         const good = attempts.filter((one) => !isBad(one))
         taken.push(...good.map(({ fence }) => fence.id))
         const refused = attempts.filter(isBad).map((item) => ({ item, error: new Error('CHECK') }))
@@ -192,7 +192,7 @@ const SILENT: WorkerRecord = {
   heartbeatAt: new Date(1000),
 }
 
-const settledAs = ({ fence: { id } }: EndedAttempt): SettledAttempt => ({
+const settledAs = ({ fence: { id } }: UnsettledAttempt): SettledAttempt => ({
   id,
   task: 't',
   scheduleId: null,
@@ -311,7 +311,7 @@ it('an eviction triggers the take-over, and no heartbeat waits for it', async ()
 
 it('an evicted worker first sends a heartbeat, which aborts the handlers of its orphaned jobs', async () => {
   const settle = vi.fn(() => Promise.reject(new Error('too soon')))
-  const orphans: EndedAttempt[] = []
+  const orphans: UnsettledAttempt[] = []
   const { membership, beat } = alone({
     orphans: true,
     executing: { orphans: () => Promise.resolve(orphans), settle },

@@ -10,24 +10,22 @@
 import { isFrozenBy } from '../../model/freeze.ts'
 import type { ClaimedJob } from '../../model/job.ts'
 import type { Lend, Turn } from '../database.ts'
-import { type ClaimCursor, claimedAs, type ExecutingStore, type PlacedTurn } from '../executing-store.ts'
+import {
+  claimedAs,
+  type ClaimOptions,
+  type ExecutingStore,
+  isTask,
+  type PlacedTurn,
+} from '../executing-store.ts'
 import { groupBy } from '../group-by.ts'
-import type { OnRefused } from '../refusal.ts'
+import { integerLiteral } from '../literals.ts'
 import { lockRows, updateRows } from './by-key.ts'
+import { exceptFor } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
+import { inForce } from './freezes.ts'
 import type { Isolation } from './isolate.ts'
 import { policyOf, startableColumns, type StartableRow } from './rows.ts'
 import { handOverAttempts, startAttempts } from './start.ts'
-import {
-  findTurns,
-  type FreezeRow,
-  type LeftOutRows,
-  lockTurns,
-  named,
-  placed,
-  withinTaskLimits,
-} from './turns.ts'
-
 /** Maximum number of selections in one statement; SQLite allows 500. */
 const MAX_TURNS = 250
 /**
@@ -42,9 +40,9 @@ export function claim(
   isolation: Isolation,
   [worker, tasks, limit, afterGroup, options = {}]: Parameters<ExecutingStore['claim']>,
 ): Promise<ClaimedJob[]> {
-  const { taskLimits = new Map<string, number>(), onRefused, ahead = 0, cursor } = options
-  const which = { names: [...tasks.keys()], limit: limit + ahead, afterGroup, taskLimits, cursor }
-  return claimTurns(context, isolation, { ...which, onRefused }, (tx, rows, before) => {
+  const { ahead = 0, cursor } = options
+  const which = { ...options, names: [...tasks.keys()], limit: limit + ahead, afterGroup }
+  return claimTurns(context, isolation, which, (tx, rows, before) => {
     const hasRetries = (row: StartableRow) => {
       const { retries } = policyOf(row, tasks.get(row.task))
       return retries === 'unlimited' || row.attempt < retries
@@ -60,15 +58,7 @@ export function handOver(
   isolation: Isolation,
   [worker, queue, limit, afterGroup, submit, onRefused]: Parameters<ExecutingStore['handOver']>,
 ): Promise<ClaimedJob[]> {
-  const names = [claimedAs(queue.name)]
-  const which = {
-    names,
-    limit,
-    afterGroup,
-    taskLimits: new Map<string, number>(),
-    cursor: undefined,
-    onRefused,
-  }
+  const which = { names: [claimedAs(queue.name)], limit, afterGroup, ...(onRefused && { onRefused }) }
   return claimTurns(context, isolation, which, async (tx, rows, _before, lend) => {
     const jobs = await handOverAttempts(tx, worker, rows, queue)
     // This is written first, so that if the callback ends the transaction, its writes are never stored without this
@@ -80,14 +70,11 @@ export function handOver(
 }
 
 /** Which jobs are claimed. */
-interface Claims {
+interface Claims extends Omit<ClaimOptions, 'ahead'> {
   /** Names of tasks or of queues, as in `claim_task`. */
   readonly names: readonly string[]
   readonly limit: number
   readonly afterGroup: string
-  readonly taskLimits: ReadonlyMap<string, number>
-  readonly cursor: ClaimCursor | undefined
-  readonly onRefused: OnRefused | undefined
 }
 
 /**
@@ -100,7 +87,7 @@ type Begin = (tx: Context, rows: readonly StartableRow[], before: number, lend: 
 async function claimTurns(
   context: TablesContext,
   isolation: Isolation,
-  { names, limit, afterGroup, taskLimits, cursor, onRefused }: Claims,
+  { names, limit, afterGroup, taskLimits = new Map<string, number>(), cursor, onRefused }: Claims,
   begin: Begin,
 ): Promise<ClaimedJob[]> {
   const { dialect, tables } = context
@@ -122,9 +109,9 @@ async function claimTurns(
     let next: PlacedTurn[] = []
     let before = 0
     const free = async (tx: Context, rows: readonly StartableRow[]) => {
-      const found = await withoutFrozen(tx, rows, freezes)
-      isHeld ||= found.length < rows.length
-      return found
+      const held = await holdFrozen(tx, rows, freezes)
+      isHeld ||= held.size > 0
+      return rows.filter(({ id }) => !held.has(id))
     }
     const claimed = await isolation.find<StartableRow, ClaimedJob>({
       onRefused,
@@ -164,6 +151,128 @@ async function claimTurns(
   return []
 }
 
+type LeftOutRows = ReturnType<Isolation['leftOut']>
+
+/** An active freeze, in the columns of a turn. */
+interface FreezeRow {
+  readonly in_group: string | null
+  readonly claim_task: string | null
+  readonly of_schedule: string | null
+  readonly until: string
+}
+
+/**
+ * The active freezes, and the next turns: first the groups after the one that had the last turn, then from the first
+ * group again. The scan stops when it has found enough, so it never reads long queues, or many queues, to the end.
+ */
+async function findTurns(
+  { rows, tables, dialect }: Context,
+  tasks: readonly string[],
+  limit: number,
+  afterGroup: string,
+): Promise<{ readonly turns: Turn[]; readonly freezes: FreezeRow[] }> {
+  // Adds the number of tasks, so that the last group is read completely: within a group the rank decides, but the scan
+  // is in order of task names.
+  const of = { tasks: tasks.length, limit: limit + tasks.length }
+  const parts = (['>', '>='] as const).map(
+    (from) =>
+      `SELECT in_group, claim_task, claim_rank, '${from}' AS part, NULL AS of_schedule, NULL AS until
+       FROM ${dialect.turns(tables.job, tables.claimIndex, { from, ...of })} AS turns`,
+  )
+  const freezes = `SELECT group_ AS in_group, task AS claim_task, 0 AS claim_rank, 'freeze' AS part,
+      schedule_id AS of_schedule, ${dialect.instant('until')} AS until
+    FROM ${tables.freeze}
+    WHERE ${inForce(dialect)}`
+  const found = await rows<(Turn & { part: '>' | '>=' }) | (FreezeRow & { part: 'freeze' })>(
+    dialect.union([...parts, freezes]),
+    [afterGroup, ...tasks, '', ...tasks],
+  )
+  const turns = found.filter((row) => row.part !== 'freeze')
+  const after = turns.filter(({ part }) => part === '>')
+  const known = new Set(after.map(named))
+  const others = turns.filter((turn) => turn.part === '>=' && !known.has(named(turn)))
+  return {
+    turns: [inOrder(after), inOrder(others)].flat().slice(0, limit),
+    freezes: found.filter((row) => row.part === 'freeze'),
+  }
+}
+
+const named = ({ in_group, claim_task }: Turn) => JSON.stringify([in_group, claim_task])
+
+/**
+ * Locks an equal share of the claimable jobs of each turn, found through the claim index, so no other rows are locked.
+ *
+ * [Servers remove the entries of claimed jobs from the index about once a second. Until then, each claim that begins at
+ * the front passes over all of them: this takes 0.55 µs each on MariaDB, so a claim of 200 jobs after 10,000 took 5
+ * ms.]
+ */
+async function lockTurns<Row>(
+  tx: Context,
+  turns: readonly (Turn & Partial<PlacedTurn>)[],
+  of: {
+    readonly columns: string
+    readonly limit: number
+    readonly taskLimits: ReadonlyMap<string, number>
+    readonly except: LeftOutRows
+  },
+): Promise<Row[]> {
+  const { dialect, tables } = tx
+  const share = Math.ceil(of.limit / turns.length)
+  const leftOut = groupBy(of.except, ({ group_: group }) => group)
+  const exceptOf = ({ in_group: group, claim_task: name }: Turn) => {
+    const ofGroup = leftOut.get(group) ?? []
+    // An external queue has one name for all of its tasks.
+    return exceptFor(isTask(name) ? ofGroup.filter(({ task }) => task === name) : ofGroup, dialect.jobId)
+  }
+  const part = (turn: Turn & Partial<PlacedTurn>) =>
+    `SELECT ${of.columns}
+     FROM ${dialect.found(tables.job, { index: tables.claimIndex })}
+     WHERE ready = 1 AND group_ = ? AND claim_task = ?
+       ${turn.behind === undefined ? '' : `AND claim_rank = ? AND id > ${dialect.jobId}`} ${exceptOf(turn).text}
+     ORDER BY ready, group_, claim_task, claim_rank, id
+     LIMIT ${integerLiteral(Math.min(share, of.taskLimits.get(turn.claim_task) ?? share))} ${dialect.locked('skip')}`
+  return await tx.rows<Row>(
+    dialect.union(turns.map(part)),
+    turns.flatMap((turn) => [
+      turn.in_group,
+      turn.claim_task,
+      ...(turn.behind === undefined ? [] : [turn.claim_rank, turn.behind]),
+      ...exceptOf(turn).params,
+    ]),
+  )
+}
+
+/** Sorts groups by name, and the turns of a group by the rank of their first job. */
+function inOrder<Of extends Turn>(turns: readonly Of[]): Of[] {
+  return turns.toSorted(
+    (a, b) => (a.in_group < b.in_group ? -1 : Number(a.in_group > b.in_group)) || a.claim_rank - b.claim_rank,
+  )
+}
+
+/** Limits the number of jobs of each task, in the given order. */
+function withinTaskLimits<Row extends { readonly task: string }>(
+  rows: readonly Row[],
+  taskLimits: ReadonlyMap<string, number>,
+): Row[] {
+  const left = new Map(taskLimits)
+  return rows.filter((row) => {
+    const free = left.get(row.task)
+    if (free === undefined) return true
+    left.set(row.task, free - 1)
+    return free > 0
+  })
+}
+
+/** The turns, each continued after its last job; none if one of them had no job. */
+function placed(turns: readonly Turn[], rows: readonly StartableRow[]): PlacedTurn[] {
+  const last = new Map<string, PlacedTurn>()
+  for (const { id, group_, task, priority } of rows) {
+    const turn = { in_group: group_, claim_task: task, claim_rank: -priority, behind: id }
+    last.set(named(turn), turn)
+  }
+  return last.size < turns.length ? [] : [...last.values()]
+}
+
 /** Holds the next jobs of these turns to which a freeze applies. */
 async function hold(
   tx: Context,
@@ -171,42 +280,22 @@ async function hold(
   freezes: readonly FreezeRow[],
   except: LeftOutRows,
 ): Promise<void> {
-  const columns = 'id, task, group_ AS in_group, periodic_task_id AS schedule'
+  const columns = 'id, task, group_, periodic_task_id'
   const of = { columns, limit: HELD_AT_ONCE, taskLimits: new Map<string, number>(), except }
   const rows = await lockTurns<FreezableRow>(tx, turns, of)
   await holdFrozen(tx, rows, freezes)
 }
 
-/** Holds the jobs to which a freeze applies until it ends. @returns the others */
-async function withoutFrozen(
-  tx: Context,
-  rows: readonly StartableRow[],
-  freezes: readonly FreezeRow[],
-): Promise<readonly StartableRow[]> {
-  if (freezes.length === 0) return rows
-  const of = rows.map((row) => {
-    const { id, task, group_: group, periodic_task_id: schedule } = row
-    return { id, task, in_group: group, schedule }
-  })
-  const held = await holdFrozen(tx, of, freezes)
-  return rows.filter(({ id }) => !held.has(id))
-}
-
 /** The columns of a job that decide whether a freeze applies to it. */
-interface FreezableRow {
-  readonly id: string
-  readonly task: string
-  readonly in_group: string
-  readonly schedule: string | null
-}
+type FreezableRow = Pick<StartableRow, 'id' | 'task' | 'group_' | 'periodic_task_id'>
 
-/** @returns the ids of the held jobs */
+/** Holds the jobs to which a freeze applies until it ends. @returns their ids */
 async function holdFrozen(
   tx: Context,
   rows: readonly FreezableRow[],
   freezes: readonly FreezeRow[],
 ): Promise<ReadonlySet<string>> {
-  const until = ({ task, in_group: group, schedule: scheduleId }: FreezableRow) =>
+  const until = ({ task, group_: group, periodic_task_id: scheduleId }: FreezableRow) =>
     freezes
       .filter((freeze) =>
         isFrozenBy(
@@ -216,6 +305,7 @@ async function holdFrozen(
       )
       .reduce<string | null>((last, { until: end }) => (last === null || end > last ? end : last), null)
   const held = new Set<string>()
+  if (freezes.length === 0) return held
   for (const [end, frozen] of groupBy(rows, until)) {
     if (end === null) continue
     const ids = frozen.map(({ id }) => id)

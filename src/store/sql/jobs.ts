@@ -7,12 +7,11 @@ import type { Dialect, SqlValue } from '../database.ts'
 import { fromStored, toText } from '../../model/instant.ts'
 import type { SettledAttempt } from '../executing-store.ts'
 import type { FinishedRun, JobStore, NewJob } from '../job-store.ts'
-import { lockRows, updateRows } from './by-key.ts'
+import { lockRows, touchSchedules, updateRows } from './by-key.ts'
 import { and, both, type Condition, OPEN, scopeCondition } from './conditions.ts'
 import { type Context, inTransactionOf, type TablesContext } from './context.ts'
-import { attemptRecorder, type RecordAttempts } from './attempts.ts'
-import { endingColumns, type EndingRow, nextInTurn } from './ended-jobs.ts'
-import { endJobs, touchSchedules, writeEnds } from './ends.ts'
+import { settledAttempt, type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
+import { attemptRecorder, type RecordAttempts } from './settle.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
 import { jobColumns, type JobRow, plannableColumns, type PlannableRow, settingValue, toJob } from './rows.ts'
 import { type Expression, type QueueOf, queueOf } from './external.ts'
@@ -65,7 +64,7 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
         }
         if (what === 'cancel') {
           const outcome = { state: 'cancelled', reason: null, error: null, result: null } as const
-          await endJobs(tx, [{ row, outcome }], schedules)
+          await writeOutcomes(tx, [{ row, outcome }], schedules)
         }
         return readJob(tx, owner, row.id)
       }),
@@ -92,7 +91,7 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
 async function finishLocked(
   tx: Context,
   owner: Owner,
-  [name, decide, { startedAt, finishedAt }]: Parameters<JobStore['finish']>,
+  [name, decide, { startedAt: started, finishedAt }]: Parameters<JobStore['finish']>,
   record: RecordAttempts,
 ): ReturnType<JobStore['finish']> {
   const locked = await lockWithSchedule(tx, owner, name)
@@ -103,25 +102,15 @@ async function finishLocked(
   if (run !== null) {
     // The queue may be faster than the COMMIT of the hand-over, or the COMMIT may have failed.
     const row = { ...locked.row, attempt: Math.max(1, locked.row.attempt) }
-    const outcome = { ...run, reason: null }
-    const turns = await nextInTurn(tx, [{ row, outcome }])
-    await writeEnds(tx, [{ row, outcome }], turns, schedules)
-    if (row.worker !== null) await record(tx, [{ row, outcome, end: attemptEnd(run) }])
-    const finished = earlierOf(finishedAt, fromStored(row.clock))
-    const started = earlierOf(startedAt ?? (row.started === null ? null : fromStored(row.started)), finished)
+    const of = { row, outcome: { ...run, reason: null }, end: attemptEnd(run) }
+    const promoted = await writeOutcomes(tx, [of], schedules)
+    if (row.worker !== null) await record(tx, [of])
+    const endedAt = earlierOf(finishedAt, fromStored(row.clock))
+    const startedAt = earlierOf(started ?? (row.started === null ? null : fromStored(row.started)), endedAt)
     await updateRows(tx, tx.tables.job, { started: '?', finished: '?' }, [row.id], {
-      params: [toText(started), toText(finished)],
+      params: [toText(startedAt), toText(endedAt)],
     })
-    settled = {
-      id: row.id,
-      task: row.task,
-      scheduleId: row.schedule,
-      attempt: row.attempt,
-      outcome,
-      startedAt: started,
-      endedAt: finished,
-      promoted: (row.schedule !== null && turns.get(row.schedule)) || null,
-    }
+    settled = { ...settledAttempt(of, promoted), startedAt, endedAt }
   }
   const job = await readJob(tx, owner, locked.row.id)
   return job && { job, settled }
@@ -232,7 +221,7 @@ async function lockWithSchedule(
   tx: Context,
   owner: Owner,
   name: string,
-): Promise<{ row: EndingRow; schedules: ReadonlyMap<string, PlannableRow> } | null> {
+): Promise<{ row: SettlingRow; schedules: ReadonlyMap<string, PlannableRow> } | null> {
   const { tables, dialect } = tx
   const scope = scopeCondition(owner)
   const id = await findOwnId(tx, 'job', owner, name)
@@ -249,8 +238,8 @@ async function lockWithSchedule(
     ids: found.schedule === null ? [] : [found.schedule],
     locked: 'wait',
   })
-  const [row] = await tx.rows<EndingRow>(
-    `SELECT ${endingColumns(dialect)}
+  const [row] = await tx.rows<SettlingRow>(
+    `SELECT ${settlingColumns(dialect)}
      FROM ${tables.job}
      WHERE id = ${dialect.jobId}${scope.text} ${dialect.locked('wait')}`,
     params,

@@ -12,8 +12,7 @@ import { lockRows, updateRows } from './by-key.ts'
 import { type Condition, OPEN } from './conditions.ts'
 import type { Context } from './context.ts'
 import { plannableColumns, type PlannableRow } from './rows.ts'
-import { endingColumns, type EndingRow } from './ended-jobs.ts'
-import { endJobs } from './ends.ts'
+import { type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
 import type { Tables } from './tables.ts'
 
 /** A statement has a limited number of parameters. */
@@ -152,19 +151,19 @@ export async function cancelQueued(tx: Context, schedule: string, scope: Conditi
   const columns = plannableColumns(dialect)
   const outcome = { state: 'cancelled', reason: null, error: null, result: null } as const
   for (let start = 0; start < found.length; start += AT_ONCE) {
-    const rows = await lockRows<EndingRow>(tx, {
+    const rows = await lockRows<SettlingRow>(tx, {
       table: tables.job,
-      columns: endingColumns(dialect),
+      columns: settlingColumns(dialect),
       ids: found.slice(start, start + AT_ONCE).map(({ id }) => id),
       locked: 'wait',
       where: queued,
     })
     const of = await lockRows<PlannableRow>(tx, { table: tables.schedule, columns, ids: [schedule] })
-    await endJobs(
+    await writeOutcomes(
       tx,
       rows.map((row) => ({ row, outcome })),
       new Map(of.map((row) => [row.id, row])),
-      () => null,
+      { next: () => null },
     )
   }
 }
@@ -178,16 +177,16 @@ export async function yieldRetries(
   const ids = rows.flatMap(({ id: schedule }) =>
     (before.get(schedule)?.jobs ?? []).flatMap(({ id, state }) => (state === 'waiting' ? [id] : [])),
   )
-  const columns = endingColumns(tx.dialect)
-  const jobs = await lockRows<EndingRow>(tx, { table: tx.tables.job, columns, ids: ids.toSorted() })
+  const columns = settlingColumns(tx.dialect)
+  const jobs = await lockRows<SettlingRow>(tx, { table: tx.tables.job, columns, ids: ids.toSorted() })
   const outcome = { state: 'failed', reason: 'yielded', error: null, result: null } as const
   const schedules = new Map(rows.map((row) => [row.id, row]))
-  await endJobs(
+  await writeOutcomes(
     tx,
     jobs.map((row) => ({ row, outcome })),
     schedules,
     // The plan has decided the next run.
-    () => null,
+    { next: () => null },
   )
 }
 

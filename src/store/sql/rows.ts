@@ -11,9 +11,9 @@ import {
   SCHEDULE_COLUMNS,
   type Values,
 } from '../../model/columns.ts'
-import type { Finishing } from '../../model/finish.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import type { ClaimedJob, Job } from '../../model/job.ts'
+import { type Plannable, PLANNING_COLUMNS } from '../../model/planning.ts'
 import type { ScheduleSettings, StoredSchedule } from '../../model/schedule.ts'
 import {
   JOB_SETTINGS,
@@ -26,28 +26,9 @@ import {
 import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Dialect, SqlValue } from '../database.ts'
 
-/** The parts of a schedule that planning reads but does not change. */
-const PLANNING = {
-  ...picked(SETTINGS, [
-    'task',
-    'enabled',
-    'timer',
-    'overlap',
-    'yields',
-    'catchUp',
-    'jitter',
-    'starts',
-    'ends',
-    'maxRuns',
-    'onExhausted',
-    'group',
-  ]),
-  ...picked(SCHEDULE_COLUMNS, ['createdAt', 'nextRunAt', 'lastSlot', 'lastError', 'frozenUntil']),
-  idle: PLAN_COLUMNS.idle,
-}
 /** The columns of a schedule that planning reads. The args stay in the database because they may be large. */
 const PLANNABLE = {
-  ...PLANNING,
+  ...PLANNING_COLUMNS,
   ...picked(SCHEDULE_COLUMNS, ['runCount', 'errorCount', 'retryAt', 'markedBy']),
   ...picked(PLAN_COLUMNS, ['markedAt', 'plannedFrom']),
 }
@@ -212,11 +193,11 @@ function valueOf(column: Column, stored: unknown): unknown {
   }
 }
 
-const readPlanning = reader(PLANNING)
+const readPlanning = reader(PLANNING_COLUMNS)
 const readSchedule = reader(SCHEDULE)
 const readJob = reader(JOB)
 
-export function toPlannable(row: PlannableRow): Finishing {
+export function toPlannable(row: PlannableRow): Plannable {
   const planned = row.planned_from === null ? null : splitPlannedFrom(row.planned_from)
   return Object.assign(readPlanning(row), {
     successes: numberOr(row.run_count, 0) - numberOr(row.error_count, 0),

@@ -7,28 +7,34 @@
  * finished), and its entry in (open_key, open_turn), which passes to the next job of the schedule.
  */
 import { messageOf } from '../../errors.ts'
-import { fromStored } from '../../model/instant.ts'
+import { storedEnd } from '../../model/attempt.ts'
+import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { type ClaimedJob, type Fence, fenceText } from '../../model/job.ts'
+import { type JobOutcome, type LockedJob, outcomeOf, withoutTexts } from '../../model/settle.ts'
 import type { JobState } from '../../model/states.ts'
-import { type LockedJob, outcomeOf, withoutTexts } from '../../model/settle.ts'
-import type { EndedAttempt, SettledAttempt, SettleResult } from '../executing-store.ts'
+import type { Settled, SettledAttempt, UnsettledAttempt } from '../executing-store.ts'
 import { placeholders } from '../literals.ts'
-import { type AttemptOfRow, attemptRecorder, type RecordAttempts } from './attempts.ts'
-import { lockRows } from './by-key.ts'
+import { lockRows, updateFromBatch, updateRows } from './by-key.ts'
 import type { Context, TablesContext } from './context.ts'
-import { type EndedJob, endingColumns, type EndingRow, nextInTurn, writeSuccesses } from './ended-jobs.ts'
-import { writeEnds } from './ends.ts'
 import type { Isolation } from './isolate.ts'
+import {
+  nextInTurn,
+  settledAttempt,
+  type Settling,
+  settlingColumns,
+  type SettlingRow,
+  writeOutcomes,
+} from './outcomes.ts'
 import { type PlannableRow, plannableColumns } from './rows.ts'
 import { confirmReads } from './workers.ts'
 
 export async function settle(
   context: TablesContext,
   isolation: Isolation,
-  attempts: readonly EndedAttempt[],
-): Promise<SettleResult> {
+  attempts: readonly UnsettledAttempt[],
+): Promise<Settled> {
   const recorded = attemptRecorder()
-  const write = (some: readonly EndedAttempt[]) =>
+  const write = (some: readonly UnsettledAttempt[]) =>
     recorded((record) =>
       // If a job was manually reopened after the next job was selected, the reopened job has the turn.
       context.transactionOnKeys((tx) => settleAll(tx, some, record)),
@@ -41,26 +47,33 @@ export async function settle(
     wrote: ({ settled }) => settled.length > 0,
   })
   return {
-    settled: results.flatMap(({ settled }) => settled),
-    lost: results.flatMap(({ lost }) => lost),
+    settled: results.flatMap(({ settled }) => settled).filter(({ outcome }) => !isUnstarted(outcome)),
+    lost: results.flatMap(({ lost }) =>
+      lost.filter(({ end }) => end.kind !== 'unstarted').map(({ fence }) => fence),
+    ),
     locked: [...results.flatMap(({ locked }) => locked), ...left.map(({ attempt }) => attempt)],
     refused: refused.map(({ item: { attempt }, error }) => ({ item: attempt, error })),
   }
 }
 
+/** Whether the job was returned to the queue before it started, which is not the outcome of an attempt. */
+const isUnstarted = (outcome: JobOutcome) => outcome.state === 'waiting' && outcome.why === 'unstarted'
+
 /** What one transaction settled. */
-type Settled = Omit<SettleResult, 'refused'>
+interface SettledPart extends Pick<Settled, 'settled' | 'locked'> {
+  readonly lost: readonly UnsettledAttempt[]
+}
 
 async function settleAll(
   tx: Context,
-  attempts: readonly EndedAttempt[],
+  attempts: readonly UnsettledAttempt[],
   record: RecordAttempts,
-): Promise<Settled> {
+): Promise<SettledPart> {
   const simple = await settleSimple(tx, attempts)
   const others = attempts.filter((attempt) => !simple.has(attempt))
   if (others.length === 0) return { settled: [...simple.values()], lost: [], locked: [] }
-  const { settled, lost, locked } = await settleOthers(tx, others, record)
-  return { settled: [...simple.values(), ...settled], lost, locked }
+  const { settled, ...rest } = await settleOthers(tx, others, record)
+  return { settled: [...simple.values(), ...settled], ...rest }
 }
 
 /**
@@ -70,8 +83,8 @@ async function settleAll(
  */
 async function settleSimple(
   tx: Context,
-  attempts: readonly EndedAttempt[],
-): Promise<ReadonlyMap<EndedAttempt, SettledAttempt>> {
+  attempts: readonly UnsettledAttempt[],
+): Promise<ReadonlyMap<UnsettledAttempt, SettledAttempt>> {
   const simple = new Map(attempts.filter(isSimple).map((attempt) => [fenceText(attempt.fence), attempt]))
   // There are no further conditions, because with statistics, SQLite might use another index for them.
   const rows = await lockRows<Fence & { state: JobState; schedule: string | null; clock: string }>(tx, {
@@ -79,7 +92,7 @@ async function settleSimple(
     columns: `id, worker, claim, state, periodic_task_id AS schedule, ${tx.dialect.now} AS clock`,
     ids: [...new Set([...simple.values()].map(({ fence }) => fence.id))].toSorted(),
   })
-  const settled = new Map<EndedAttempt, SettledAttempt>()
+  const settled = new Map<UnsettledAttempt, SettledAttempt>()
   for (const row of rows) {
     const of = simple.get(fenceText(row))
     if (of === undefined || row.state !== 'running' || row.schedule !== null) continue
@@ -92,7 +105,7 @@ async function settleSimple(
   return settled
 }
 
-function isSimple(attempt: EndedAttempt): attempt is EndedAttempt & { readonly job: ClaimedJob } {
+function isSimple(attempt: UnsettledAttempt): attempt is UnsettledAttempt & { readonly job: ClaimedJob } {
   return attempt.job?.scheduleId === null && attempt.end.kind === 'success'
 }
 
@@ -103,15 +116,46 @@ const withoutSchedule = ({ attempt }: ClaimedJob): LockedJob => ({
   yields: false,
 })
 
+/** The columns that the success of a job without a schedule writes, except for its result. */
+const SUCCESS = { state: "'success'", releases: '0', run_at: 'NULL', frozen_until: 'NULL', error: 'NULL' }
+
+const resultOf = ({ outcome }: SettledAttempt) => (outcome.state === 'success' ? outcome.result : null)
+
+/** Writes the outcomes of successful jobs without a schedule. Their rows must be locked. */
+async function writeSuccesses(tx: Context, settled: readonly SettledAttempt[]): Promise<void> {
+  const [first] = settled
+  if (first === undefined) return
+  const { job } = tx.tables
+  const finished = toText(first.endedAt)
+  const result = resultOf(first)
+  if (settled.every((one) => resultOf(one) === result)) {
+    const assignments = { ...SUCCESS, finished: '?', result: '?' }
+    const ids = settled.map(({ id }) => id)
+    await updateRows(tx, job, assignments, ids, { params: [finished, result] })
+    return
+  }
+  const rows = settled.map((one) => ({ id: one.id, finished, result: resultOf(one) }))
+  if (tx.dialect.prefersCase) {
+    const results = rows.map(() => `WHEN ${tx.dialect.jobId} THEN ?`).join(' ')
+    const assignments = { ...SUCCESS, finished: '?', result: `CASE id ${results} END` }
+    const params = [finished, ...rows.flatMap((row) => [row.id, row.result])]
+    const ids = rows.map(({ id }) => id)
+    await updateRows(tx, job, assignments, ids, { params })
+    return
+  }
+  const columns = { id: 'job id', finished: 'instant', result: 'long text' } as const
+  await updateFromBatch(tx, job, columns, rows, { ...SUCCESS, finished: 'b.finished', result: 'b.result' })
+}
+
 async function settleOthers(
   tx: Context,
-  attempts: readonly EndedAttempt[],
+  attempts: readonly UnsettledAttempt[],
   record: RecordAttempts,
-): Promise<Settled> {
+): Promise<SettledPart> {
   const ids = attempts.map((attempt) => attempt.fence.id).toSorted()
   const schedules = await lockSchedulesOf(tx, ids)
-  const columns = endingColumns(tx.dialect)
-  const mine = await lockRows<EndingRow>(tx, { table: tx.tables.job, columns, ids })
+  const columns = settlingColumns(tx.dialect)
+  const mine = await lockRows<SettlingRow>(tx, { table: tx.tables.job, columns, ids })
   const running = new Map(mine.map((row) => [row.id, row]))
   const passedOver = await runningAmong(
     tx,
@@ -121,54 +165,39 @@ async function settleOthers(
     tx,
     [...schedules.rows.values()].filter((row) => row.yields === 1).map(({ id }) => id),
   )
-  const lost: EndedAttempt[] = []
-  const locked: EndedAttempt[] = []
-  const ended: AttemptOfRow[] = []
+  const lost: UnsettledAttempt[] = []
+  const locked: UnsettledAttempt[] = []
+  const ended: (Settling & { readonly attempt: UnsettledAttempt })[] = []
   for (const attempt of attempts) {
-    const { fence } = attempt
+    const { fence, end } = attempt
     const row = running.get(fence.id)
     if (passedOver.has(fenceText(fence))) locked.push(attempt)
     else if (!hasStarted(row) || row.worker !== fence.worker || row.claim !== fence.claim) lost.push(attempt)
     else if (row.schedule !== null && schedules.locked.has(row.schedule)) locked.push(attempt)
-    else
-      ended.push({
-        row,
-        end: attempt.end,
-        outcome: outcomeOf(attempt, {
-          attempt: row.attempt,
-          stopRequested: row.stop_requested !== null,
-          timer: schedules.rows.get(row.schedule ?? '')?.timer ?? null,
-          yields: blocking.has(row.schedule ?? ''),
-        }),
+    else {
+      const outcome = outcomeOf(attempt, {
+        attempt: row.attempt,
+        stopRequested: row.stop_requested !== null,
+        timer: schedules.rows.get(row.schedule ?? '')?.timer ?? null,
+        yields: blocking.has(row.schedule ?? ''),
       })
+      ended.push({ attempt, row, end, outcome })
+    }
   }
   if (lost.length > 0) await confirmReads(tx)
   const turns = await nextInTurn(tx, ended)
   const heldTurns = await heldAmong(tx, turns)
   // An outcome waits while the next job is locked, because the two are written together.
-  const isHeld = ({ row }: EndedJob) => row.schedule !== null && heldTurns.has(row.schedule)
-  const held = new Set(ended.filter(isHeld).map(({ row }) => row.id))
-  locked.push(...attempts.filter(({ fence }) => held.has(fence.id)))
-  const written = ended.filter((end) => !isHeld(end))
+  const isHeld = ({ row }: Settling) => row.schedule !== null && heldTurns.has(row.schedule)
+  locked.push(...ended.filter(isHeld).map(({ attempt }) => attempt))
+  const written = ended.filter((one) => !isHeld(one))
   const promoted = new Map([...turns].filter(([schedule]) => !heldTurns.has(schedule)))
-  await writeEnds(tx, written, promoted, schedules.rows)
+  await writeOutcomes(tx, written, schedules.rows, { promoted })
   await record(tx, written)
-  const settled = written.map(
-    ({ row, outcome }): SettledAttempt => ({
-      id: row.id,
-      task: row.task,
-      scheduleId: row.schedule,
-      attempt: row.attempt,
-      outcome,
-      startedAt: fromStored(row.started ?? row.clock),
-      endedAt: fromStored(row.clock),
-      promoted: (row.schedule !== null && outcome.state !== 'waiting' && promoted.get(row.schedule)) || null,
-    }),
-  )
-  return { settled, lost: lost.map((attempt) => attempt.fence), locked }
+  return { settled: written.map((one) => settledAttempt(one, promoted)), lost, locked }
 }
 
-function hasStarted(row: EndingRow | undefined): row is EndingRow {
+function hasStarted(row: SettlingRow | undefined): row is SettlingRow {
   return row?.state === 'running' || row?.state === 'external'
 }
 
@@ -225,4 +254,74 @@ async function lockSchedulesOf(
   const got = await lockRows<PlannableRow>(tx, { table: schedule, columns, ids })
   const rows = new Map(got.map((row) => [row.id, row]))
   return { locked: new Set(ids.filter((id) => !rows.has(id))), rows }
+}
+
+/** Records attempts in the transaction that writes their outcomes. */
+export type RecordAttempts = (tx: Context, ended: readonly Settling[]) => Promise<void>
+
+class AttemptsLocked extends Error {
+  override readonly name = 'AttemptsLocked'
+}
+
+/**
+ * For the transactions of one call. If another transaction locks gaps in `attempt`, as `DELETE … WHERE ended < …` does
+ * under REPEATABLE READ, the transaction runs again without recording its attempts, because the history must not keep
+ * outcomes from being written. Later transactions do not record theirs, because each would wait for the lock.
+ *
+ * @returns a function that runs the transaction
+ */
+export function attemptRecorder(): <Result>(
+  transaction: (record: RecordAttempts) => Promise<Result>,
+) => Promise<Result> {
+  let isLocked = false
+  const record: RecordAttempts = async (tx, ended) => {
+    if (isLocked) return
+    await insertAttempts(tx, ended).catch((error: unknown) => {
+      throw tx.dialect.isLockWait(error)
+        ? new AttemptsLocked('Another transaction has locked the table attempt', { cause: error })
+        : error
+    })
+  }
+  return async (transaction) => {
+    try {
+      return await transaction(record)
+    } catch (error) {
+      if (!(error instanceof AttemptsLocked)) throw error
+      isLocked = true
+      return await transaction(record)
+    }
+  }
+}
+
+async function insertAttempts(tx: Context, attempts: readonly Settling[]): Promise<void> {
+  const rows = attempts.flatMap(({ row, end, outcome: of }) => {
+    const stored = end === undefined ? null : storedEnd(end, of)
+    if (stored === null) return []
+    // Text that is not an instant can only have been written manually.
+    const started = fromText(row.started) ?? fromStored(row.clock)
+    const { outcome, error } = stored
+    return [
+      [row.id, row.claim, row.attempt, row.worker ?? 'none', toText(started), row.clock, outcome, error],
+    ]
+  })
+  if (rows.length === 0) return
+  const insert = () =>
+    tx.run(
+      `INSERT INTO ${tx.tables.attempt} (job_id, claim, attempt, worker, started, ended, outcome, error)
+       VALUES ${rows.map(() => '(?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`,
+      rows.flat(),
+    )
+  try {
+    await insert()
+  } catch (error) {
+    if (!tx.dialect.isDuplicate(error)) throw error
+    // Only the statement was rolled back. The key exists if a job was deleted manually and submitted again with the
+    // same id, or if its `claim` has reached the maximum value. The newer attempt is kept.
+    const key = `(job_id = ${tx.dialect.jobId} AND claim = ?)`
+    await tx.run(
+      `DELETE FROM ${tx.tables.attempt} WHERE ${rows.map(() => key).join(' OR ')}`,
+      rows.flatMap(([job = null, claim = null]) => [job, claim]),
+    )
+    await insert()
+  }
 }

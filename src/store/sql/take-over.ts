@@ -8,7 +8,7 @@
 import { spanWords } from '../../duration.ts'
 import { DEFAULT_REPORT_MS, fenceOf } from '../../model/job.ts'
 import type { AttemptEnd } from '../../model/settle.ts'
-import type { EndedAttempt } from '../executing-store.ts'
+import type { UnsettledAttempt } from '../executing-store.ts'
 import { integerLiteral } from '../literals.ts'
 import type { SweepExtent, Swept } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
@@ -235,7 +235,7 @@ async function endMarks(context: TablesContext, marks: readonly Found[]): Promis
 }
 
 /** This worker's running jobs, as attempts that end as released. */
-export async function held(context: TablesContext, worker: string): Promise<EndedAttempt[]> {
+export async function held(context: TablesContext, worker: string): Promise<UnsettledAttempt[]> {
   const rows = await context.transaction(async (tx) => {
     await confirmReads(tx)
     return await tx.rows<JobRow & { claim: number }>(
@@ -257,7 +257,7 @@ export async function orphans(
   context: Context,
   isolation: Isolation,
   limit: number,
-): Promise<EndedAttempt[]> {
+): Promise<UnsettledAttempt[]> {
   const { rows, dialect } = context
   const others = exceptFor(isolation.refused(), dialect.jobId)
   const parts = anyOrphans(context).map(
