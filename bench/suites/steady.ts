@@ -50,7 +50,7 @@ export const steadySuite: Suite = {
       plots: [
         {
           name: 'rate',
-          title: 'CPU per run, if more schedules fire each second',
+          title: 'CPU per run, as more schedules fire each second',
           x: 'schedules a second',
           y: 'µs',
           lines: [

@@ -29,7 +29,7 @@ export function beginOf(row: ScheduleRow): Begin {
   return { kind: 'at', slot: nextRunAt }
 }
 
-/** Whether its definition or nextrun differs from the values that the last planning stored. */
+/** Whether the row's definition or nextrun differs from the values that the last planning stored. */
 export function isEdited(row: ScheduleRow): boolean {
   const planned = plannedOf(row)
   return planned === null || planned.definition !== row.definition || planned.run !== row.nextRunAt
