@@ -5,8 +5,8 @@
  *     npm run recipes -- express fastify       # some
  *     node scripts/recipes.mjs kalends.tgz …   # with an existing tarball
  *
- * For each, copies recipes/<name> and recipes/shared into an empty folder, installs the packed package there, runs the
- * script `try`, and removes the folder.
+ * For each recipe, it copies recipes/<name> and recipes/shared into an empty folder, installs the packed package there,
+ * runs the script `try`, and removes the folder.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
