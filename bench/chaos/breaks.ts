@@ -229,7 +229,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'evict',
     removes:
-      'the eviction of a dead worker waits until its row is unlocked, without writing heartbeats, so that all workers stop',
+      'a worker that evicts a dead worker waits until that row is unlocked and writes no heartbeats in the meantime, so all workers stop',
     mutations: [
       {
         file: 'worker/dead-workers.js',

@@ -52,7 +52,7 @@ function plannedRun(row: ScheduleRow): number | null {
 
 function plannedOf({ plannedFrom }: ScheduleRow): { definition: string; run: number | null } | null {
   if (plannedFrom === null) return null
-  // The suffix of a nextrun that was set manually.
+  // The suffix marks a nextrun that was set manually.
   const text = plannedFrom.replace(/\|by hand$/u, '')
   const bar = text.lastIndexOf('|')
   return { definition: text.slice(0, bar), run: msOf(text.slice(bar + 1)) }
