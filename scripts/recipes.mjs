@@ -26,7 +26,7 @@ if (unknown.length > 0) throw new Error(`No recipe ${unknown.join(', ')}; there 
 
 /** Runs npm in a folder. @throws if it fails */
 function npm(cwd, ...args) {
-  // Test runners set NODE_ENV, with which Next.js would build in a mode that does not exist.
+  // Test runners set NODE_ENV to a value that `next build` does not support.
   const { NODE_ENV: _, ...env } = process.env
   const { status } = spawnSync('npm', args, { cwd, stdio: 'inherit', env })
   if (status !== 0) throw new Error(`npm ${args.join(' ')} failed in ${cwd}`)
