@@ -65,7 +65,7 @@ async function worker(url: string, name: string, tell: (line: string) => void): 
   return kalends
 }
 
-/** Waits until `count` runs have ended in either worker. */
+/** Waits until `count` runs have ended, no matter in which worker. */
 function runs(workers: readonly Kalends[], count: number): Promise<void> {
   return new Promise((resolve) => {
     let left = count
