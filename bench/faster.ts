@@ -8,7 +8,7 @@ import type { BenchDatabase } from './database.ts'
 const GIB = 2 ** 30
 const LENT: Readonly<Record<string, number>> = {
   innodb_buffer_pool_size: 4 * GIB,
-  // Some supported versions cannot resize the log, so this takes longer there.
+  // Some supported versions cannot resize the log, so creating the rows takes longer there.
   innodb_log_file_size: 2 * GIB,
   innodb_flush_log_at_trx_commit: 0,
 }

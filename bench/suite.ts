@@ -47,7 +47,7 @@ export interface Target {
 }
 
 export interface Plot {
-  /** Also the name of its file. */
+  /** Also the name of the plot's file. */
   readonly name: string
   readonly title: string
   readonly x: string

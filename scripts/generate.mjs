@@ -32,7 +32,7 @@ write(
 export const PAGE: Readonly<Record<string, string>> = ${literal(pageFiles())}\n`,
 )
 
-// tsc writes the CommonJS files next to it. Without it, Node.js would load them as ES modules.
+// tsc writes the CommonJS files next to this package.json. Without it, Node.js would load them as ES modules.
 mkdirSync(join(root, 'dist/cjs'), { recursive: true })
 writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n')
 

@@ -5,8 +5,8 @@
  *     npm run recipes -- express fastify       # some
  *     node scripts/recipes.mjs kalends.tgz …   # with an existing tarball
  *
- * For each, copies recipes/<name> and recipes/shared into an empty folder, installs the packed package there, runs the
- * script `try`, and removes the folder.
+ * For each recipe, it copies recipes/<name> and recipes/shared into an empty folder, installs the packed package there,
+ * runs the script `try`, and removes the folder.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
@@ -26,7 +26,7 @@ if (unknown.length > 0) throw new Error(`No recipe ${unknown.join(', ')}; there 
 
 /** Runs npm in a folder. @throws if it fails */
 function npm(cwd, ...args) {
-  // Test runners set NODE_ENV, with which Next.js would build in a mode that does not exist.
+  // Test runners set NODE_ENV to a value that `next build` does not support.
   const { NODE_ENV: _, ...env } = process.env
   const { status } = spawnSync('npm', args, { cwd, stdio: 'inherit', env })
   if (status !== 0) throw new Error(`npm ${args.join(' ')} failed in ${cwd}`)

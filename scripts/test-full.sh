@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Runs every test at full length, on every database and supported version of Node.js: `npm run test:full`, up to an
-# hour. Continues after a failure, so that one run shows all of them. The last lines repeat the figures.
+# hour. Continues after a failure, so that one run shows all failures. The last lines repeat the figures.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
-# Stops: the running part ends with its parent, and no other part starts.
+# On a signal, the running part ends with its parent, and no other part starts.
 trap 'exit 130' INT TERM
 failed=0
 figures=()
@@ -20,7 +20,7 @@ part() {
 }
 
 part 'all suites on all databases' env KALENDS_TEST_SUITE=full node scripts/test.mjs "$@"
-# Filters apply only to that part.
+# Filters apply only to the first part.
 if [ $# -gt 0 ]; then exit "$failed"; fi
 part 'documentation site, with its links' npm run docs
 part 'screenshots' env NO_COLOR=1 KALENDS_SCREENSHOTS="$(mktemp -d)" npx vitest run --config test/ui/screenshots.config.ts

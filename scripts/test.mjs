@@ -6,7 +6,7 @@
  * error outside a test file, a crashed vitest worker, a failed set-up, and a lost, duplicated or early run
  * (OccurrenceFault in test/support/fault.ts).
  *
- * The last line is `N passed, M failed`. For a file that was run again, it counts the second result.
+ * The last line is `N passed, M failed`. For a file that was run again, the second result counts.
  */
 import { relative } from 'node:path'
 import { createVitest, parseCLI } from 'vitest/node'
@@ -86,7 +86,7 @@ function nameOf(module) {
 }
 
 function hasFault(module) {
-  // vitest's reporter renames the causes that it prints: 'Caused by: OccurrenceFault'.
+  // vitest's reporter puts a prefix before the names of the causes that it prints: 'Caused by: OccurrenceFault'.
   const isFault = (error) =>
     /\bOccurrenceFault$/.test(error?.name) ||
     [error?.cause, ...(error?.errors ?? [])].some((one) => one && isFault(one))

@@ -1,11 +1,11 @@
 /**
  * Breaks the product on purpose, to prove that the harness detects faults. Each break removes one protection, together
- * with other protections that would hide the fault. Some add a pause that makes the race more likely. With the
- * protection in place, the pause alone does no harm.
+ * with other protections that would hide the fault. Some breaks also add a pause that makes a race more likely. With
+ * the protection in place, the pause alone does no harm.
  */
 import { fileURLToPath } from 'node:url'
 
-/** An exact text that occurs once in a file of dist/, and its replacement. */
+/** A string that occurs exactly once in a file of dist/, and its replacement. */
 export interface Mutation {
   /** Below dist/. */
   readonly file: string
@@ -20,7 +20,7 @@ export interface Break {
   readonly mutations: readonly Mutation[]
   /** Run once, after the tables are created and before the workers start. Only for MySQL and MariaDB. */
   readonly sql: readonly string[]
-  /** The faults that expose it; empty if none are needed. */
+  /** The faults that expose the break; empty if none are needed. */
   readonly faults: readonly string[]
   /** Rules of the checker. The break must violate at least one of them. */
   readonly rules: readonly string[]
@@ -55,7 +55,7 @@ const PLANS_EARLY: Mutation = {
   find: 'if (first === null || ((isOver || !decided) && first > now))',
   put: 'if (first === null)',
 }
-/** Makes it likely that a worker has marked a schedule when the worker is stopped. */
+/** Makes it likely that a worker holds a mark at the moment it is suspended. */
 const SLOW_SUBMIT: Mutation = {
   file: 'scheduler/scheduler.js',
   find: 'const isFull = marks.length === most;',
@@ -67,7 +67,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'recheck',
     removes:
-      'submit checks neither that the mark is still its own nor that the schedule is still due, so a worker that was suspended between mark and submit repeats a submission of another worker',
+      'submit checks neither that the mark is still its own nor that the schedule is still due, so a worker that was suspended between mark and submit repeats a submission that another worker has made',
     mutations: [
       ANY_MARK,
       {
@@ -100,7 +100,7 @@ export const BREAKS: readonly Break[] = [
       },
     ],
     sql: [
-      // Statements name the primary key, so there still is one, but it no longer makes ids unique.
+      // Statements name the primary key, so the table keeps one, but it no longer makes ids unique.
       'ALTER TABLE job DROP INDEX job_occurrence, DROP INDEX job_open, DROP PRIMARY KEY, ADD COLUMN copy BIGINT NOT NULL AUTO_INCREMENT, ADD PRIMARY KEY (id, copy), ADD KEY job_copy (copy), ADD INDEX job_occurrence (periodic_task_id, slot), ADD INDEX job_open (open_key, open_turn)',
     ],
     faults: [],
@@ -229,7 +229,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'evict',
     removes:
-      'the eviction of a dead worker waits until its row is unlocked, without writing heartbeats, so that all workers stop',
+      'a worker that evicts a dead worker waits until that row is unlocked and writes no heartbeats in the meantime, so all workers stop',
     mutations: [
       {
         file: 'worker/dead-workers.js',

@@ -18,6 +18,6 @@ export async function databaseNow({ kind }: Pick<Target, 'kind'>, query: Target[
   const now = kind === 'sqlite' ? "strftime('%Y-%m-%d %H:%M:%f', 'now')" : 'UTC_TIMESTAMP(3)'
   const [row]: RowText[] = await query(`SELECT ${now} AS now`)
   const ms = msOf(row?.['now'])
-  if (ms === null) throw new Error('the database did not return its clock')
+  if (ms === null) throw new Error('the database did not return its time')
   return ms
 }

@@ -168,7 +168,7 @@ function suits({ name }: Fault, wanted: string): boolean {
 /** The faults that expose a break. All faults if there is no break, or if it needs no specific fault. */
 function faultsOf({ kind }: Target, options: Options): readonly string[] | undefined {
   if (options.break === undefined) return undefined
-  // Breaks change statements and make races possible. With one writer at a time, there are no races.
+  // Breaks change statements and make races possible. SQLite allows one writer at a time, so it has no races.
   if (kind === 'sqlite') program.error('error: a break needs a server')
   const { faults } = breakNamed(options.break)
   return faults.length === 0 ? undefined : faults

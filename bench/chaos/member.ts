@@ -11,7 +11,7 @@ import { WorkerClock } from './worker-clock.ts'
 
 const program = fileURLToPath(new URL('worker.mjs', import.meta.url))
 
-/** In Kalends' database, or in a separate file. */
+/** Where an application's own queue is: in Kalends' database, or in a separate file. */
 export type QueuePlace = 'same' | 'elsewhere'
 
 export interface WorkerSettings {

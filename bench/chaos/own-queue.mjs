@@ -1,6 +1,6 @@
 /**
- * An application's own queue and the workers that run its jobs. It is in the same database as Kalends, or in a separate
- * file. Its submit function sometimes misbehaves, in various ways.
+ * An application's own queue and the workers that run its jobs. The queue is in the same database as Kalends, or in a
+ * separate file. Its submit function sometimes misbehaves, in various ways.
  */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'

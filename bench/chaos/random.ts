@@ -8,7 +8,7 @@ export interface Random {
   /** True with the probability `share`, 0 to 1. */
   chance(share: number): boolean
   pick<Item>(items: readonly Item[]): Item
-  /** Another stream, always the same for a given name. Draws from this stream do not affect it. */
+  /** A separate stream, always the same for a given name. Draws from either stream do not affect the other. */
   fork(name: string): Random
 }
 

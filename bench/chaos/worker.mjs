@@ -105,7 +105,7 @@ const kalends = await Kalends.open(lent ?? settings.url, {
   }),
 })
 
-/** Limits and delays are short, so that runs end soon. The policy of a schedule overrides it. */
+/** Limits and delays are short, so that runs end soon. The policy of a schedule overrides them. */
 const quick = /** @type {const} */ ({ timeout: '5s', retries: 2, retryDelay: '500ms' })
 const tasks = new Map(
   Object.entries({

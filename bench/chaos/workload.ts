@@ -13,13 +13,13 @@ export interface NewSchedule {
 /** Each slot of these schedules must become a run, whatever happens. */
 export const CANARY = 'canary-'
 /**
- * In seconds. Longer than any fault can prevent the workers from working. A clock that jumps by an hour is not an
+ * In seconds. Longer than any fault can keep the workers from working. A clock that jumps by an hour is not an
  * outage.
  */
 export const CANARY_CATCH_UP = 120
 /**
- * Each worker has a schedule with a slot every second that only this worker can run: `only-w1`. Its task has the same
- * name.
+ * Each worker has a schedule with a slot every second that only this worker can run: `only-w1`. The schedule's task has
+ * the same name.
  */
 export const ONLY = 'only-'
 /** Schedules that faults edit. */

@@ -50,6 +50,6 @@ await queueProgram(async ({ url, concurrency }) => {
 function backendOf(url: string): { readonly driver: string; readonly config: string } {
   const [, file] = /^sqlite:(.*)$/.exec(url) ?? []
   if (file === undefined) return { driver: '@sidequest/mysql-backend', config: url }
-  // Its own file, with its default settings.
+  // Sidequest gets a separate file, with the default settings.
   return { driver: '@sidequest/sqlite-backend', config: `${file}-sidequest` }
 }

@@ -13,7 +13,7 @@ const params = z.object({
 })
 
 const MINUTE = 60_000
-/** graphile-worker must run for this long before the minute. */
+/** graphile-worker must be running for this long before the minute begins. */
 const LEAD_MS = 5000
 
 await program(params, async ({ url, schedules, concurrency, tuned }) => {

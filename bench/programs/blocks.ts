@@ -1,6 +1,6 @@
 /**
- * A worker that submits and runs schedules that are due at one instant: how long is the event loop blocked at most? On
- * SQLite, COMMIT is measured separately, because it waits for the disk.
+ * A worker that submits and runs schedules that are due at one instant: what is the longest time that its event loop is
+ * blocked? On SQLite, COMMIT is measured separately, because it waits for the disk.
  */
 import { Kalends, task } from 'kalends'
 import Libsql from 'libsql'

@@ -1,4 +1,4 @@
-/** Many schedules are due at one instant: how long is the worker's event loop blocked at most? */
+/** Many schedules are due at one instant: what is the longest time that the worker's event loop is blocked? */
 import { z } from 'zod'
 import { Child } from '../child.ts'
 import { insertSchedules, rewind } from '../fixtures.ts'
@@ -43,7 +43,7 @@ export const blocksSuite: Suite = {
           values: commits,
         },
       ],
-      notes: [...notes, 'On SQLite, the time of COMMIT is not included, but has its own row.'],
+      notes: [...notes, 'On SQLite, the time of COMMIT is not included; it has its own row.'],
       targets: [
         eachAtMost(
           `longest block of the event loop: at most ${MAX_MS} ms`,

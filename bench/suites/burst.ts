@@ -19,9 +19,9 @@ const SCHEDULES = 10_000
 const BATCH = 500
 /** Time for the benchmark to make the rows due, and for the worker to read the due time. */
 const LEAD_MS = 3000
-/** The measurement starts this long before the due time, when the server has finished its work for the rows. */
+/** The measurement starts this long before the due time; by then, the server has finished its work for the rows. */
 const READY_MS = 200
-/** A pause for the server between the rows and the bare statements. */
+/** A pause for the server after the rows are reset, before the bare statements run. */
 const REST_MS = 1000
 const FAR = new Date('2100-01-01T00:00:00Z')
 
@@ -70,7 +70,7 @@ async function measure(
   count: number,
 ): Promise<Measure[]> {
   await insertSchedules(database, { count, at: FAR })
-  // The first round of each is a warm-up and does not count.
+  // The first round of each program is a warm-up and does not count.
   const rounds = runs + 1
   const kalends = new Child('programs/burst', { url: database.url, schedules: count, rounds })
   const floor =
@@ -131,5 +131,5 @@ function measuresOf(work: string, subject: string, count: number, phases: readon
 async function checkJobs(database: BenchDatabase, expected: number): Promise<void> {
   const [row] = await database.query('SELECT COUNT(*) AS jobs FROM job')
   if (Number(row?.['jobs']) !== expected)
-    throw new Error(`There are ${String(row?.['jobs'])} jobs where ${expected} were due`)
+    throw new Error(`There are ${String(row?.['jobs'])} jobs, but ${expected} were due`)
 }

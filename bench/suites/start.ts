@@ -1,4 +1,4 @@
-/** Startup times: the help of the command line and the start of a worker. */
+/** Startup times of `kalends --help` and of a worker. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'

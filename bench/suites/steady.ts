@@ -50,7 +50,7 @@ export const steadySuite: Suite = {
       plots: [
         {
           name: 'rate',
-          title: 'CPU per run, if more schedules fire each second',
+          title: 'CPU per run, as more schedules fire each second',
           x: 'schedules a second',
           y: 'µs',
           lines: [
@@ -66,7 +66,7 @@ export const steadySuite: Suite = {
         },
       ],
       notes: [
-        `One worker, concurrency ${CONCURRENCY}; another process submits the load, and the same worker runs it. One long run of each, not a median.`,
+        `One worker, concurrency ${CONCURRENCY}; another process submits the load, and the same worker runs it. The figures are from one long run each, not medians.`,
       ],
     } satisfies Findings
   },

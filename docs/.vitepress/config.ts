@@ -8,7 +8,7 @@ const DOCS = join(import.meta.dirname, '..')
 
 const page = (text: string, link: string) => ({ text, link: `/${link}` })
 
-/** Written by typedoc before the site is built. */
+/** The pages that typedoc writes before the site is built. */
 function reference() {
   const folder = join(DOCS, 'reference')
   if (!existsSync(folder)) return []

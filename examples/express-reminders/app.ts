@@ -55,7 +55,7 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
       .schedules
   }
 
-  /** The user's reminder that was requested. Other schedules of the user count as not found. */
+  /** The requested reminder of the signed-in user. Other schedules of the user count as not found. */
   const own = async (request: Request) => {
     const schedules = schedulesOf(request)
     const id = String(request.params['id'])
@@ -157,7 +157,7 @@ function shown({ id, args, timer, status, nextRunAt }: Schedule) {
     timer,
     description: check.valid ? check.description : check.error.message,
     status,
-    // Null after a change, until a worker has planned it.
+    // Null after a change, until a worker has planned the schedule.
     next: nextRunAt && { at: nextRunAt, local: localText(nextRunAt, check.valid ? check.zone : 'UTC') },
   }
 }

@@ -32,7 +32,7 @@ export async function story(url: string, tell: (line: string) => void): Promise<
   const [first] = workers
   if (first === undefined) throw new Error('no worker')
   await first.schedules.put('backup', { task: backup, timer: TIMER })
-  // An earlier run of this program may have left it paused.
+  // An earlier run of this program may have left the schedule paused.
   await client.rows("UPDATE periodic_task SET enabled = 1 WHERE id = 'backup'")
   await runs(workers, 2)
 
@@ -65,7 +65,7 @@ async function worker(url: string, name: string, tell: (line: string) => void): 
   return kalends
 }
 
-/** Waits until `count` runs have ended in either worker. */
+/** Waits until `count` runs have ended, no matter in which worker. */
 function runs(workers: readonly Kalends[], count: number): Promise<void> {
   return new Promise((resolve) => {
     let left = count

@@ -22,6 +22,6 @@ try {
   child.kill('SIGTERM')
 }
 const [code, signal] = await once(child, 'exit')
-if (signal !== 'SIGTERM') throw new Error(`It ended with ${code ?? signal}`)
+if (signal !== 'SIGTERM') throw new Error(`app.js ended with ${code ?? signal}`)
 const { workers } = new Database('app.db').prepare('SELECT COUNT(*) AS workers FROM worker').get()
 if (workers !== 0) throw new Error('The worker is still registered')

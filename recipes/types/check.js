@@ -15,7 +15,7 @@ const resolutions = [
   // drizzle's own types contain errors.
   ['--skipLibCheck', 'true', '--module', 'nodenext', ...withDrizzle],
 ]
-// TypeScript 6 deprecates it; TypeScript 7 does not have it.
+// TypeScript 6 deprecates this resolution; TypeScript 7 does not have it.
 const node10 = strictly('--module', 'commonjs', '--moduleResolution', 'node10', 'commonjs.cts')
 
 for (const entry of Object.keys(JSON.parse(read('node_modules/kalends/package.json')).exports)) {

@@ -29,7 +29,7 @@ export function beginOf(row: ScheduleRow): Begin {
   return { kind: 'at', slot: nextRunAt }
 }
 
-/** Whether its definition or nextrun differs from the values that the last planning stored. */
+/** Whether the row's definition or nextrun differs from the values that the last planning stored. */
 export function isEdited(row: ScheduleRow): boolean {
   const planned = plannedOf(row)
   return planned === null || planned.definition !== row.definition || planned.run !== row.nextRunAt
@@ -52,7 +52,7 @@ function plannedRun(row: ScheduleRow): number | null {
 
 function plannedOf({ plannedFrom }: ScheduleRow): { definition: string; run: number | null } | null {
   if (plannedFrom === null) return null
-  // The suffix of a nextrun that was set manually.
+  // The suffix marks a nextrun that was set manually.
   const text = plannedFrom.replace(/\|by hand$/u, '')
   const bar = text.lastIndexOf('|')
   return { definition: text.slice(0, bar), run: msOf(text.slice(bar + 1)) }

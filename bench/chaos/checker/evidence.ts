@@ -30,7 +30,7 @@ export interface Evidence {
   readonly runs: ReadonlyMap<string, readonly RunLine[]>
   /** The same, by worker. */
   readonly runsBy: ReadonlyMap<string, readonly RunLine[]>
-  /** Rows that have the same id as another row, which can exist only without a primary key. */
+  /** Rows with the id of another row. They can exist only without a primary key. */
   readonly twins: readonly JobRow[]
   /** Slots after this time need not be decided. `at` is by the database's clock, `host` by the harness's clock. */
   readonly end: { readonly at: number; readonly host: number }

@@ -198,7 +198,7 @@ export function canBeIn(segment: Segment, at: number, times: Times): boolean {
   return times.order(at, segment) >= 0 && (segment.isLast || times.order(at, endOf(segment)) <= 0)
 }
 
-/** Whether it must have been between the two edits. */
+/** Whether the event must have been between the two edits. */
 export function mustBeIn(segment: Segment, at: number, times: Times): boolean {
   return times.order(at, segment) > 0 && (segment.isLast || times.order(at, endOf(segment)) < 0)
 }

@@ -114,8 +114,8 @@ export class Times {
   }
 
   /**
-   * When the database's clock may have shown an instant, by the harness's clock. There can be several such times if it
-   * was moved.
+   * When the database's clock may have shown an instant, by the harness's clock. There can be several such times if
+   * the database's clock was moved.
    */
   #hostsOf(at: number): number[] {
     if (this.#pieces.length === 0) return [at]

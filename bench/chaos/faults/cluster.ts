@@ -94,8 +94,8 @@ export function clusterFaults(
     ofNode('cluster.backup-lock', 2, 9000, nodes, async (node, ground, random) => {
       const ms = random.int(1500, 6000)
       await adminOf(node).connected(async (connection) => {
-        // The node behaves like a donor: it accepts no writes, does not apply writes of the other nodes, and does not
-        // slow them down.
+        // The node behaves like a donor: it accepts no writes, and neither applies the writes of the other nodes nor
+        // slows those nodes down.
         await connection.query('FLUSH TABLES WITH READ LOCK')
         await ground.pause(ms)
         await connection.query('UNLOCK TABLES')

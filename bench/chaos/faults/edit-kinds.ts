@@ -18,7 +18,7 @@ export interface EditKind {
   readonly name: string
   readonly weight: number
   readonly columns: (situation: Situation) => Columns
-  /** Written some time later, if the schedule would otherwise stay inactive or useless. */
+  /** Columns to write some time later, if the edit would otherwise leave the schedule inactive or useless. */
   readonly repair?: (situation: Situation) => Columns
 }
 
@@ -114,7 +114,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
     columns: ({ row }) => (row['last_slot'] === null ? {} : { nextrun: row['last_slot'] ?? null }),
   },
   {
-    // Looks as if the planner had written it, so only last_slot prevents decided slots from being decided again.
+    // The nextrun looks as if the planner had written it, so only last_slot prevents decided slots from being decided again.
     name: 'set back unseen',
     weight: 3,
     columns: ({ row, random }) => {

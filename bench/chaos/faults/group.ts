@@ -63,7 +63,7 @@ export function groupFaults(group: ReplicationGroup, { leaseMs, hasOnePrimary }:
       await member.start()
       return `started again outside its group; ${await takesNothing(member, () => ground.pause(ms))}`
     }),
-    // Connections to it stay open.
+    // Connections to the member stay open.
     fault('group.leave', 2, 24_000, primary, async (member, ground, random) => {
       const ms = random.int(2000, SUSPECT_MS + leaseMs)
       await member.query('STOP GROUP_REPLICATION', LEAVE_WITHIN_MS)

@@ -49,7 +49,7 @@ const TROUBLED: readonly Troubled[] = [
     ends: 'failed',
   },
   {
-    // It ends a worker process, so it counts towards the number of workers that faults may affect at once.
+    // This handler ends a worker process, so the fault counts towards the number of workers that faults may affect at once.
     name: 'handler.exit',
     weight: 4,
     task: 'exit',
@@ -137,7 +137,7 @@ async function submitAndWatch(troubled: Troubled, ground: Ground, random: Random
   return ground.target.kind === 'sqlite' ? { hit, detail } : { hit, detail, reach }
 }
 
-/** The names of the workers that ran it. */
+/** The names of the workers that ran the job. */
 async function workersOf({ target }: Ground, job: RowText | null): Promise<string[]> {
   if (job === null) return []
   const lost = await target.query('SELECT worker FROM attempt WHERE job_id = ?', [job['id'] ?? null])

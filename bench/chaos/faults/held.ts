@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault, FaultReport, Ground, Member } from '../fault.ts'
 import type { Random } from '../random.ts'
 
-/** Other workers may be starting. */
+/** Long enough for workers that are still starting. */
 const WAIT_MS = 60_000
 
 /**

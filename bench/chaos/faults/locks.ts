@@ -95,8 +95,8 @@ function deadlocks(admin: Admin, { counted, made }: LockOptions): Fault {
     for (let round = 0; round < rounds; round += 1) await crossing(one)
     const after = await counted()
     const met = one.deadlocks
-    // A worker between the two may become the victim, so all deadlocks that the server counts in this time are
-    // deliberate.
+    // A worker that waits for one of the two transactions may become the victim, so all deadlocks that the server
+    // counts in this time are deliberate.
     const caused = before === null || after === null ? met : Math.max(met, after - before)
     made(caused)
     return {
@@ -176,8 +176,8 @@ function tableLock(admin: Admin): Fault {
 }
 
 /**
- * Maintenance statements. Each needs exclusive access to the table for a moment, after all open transactions have
- * ended.
+ * Maintenance statements. Each statement needs exclusive access to its table for a moment, after all open transactions
+ * have ended.
  */
 function ddl(admin: Admin): Fault {
   return whole('locks.ddl', 2, 5000, 'all tables', async (_ground, random) => {

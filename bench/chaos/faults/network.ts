@@ -41,7 +41,7 @@ const hurts = {
   },
 } as const satisfies Readonly<Record<string, Hurt>>
 
-/** @param ways  the ways of all workers, each with a proxy */
+/** @param ways  the connections of all workers to the database, each with a proxy */
 export function networkFaults(ways: readonly Way[], leaseMs: number): Fault[] {
   return [
     ofOne('network.cut', 6, hurts.cut, 5500),

@@ -63,7 +63,7 @@ export interface ServerPlace {
   /** For people: 'database', 'n1'. */
   readonly name: string
   readonly admin: Admin
-  /** Bypasses all proxies and names the workers' user, which is the user to shut out. */
+  /** Bypasses all proxies and contains the workers' user, which faults shut out. */
   readonly workerUrl: string
 }
 
@@ -115,7 +115,7 @@ export function serverAdminFaults(
         const idle: Connection[] = []
         const ms = random.int(1500, 5000)
         try {
-          // Leave only a few, so that it does not take hundreds of connections to use them up.
+          // Leave only a few free connections, so that it does not take hundreds to use them up.
           await admin.query(`SET GLOBAL max_connections = ${(await connectionsNow(admin)) + 10}`)
           await takeAllPlaces(workerUrl, idle)
           // Kill some of the workers' connections, oldest first. The workers cannot reconnect, because the freed

@@ -87,7 +87,7 @@ function killInWrite(file: SqliteFile): Fault {
   }
 }
 
-/** Suspends it while it holds the write lock. */
+/** Suspends the worker while it holds the write lock. */
 async function caughtInWrite(member: Member, path: string): Promise<boolean> {
   const deadline = performance.now() + CATCH_WITHIN_MS
   while (performance.now() < deadline) {

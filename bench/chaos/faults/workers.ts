@@ -22,7 +22,7 @@ export function workerFaults(target: Pick<Target, 'kind'>, leaseMs: number): Fau
     restart,
     deploy,
     rollingDeploy,
-    // SQLite uses the clock of each process, which must be the same for all.
+    // With SQLite, each process uses its own clock, and all of these clocks must agree.
     ...(target.kind === 'sqlite' || faketimeLibrary() === null ? [] : [clockOff, clockJumps]),
   ]
 }

@@ -72,7 +72,7 @@ export class TargetClock {
 
   #write(): void {
     const seconds = this.#offsetMs / 1000
-    // Renamed, so that processes read either the old or the new offset.
+    // The file is replaced by a rename, so that processes read either the old or the new offset.
     writeFileSync(`${this.#file}.new`, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds).toFixed(3)}\n`)
     renameSync(`${this.#file}.new`, this.#file)
   }

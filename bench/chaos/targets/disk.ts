@@ -19,7 +19,7 @@ export class SmallDisk {
   }
 
   /**
-   * @param folder  managed by keep-folder.sh, which unmounts the disk; the disk is mounted at `data` in it
+   * @param folder  managed by keep-folder.sh, which unmounts the disk; the disk is mounted at its subfolder `data`
    * @returns a string with the reason if no disk can be created
    */
   static async open(folder: string): Promise<SmallDisk | string> {

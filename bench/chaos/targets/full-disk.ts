@@ -6,8 +6,8 @@ import type { ServerProcess } from '../faults/server.ts'
 /** More rows than fit into the pages that an emptied table keeps. */
 const MAX_ROWS = 300
 /**
- * Stored in the row itself, so that a rollback needs no more disk space. Without space for a rollback, MariaDB would
- * exit.
+ * Small enough to be stored in the row itself, so that a rollback needs no more disk space. Without space for a
+ * rollback, MariaDB would exit.
  */
 const ROW_BYTES = 6000
 const REFUSED_WITHIN_MS = 3000

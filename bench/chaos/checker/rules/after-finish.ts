@@ -27,8 +27,8 @@ export interface Surroundings {
   readonly times: Times
   readonly isStopped: string | null
   /**
-   * When its jobs were edited or deleted manually: after that, the sweep plans from the time at which it finds no open
-   * job.
+   * When the schedule's jobs were edited or deleted manually: after that, the sweep plans from the time at which it
+   * finds no open job.
    */
   readonly handled: readonly { readonly from: number; readonly until: number }[]
 }

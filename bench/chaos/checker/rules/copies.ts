@@ -4,9 +4,9 @@ import type { RowText } from '../../record.ts'
 import type { Piece, ScheduleRowText } from '../segments.ts'
 import type { Violation } from '../verdict.ts'
 
-/** Copied unchanged. */
+/** Columns that are copied unchanged. */
 const COPIED = ['task', 'group_', 'subject', 'submitter', 'priority'] as const
-/** Copied, but the claim fills in missing values. */
+/** Columns that are copied; the claim fills in missing values. */
 const FILLED = ['timeout', 'max_retries', 'retry_delay', 'retry_backoff'] as const
 /** Column defaults. */
 const DEFAULTS: RowText = { group_: '', priority: 0, args: '{}', overlap: 'skip' }

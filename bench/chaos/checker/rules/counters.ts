@@ -74,7 +74,7 @@ function within(
   return { least, most: most + handledElsewhere(jobEdits, jobs) }
 }
 
-/** The number of edits to jobs that are not in `jobs` but may have been counted before an edit. */
+/** The number of edits to other jobs of these schedules. These jobs may have been counted before they were edited. */
 function handledElsewhere(jobEdits: Evidence['jobEdits'], jobs: readonly JobRow[]): number {
   const own = new Set(jobs.map(({ id }) => id))
   const schedules = new Set(jobs.map(({ schedule }) => schedule))

@@ -47,7 +47,7 @@ function failureFault(job: JobRow): string | null {
   return job.attempt <= retries ? `failed permanently after ${job.attempt} of ${retries + 1} attempts` : null
 }
 
-/** Tasks of the fleet whose handlers do not react, or cannot react, to their signal. */
+/** Tasks of the fleet whose handlers do not or cannot react to their signal. */
 export const DEAF: ReadonlySet<string> = new Set(['deaf', 'block', 'exit'])
 
 /** Time between the end of a process stall and the signal to the handler. */

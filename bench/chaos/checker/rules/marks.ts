@@ -1,5 +1,5 @@
 /**
- * Everything that a dead worker held is released: no mark remains or is longer than the lease, and no worker is
+ * Everything that a dead worker held is released: no mark remains, no mark is longer than the lease, and no worker is
  * registered twice.
  */
 import { groupBy } from '../../../../src/store/group-by.ts'

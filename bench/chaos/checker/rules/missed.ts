@@ -95,10 +95,10 @@ function droppedBefore(schedule: string, pieces: readonly Piece[], index: number
     const { job } = before
     if (job.state === 'skipped' && job.reason === 'missed') {
       if (isWhole(schedule, before)) return job.submitted === run.job.submitted ? before.count : 0
-      // The row counts several plannings, so it has at least as many slots as this one.
+      // The row counts slots of several plannings, so it counts at least as many as this planning dropped.
       return run.job.missed <= before.count ? run.job.missed : before.count
     }
-    // An earlier run of the same planning has recorded them.
+    // An earlier run of the same planning has recorded the dropped slots.
     if (job.state !== 'skipped') return 0
     // This skip is from another planning.
     if (job.submitted !== run.job.submitted) return isWhole(schedule, before) ? 0 : null

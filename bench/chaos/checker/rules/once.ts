@@ -68,8 +68,8 @@ function runsOnce({ runs, jobs, jobEdits, record }: Evidence): Violation[] {
 }
 
 /**
- * The handler writes its end before the worker writes the outcome. If the worker is lost in between, the job runs
- * again.
+ * The handler logs that it has ended before the worker writes the outcome. If the worker is lost in between, the job
+ * runs again.
  */
 const AFTER_END_MS = 0
 
@@ -82,8 +82,8 @@ const attemptKey = (job: unknown, attempt: unknown, worker: unknown) => [job, at
 type IsReleased = (start: RunLine, starts: number) => boolean
 
 /**
- * Whether a worker that lost its connection has returned this attempt to the queue as many times as it started it, so
- * that the attempt does not count. The attempts of pruned jobs are unknown.
+ * Whether a worker has returned an attempt to the queue each time it started the attempt, so that the attempt does not
+ * count. The attempts of pruned jobs are unknown.
  */
 function releases({ attempts, journal }: RunRecord): IsReleased {
   const counts = new Map<string, number>()
@@ -99,8 +99,8 @@ function releases({ attempts, journal }: RunRecord): IsReleased {
 }
 
 /**
- * A worker that stops or loses its connection releases its jobs. These attempts do not count, and the same number
- * starts again.
+ * A worker that stops or loses its connection releases its jobs. Released attempts do not count, so an attempt with the
+ * same number may start again.
  */
 function attemptsOnce(
   job: string,

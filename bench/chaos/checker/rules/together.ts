@@ -16,7 +16,7 @@ export function together(evidence: Evidence): Violation[] {
 }
 
 /**
- * Compares rows: the last attempt of a job must not start before the previous job was final. A statement stores the
+ * Compares rows: the last attempt of a job must not start before the previous job is final. A statement stores the
  * time at which it began, and may then see jobs that ended while it was waiting. The times in the handlers' lines are
  * exact to the millisecond.
  */
@@ -26,7 +26,7 @@ function rowsTogether(schedule: string, jobs: readonly JobRow[], times: Evidence
   for (const job of jobs.toSorted((a, b) => (a.started ?? 0) - (b.started ?? 0))) {
     const { started } = job
     const until = latest?.finished ?? null
-    // If the clock went back, it does not determine their order.
+    // If the clock went back, these times do not determine an order.
     if (times.isRepeated(started ?? 0) || times.isRepeated(job.finished ?? 0)) continue
     if (latest !== undefined && until !== null && started !== null && until - started > LOAD_MS)
       violations.push({

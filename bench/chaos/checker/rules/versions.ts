@@ -25,7 +25,7 @@ export function isOfTwoVersions(id: string): boolean {
 /** The rows do not show when a version was active, so missing slots cannot be detected. */
 export function versionFaults({ id, jobs, last }: ScheduleEvidence): { text: string; at: number }[] {
   const created = last?.created ?? 0
-  // While the clock is before the creation time, slots extend backwards from that time.
+  // While the clock is behind the creation time, slots extend backwards from that time.
   const courses = timersOf(id).flatMap((text) => {
     const parsed = timer(text)
     const spanMs = parsed.spanMs ?? 1
