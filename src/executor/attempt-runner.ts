@@ -9,12 +9,13 @@ import {
   type StoppedError,
   AttemptTimeoutError,
 } from '../errors.ts'
-import { type ClaimedJob, fenceOf } from '../model/job.ts'
+import type { ClaimedJob } from '../model/job.ts'
 import type { AttemptEnd } from '../model/settle.ts'
 import { spanOption } from '../model/input.ts'
 import { LONGEST_DELAY_MS } from '../model/settings.ts'
 import { checkResult, readArgs } from '../model/task.ts'
 import { AttemptLog } from './attempt-log.ts'
+import { type AbortReason, AttemptSignal } from './attempt-signal.ts'
 import { AttemptValues } from './attempt-values.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { HandledTask, HandlerContext, Middleware } from './handler.ts'
@@ -26,8 +27,6 @@ export const ABANDON_MS = 5000
 /** After this many uncounted claims of a job, an attempt counts even if its worker was cut off. */
 const MAX_RELEASES = 10
 
-type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeoutError
-
 /** Runs one attempt of a job in this process. */
 export class AttemptRunner {
   readonly job: ClaimedJob
@@ -36,14 +35,9 @@ export class AttemptRunner {
   /** By performance.now(). */
   readonly beganAt = performance.now()
   readonly #handled: HandledTask
-  readonly #journal: Journal
   readonly #options: AttemptOptions
   readonly #deadlines: Deadlines<AttemptRunner>
-  /** Created when the handler asks for its signal. */
-  #controller: AbortController | null = null
-  /** The reason why the signal was aborted, or null if it was not. */
-  #reason: AbortReason | null = null
-  #isReleased = false
+  readonly #signal = new AttemptSignal()
   #isOver = false
   /** How long the job waits if its handler called `snooze`. */
   #snoozedMs: number | null = null
@@ -57,29 +51,25 @@ export class AttemptRunner {
   ) {
     this.job = job
     this.log = new AttemptLog(job, journal, options.redaction, options.now)
-    this.#values = new AttemptValues(job, this.log, options)
+    this.#values = new AttemptValues(job, this.log, journal, options)
     this.#handled = handled
-    this.#journal = journal
     this.#deadlines = deadlines
     this.#options = options
   }
 
   isAborted(): boolean {
-    return this.#reason !== null
+    return this.#signal.reason !== null
   }
 
   /** Aborts the handler's signal. Only the first reason counts. */
-  abort(reason: AbortReason): void {
-    if (this.#reason !== null) return
-    this.#reason = reason
-    if (!this.#isOver) this.#deadlines.set(this, ABANDON_MS)
-    this.#controller?.abort(reason)
+  abort(reason: AbortReason, isReleased = false): void {
+    if (!this.#isOver && !this.isAborted()) this.#deadlines.set(this, ABANDON_MS)
+    this.#signal.abort(reason, isReleased)
   }
 
   /** Like `abort`, but the job goes back to the queue if this worker still holds it, and the attempt does not count. */
   release(reason: LeaseLostError | StoppedError): void {
-    this.#isReleased ||= this.#reason === null
-    this.abort(reason)
+    this.abort(reason, true)
   }
 
   timeOut(): void {
@@ -98,9 +88,10 @@ export class AttemptRunner {
     this.#deadlines.delete(this)
     // Once the signal is aborted, its reason is the outcome: a handler that returns early because of it did not finish
     // its work.
-    if (this.#reason === null) return own
-    if (this.#isReleased) return releasedEnd(this.job, this.#reason)
-    return attemptEnd(this.#reason, own === null, this.#options.delayFactor())
+    const { reason, isReleased } = this.#signal
+    if (reason === null) return own
+    if (isReleased) return releasedEnd(this.job, reason)
+    return attemptEnd(reason, own === null, this.#options.delayFactor())
   }
 
   /** Resolves when the handler has finished. The handler starts after the caller has registered the attempt. */
@@ -119,7 +110,7 @@ export class AttemptRunner {
     // Another handler may have blocked this process for longer than the lease, or the response to the claim may have
     // been late, so another worker may be running the job by now. If none is, the job is released, and the attempt does
     // not count.
-    if (this.#reason !== null || worker() !== job.worker) return { kind: 'released' }
+    if (this.isAborted() || worker() !== job.worker) return { kind: 'released' }
     try {
       const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))
       // Applies even if `middleware` returned something.
@@ -169,7 +160,7 @@ export class AttemptRunner {
       throw error
     }
     // Checked even without a result, so that `middleware` sees how the attempt ended.
-    if (this.#reason !== null) throw this.#reason
+    if (this.#signal.reason !== null) throw this.#signal.reason
     if (task.resultSchema !== null) await this.#checkResult(result)
     return result
   }
@@ -177,7 +168,7 @@ export class AttemptRunner {
   #context(args: unknown): HandlerContext {
     const { job, log } = this
     const { slot, missed, attempt } = job
-    const signal = () => this.#signal()
+    const signal = this.#signal
     return {
       args,
       slot,
@@ -185,23 +176,12 @@ export class AttemptRunner {
       attempt,
       job,
       get signal() {
-        return signal()
+        return signal.get()
       },
       log: log.logger(),
-      progress: (value) => {
-        const stored = this.#values.storedProgress(value)
-        if (!this.#isOver) this.#journal.progress(fenceOf(job), stored)
-      },
+      progress: (value) => this.#values.progress(value, this.#isOver),
       snooze,
     }
-  }
-
-  #signal(): AbortSignal {
-    if (this.#controller === null) {
-      this.#controller = new AbortController()
-      if (this.#reason !== null) this.#controller.abort(this.#reason)
-    }
-    return this.#controller.signal
   }
 
   /** If a result does not match the schema of the task, a retry would not help. */

@@ -1,22 +1,30 @@
 import { errorText, messageOf, PermanentError } from '../errors.ts'
-import type { ClaimedJob } from '../model/job.ts'
+import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import type { Secrets } from '../model/redaction.ts'
 import { jsonText } from '../model/task.ts'
 import type { AttemptLog } from './attempt-log.ts'
+import type { Journal } from './journal.ts'
 import type { AttemptOptions } from './options.ts'
 
 /** What one attempt stores: its progress and its result as JSON text, and its error text, without secrets. */
 export class AttemptValues {
   readonly #job: ClaimedJob
   readonly #log: AttemptLog
+  readonly #journal: Journal
   readonly #options: Pick<AttemptOptions, 'argsLimit' | 'redaction'>
   #lastProgress = 'null'
   /** The secrets of all progress except the latest. */
   readonly #earlier: Secrets
 
-  constructor(job: ClaimedJob, log: AttemptLog, options: Pick<AttemptOptions, 'argsLimit' | 'redaction'>) {
+  constructor(
+    job: ClaimedJob,
+    log: AttemptLog,
+    journal: Journal,
+    options: Pick<AttemptOptions, 'argsLimit' | 'redaction'>,
+  ) {
     this.#job = job
     this.#log = log
+    this.#journal = journal
     this.#options = options
     this.#earlier = options.redaction.secretsOf({})
   }
@@ -38,13 +46,14 @@ export class AttemptValues {
     return json
   }
 
-  storedProgress(value: unknown): string {
+  /** @param isLate  whether the attempt is over, so that its progress is checked but no longer stored */
+  progress(value: unknown, isLate: boolean): void {
     const { redaction } = this.#options
     const json = this.#jsonText('progress', value)
     if (redaction.hides('progress'))
       redaction.addSecrets(this.#earlier, { progress: JSON.parse(this.#lastProgress) })
     this.#lastProgress = this.#stored('progress', json)
-    return this.#lastProgress
+    if (!isLate) this.#journal.progress(fenceOf(this.#job), this.#lastProgress)
   }
 
   storedResult(value: unknown): string | null {
