@@ -90,7 +90,7 @@ eachDatabase((under) => {
 
   it('a future job runs at its time, neither early nor late', async () => {
     const { open } = await scene(under)
-    // Effectively without polling, because the worker knows its own jobs.
+    // Polling is effectively off, because the worker knows when its own jobs are due.
     const kalends = await open({ pollInterval: '60s' })
     kalends.handle(plain, () => {})
     await kalends.start()
@@ -99,7 +99,7 @@ eachDatabase((under) => {
     expect(job.state).toBe('success')
     const lateMs = (job.startedAt?.getTime() ?? 0) - runAt.getTime()
     expect(lateMs).toBeGreaterThanOrEqual(0)
-    // By polling alone, it would take 60 s.
+    // With polling alone, the job would wait for up to 60 s.
     expect(lateMs).toBeLessThan(50_000)
   })
 

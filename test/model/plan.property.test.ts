@@ -98,7 +98,7 @@ describe('during absences, overlaps and clock changes', () => {
           if (exactly) now = new Date(Math.ceil(now.getTime() / MINUTE) * MINUTE)
           const more = elapses(row.timer, enumerated, now)
           pending = [...pending, ...more]
-          // Chained to the last elapse, because in the repeated hour the local time alone is ambiguous.
+          // Continue from the last elapse, because the local time alone is ambiguous in the repeated hour.
           enumerated = new Date(more.at(-1) ?? enumerated)
 
           const planned = plan(row, at(now, active))
@@ -130,7 +130,7 @@ describe('during absences, overlaps and clock changes', () => {
             )
           }
 
-          // As many as catch_up, whenever the worker returns; with 0, one slot if it is on time.
+          // catch_up limits the slots that are kept, whenever the worker returns; 0 keeps a single slot that is on time.
           const newest = pending.at(-1) ?? Number.NaN
           const onTime = now.getTime() - newest <= MISSED_AFTER_MS ? 1 : 0
           expect(kept).toBe(Math.min(pending.length, row.catchUp === 0 ? onTime : row.catchUp))
@@ -356,7 +356,7 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
-  test('a manually set nextrun in the past is one run now or one recorded overlap', () => {
+  test('a manually set nextrun in the past becomes one run now or one recorded overlap', () => {
     fc.assert(
       fc.property(
         anyRow,
@@ -414,8 +414,8 @@ describe('for any row, clock and previous run', () => {
   })
 })
 
-describe('a long absence', () => {
-  test('counts up to 10,000 slots, keeps the newest, and continues from now', () => {
+describe('after a long absence', () => {
+  test('up to 10,000 slots are counted, the newest are kept, and planning continues from now', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(0, 1, 3),

@@ -7,7 +7,7 @@ import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 const work = task('work', { retries: 0 })
 const CREATED = '2026-01-01 00:00:00.000'
 
-/** A schedule that was created at the beginning of 2026, with its explanations. */
+/** Creates a schedule that appears to have been created at the beginning of 2026. */
 async function schedule(
   { database, kalends }: { database: TestDatabase; kalends: Kalends },
   timer: string,
@@ -301,7 +301,7 @@ eachDatabase((under) => {
       { reason: 'overlap', missed: 1 },
       /^It did not run for Thu 2026-01-01 10:00:00 \+00:00 \(UTC\): the previous run had not finished \(overlap = 'skip'\)\.$/,
     ],
-    // A row of skips stores its newest slot.
+    // A row that stands for several skipped slots stores the newest one.
     [
       'skipped',
       '2026-01-01 12:00:00.000',
@@ -332,7 +332,7 @@ eachDatabase((under) => {
       { missed: 3 },
       /^It did not run for Thu 2026-01-01 10:00:00 .*: no scheduler was running then\. The job the-job for Thu 2026-01-01 13:00:00 \+00:00 \(UTC\) stands for all 3 missed slots\.$/,
     ],
-    // A skip with fewer slots than lie in between does not cover this slot.
+    // A skip of two slots up to 12:00 does not cover 10:00.
     [
       'skipped',
       '2026-01-01 12:00:00.000',

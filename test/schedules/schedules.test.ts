@@ -151,7 +151,7 @@ eachDatabase((under) => {
     expect(await schedules.get('b')).toMatchObject({ status: 'paused' })
   })
 
-  it('two concurrent puts of the same new id agree [U2]', async () => {
+  it('of several concurrent puts with the same new id, only one creates the schedule [U2]', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     const results = await Promise.all(

@@ -251,7 +251,7 @@ eachDatabase((under) => {
   it('the longest strings, the largest numbers and long args fit the columns', async () => {
     const { open } = await scene(under)
     const { schedules, jobs } = await open({ argsLimit: 1_000_000 })
-    // Characters, not bytes or UTF-16 code units.
+    // The limits count characters, not bytes or UTF-16 code units.
     const text = (length: number) => '👍'.repeat(length)
     const input = {
       task: text(NAME_LIMIT),

@@ -48,7 +48,7 @@ export async function startMysql(program: MysqlProgram): Promise<PrivateServer> 
   return await startPrivateServer(await mysqlPlan(program))
 }
 
-/** Uses a new, existing folder. */
+/** Uses a folder that was just created. */
 export async function mysqlPlan(program: MysqlProgram): Promise<PrivateServerPlan> {
   const { root, server } = program
   const { folder, seen } = await mysqlFolder(program, 'kalends-mysql-')

@@ -96,8 +96,8 @@ async function privateMysql(environment: NodeJS.ProcessEnv) {
 }
 
 /**
- * Returns the reason if it does not start, for example if AppArmor denies access to /tmp. The database is then
- * missing.
+ * Returns the server, or the reason if it does not start, for example if AppArmor denies access to /tmp. The database
+ * is then missing.
  */
 async function started(origin: string, starting: Promise<PrivateServer>) {
   try {

@@ -274,7 +274,7 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  it('a healthy worker reports no such failure', async () => {
+  it('a healthy worker reports no failure', async () => {
     const { open } = await scene({ fresh })
     const kalends = await open()
     kalends.handle(tick, () => null)

@@ -62,7 +62,7 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  // The state is as after the promotion of a replica that had not received the outcome.
+  // This is the state after the promotion of a replica that had not received the outcome.
   it.skipIf(kind === 'sqlite')(
     'a run whose outcome a new server lacks runs again, although its worker is alive',
     { timeout: 30_000 },
