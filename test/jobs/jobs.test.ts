@@ -62,7 +62,7 @@ eachDatabase((under) => {
     expect(next > id).toBe(true)
   })
 
-  it('a caller-chosen id is kept; a second submission is a conflict that names the id and keeps the first job [R13]', async () => {
+  it('a caller-chosen id is kept; a second submission with it is a conflict that names the id, and the first job stays [R13]', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     expect(await jobs.submit(mail, { to: 'first' }, { id: 'order-7' })).toBe('order-7')

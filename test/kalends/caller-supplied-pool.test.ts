@@ -137,7 +137,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       expect(kalends.health()).toMatchObject({ ok: true, reasons: [] })
     })
 
-    it('a pool whose connections are all in use has no effect', async () => {
+    it('a pool works even if all its connections are in use', async () => {
       const { url } = await database()
       const exhausted = pool(url, { connectionLimit: 1, queueLimit: 1 })
       const held = await exhausted.getConnection()

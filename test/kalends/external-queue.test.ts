@@ -66,7 +66,7 @@ test('a due job is handed over with everything that a queue needs, and ends with
   expect(jobs).toHaveLength(2)
 })
 
-test('while a run is unreported, the next slot is skipped, and runNow names the job', async () => {
+test('while a run is unreported, the next slot is skipped, and the error of runNow names the job', async () => {
   const { app, jobs } = await scene()
   const { schedules } = app.kalends
   await schedules.create({ id: 's', task: work, timer: 'hourly' })

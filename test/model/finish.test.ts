@@ -24,7 +24,7 @@ describe('after a run ends', () => {
     })
   })
 
-  test('the timer counts from a failure as well as a success', () => {
+  test('the timer counts from the end of a failed run as well as a successful one', () => {
     expect(finish(afterFinish, true, 0, NOW)).toEqual({
       nextRunAt: new Date('2026-03-01T09:12Z'),
       idle: null,

@@ -105,7 +105,7 @@ describe('an integer', () => {
   })
 })
 
-describe('an option that is a time', () => {
+describe('an option that is a time span', () => {
   const limits = { least: 1000, most: 60_000 }
 
   test.each([

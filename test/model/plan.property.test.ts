@@ -130,7 +130,7 @@ describe('during absences, overlaps and clock changes', () => {
             )
           }
 
-          // catch_up limits the slots that are kept, whenever the worker returns; 0 keeps a single slot that is on time.
+          // catch_up limits the slots that are kept, whenever the worker returns; 0 keeps one slot that is on time.
           const newest = pending.at(-1) ?? Number.NaN
           const onTime = now.getTime() - newest <= MISSED_AFTER_MS ? 1 : 0
           expect(kept).toBe(Math.min(pending.length, row.catchUp === 0 ? onTime : row.catchUp))
@@ -147,7 +147,7 @@ describe('during absences, overlaps and clock changes', () => {
     )
   })
 
-  test('after downtime, the number of runs is catch_up, whenever the worker returns [S5]', () => {
+  test('after downtime, catch_up limits the number of runs, whenever the worker returns [S5]', () => {
     const timers = [
       ['cron * * * * *', MINUTE],
       ['hourly', HOUR],
@@ -175,7 +175,7 @@ describe('during absences, overlaps and clock changes', () => {
     )
   })
 
-  test('a slot on time never counts as missed, and a later pass changes nothing [L4]', () => {
+  test('a slot that is on time never counts as missed [L4]', () => {
     fc.assert(
       fc.property(life, fc.integer({ min: 0, max: MISSED_AFTER_MS }), ({ row: first, start }, late) => {
         const row = applied(first, required(plan(first, at(start))))
@@ -230,7 +230,7 @@ describe('the origin of nextrun determines its meaning', () => {
   )
   const anyJitter = fc.constantFrom(0, 0, 1, 1000, 7 * MINUTE)
 
-  test('the next elapse after any instant is an elapse, so a nextrun from the planner is never planned again [S14]', () => {
+  test('a nextrun from the planner is always an elapse of the timer, so it becomes the slot of its run [S14]', () => {
     fc.assert(
       fc.property(
         anyTimer,
@@ -252,7 +252,7 @@ describe('the origin of nextrun determines its meaning', () => {
     )
   })
 
-  test('a nextrun from the planner that is not an elapse runs once for an elapse or waits for the next one', () => {
+  test('if a nextrun from the planner is not an elapse, the decided slots and the next run are elapses', () => {
     fc.assert(
       fc.property(anyTimer, start, fc.integer({ min: 1, max: 2 * HOUR }), (timer, at1, ms) => {
         const lastSlot = new Date(at1.getTime() - ms)

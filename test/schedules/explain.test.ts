@@ -1,4 +1,4 @@
-/** The sentences in which explain states why a schedule did not run. */
+/** The sentences with which `explain` states why a schedule did not run. */
 import { expect, it } from 'vitest'
 import { type Kalends, NotFoundError, task } from '../../src/index.ts'
 import { ended, gate, scene, signal } from '../kalends/scene.ts'

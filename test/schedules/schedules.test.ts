@@ -16,7 +16,7 @@ async function planned(kalends: Kalends, id: string) {
 }
 
 eachDatabase((under) => {
-  it('create stores its input and defaults for other settings', async () => {
+  it('create stores its input, and the defaults of all other settings', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const schedule = await kalends.schedules.create({

@@ -354,7 +354,7 @@ eachDatabase((under) => {
     expect(await outcomes(5, () => kalends.jobs.submit(work))).toBe(5)
   })
 
-  it('put does not recreate a schedule beyond the limit if it is deleted in the meantime', async () => {
+  it('put does not recreate a schedule that is deleted in the meantime if this would exceed the limit', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules } = kalends.scope({ submitter: 'anna', tasks, limits: { schedules: 2 } })

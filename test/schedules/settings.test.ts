@@ -1,4 +1,4 @@
-/** The settings of a schedule that are rejected, and the defaults that are written. */
+/** Which settings of a schedule are rejected, and which defaults are written. */
 /* oxlint-disable unicorn/consistent-function-scoping -- keep helpers inside their test */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'

@@ -6,8 +6,8 @@ set -eu
 exec 9>/var/lock/kalends-apt
 flock 9
 
-# Debian packages start their servers on installation unless this file forbids it. An existing file belongs to
-# the administrator and is kept.
+# Debian packages start their servers on installation unless this file forbids it.
+# An existing file belongs to the administrator and is kept.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   trap 'rm -f "$policy"' EXIT

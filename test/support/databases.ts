@@ -131,8 +131,8 @@ async function sqliteFile(from?: string): Promise<TestDatabase> {
     kind: 'sqlite',
     url: `sqlite:${file}`,
     query: async (sql, params = []) => {
-      // The driver does not end EXPLAIN before the statement is garbage-collected. Until then, the connection would keep
-      // an old snapshot, so it could neither write nor commit.
+      // The driver does not end EXPLAIN before the statement is garbage-collected. Until then, the connection would
+      // keep an old snapshot, so it could neither write nor commit.
       if (sql.startsWith('EXPLAIN')) {
         const explaining = new Database(file)
         try {

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Removes the folder of servers after the process that started them has ended: `keep-folder.sh folder`
 #
-# Waits until stdin is closed. The servers run under supervise.sh, each with a separate stdin that closes at the same
-# moment. They hold a shared lock on a file in the folder, so the folder is removed only after they have ended. Disks
-# that are mounted in the folder are unmounted first.
+# The script waits until stdin is closed.
+# Each server runs under supervise.sh, with a separate stdin that closes at the same moment.
+# The servers hold a shared lock on a file in the folder, so the folder is removed only after they have ended.
+# Disks that are mounted in the folder are unmounted first.
 set -u
 folder=$1
 read -r _

@@ -1,4 +1,4 @@
-/** The MariaDB for the tests: an installed binary, or one that the tests install with apt as root on Debian. */
+/** The MariaDB server for the tests: an installed binary, or one that the tests install with apt as root on Debian. */
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** The MySQL for the tests: an installed binary, or the folder that .ci/mysql-root creates. */
+/** The MySQL server for the tests: an installed binary, or the folder that .ci/mysql-root creates. */
 import { existsSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'

@@ -1,9 +1,9 @@
 /**
  * Starts a private database server with a new data folder on a free loopback port.
  *
- * The server runs under supervise.sh, which stops it and removes its folder as soon as the test runner closes the
- * script's stdin or is killed. Durability stays at the server's defaults, because tests of crashes are meaningless on a server that does
- * not flush.
+ * The server runs under supervise.sh, which stops it and removes its folder as soon as the test runner closes the stdin
+ * of the script or is killed. Durability stays at the defaults of the server, because tests of crashes are meaningless
+ * on a server that does not flush.
  */
 import { spawn, execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -34,7 +34,7 @@ export interface PrivateServerPlan {
   socket: string
   /** The command that creates the data folder. */
   initialize: readonly string[]
-  /** The command that starts the server in the foreground. The server writes its process id into `pid` in its folder. */
+  /** The command that starts the server in the foreground. The server writes its process id to `pid` in its folder. */
   serve: (port: number, extras?: ServerExtras) => readonly string[]
 }
 
@@ -45,7 +45,7 @@ export interface ServerExtras {
   readonly options?: readonly string[]
 }
 
-/** A prefix for the server's command. */
+/** A prefix of the server's command, which sets environment variables. */
 export function withEnvironment(extras: ServerExtras | undefined): readonly string[] {
   const variables = Object.entries(extras?.environment ?? {})
   return variables.length === 0 ? [] : ['env', ...variables.map(([name, value]) => `${name}=${value}`)]

@@ -168,8 +168,8 @@ describe('after cron!, an expression that is not POSIX is rejected with the fiel
 })
 
 /*
- * croner does not support H, W, L-3, backward ranges, steps as long as their field, or 24. It supports a field for years
- * only in an expression that begins with seconds.
+ * croner does not support H, W, L-3, backward ranges, steps as long as their field, or 24. It supports a field for
+ * years only in an expression that begins with seconds.
  */
 const UNKNOWN_TO_CRONER = /^\?|[WH@]|L-3|FRIL|22-2|59-1|11-2|5-1$|FRI-MON|\*\/60|\? \*$|\* 2030$|MON-FRI \*$/
 

@@ -85,7 +85,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('if more than 20,000 schedules are planned, only those with the next runs are read', async () => {
+  it('if more than 20,000 schedules are planned, only those with the earliest next runs are read', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
     const timer = '2029..2030-*-* 10:00'
