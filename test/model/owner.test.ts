@@ -40,7 +40,7 @@ describe('the ids of an owner', () => {
     expect(prefixOf(of)).toEqual(prefix)
   })
 
-  it('no two owners have the same prefix, and none is a prefix of another [V3]', () => {
+  it('no two owners have the same prefix, and no prefix begins with another prefix [V3]', () => {
     fc.assert(
       fc.property(owner, owner, (one, other) => {
         fc.pre(one.group !== other.group || one.submitter !== other.submitter)

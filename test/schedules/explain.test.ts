@@ -346,15 +346,18 @@ eachDatabase((under) => {
       /^Nothing is recorded for .*: it was paused, retired or had another timer then, its history was pruned/,
     ],
     ['success', '2026-01-01 09:00:00.000', {}, /^Nothing is recorded for/],
-  ])('explains a time with a job that is %s for %s %j [S12]', async (state, slot, columns, expected) => {
-    const stage = await opened()
-    await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
-    await job(stage.database, slot, state, columns)
-    for (const at of ['2026-01-01T10:00:00Z', '2026-01-01T10:00:59.999Z'])
-      expect(
-        (await stage.reasons(columns['reason'] === 'run-now' ? '2026-01-01T10:00:59.999Z' : at))[0],
-      ).toMatch(expected)
-  })
+  ])(
+    'explains a time if the history has a row in the state %s for %s %j [S12]',
+    async (state, slot, columns, expected) => {
+      const stage = await opened()
+      await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
+      await job(stage.database, slot, state, columns)
+      for (const at of ['2026-01-01T10:00:00Z', '2026-01-01T10:00:59.999Z'])
+        expect(
+          (await stage.reasons(columns['reason'] === 'run-now' ? '2026-01-01T10:00:59.999Z' : at))[0],
+        ).toMatch(expected)
+    },
+  )
 
   it('explains a time for which there is no job [S12]', async () => {
     const stage = await opened()

@@ -85,7 +85,7 @@ export function handlers(): void {
   kalends.handle(cleanup, async () => ({ any: 'JSON' }))
   // @ts-expect-error the task has no such argument
   kalends.handle(cleanup, ({ args }) => args.hours)
-  // @ts-expect-error a handler for other args
+  // @ts-expect-error the handler expects other args
   kalends.handle(cleanup, ({ args }: { args: { days: string } }) => args.days)
   // @ts-expect-error a handler belongs to a task, not to a name
   kalends.handle('cleanup', () => {})
