@@ -54,7 +54,7 @@ eachDatabase((under) => {
     expect(outcomes(await attemptsOf(kalends, id))).toEqual([[1, 'success']])
   })
 
-  it('attempts have the outcomes timeout and cancelled', async () => {
+  it('an attempt can end with the outcome timeout or cancelled', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(task('slow', { timeout: 30, retries: 0 }), ({ signal: stop }) => aborted(stop))
@@ -74,7 +74,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('a released attempt names the stopping worker', async () => {
+  it('a released attempt names the worker that stopped', async () => {
     const { open } = await scene(under)
     const first = await open({ worker: 'first' })
     first.handle(task('endless'), ({ signal: stop }) => aborted(stop))

@@ -1,11 +1,11 @@
-/** Cancels and retries many jobs, by ids or by a filter. */
+/** Cancelling and retrying many jobs, by id or by filter. */
 import { beforeEach, expect, it } from 'vitest'
 import { InvalidInputError, type ManyJobs, NotFoundError } from '../../src/index.ts'
 import { standingClock } from '../kalends/movable-timers.ts'
 import { scene } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
-// A search that exceeds its time limit is incomplete.
+// The clock stands still, because a search that exceeds its time limit is incomplete.
 beforeEach(standingClock)
 
 eachDatabase((under) => {

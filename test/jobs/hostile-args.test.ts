@@ -14,7 +14,7 @@ import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 const SECRET = 'the secret of another table'
 const READ = `(SELECT value FROM secret LIMIT 1)`
 
-/** JSON as text, for values that JSON.stringify never produces. */
+/** Args as JSON strings, so that they can include what JSON.stringify never produces. */
 const PRUNE_ARGS = [
   '{}',
   'null',
@@ -151,7 +151,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT value FROM secret')).toEqual([{ value: SECRET }])
   })
 
-  it('the task command runs nothing if its args are not a command [L45]', async () => {
+  it('the `command` task runs nothing if its args are not a command [L45]', async () => {
     const { open, database } = await scene(under)
     const file = join(await temporaryFolder(), 'made')
     const kalends = await open()

@@ -62,7 +62,7 @@ eachDatabase((under) => {
     expect(next > id).toBe(true)
   })
 
-  it('a caller-chosen id is kept; a second submission is a conflict that names the id and keeps the first job [R13]', async () => {
+  it('a caller-chosen id is kept; a second submission with it is a conflict that names the id, and the first job stays [R13]', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     expect(await jobs.submit(mail, { to: 'first' }, { id: 'order-7' })).toBe('order-7')
@@ -90,7 +90,7 @@ eachDatabase((under) => {
 
   it('a future job runs at its time, neither early nor late', async () => {
     const { open } = await scene(under)
-    // Effectively without polling, because the worker knows its own jobs.
+    // Polling is effectively off, because the worker knows when its own jobs are due.
     const kalends = await open({ pollInterval: '60s' })
     kalends.handle(plain, () => {})
     await kalends.start()
@@ -99,7 +99,7 @@ eachDatabase((under) => {
     expect(job.state).toBe('success')
     const lateMs = (job.startedAt?.getTime() ?? 0) - runAt.getTime()
     expect(lateMs).toBeGreaterThanOrEqual(0)
-    // By polling alone, it would take 60 s.
+    // With polling alone, the job would wait for up to 60 s.
     expect(lateMs).toBeLessThan(50_000)
   })
 

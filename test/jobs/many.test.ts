@@ -59,7 +59,7 @@ eachDatabase((under) => {
       expect(await jobs.get(ids[index] ?? '')).toMatchObject({ args: { to: `${index}` } })
   })
 
-  it('jobs whose args need several statements are all stored, or none [L39]', async () => {
+  it('either all jobs are stored or none, even if their args need several statements [L39]', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const text = 'größer 😀'.repeat(20_000)
@@ -77,7 +77,7 @@ eachDatabase((under) => {
     expect((await jobs.list({ limit: 1 })).total).toBe(13)
   })
 
-  it('an invalid job among many is rejected with its field, and nothing is stored', async () => {
+  it('an invalid job among many is rejected, the error names its field, and nothing is stored', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const wrong: object = { to: 7 }
@@ -106,7 +106,7 @@ eachDatabase((under) => {
     "\\'; DROP TABLE job; --",
     '',
     '\n\t\u2028',
-  ])('an unusual text is read back unchanged: %j', async (text) => {
+  ])('an unusual string is read back unchanged: %j', async (text) => {
     const { open } = await scene(under)
     const { jobs } = await open()
     // Names must not contain control characters.

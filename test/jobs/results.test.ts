@@ -26,7 +26,7 @@ eachDatabase((under) => {
     expect(job.error).toContain("does not match the result of the task 'counting': done: ")
   })
 
-  it('a result is stored without characters that no database can store, because the work is done', async () => {
+  it('characters that no database can store are replaced in a result, so that finished work does not fail', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(task('cutting'), ({ progress }) => {

@@ -22,7 +22,7 @@ async function fill(database: TestDatabase, schedules: number, each: number): Pr
 async function housekept(kalends: Kalends): Promise<void> {
   kalends.handle(work, () => {})
   await kalends.start()
-  // This fails during the minute in which the schedule is due.
+  // runNow is rejected during the minute in which the schedule is due.
   const id = await until(() => kalends.schedules.runNow('kalends.prune').catch(() => null))
   expect(await ended(kalends, id)).toMatchObject({ state: 'success', task: 'kalends.prune' })
 }
@@ -31,7 +31,7 @@ eachDatabase((under) => {
   it('one run removes all excess jobs, regardless of the number of schedules', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ retention: { perSchedule: 2, age: '36500d' } })
-    // One excess job per schedule: a query of a hundred schedules finds less than a batch.
+    // One excess job per schedule, so that a query for a hundred schedules finds less than a full batch.
     await fill(database, 350, 3)
     await housekept(kalends)
     expect(

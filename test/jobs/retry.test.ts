@@ -34,7 +34,7 @@ eachDatabase((under) => {
     expect(attempts).toEqual([1, 2, 1, 2])
   })
 
-  it('a cancelled job runs again, even if it was asked to stop while it was running', async () => {
+  it('a cancelled job can be retried, even if it was asked to stop while it was running', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const hold = gate()
@@ -105,7 +105,7 @@ eachDatabase((under) => {
     expect((await web.jobs.list({ state: 'waiting' })).total).toBe(2)
   })
 
-  it('after overlap is changed from allow, a retried job never overlaps the other jobs [L43]', async () => {
+  it('after overlap is changed from allow to skip, a retried job never overlaps other jobs [L43]', async () => {
     const { open, database } = await scene(under)
     const { schedules, jobs } = await open()
     await schedules.create({ id: 's', task: work, timer: 'yearly', overlap: 'allow' })

@@ -139,7 +139,7 @@ async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, u
   for (const id of ['p1', 'p3']) expect(await schedules.delete(id)).toMatchObject({ id, summary: ugly })
   for (const id of ['p2', 'p4']) expect(await jobs.get(id)).toMatchObject({ id, state: 'waiting' })
 
-  // An owner's limits and ids include the writes of the transaction.
+  // The writes of the transaction count towards an owner's limits, and the owner finds them by id.
   const ann = kalends.scope({ submitter: 'ann', tasks: [mail], limits: { schedules: 2, openJobs: 1 } })
   await inTransaction(async (tx) => {
     expect(await ann.schedules.create({ ...input, id: 'a' }, { tx })).toMatchObject({
@@ -226,7 +226,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       ['rows as arrays', { rowsAsArray: true }],
       ['rows by table', { nestTables: true }],
       ['raw values', { typeCast: false }],
-    ])('submits on a connection of mysql2 with promises, with %s [R13]', async (_, options) => {
+    ])('submits on a mysql2 connection that uses promises, with %s [R13]', async (_, options) => {
       const { open, database } = await scene(under)
       const connection = await connected(database.url, {
         namedPlaceholders: true,
@@ -299,7 +299,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       expect((await jobs.list()).total).toBe(1)
     })
 
-    it('submits on a mysql2 connection with callbacks, even from a pool', async () => {
+    it('submits on a mysql2 connection that uses callbacks, even from a pool', async () => {
       const { open, database } = await scene(under)
       const pool = mysqlCallbacks.createPool(database.url)
       onTestFinished(() => pool.promise().end())

@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const work = task('work', { retries: 0 })
 
 eachDatabase((under) => {
-  it('wait returns the final job with its result, at once if it runs in this process [R13]', async () => {
+  it('wait returns the final job with its result, as soon as it ends if it runs in this process [R13]', async () => {
     const { open } = await scene(under)
     // Without polling.
     const kalends = await open({ pollInterval: '60s' })
@@ -83,7 +83,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.get(id)).toMatchObject({ state: 'waiting' })
   })
 
-  it('wait reports a job that does not exist, or that is deleted or pruned in the meantime', async () => {
+  it('wait reports a job that does not exist, or that is deleted or pruned during the wait', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await expect(kalends.jobs.wait('nobody')).rejects.toThrow(NotFoundError)

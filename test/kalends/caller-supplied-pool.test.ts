@@ -1,4 +1,4 @@
-/** Kalends takes the options of the application's pool, even from a drizzle database, but opens its own connections. */
+/** Kalends uses the options of the application's pool, even from a drizzle database, but opens its own connections. */
 import { connect } from 'node:net'
 import { drizzle } from 'drizzle-orm/mysql2'
 import mysqlCallbacks from 'mysql2'
@@ -91,7 +91,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       await work(await open(oldest))
     })
 
-    it('options and session settings of the pool have no effect [L21, L56]', async () => {
+    it('options and session settings of the pool do not affect the values that Kalends stores and reads [L21, L56]', async () => {
       const { url } = await database()
       const odd = pool(url, {
         timezone: '+13:00',
@@ -137,7 +137,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       expect(kalends.health()).toMatchObject({ ok: true, reasons: [] })
     })
 
-    it('a pool whose connections are all in use has no effect', async () => {
+    it('a pool works even if all its connections are in use', async () => {
       const { url } = await database()
       const exhausted = pool(url, { connectionLimit: 1, queueLimit: 1 })
       const held = await exhausted.getConnection()
@@ -186,7 +186,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       await work(kalends)
     })
 
-    it('if the pool has a function that returns a stream, each connection calls it', async () => {
+    it('if the pool has a function that returns a stream, it is called for each connection', async () => {
       const { url } = await database()
       let streams = 0
       const given = pool(url, {

@@ -116,7 +116,7 @@ test('schedules created in 2098 are reported, and continue after a pause and a r
   ).toEqual(['2026-03-01T13:30:00.000Z'])
 })
 
-test('a schedule that became done early in 2098 is reported, and continues after a reset [S14]', async () => {
+test('a schedule that became done too early, in 2098, is reported and continues after a reset [S14]', async () => {
   const start = await machine()
   const before = await start('2026-03-01T08:30:00Z')
   const ends = new Date('2026-03-02T00:00:00Z')
@@ -160,7 +160,7 @@ test('after the clock was three days ahead for ten minutes, each slot runs once 
   expect(ran).toEqual(Array.from({ length: 97 }, (_, hour) => [first + hour * 3_600_000, 'success']))
 })
 
-test('a clock that is set back by an hour repeats no slot, even after a resume or edit [S14]', async () => {
+test('setting the clock back by an hour repeats no slot, even after a resume or an edit [S14]', async () => {
   const start = await machine()
   const before = await start('2026-03-01T08:59:30Z')
   for (const id of ['left', 'resumed', 'edited'])
@@ -182,7 +182,7 @@ test('a clock that is set back by an hour repeats no slot, even after a resume o
   expect((await after.kalends.doctor()).map(({ code }) => code)).not.toContain('slot-in-the-future')
 })
 
-test('runNow uses the current time as its slot, even if a future slot was decided [S14]', async () => {
+test('runNow uses the current time as the slot, even if a future slot was already decided [S14]', async () => {
   const start = await machine()
   const ahead = await start('2098-01-01T00:30:00Z')
   await createAll(ahead.kalends)

@@ -6,7 +6,7 @@ import { eachDatabase } from '../support/databases.ts'
 
 eachDatabase((under) => {
   it.each(['allow', 'replace'])(
-    'a schedule that is always due (overlap %s) leaves the event loop free for jobs, timers and the shutdown, and is reported by name [L67]',
+    'a schedule that is always due (overlap %s) leaves the event loop free for jobs, timers and the shutdown, and a warning names it [L67]',
     async (overlap) => {
       const { open, database } = await scene(under)
       const kalends = await open()

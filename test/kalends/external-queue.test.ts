@@ -66,7 +66,7 @@ test('a due job is handed over with everything that a queue needs, and ends with
   expect(jobs).toHaveLength(2)
 })
 
-test('while a run is unreported, the next slot is skipped, and runNow names the job', async () => {
+test('while a run is unreported, the next slot is skipped, and the error of runNow names the job', async () => {
   const { app, jobs } = await scene()
   const { schedules } = app.kalends
   await schedules.create({ id: 's', task: work, timer: 'hourly' })
@@ -114,7 +114,7 @@ test('directly submitted jobs also go to the queue; built-in tasks do not', asyn
   expect(jobs).toMatchObject([{ id, args: { of: 1 }, slot: null, scheduleId: null }])
 })
 
-test('with the option `tasks`, tasks that are not listed still have handlers', async () => {
+test('with the option `tasks`, tasks that are not listed still run in their handlers', async () => {
   const ran: string[] = []
   const { app, jobs } = await scene({ tasks: [work] }, (kalends) =>
     kalends.handle(other, ({ job }) => void ran.push(job.task)),
@@ -125,7 +125,7 @@ test('with the option `tasks`, tasks that are not listed still have handlers', a
   expect(ran).toEqual(['other'])
 })
 
-test('a worker without the option leaves these jobs to the queue', async () => {
+test('a worker without the option `externalQueue` does not run the jobs of a queue', async () => {
   const database = `sqlite:${(await import('node:os')).tmpdir()}/external-${process.pid}-${Date.now()}.db`
   const first = await open(() => {}, { database, externalQueue: { submit: () => {}, tasks: [work] } })
   await first[Symbol.asyncDispose]()
@@ -318,7 +318,7 @@ test('secrets in the args are hidden in the reported error', async () => {
   expect(await app.kalends.jobs.get(id)).toMatchObject({ error: 'wrong password [redacted]' })
 })
 
-test('secrets in the args and the result are hidden in the event about the report', async () => {
+test('secrets in the args and the result are hidden in the settled event of a report', async () => {
   const redact = ['args.password', 'result.token']
   const app = await open(() => {}, { redact, externalQueue: { submit: () => {} } })
   onTestFinished(() => app[Symbol.asyncDispose]())

@@ -58,7 +58,7 @@ test('during a freeze, nothing starts; afterwards, everything continues, and not
   expect(await kalends.freezes()).toEqual([])
 })
 
-test('a one-off that becomes due during a freeze runs when the freeze ends or is thawed', async () => {
+test('a one-off that becomes due during a freeze runs when the freeze expires or is ended by thaw', async () => {
   await using on = await life(async (kalends) => {
     await kalends.schedules.create({ id: 'once', task: work, timer: '2026-03-02 10:00' })
     await kalends.schedules.create({ id: 'other', task: work, timer: '2026-03-02 10:30' })
@@ -142,7 +142,7 @@ test('explain names the freeze that ends last', async () => {
   ])
 })
 
-test('a schedule that is paused or edited during a freeze does not run because of it', async () => {
+test('pausing or editing a schedule during a freeze does not make it run', async () => {
   await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
   const { app, kalends, runs } = on
   await kalends.freeze({ all: true, until: at('12:30') })

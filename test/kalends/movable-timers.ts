@@ -1,12 +1,12 @@
 /**
- * Timers and a monotonic clock that the test advances, for work that happens once per heartbeat or lease. Real time
- * also passes, as it does for the databases, whose clocks the test does not advance.
+ * Timers and a monotonic clock that the test advances, for work that happens once per heartbeat or lease. They
+ * also advance with real time, like the clocks of the databases, which the test cannot advance.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { onTestFinished, vi } from 'vitest'
 import type { Scene } from './scene.ts'
 
-/** The lease of these workers, and a fifth of it. */
+/** The lease of these workers, and the time between two heartbeats. */
 export const LEASE_MS = 60_000
 export const BEAT_MS = LEASE_MS / 5
 
@@ -26,7 +26,7 @@ export function movableTimers({ opened }: Pick<Scene, 'opened'>): MovableTimers 
   const isIdle = () =>
     opened.every((kalends) => kalends.health().loops.every(({ busyMs }) => busyMs === null))
   const beat = async () => {
-    // As if the process had slept: each due loop runs one pass, however short its interval.
+    // Time jumps, as if the process had slept, so each due loop runs one pass, however short its interval.
     vi.advanceTimersByTime(BEAT_MS)
     // If the next heartbeat started before this one ended, the worker would appear stuck.
     do await nextTurn()

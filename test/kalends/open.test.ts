@@ -11,7 +11,7 @@ test.each([
   ['undefined', wrong(undefined)],
   ['null', wrong(null)],
   ['number', wrong(5)],
-])('open(%s) is rejected with the accepted values', async (text, target) => {
+])('open(%s) is rejected, and the error shows what is accepted', async (text, target) => {
   const error = await Kalends.open(target).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(InvalidInputError)
   expect(String(error)).toContain(`must be the URL of a database, such as`)

@@ -76,7 +76,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite'))
       ])
     })
 
-    it('the printed statements create the tables there, on a connection to the application database', async () => {
+    it('the printed statements create the tables in the schema, on a connection to the application database', async () => {
       const at = await place(under)
       const { database, schema } = at
       const statements = await Kalends.migrationStatements(database.url, { schema })

@@ -31,7 +31,7 @@ async function twoWorkers({ open }: Scene, handler: TickHandler): Promise<Pair> 
   return { workers, any, submitted }
 }
 
-/** `SET nextrun` in SQL: runs the schedule now, under its own policies. */
+/** Sets `nextrun` to a past time in SQL, so that the schedule runs now, under its own policies. */
 const fire = ({ database }: Scene) =>
   database.query("UPDATE periodic_task SET nextrun = '2020-01-01 00:00:00.000'")
 
@@ -102,7 +102,7 @@ eachDatabase((under) => {
     await until(async () => (begun.length === 3 ? true : null))
     expect(await any.jobs.get(id)).toMatchObject({ state: 'running', args: { once: true }, run: 3 })
     expect(await any.schedules.get('s')).toMatchObject({ args: {} })
-    // After overlap is changed to skip, all concurrent runs count.
+    // After overlap is changed to skip, each of the concurrent runs prevents a new run.
     await any.schedules.update('s', { overlap: 'skip' })
     await expect(any.schedules.runNow('s')).rejects.toThrow(/cannot run now/)
     await fire(on)
@@ -129,7 +129,7 @@ eachDatabase((under) => {
     await expect(any.schedules.pause('nobody')).rejects.toThrow(/nobody/)
   })
 
-  it('a past one-off is rejected unless it should run now; a put is accepted if it has already run [T5]', async () => {
+  it('a past one-off is rejected unless it should run now or, in a put, has already run [T5]', async () => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, () => {})
     const past = { task: tick, timer: '2020-01-01 09:00' } as const

@@ -8,7 +8,7 @@ import { aborted, collect, collectingLogger, ended, scene, signal, until } from 
 const quick = task('quick')
 
 eachDatabase((under) => {
-  it('a schedule that cannot be marked and a job that cannot be made claimable are reported once, and health shows a warning', async () => {
+  it('a schedule that cannot be marked and a job that cannot be made claimable are each reported once, and health shows a warning', async () => {
     standingClock()
     const { open, database } = await scene(under)
     const { logger, messages } = collectingLogger()

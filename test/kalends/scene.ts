@@ -71,7 +71,7 @@ export function ended(kalends: Kalends, id: string): Promise<Job> {
   })
 }
 
-/** Polls state without a signal, such as a row that another process writes. */
+/** Polls for state that has no signal, such as a row that another process writes. */
 export async function until<Value>(look: () => Promise<Value | null>): Promise<Value> {
   for (;;) {
     const value = await look()

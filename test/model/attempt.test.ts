@@ -34,6 +34,6 @@ test.each<[AttemptEnd, string | null]>([
   [{ kind: 'timeout', error: 'too long' }, 'too long'],
   [{ kind: 'lost', error: 'dead' }, 'dead'],
   [{ kind: 'released' }, null],
-])('the last attempt of a cancelled job is cancelled: %o', (end, error) => {
+])('the last attempt of a cancelled job is stored as cancelled: %o', (end, error) => {
   expect(storedEnd(end, { state: 'cancelled' })).toEqual({ outcome: 'cancelled', error })
 })

@@ -77,7 +77,7 @@ describe('no problem is found', () => {
     ['with a mark that ends now', { marks: [{ id: 's', worker: 'w/1', ends: NOW }] }],
     ['with a mark of two leases', { marks: [{ id: 's', worker: 'w/1', ends: ago(-2 * LEASE_MS) }] }],
     [
-      'with a heartbeat that is ahead within the tolerance of clocks',
+      'with a heartbeat that is ahead by no more than the tolerance for clocks',
       { workers: [{ id: 'w/1', heartbeatAt: ago(-2000), tasks: [], running: 0 }] },
     ],
     ['with clocks that differ by the allowed maximum', { localNow: ago(-2001), roundTripMs: 1 }],
@@ -86,7 +86,7 @@ describe('no problem is found', () => {
       { schedules: [schedule({ nextRunAt: ago(10_000), isDue: true })] },
     ],
     [
-      'with a schedule that is not due yet, although its time has been reached',
+      'with a schedule that is not due, although its next run time has passed',
       { schedules: [schedule({ nextRunAt: ago(1e9) })] },
     ],
     [
@@ -101,7 +101,7 @@ describe('no problem is found', () => {
       },
     ],
     [
-      'with slots that are ahead within the tolerance of clocks',
+      'with slots that are ahead by no more than the tolerance for clocks',
       { furthest: [furthest({ timer: 'hourly', nextRunAt: ago(-60_000), lastSlot: ago(-60_000) })] },
     ],
     [
@@ -117,7 +117,10 @@ describe('no problem is found', () => {
       { furthest: [furthest({ idle: 'done', ends: ago(1), lastSlot: ago(-1e12) })] },
     ],
     ['with a mark of a whole lease', { marks: [{ id: 's', worker: 'w/1', ends: ago(-LEASE_MS) }] }],
-    ['with clocks that differ within the measurement error', { localNow: ago(3000), roundTripMs: 1500 }],
+    [
+      'with clocks that differ by no more than the measurement error',
+      { localNow: ago(3000), roundTripMs: 1500 },
+    ],
   ])('%s', (_, changes) => {
     expect(findings(changes)).toEqual([])
   })
@@ -348,7 +351,7 @@ describe('a problem is found:', () => {
     expect(codes({ workers: [], schedules: [schedule({ idle: 'dead' })] })).toEqual(['dead-schedule'])
   })
 
-  test('while no worker is alive, the remedy for lost workers and their jobs is to start one', () => {
+  test('while no worker is alive, the remedy for lost workers and their jobs is to start a worker', () => {
     const dead = { id: 'x/1', heartbeatAt: ago(LEASE_MS + 1), tasks: [], running: 0 }
     const nobody = findings({ workers: [dead], orphans: [{ id: 'j', worker: 'gone/1' }] })
     expect(nobody.map(({ code, fix }) => [code, fix.split(':', 1)[0]])).toEqual([
@@ -403,7 +406,7 @@ describe('a problem is found:', () => {
     ])
   })
 
-  test('jobs of an external queue are findings if they are not handed over or their outcome is not reported', () => {
+  test('jobs of an external queue are problems if they are not handed over or their outcome is not reported', () => {
     expect(findings({ unreported: [{ id: 'j' }] })).toMatchObject([
       { code: 'unreported-job', problem: expect.stringContaining('1 job has been in an external queue') },
     ])
@@ -414,7 +417,7 @@ describe('a problem is found:', () => {
     ).toMatchObject([{ subjects: ["the external queue 'q'"] }])
   })
 
-  test('a thousand problems of a kind are reported as ten, with the total number', () => {
+  test('of a thousand problems of one kind, ten are listed, with the total number', () => {
     const orphans = Array.from({ length: 1000 }, (_, n) => ({ id: `j${n}`, worker: 'gone/1' }))
     expect(findings({ orphans })).toMatchObject([
       { count: 1000, subjects: orphans.slice(0, 10).map(({ id }) => id) },
@@ -422,7 +425,7 @@ describe('a problem is found:', () => {
   })
 })
 
-test('tables: unapplied migrations are reported ahead of the parts that are missing because of them', () => {
+test('tables: unapplied migrations are reported instead of the parts that are missing because of them', () => {
   expect(schemaFindings({ pending: [], missing: [], engines: [], version: null })).toEqual([])
   expect(
     schemaFindings({ pending: ['0001_x'], missing: ['column a.b'], engines: [], version: null }),
@@ -455,7 +458,7 @@ test('tables: a view that replaces a table is reported as a view', () => {
   ])
 })
 
-test('tables: if they require a newer version, the package to upgrade is reported', () => {
+test('tables: if they require a newer version of Kalends, the remedy is to upgrade this process', () => {
   expect(schemaFindings({ pending: [], missing: [], engines: [], version: 'too old' })).toEqual([
     {
       code: 'schema',
@@ -467,7 +470,7 @@ test('tables: if they require a newer version, the package to upgrade is reporte
   ])
 })
 
-test('tables: ten missing parts are listed, with the total number', () => {
+test('tables: at most ten missing parts are listed, with the total number', () => {
   const missing = Array.from({ length: 12 }, (_, n) => `column a.c${n}`)
   expect(schemaFindings({ pending: [], missing, engines: [], version: null })).toMatchObject([
     {

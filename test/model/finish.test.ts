@@ -18,7 +18,7 @@ describe('after a run ends', () => {
     })
   })
 
-  test('the timer counts from a failure as well as a success', () => {
+  test('the timer counts from the end of a failed run as well as a successful one', () => {
     expect(finish(afterFinish, true, 0, NOW)).toEqual({
       nextRunAt: new Date('2026-03-01T09:12Z'),
       idle: null,
@@ -29,7 +29,7 @@ describe('after a run ends', () => {
     expect(finish(afterFinish, false, 1, NOW)).toBeNull()
   })
 
-  test('the schedule is done if no further run is within `ends`', () => {
+  test('the schedule is done if its next run would be after `ends`', () => {
     const ending = { ...afterFinish, ends: new Date('2026-03-01T09:11Z') }
     expect(finish(ending, false, 0, NOW)).toEqual({ nextRunAt: null, idle: 'done' })
   })
@@ -48,11 +48,11 @@ describe('on_exhausted stop', () => {
     expect(finish(stopping, false, 0, NOW)).toBeNull()
   })
 
-  test('makes the schedule dead even while other jobs of it are open', () => {
+  test('makes the schedule dead even while it has other open jobs', () => {
     expect(finish(stopping, true, 2, NOW)).toEqual({ nextRunAt: null, idle: 'dead' })
   })
 
-  test('makes the schedule dead after the last slot, and even if max_runs is reached', () => {
+  test('makes the schedule dead even after its last slot, and even if max_runs is reached', () => {
     const done = { ...stopping, idle: 'done' as const, nextRunAt: null, plannedRun: null }
     expect(finish(done, true, 0, NOW)).toEqual({ nextRunAt: null, idle: 'dead' })
     expect(finish({ ...stopping, maxRuns: 1, successes: 1 }, true, 0, NOW)).toEqual({

@@ -68,7 +68,7 @@ describe('after a manual run during a freeze', () => {
       ),
     )
 
-  test('slots that all became due during the freeze are not made up', () => {
+  test('if all slots became due during the freeze, none is made up', () => {
     expect(passed(['08:30', '12:15'], '09:00', '10:30', '12:15')).toMatchObject({
       runs: [],
       skips: ['2 frozen to 2026-03-01 12:00'],
@@ -84,9 +84,12 @@ describe('after a manual run during a freeze', () => {
   test.each([
     ['before', ['09:30', '12:15'], ['09:00', '10:30', '12:15']],
     ['after', ['08:30', '09:45'], ['09:00', '12:30', '12:40']],
-  ] as const)('a run replaces slots that were missed %s it', (_, [from, end], [nextRun, lastSlot, now]) => {
-    expect(passed([from, end], nextRun, lastSlot, now)).toMatchObject({ runs: [expect.any(String)] })
-  })
+  ] as const)(
+    'slots that were missed %s the freeze are made up by one run',
+    (_, [from, end], [nextRun, lastSlot, now]) => {
+      expect(passed([from, end], nextRun, lastSlot, now)).toMatchObject({ runs: [expect.any(String)] })
+    },
+  )
 })
 
 describe('when a freeze has ended', () => {
@@ -133,7 +136,7 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('the last slot of a timer that has had earlier slots is skipped', () => {
+  test('the last slot of a timer is skipped if the timer has had earlier slots', () => {
     const ending = { ...hourly, ends: new Date('2026-03-01T09:30Z') }
     expect(shown(plan(held(ending, '12:00'), at('2026-03-01T12:00Z')))).toEqual({
       runs: [],

@@ -34,7 +34,7 @@ describe('a slot in the future is reported', () => {
       '2028-01-01T00:00Z',
     ],
     [
-      'the first run of an every timer, created then',
+      'the first run of an `every` timer that was created in the future',
       {
         timer: 'every 1h',
         createdAt: new Date('2098-01-01T00:10Z'),
@@ -52,7 +52,7 @@ describe('a slot in the future is reported', () => {
   })
 })
 
-describe('nothing is reported', () => {
+describe('nothing is reported for', () => {
   test.each<[string, Partial<Plannable> & { timer: string }]>([
     [
       'a timer that starts later',
@@ -61,7 +61,7 @@ describe('nothing is reported', () => {
     ['a yearly timer', { timer: 'yearly', nextRunAt: new Date('2027-01-01') }],
     ['a one-off', { timer: '2098-01-01', nextRunAt: new Date('2098-01-01') }],
     [
-      'after finish with a start',
+      'an `after finish` timer with a start',
       { timer: 'every 1h after finish', starts: new Date('2098-01-01'), nextRunAt: new Date('2098-01-01') },
     ],
     [

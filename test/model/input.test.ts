@@ -89,7 +89,7 @@ describe('a name', () => {
     ['a\u2028b', 'U+2028'],
     ['a\ufffbb', 'U+FFFB'],
     ['a\u{e0041}b', 'U+E0041'],
-  ])('must not have the invisible character of %j, which the error names', (name, codePoint) => {
+  ])('must not contain the invisible character in %j, which the error names', (name, codePoint) => {
     expect(isName(name, 10)).toBe(false)
     refused(() => checkedName('task', name, 10), 'task', 'invisible', shownInput(name), codePoint)
   })
@@ -105,7 +105,7 @@ describe('an integer', () => {
   })
 })
 
-describe('an option that is a time', () => {
+describe('an option that is a time span', () => {
   const limits = { least: 1000, most: 60_000 }
 
   test.each([
@@ -127,7 +127,7 @@ describe('an option that is a time', () => {
     refused(() => spanOption('timeout', value, 7, limits), 'timeout', why)
   })
 
-  it('has the error from the time span as its cause', () => {
+  it('is rejected with the error of the time span as the cause', () => {
     expect(() => spanOption('timeout', '1 parsec', 7, limits)).toThrow(
       expect.objectContaining({ cause: expect.objectContaining({ name: 'InvalidTimeSpanError' }) }),
     )

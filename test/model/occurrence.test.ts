@@ -17,7 +17,7 @@ describe('the id of an occurrence', () => {
     expect(occurrenceId('report', new Date(SLOT))).toBe(occurrenceId('report', SLOT))
   })
 
-  test('is a UUIDv8 that begins with the milliseconds of the slot', () => {
+  test('is a UUIDv8 that begins with the time of the slot in milliseconds', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), anySlot, (schedule, slot) => {
         const id = occurrenceId(schedule, slot)
@@ -27,7 +27,7 @@ describe('the id of an occurrence', () => {
     )
   })
 
-  test('has each of the variants of RFC 9562', () => {
+  test('can have any of the variant digits of RFC 9562', () => {
     const ids = Array.from({ length: 100 }, (_, n) => occurrenceId(`report ${n}`, SLOT))
     expect(new Set(ids.map((id) => id[19]))).toEqual(new Set('89ab'))
   })
@@ -51,7 +51,7 @@ describe('the id of an occurrence', () => {
 })
 
 describe('the id of any other job', () => {
-  test('is a unique UUIDv7 that begins with the milliseconds of its creation', () => {
+  test('is a unique UUIDv7 that begins with its creation time in milliseconds', () => {
     const ids = Array.from({ length: 1000 }, () => newJobId(SLOT))
     for (const id of ids) {
       expect(id).toMatch(UUID_V7)
@@ -82,7 +82,7 @@ describe('an id with the format of an occurrence', () => {
       expect(isOccurrenceId(`019d2e4e-a87b-8ff7-${last}909-74f1365d34a0`)).toBe(true)
   })
 
-  test('has no other version, variant, length or characters', () => {
+  test('has no other version, variant or length', () => {
     const others = [
       newJobId(SLOT),
       `${id}0`,
@@ -97,7 +97,7 @@ describe('an id with the format of an occurrence', () => {
       expect(isOccurrenceId(`019d2e4e-a87b-8ff7-${variant}909-74f1365d34a0`)).toBe(false)
   })
 
-  test('has no other characters at any position', () => {
+  test('has hyphens and hexadecimal digits only at their positions', () => {
     for (let at = 0; at < id.length; at += 1)
       for (const character of ['g', '-', ''])
         if (character !== id[at]) {

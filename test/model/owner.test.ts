@@ -40,7 +40,7 @@ describe('the ids of an owner', () => {
     expect(prefixOf(of)).toEqual(prefix)
   })
 
-  it('no two owners have the same prefix, and none is a prefix of another [V3]', () => {
+  it('no two owners have the same prefix, and no prefix begins with another prefix [V3]', () => {
     fc.assert(
       fc.property(owner, owner, (one, other) => {
         fc.pre(one.group !== other.group || one.submitter !== other.submitter)
@@ -66,7 +66,7 @@ describe('the ids of an owner', () => {
     )
   })
 
-  it('an owner sees its chosen id and can address the row with it', () => {
+  it('an owner sees the id that it chose and can address the row by it', () => {
     fc.assert(
       fc.property(owner, id, (of, chosen) => {
         const stored = newId(of, chosen)
@@ -156,7 +156,7 @@ describe('an owner', () => {
     expect(shownId(ann, 'bob/nightly')).toBe('bob/nightly')
   })
 
-  it('reaches a row with its own prefixed id before a row with the id from code', () => {
+  it('finds a row with its own prefixed id before a row whose id comes from code', () => {
     expect(storedIds(ann, 'nightly')).toEqual(['ann/nightly', 'nightly'])
     expect(storedIds(ANY_OWNER, 'nightly')).toEqual(['nightly'])
   })

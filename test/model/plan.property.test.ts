@@ -98,7 +98,7 @@ describe('during absences, overlaps and clock changes', () => {
           if (exactly) now = new Date(Math.ceil(now.getTime() / MINUTE) * MINUTE)
           const more = elapses(row.timer, enumerated, now)
           pending = [...pending, ...more]
-          // Chained to the last elapse, because in the repeated hour the local time alone is ambiguous.
+          // Continue from the last elapse, because the local time alone is ambiguous in the repeated hour.
           enumerated = new Date(more.at(-1) ?? enumerated)
 
           const planned = plan(row, at(now, active))
@@ -130,7 +130,7 @@ describe('during absences, overlaps and clock changes', () => {
             )
           }
 
-          // As many as catch_up, whenever the worker returns; with 0, one slot if it is on time.
+          // catch_up limits the slots that are kept, whenever the worker returns; 0 keeps one slot that is on time.
           const newest = pending.at(-1) ?? Number.NaN
           const onTime = now.getTime() - newest <= MISSED_AFTER_MS ? 1 : 0
           expect(kept).toBe(Math.min(pending.length, row.catchUp === 0 ? onTime : row.catchUp))
@@ -147,7 +147,7 @@ describe('during absences, overlaps and clock changes', () => {
     )
   })
 
-  test('after downtime, the number of runs is catch_up, whenever the worker returns [S5]', () => {
+  test('after downtime, catch_up limits the number of runs, whenever the worker returns [S5]', () => {
     const timers = [
       ['cron * * * * *', MINUTE],
       ['hourly', HOUR],
@@ -175,7 +175,7 @@ describe('during absences, overlaps and clock changes', () => {
     )
   })
 
-  test('a slot on time never counts as missed, and a later pass changes nothing [L4]', () => {
+  test('a slot that is on time never counts as missed [L4]', () => {
     fc.assert(
       fc.property(life, fc.integer({ min: 0, max: MISSED_AFTER_MS }), ({ row: first, start }, late) => {
         const row = applied(first, required(plan(first, at(start))))
@@ -230,7 +230,7 @@ describe('the origin of nextrun determines its meaning', () => {
   )
   const anyJitter = fc.constantFrom(0, 0, 1, 1000, 7 * MINUTE)
 
-  test('the next elapse after any instant is an elapse, so a nextrun from the planner is never planned again [S14]', () => {
+  test('a nextrun from the planner is always an elapse of the timer, so it becomes the slot of its run [S14]', () => {
     fc.assert(
       fc.property(
         anyTimer,
@@ -252,7 +252,7 @@ describe('the origin of nextrun determines its meaning', () => {
     )
   })
 
-  test('a nextrun from the planner that is not an elapse runs once for an elapse or waits for the next one', () => {
+  test('if a nextrun from the planner is not an elapse, the decided slots and the next run are elapses', () => {
     fc.assert(
       fc.property(anyTimer, start, fc.integer({ min: 1, max: 2 * HOUR }), (timer, at1, ms) => {
         const lastSlot = new Date(at1.getTime() - ms)
@@ -356,7 +356,7 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
-  test('a manually set nextrun in the past is one run now or one recorded overlap', () => {
+  test('a manually set nextrun in the past becomes one run now or one recorded overlap', () => {
     fc.assert(
       fc.property(
         anyRow,
@@ -414,8 +414,8 @@ describe('for any row, clock and previous run', () => {
   })
 })
 
-describe('a long absence', () => {
-  test('counts up to 10,000 slots, keeps the newest, and continues from now', () => {
+describe('after a long absence', () => {
+  test('up to 10,000 slots are counted, the newest are kept, and planning continues from now', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(0, 1, 3),

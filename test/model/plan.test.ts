@@ -100,7 +100,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('slots that are more frequent than polls do not count as downtime', () => {
+  test('slots that are missed because they are more frequent than polls do not count as downtime', () => {
     const wasAway = (now: string) => plan(hourly, at(now))?.skips[0]?.wasAway
     expect(wasAway('2026-03-01T10:01:01Z')).toBe(true)
     const everySecond = schedule({ timer: '*:*:*', nextRunAt: new Date('2026-03-01T09:00Z') })
@@ -136,7 +136,7 @@ describe('missed slots', () => {
     expect(planned?.skips[0]?.count).toBe(62 * 60)
   })
 
-  test('downtime of several weeks loses no weekly run [L9]', () => {
+  test('downtime of several days loses no weekly run [L9]', () => {
     const weekly = schedule({ timer: 'Mon 9:00', nextRunAt: new Date('2026-03-02T09:00Z') })
     expect(shown(plan(weekly, at('2026-03-05T12:00Z')))).toMatchObject({
       runs: ['2026-03-02 09:00'],
@@ -144,7 +144,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('a one-off whose time passed before it was planned is also made up, unless it is done or edited', () => {
+  test('a one-off whose time passed before it was planned is made up, unless it is done or edited', () => {
     const once = inserted({ timer: '2026-03-01 09:00', createdAt: new Date('2026-03-01T08:59:55Z') })
     const now = at('2026-03-01T09:00:20Z')
     const first = plan(once, now)
@@ -165,7 +165,7 @@ describe('missed slots', () => {
       expect(shown(plan(other, now))).toMatchObject({ runs: [], next: 'done' })
   })
 
-  test('a missed one-off is still made up', () => {
+  test('a missed one-off is made up even a month later, except with catch_up 0', () => {
     const once = schedule({ timer: '2026-03-01 09:00', nextRunAt: new Date('2026-03-01T09:00Z') })
     expect(shown(plan(once, at('2026-04-01')))).toEqual({
       runs: ['2026-03-01 09:00'],
@@ -465,7 +465,7 @@ describe('every … after finish', () => {
     expect(planned && withRuns(planned, [])).toEqual(planned)
   })
 
-  test('with fewer runs than planned, but at least one, the timer waits for the end of that run', () => {
+  test('with a run from this plan, the timer waits for the end of that run', () => {
     const planned = plan({ ...row, catchUp: 3 }, at('2026-03-01T09:00Z'))
     expect(planned && withRuns(planned, planned.runs)).toEqual(planned)
   })
@@ -614,7 +614,7 @@ describe('after the clock was ahead', () => {
     expect(plan(starting, at(now))).toMatchObject({ lastSlot: new Date(now), nextRunAt: starting.starts })
   })
 
-  test('a clock that was set back by seconds repeats no slot', () => {
+  test('setting the clock back by seconds repeats no slot', () => {
     const lastSlot = new Date('2026-03-01T10:00Z')
     for (const [now, next] of [
       ['2026-03-01T09:59Z', '2026-03-01 11:00'],
@@ -623,14 +623,14 @@ describe('after the clock was ahead', () => {
       expect(shown(plan({ ...hourly, lastSlot, nextRunAt: null }, at(now)))).toMatchObject({ next })
   })
 
-  test('a due slot and later slots run, although a manual run has a slot from that clock', () => {
+  test('a due slot and later slots run, although a manual run has a slot from the clock that was ahead', () => {
     const byHand = schedule({ ...hourly, lastSlot: new Date('2026-03-04T09:17Z') })
     const planned = plan(byHand, at('2026-03-01T09:00:00.300Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: '2026-03-01 10:00' })
     expect(planned?.lastSlot).toEqual(new Date('2026-03-01T09:00Z'))
   })
 
-  test('an `every` timer created at that time loses no slot when its creation time is reached', () => {
+  test('an `every` timer created while the clock was ahead loses no slot when its creation time is reached', () => {
     for (const [span, between] of [
       ['10s', 10_000],
       ['1h', 3_600_000],
@@ -653,7 +653,7 @@ describe('after the clock was ahead', () => {
     }
   })
 
-  test('an `every` timer created at that time continues on its own slots', () => {
+  test('an `every` timer created while the clock was ahead continues on its own slots', () => {
     const created = new Date('2098-01-01T00:10Z')
     const every = schedule({
       timer: 'every 1h',
@@ -705,7 +705,7 @@ describe('after the zone data changed', () => {
     })
   })
 
-  test('after an absence, each slot is a run or is counted, and none twice', () => {
+  test('after an absence, each slot either runs or is counted, and none twice', () => {
     for (const [nextRunAt, lastSlot] of [
       ['2026-07-02T06:00Z', '2026-07-01T06:00Z'],
       ['2026-07-02T08:00Z', '2026-07-01T08:00Z'],
@@ -792,7 +792,7 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('a nextrun at the exact millisecond of the last slot becomes the next millisecond', () => {
+  test('a run at the exact millisecond of the last slot gets the next millisecond as its slot', () => {
     const planned = plan(byHand('2026-03-01T07:00Z'), at('2026-03-01T08:00Z'))
     expect(planned?.runs[0]?.slot).toEqual(new Date('2026-03-01T08:00:00.001Z'))
   })
@@ -884,7 +884,7 @@ describe('when the clocks change', () => {
     })
   })
 
-  test('a one-off planned during the second occurrence of its time counts as having run in the first', () => {
+  test('if a one-off is planned during the second occurrence of its time, only the first occurrence counts', () => {
     const once = schedule({
       timer: '2024-10-27 02:30 Europe/Berlin',
       nextRunAt: new Date('2024-10-27T00:30Z'),
@@ -897,7 +897,7 @@ describe('when the clocks change', () => {
     })
   })
 
-  test('if planned within the repeated hour, all later minutes are decided', () => {
+  test('if a schedule is planned within the repeated hour, all later minutes are decided', () => {
     const row = inserted({ timer: 'minutely Europe/Berlin' })
     const planned = plan(row, at('2024-10-27T01:10:30Z'))
     if (planned === null) throw new Error('expected a plan')

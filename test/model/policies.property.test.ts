@@ -292,7 +292,7 @@ describe('with any policies', () => {
     )
   })
 
-  test('after finish never fires while a job runs, and fires one span after its end, whatever happens in between', () => {
+  test('`after finish` never fires while a job runs, and fires one span after the job ends, whatever happens in between', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(['5min', 5 * MINUTE] as const, ['26h', 26 * HOUR] as const),
@@ -372,7 +372,7 @@ describe('with any policies', () => {
             nextRunAt: new Date(nextRunAt),
             plannedRun: new Date(nextRunAt),
           }
-          // As after max_runs is lowered: existing jobs stay, but none is added.
+          // This happens after max_runs is lowered: existing jobs stay, but none is added.
           const isTooMany = row.maxRuns !== null && successes + jobs.length > row.maxRuns
           const planned = required(plan(row, at(new Date(now), openOf({ jobs }))))
           if (!isTooMany) expectSound({ row, jobs }, planned, now)

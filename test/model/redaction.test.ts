@@ -74,12 +74,27 @@ describe('in strings of the job', () => {
     ['as a number', 424242, 'card 424242', 'card [redacted]'],
     ['trimmed', ' hunter2\n', 'is hunter2.', 'is [redacted].'],
     ['more than once', 'hunter2', 'hunter2hunter2 hunter2', '[redacted][redacted] [redacted]'],
-    ['if another one has the same beginning', ['abcd', 'abcdef'], 'abcdef abcde', '[redacted] [redacted]e'],
+    [
+      'if another secret has the same beginning',
+      ['abcd', 'abcdef'],
+      'abcdef abcde',
+      '[redacted] [redacted]e',
+    ],
     ['below an object', { a: ['deep-secret'] }, 'deep-secret', '[redacted]'],
     ['but not if it is too short', 'abc', 'abc', 'abc'],
-    ['cut off after its first 64 characters', 'x'.repeat(200), `${'x'.repeat(70)}...`, '[redacted]...'],
-    ['even after exactly that many', 'x'.repeat(200), `${'x'.repeat(64)}...`, '[redacted]...'],
-    ['but not a shorter beginning of it', 'x'.repeat(200), `${'x'.repeat(60)}...`, `${'x'.repeat(60)}...`],
+    [
+      'if it is cut off after more than 64 characters',
+      'x'.repeat(200),
+      `${'x'.repeat(70)}...`,
+      '[redacted]...',
+    ],
+    [
+      'if it is cut off after exactly 64 characters',
+      'x'.repeat(200),
+      `${'x'.repeat(64)}...`,
+      '[redacted]...',
+    ],
+    ['but not if it is cut off earlier', 'x'.repeat(200), `${'x'.repeat(60)}...`, `${'x'.repeat(60)}...`],
   ])('%s', (_name, secret, text, shown) => {
     expect(hidden(redaction, { secret }, text)).toBe(shown)
   })
@@ -93,7 +108,7 @@ describe('in strings of the job', () => {
     ).toBe('other [redacted]')
   })
 
-  test('the secrets are those in the value at the time of the call, even if it changes later', () => {
+  test('the secrets are those in the value at the time of the call, even if the value changes later', () => {
     const args = { secret: { token: 'hunter2' } }
     const secrets = redaction.secretsOf({ args })
     args.secret.token = 'other'
@@ -113,7 +128,7 @@ describe('in strings of the job', () => {
     })
   })
 
-  test('other values of the job add their secrets, before and after the first text', () => {
+  test('secrets from other values of the job can be added, before and after the first string is redacted', () => {
     const paths = new Redaction(['args.secret', 'progress.token', 'result'])
     const secrets = paths.secretsOf({ args: { secret: 'one-secret' } })
     paths.addSecrets(secrets, { progress: { token: 'two-secret' } })
@@ -169,7 +184,7 @@ describe('in strings of the job', () => {
   })
 })
 
-describe('in a text that was cut before the secret was known', () => {
+describe('in a string that was cut before the secret was known', () => {
   const secrets = new Redaction(['args']).secretsOf({ args: 'hunter2-secret' })
   test.each([
     ['x hunter2-sec… (cut, of 99 bytes)', 'x [redacted]… (cut, of 99 bytes)'],
@@ -199,7 +214,7 @@ describe('a search', () => {
 describe('if a list omits values', () => {
   const redaction = new Redaction(['args.secret'])
 
-  test('with secrets, the secrets are unknown and nothing is shown', () => {
+  test('that contain secrets, nothing is shown, because the secrets are unknown', () => {
     const secrets = redaction.secretsOf({ truncated: { args: 100_000 } })
     expect(secrets.hiddenInText('harmless')).toBe('[redacted]')
     expect(secrets.hiddenIn({ a: ['harmless', 5], at: null })).toEqual({
@@ -208,7 +223,7 @@ describe('if a list omits values', () => {
     })
   })
 
-  test('without secrets, everything else is shown', () => {
+  test('that contain no secrets, everything else is shown', () => {
     const secrets = redaction.secretsOf({ args: { secret: 'hunter2' }, truncated: { result: 100_000 } })
     expect(secrets.hiddenInText('harmless hunter2')).toBe('harmless [redacted]')
   })
@@ -254,7 +269,7 @@ describe('a redacted value that is sent back', () => {
     })
   })
 
-  test('has no effect if nothing is stored', () => {
+  test('is rejected if nothing is stored', () => {
     for (const input of [{ password: '[redacted]' }, { users: [{ key: '[redacted]' }] }])
       expect(() => redaction.restored('args', input, undefined)).toThrow(
         'stands for a value that is not stored',
@@ -268,7 +283,7 @@ describe('a redacted value that is sent back', () => {
     )
   })
 
-  test('an added item must have its value', () => {
+  test('an added item must contain its value instead of a marker', () => {
     const input = { users: [{ key: '[redacted]' }, { key: '[redacted]' }, { key: '[redacted]' }] }
     expect(() => redaction.restored('args', input, stored)).toThrow(
       expect.objectContaining({ field: 'args.users.2.key' }),
@@ -294,7 +309,7 @@ describe('a redacted value that is sent back', () => {
     expect(redaction.restored('args', stored, { password: null, users: null })).toEqual(stored)
   })
 
-  test('below *, a marker has no value if nothing is stored', () => {
+  test('below *, a marker is rejected if nothing is stored', () => {
     expect(() => new Redaction(['args.*.key']).restored('args', { a: { key: '[redacted]' } }, {})).toThrow(
       expect.objectContaining({ field: 'args.a.key' }),
     )

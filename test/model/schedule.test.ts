@@ -48,7 +48,7 @@ test.each<[boolean, Idle | null, string, string, string | null]>([
   [false, 'dead', 'paused', 'paused', null],
   [false, 'awaiting-finish', 'paused', 'paused', null],
 ])(
-  'enabled %s and idle %s is the status %s, with a retry %s, waiting for %s',
+  'enabled %s and idle %s give the status %s, or %s with a retry, waiting for %s',
   (enabled, idle, status, withRetry, waitingFor) => {
     expect(stateOf({ enabled, idle, retryAt: null, frozenUntil: null })).toEqual({ status, waitingFor })
     expect(stateOf({ enabled, idle, retryAt: new Date(), frozenUntil: null })).toEqual({
@@ -81,13 +81,13 @@ describe('a schedule after a change', () => {
     })
   })
 
-  it('has the new args as a value, although they are stored as text', () => {
+  it('has the new args as a value, although they are stored as a string', () => {
     expect(withSettings(stored, { args: '{"to":[]}' }).args).toEqual({ to: [] })
   })
 })
 
 describe('the changes of an edit', () => {
-  it('are the differences to the current schedule', () => {
+  it('are the differences from the current schedule', () => {
     const starts = new Date('2026-01-01')
     const current = { ...schedule, starts }
     expect(changedSettings(current, { timer: 'daily', catchUp: 3, starts: new Date(starts) })).toEqual({
@@ -95,14 +95,14 @@ describe('the changes of an edit', () => {
     })
   })
 
-  it('include args only if their value differs, not only their text', () => {
+  it('include args only if their value differs, not just their JSON text', () => {
     expect(changedSettings(schedule, { args: '{ "to": ["a","b"] }' })).toEqual({})
     expect(changedSettings(schedule, { args: '{"to":["b","a"]}' })).toEqual({ args: '{"to":["b","a"]}' })
   })
 })
 
 describe('the hash of the settings', () => {
-  it('is a text of 22 characters that is valid in a URL or an ETag', () => {
+  it('is a string of 22 characters that is valid in a URL or an ETag', () => {
     expect(settingsHash(schedule)).toMatch(/^[\w-]{22}$/)
   })
 

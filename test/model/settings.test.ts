@@ -45,7 +45,7 @@ describe('the groups of settings', () => {
   })
 })
 
-test('some settings have these defaults', () => {
+test('the defaults of the given settings are returned', () => {
   expect(defaultsOf(['catchUp', 'jitter', 'starts'])).toEqual({ catchUp: 1, jitter: 0, starts: null })
 })
 

@@ -38,7 +38,7 @@ describe('retries', () => {
     expect([1, 2, 9].map((retry) => retryDelayOf(retry, policy))).toEqual([5000, 5000, 5000])
   })
 
-  test('the delay of a retry varies by the factor of the attempt, by at most 10 % [X7]', () => {
+  test('the delay of a retry is multiplied by a factor, which changes it by at most 10 % [X7]', () => {
     for (const kind of [failure, timeout])
       expect(settle({ ...kind, delayFactor: 1.05 }, 1, DEFAULT_POLICY, false)).toMatchObject({
         delayMs: 63_000,
@@ -46,7 +46,7 @@ describe('retries', () => {
     expect([0, 0.5, 1].map((random) => spreadFactor(random))).toEqual([0.9, 1, 1.1])
   })
 
-  test('retries are further attempts of the same job, which then fails', () => {
+  test('retries are further attempts of the same job, which fails after the last one', () => {
     expect(settle(failure, 1, DEFAULT_POLICY, false)).toEqual({
       state: 'waiting',
       delayMs: 60_000,
@@ -62,14 +62,14 @@ describe('retries', () => {
     })
   })
 
-  test.each([1, 4])('retries follow a timeout as well as an error: attempt %i', (attempt) => {
+  test.each([1, 4])('a timeout is retried like an error: attempt %i', (attempt) => {
     const error: AttemptEnd = { kind: 'error', error: 'too long', permanent: false }
     expect(settle(timeout, attempt, DEFAULT_POLICY, false)).toEqual(
       settle(error, attempt, DEFAULT_POLICY, false),
     )
   })
 
-  test('retries do not follow a permanent error, and do not occur if none are allowed', () => {
+  test('a job is not retried after a permanent error, or if no retries are allowed', () => {
     expect(settle(permanent, 1, DEFAULT_POLICY, false)).toMatchObject({
       state: 'failed',
       reason: 'permanent',
@@ -111,7 +111,7 @@ test('a snoozed job waits as long as requested, as if the attempt had not happen
   })
 })
 
-test('a job with unlimited retries is always retried', () => {
+test('a job with unlimited retries is retried after every error that is not permanent', () => {
   const policy = { ...DEFAULT_POLICY, retries: 'unlimited' } as const
   for (const attempt of [1, 1002, 2 ** 31 - 1])
     expect(settle(failure, attempt, policy, false)).toMatchObject({

@@ -89,7 +89,7 @@ describe('args', () => {
     expect(await storedArgs(task('cleanup'), undefined)).toBe('{}')
   })
 
-  test('are rejected with every issue and its path', async () => {
+  test('are rejected with an error that lists every issue with its path', async () => {
     const refused = storedArgs(cleanup, { days: 0.5, since: 'soon' })
     await expect(refused).rejects.toThrow(
       /^args: does not match the args of the task 'cleanup': days: .*; since: /,
@@ -97,7 +97,7 @@ describe('args', () => {
     await expect(refused).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field: 'args' })
   })
 
-  test('are rejected beyond the limit in bytes', async () => {
+  test('are rejected if they exceed the limit in bytes', async () => {
     expect(await storedArgs(task('any'), { a: 1 }, 7)).toBe('{"a":1}')
     await expect(storedArgs(task('any'), { a: 10 }, 7)).rejects.toThrow(
       '8 bytes of JSON exceed the limit of 7',
@@ -117,7 +117,7 @@ describe('args', () => {
     await expect(readArgs(cleanup, '{"days":"30"}')).rejects.toThrow('days: ')
   })
 
-  test('are passed on unchanged without a schema', async () => {
+  test('are passed on unchanged if the task has no schema', async () => {
     expect(await readArgs(task('any'), '{"a":[1,null]}')).toEqual({ a: [1, null] })
   })
 })
@@ -167,12 +167,12 @@ describe('JSON to store', () => {
     expect(() => jsonText('args', value)).toThrow(/^args: .*lone surrogate \\ud(ea|83)d, which/)
   })
 
-  test('can have complete pairs and strings that only look like a lone surrogate', () => {
+  test('can contain surrogate pairs and strings that only look like a lone surrogate', () => {
     for (const value of [String.raw`\ud83d`, '🙂', 'a"b\\', '\ud83d\ude42'])
       expect(JSON.parse(jsonText('args', value))).toBe(value)
   })
 
-  test('gets a replacement for each lone surrogate if finished work must not fail', () => {
+  test('contains a replacement for each lone surrogate if finished work must not fail', () => {
     const stored = jsonText('result', ['\ud83da', 'b\udead\udead', 'c'], { loneSurrogates: 'replace' })
     expect(JSON.parse(stored)).toEqual(['\ufffda', 'b\ufffd\ufffd', 'c'])
   })

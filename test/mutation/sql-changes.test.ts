@@ -10,7 +10,7 @@ test('changes make a condition always true without changing the values of the st
   ])
 })
 
-test('a condition in parentheses ends at the closing one', () => {
+test('a condition in parentheses ends at the closing parenthesis', () => {
   expect(all('DELETE FROM job WHERE NOT EXISTS (SELECT 1 FROM worker WHERE a = b)')).toEqual([
     'DELETE FROM job WHERE (1 = 1 OR ( NOT EXISTS (SELECT 1 FROM worker WHERE a = b))) ',
     'DELETE FROM job WHERE EXISTS (SELECT 1 FROM worker WHERE a = b)',

@@ -8,8 +8,8 @@ export interface Change {
   readonly to: number
   readonly put: string
   /**
-   * Equal for all statements with the same beginning and the same condition or comparison, because they share their
-   * source.
+   * Equal for all statements with the same beginning and the same condition or comparison, because they come from the
+   * same code.
    */
   readonly key: string
 }
@@ -59,7 +59,7 @@ export function changesOf(statement: string): Change[] {
     // This text precedes optional conditions.
     if (shape === '0 = 0') return []
     const place = { from: to, to: end ?? statement.length }
-    // The condition stays in the text, because the statement still receives its values.
+    // The condition stays in the statement, because its values are still bound.
     const always = {
       ...place,
       put: ` (1 = 1 OR (${condition})) `,
@@ -85,7 +85,7 @@ export function together(parts: readonly string[]): string {
   return parts.join(UNION)
 }
 
-/** A text that is equal for statements that differ only in numbers and in the length of lists. */
+/** A string that is equal for statements that differ only in numbers and in the lengths of lists. */
 export function shapeOf(statement: string): string {
   return statement
     .replaceAll(/\s+/g, ' ')

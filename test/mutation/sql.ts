@@ -3,7 +3,7 @@
  * …]`.
  *
  * A first run of the tests records the statements of the store. Then the script tries a random share of the possible
- * changes, each with test files that send the statement, until a test fails. Writes the survivors to .stryker/.
+ * changes, each with test files that send the statement, until a test fails. It writes the survivors to .stryker/.
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ interface Noted {
   readonly statement: string
 }
 
-/** The maximum number of files per change, because changes in most statements would take minutes. */
+/** The maximum number of files per change; without it, most changes would take minutes. */
 const MAX_FILES = 20
 
 /**
@@ -33,7 +33,7 @@ interface Mutant {
 const FOLDER = resolve('.stryker')
 const NOTES = `${FOLDER}/statements.jsonl`
 const PROCESS = `${FOLDER}/process`
-/** A change that makes a statement endless is killed after this time. */
+/** If a change makes a statement endless, the test process is killed after this time. */
 const MAX_MS = 60_000
 const [share = '1', seed = '1', ...filters] = process.argv.slice(2)
 
@@ -42,7 +42,7 @@ function positionOf({ key }: Mutant): number {
   return createHash('sha256').update(`${seed}\n${key}`).digest().readUInt32BE() / 2 ** 32
 }
 
-/** @returns the failed modules, and the duration of each module */
+/** @returns whether each module passed, and how long it took */
 async function run(
   vitest: Vitest,
   files: readonly string[],

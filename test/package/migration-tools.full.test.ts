@@ -256,7 +256,7 @@ describe('drizzle-kit', () => {
     )
 
     it(
-      'without the set-up from the guide, push drops the tables, or fails on MariaDB',
+      'without the set-up from the guide, push drops the tables, except on MariaDB, where it fails',
       async () => {
         const database = await emptyDatabase(under)
         const place = { database, options: { tablePrefix: PREFIX } }
@@ -363,7 +363,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
         ${more}
       }`
 
-    /** The application from the guide without the engine, with its first migration. */
+    /** The application from the guide with its first migration, but without the engine. */
     async function prisma({ url }: TestDatabase) {
       const app = await application({
         // Prisma requires the files of its engines, but does not use them.

@@ -7,7 +7,7 @@ import { type Gate, gate } from '../kalends/scene.ts'
 const BATCH = 10
 const nothing = () => {}
 
-// A pass ends after a second.
+// The clock stands still, because a pass ends after a second.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => void vi.useRealTimers())
 
@@ -147,7 +147,7 @@ it('a pass ends after a second even if more is due, and the next pass begins wit
   expect(again).toEqual(['s15', 's16', 's17', 's18', 's19', 's20', 's21', 's22', 's23', 's24'])
 })
 
-it('rows that another transaction has locked are submitted in the next pass, from either lane', async () => {
+it('rows that another transaction has locked are submitted in the next pass, whichever lane marked them', async () => {
   const { scheduler, letAll } = burst(2 * BATCH)
   const isHeld = (id: string) => id === 's3' || id === 's15'
   await letAll(scheduler.pass(), (ids) =>

@@ -187,7 +187,7 @@ eachDatabase((under) => {
         'active',
         'active',
       ])
-      // Later passes, and another worker with this version, only read.
+      // Later passes of the old version, and another worker with that version, only read.
       await on.laterPass(old)
       const another = await live(on, 'old-2', [monthly('a'), monthly('b')])
       expect(another.messages()).toContain(
@@ -289,7 +289,7 @@ eachDatabase((under) => {
       await on.becomes(up, 'a', 'active')
       await isPlanned(up, 'a')
       expect(await up.kalends.schedules.get('a')).toMatchObject({ runCount: 0, declaredBy: 'set' })
-      // Only the first start runs the schedule.
+      // The recreated row has no first run.
       expect(await on.database.query('SELECT id FROM job')).toHaveLength(1)
     })
 
@@ -306,7 +306,7 @@ eachDatabase((under) => {
     const runsOf = async ({ kalends }: Deployed, id: string) =>
       (await kalends.jobs.list({ scheduleId: id })).items.filter(({ state }) => state !== 'skipped').length
 
-    it('a new schedule waits for its next run time by default; now runs it at once, but only if the row is new [D8]', async () => {
+    it('a new schedule waits for its next run time by default; with firstRun now, it runs at once, but only if the row is new [D8]', async () => {
       const on = await deploys(under)
       const code = [
         { ...monthly('a'), timer: 'yearly' },
@@ -323,7 +323,7 @@ eachDatabase((under) => {
       expect(await again.kalends.schedules.get('b')).toMatchObject({ status: 'active' })
     })
 
-    it('if-due runs at once only if the timer has elapsed in the current minute [D8]', async () => {
+    it('with firstRun if-due, a schedule runs at once only if its timer has elapsed in the current minute [D8]', async () => {
       const on = await deploys(under)
       const [clock] = await on.database.query(
         under.kind === 'sqlite'

@@ -35,7 +35,7 @@ async function deploy(
 }
 
 eachDatabase((under) => {
-  it('start writes a new set to the database; the id defaults to the task name [D1]', async () => {
+  it('start writes a new set to the database; the id of a schedule defaults to its task name [D1]', async () => {
     const { open } = await scene(under)
     const { messages } = await deploy(open, (kalends) => {
       kalends.declare('housekeeping', [
@@ -229,7 +229,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT id FROM job')).toEqual([])
   })
 
-  it('put by a user does not remove a declared schedule from its set', async () => {
+  it('a put by a user does not remove a declared schedule from its set', async () => {
     const { open } = await scene(under)
     const code = (kalends: Kalends) => kalends.declare('set', [{ task: report, timer: 'daily' }])
     await deploy(open, code)
@@ -289,7 +289,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('report')).toMatchObject({ declaredBy: 'set' })
   })
 
-  it('many workers that start with the same set at once create each schedule once', async () => {
+  it('many workers that start at once with the same set create each schedule once', async () => {
     const { open, database } = await scene(under)
     const workers = await Promise.all(
       Array.from({ length: 4 }, async (_, index) => {

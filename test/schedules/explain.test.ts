@@ -1,4 +1,4 @@
-/** The sentences in which explain states why a schedule did not run. */
+/** The sentences with which `explain` states why a schedule did not run. */
 import { expect, it } from 'vitest'
 import { type Kalends, NotFoundError, task } from '../../src/index.ts'
 import { ended, gate, scene, signal } from '../kalends/scene.ts'
@@ -7,7 +7,7 @@ import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 const work = task('work', { retries: 0 })
 const CREATED = '2026-01-01 00:00:00.000'
 
-/** A schedule that was created at the beginning of 2026, with its explanations. */
+/** Creates a schedule that appears to have been created at the beginning of 2026. */
 async function schedule(
   { database, kalends }: { database: TestDatabase; kalends: Kalends },
   timer: string,
@@ -301,7 +301,7 @@ eachDatabase((under) => {
       { reason: 'overlap', missed: 1 },
       /^It did not run for Thu 2026-01-01 10:00:00 \+00:00 \(UTC\): the previous run had not finished \(overlap = 'skip'\)\.$/,
     ],
-    // A row of skips stores its newest slot.
+    // A row that stands for several skipped slots stores the newest one.
     [
       'skipped',
       '2026-01-01 12:00:00.000',
@@ -332,7 +332,7 @@ eachDatabase((under) => {
       { missed: 3 },
       /^It did not run for Thu 2026-01-01 10:00:00 .*: no scheduler was running then\. The job the-job for Thu 2026-01-01 13:00:00 \+00:00 \(UTC\) stands for all 3 missed slots\.$/,
     ],
-    // A skip with fewer slots than lie in between does not cover this slot.
+    // A skip of two slots up to 12:00 does not cover 10:00.
     [
       'skipped',
       '2026-01-01 12:00:00.000',
@@ -346,15 +346,18 @@ eachDatabase((under) => {
       /^Nothing is recorded for .*: it was paused, retired or had another timer then, its history was pruned/,
     ],
     ['success', '2026-01-01 09:00:00.000', {}, /^Nothing is recorded for/],
-  ])('explains a time with a job that is %s for %s %j [S12]', async (state, slot, columns, expected) => {
-    const stage = await opened()
-    await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
-    await job(stage.database, slot, state, columns)
-    for (const at of ['2026-01-01T10:00:00Z', '2026-01-01T10:00:59.999Z'])
-      expect(
-        (await stage.reasons(columns['reason'] === 'run-now' ? '2026-01-01T10:00:59.999Z' : at))[0],
-      ).toMatch(expected)
-  })
+  ])(
+    'explains a time if the history has a row in the state %s for %s %j [S12]',
+    async (state, slot, columns, expected) => {
+      const stage = await opened()
+      await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
+      await job(stage.database, slot, state, columns)
+      for (const at of ['2026-01-01T10:00:00Z', '2026-01-01T10:00:59.999Z'])
+        expect(
+          (await stage.reasons(columns['reason'] === 'run-now' ? '2026-01-01T10:00:59.999Z' : at))[0],
+        ).toMatch(expected)
+    },
+  )
 
   it('explains a time for which there is no job [S12]', async () => {
     const stage = await opened()

@@ -56,7 +56,7 @@ test('create, put, update, pause, resume and reset return the next run, as get d
   expect(await same(await schedules.resume('a'))).toEqual(['active', '2026-04-01T00:00:00.000Z'])
 })
 
-test('a due run stays due, and a manually set time is kept', async () => {
+test('a due run stays due after an edit that does not change the timer', async () => {
   const schedules = await opened()
   await schedules.create({ id: 'a', task: work, timer: 'daily', firstRun: 'now' })
   expect(nextOf(await schedules.update('a', { summary: 'still due' }))).toEqual(['active', NOW])
@@ -105,7 +105,7 @@ test('if a due row gets a new timer, it is planned from now, and so is a resumed
 })
 
 eachDatabase((under) => {
-  test('a worker that has marked a schedule submits nothing if its timer changes in the meantime', async () => {
+  test('after the timer of a schedule is changed, a worker never submits a slot early', async () => {
     const database: TestDatabase = await under.fresh()
     const kalends = await Kalends.open(database.url)
     onTestFinished(() => kalends.stop())

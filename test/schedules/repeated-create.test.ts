@@ -51,7 +51,7 @@ test('parallel calls with ifExists: same create the schedule once, and all of th
   expect(await same()).toEqual(await same())
 })
 
-test('a call whose timer has elapsed can be repeated', async () => {
+test('create with ifExists: same can be repeated even after the timer has elapsed', async () => {
   const { schedules } = await opened()
   const once = { ...daily, timer: '2020-01-01 09:00', firstRun: 'now', ifExists: 'same' } as const
   const created = await schedules.create(once)
@@ -82,7 +82,7 @@ test('update changes the task; unchanged args must match it', async () => {
   await expect(schedules.update('a', { task: ' ' })).rejects.toMatchObject({ field: 'task' })
 })
 
-test('a new task is not stored with args that changed after its check', async () => {
+test('a new task is not stored if the args have changed since they were checked', async () => {
   const { schedules } = await opened()
   await schedules.create(daily)
   const slow = task('slow', {

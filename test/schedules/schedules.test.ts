@@ -16,7 +16,7 @@ async function planned(kalends: Kalends, id: string) {
 }
 
 eachDatabase((under) => {
-  it('create stores its input and defaults for other settings', async () => {
+  it('create stores its input, and the defaults of all other settings', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const schedule = await kalends.schedules.create({
@@ -151,7 +151,7 @@ eachDatabase((under) => {
     expect(await schedules.get('b')).toMatchObject({ status: 'paused' })
   })
 
-  it('two concurrent puts of the same new id agree [U2]', async () => {
+  it('of several concurrent puts with the same new id, only one creates the schedule [U2]', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     const results = await Promise.all(

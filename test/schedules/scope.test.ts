@@ -99,10 +99,10 @@ eachDatabase((under) => {
       await expect(call()).rejects.toThrow(ForbiddenError)
     await shop.schedules.create({ id: 'a', task: work, timer: 'yearly' })
     await expect(shop.schedules.update('a', submitter)).rejects.toThrow(ForbiddenError)
-    // A change in SQL decides the owner.
+    // A change in SQL moves the row to another owner.
     await database.query("UPDATE periodic_task SET submitter = 'ben'")
     const ben = kalends.scope({ submitter: 'ben' })
-    // The id is in the namespace of the group.
+    // The id stays in the namespace of the group.
     expect(await ben.schedules.get('a')).toBeNull()
     expect(await ben.schedules.get('shop:/a')).toMatchObject({ id: 'shop:/a', group: 'shop' })
     expect(await kalends.scope({ submitter: 'anna' }).schedules.get('a')).toBeNull()
@@ -182,7 +182,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('a row that code creates for an owner keeps its own id, and a row of the owner does not hide it', async () => {
+  it('a row that code creates for an owner keeps its id, and the owner cannot create another row with that id', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     await kalends.schedules.create({ id: 's', task: work, timer: 'yearly', submitter: 'anna' })
@@ -197,7 +197,7 @@ eachDatabase((under) => {
     expect(await anna.schedules.history('s')).toMatchObject([{ id: run, scheduleId: 's' }])
   })
 
-  it('a job that code creates for an owner is not hidden by a job of the owner with the same id', async () => {
+  it('an owner cannot submit a job with the id of a job that code has created for this owner', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     await kalends.jobs.submit(work, { by: 'code' }, { id: 'j', submitter: 'anna' })
@@ -218,7 +218,7 @@ eachDatabase((under) => {
     expect((await jobs.list()).total).toBe(2)
   })
 
-  it("pages continue after the last id in the owner's view, through rows of both kinds", async () => {
+  it("pages continue after the last id in the owner's view, through rows created by the owner and by code", async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const anna = kalends.scope({ submitter: 'anna', tasks })
@@ -256,7 +256,7 @@ eachDatabase((under) => {
     await kalends.start()
     const { jobs } = kalends.scope({ submitter: 'anna', tasks })
     const id = await jobs.submit(work, {}, { id: 'mine' })
-    // Without the signal that the job has ended, it would poll again after a minute.
+    // Without the signal that the job has ended, wait would poll again only after a minute.
     expect(await jobs.wait(id, { timeout: '50s' })).toMatchObject({ id: 'mine', state: 'success' })
   })
 
@@ -313,7 +313,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.get(job)).toMatchObject({ state: 'waiting' })
   })
 
-  it('a scope without tasks only reads', async () => {
+  it('a scope without tasks can only read', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     await kalends
@@ -354,7 +354,7 @@ eachDatabase((under) => {
     expect(await outcomes(5, () => kalends.jobs.submit(work))).toBe(5)
   })
 
-  it('put does not recreate a schedule beyond the limit if it is deleted in the meantime', async () => {
+  it('put does not recreate a schedule that is deleted in the meantime if this would exceed the limit', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules } = kalends.scope({ submitter: 'anna', tasks, limits: { schedules: 2 } })
@@ -379,7 +379,7 @@ eachDatabase((under) => {
     expect((await schedules.list()).total).toBeLessThanOrEqual(2)
   })
 
-  it('a few writes by one owner wait for each other, and further writes are rejected', async () => {
+  it('a limited number of writes by one owner wait for each other, and further writes are rejected', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const submits = Array.from({ length: 100 }, () =>

@@ -1,4 +1,4 @@
-/** The settings of a schedule that are rejected, and the defaults that are written. */
+/** Which settings of a schedule are rejected, and which defaults are written. */
 /* oxlint-disable unicorn/consistent-function-scoping -- keep helpers inside their test */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -251,7 +251,7 @@ eachDatabase((under) => {
   it('the longest strings, the largest numbers and long args fit the columns', async () => {
     const { open } = await scene(under)
     const { schedules, jobs } = await open({ argsLimit: 1_000_000 })
-    // Characters, not bytes or UTF-16 code units.
+    // The limits count characters, not bytes or UTF-16 code units.
     const text = (length: number) => '👍'.repeat(length)
     const input = {
       task: text(NAME_LIMIT),

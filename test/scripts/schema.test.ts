@@ -1,4 +1,4 @@
-/** scripts/schema.ts: what it changes in migrations that drizzle-kit generated. */
+/** How scripts/schema.ts changes the migrations that drizzle-kit generates. */
 import Database from 'libsql'
 import { expect, it } from 'vitest'
 import { withStoredColumns } from '../../scripts/schema.ts'

@@ -2,12 +2,12 @@
 # Installs Debian packages as root, without letting any of them start a server: `apt-install.sh package…`
 set -eu
 
-# Two test runs on a fresh machine may both want to install: the second waits.
+# If two test runs install packages at the same time, the second waits for the first.
 exec 9>/var/lock/kalends-apt
 flock 9
 
-# Debian's packages start their servers when they are installed, unless this file says no. One that is
-# there already is the administrator's and stays.
+# Debian packages start their servers on installation unless this file forbids it.
+# An existing file belongs to the administrator and is kept.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   trap 'rm -f "$policy"' EXIT
@@ -17,6 +17,6 @@ if [ ! -e "$policy" ]; then
 fi
 
 export DEBIAN_FRONTEND=noninteractive
-# 9>&-: what apt leaves running must not keep the lock.
+# 9>&-: processes that apt leaves running must not keep the lock.
 apt-get -o DPkg::Lock::Timeout=300 update -q 9>&-
 apt-get -o DPkg::Lock::Timeout=300 install -y -q --no-install-recommends "$@" 9>&-

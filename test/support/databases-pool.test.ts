@@ -49,7 +49,7 @@ async function write(connection: Connection | null): Promise<boolean> {
   }
 }
 
-/** Everything except Kalends' rows that a test could change, as reported by the server. */
+/** Everything that a test could change, except the rows of Kalends, as reported by the server. */
 async function schemaOf({ query }: Written): Promise<unknown> {
   const of = (table: string, columns: string, owner = 'table_schema') =>
     query(

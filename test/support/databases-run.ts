@@ -20,7 +20,7 @@ export interface MissingServer {
 }
 
 export interface TestRun {
-  /** Contains the SQLite files and the marks; it is removed at the end. */
+  /** The folder of the SQLite files and the marks, which is removed at the end. */
   folder: string
   /** The prefix of the run's database names. */
   prefix: string
@@ -32,7 +32,7 @@ export interface TestRun {
 declare module 'vitest' {
   export interface ProvidedContext {
     testRun: TestRun
-    /** Whether the files of this project are also tested on the servers. */
+    /** Whether the files of this Vitest project are tested on all databases or only on SQLite. */
     databases?: 'all' | 'sqlite'
   }
 }
@@ -46,7 +46,7 @@ export function newDatabaseName(run: TestRun): string {
   return run.prefix + randomBytes(6).toString('hex')
 }
 
-/** The URL with another database, or without one. */
+/** Replaces the database in the URL; an empty name removes it. */
 export function withDatabase(url: string, name: string): string {
   const changed = new URL(url)
   changed.pathname = `/${name}`
@@ -66,8 +66,8 @@ export async function dropDatabase(url: string, name: string): Promise<void> {
 
 /** Ends all sessions in a database. After this, statements on this connection wait at most 20 s for their locks. */
 export async function endSessions(connection: Connection, name: string): Promise<void> {
-  // Not information_schema.processlist, which fails on MySQL if a statement of any session is not in its declared
-  // character set.
+  // This does not use information_schema.processlist, which fails on MySQL if a statement of any session is not in its
+  // declared character set.
   const [sessions] = await connection.query<RowDataPacket[]>('SHOW PROCESSLIST')
   for (const { Id: id, db } of sessions) {
     // A session that has ended in the meantime needs no kill.

@@ -78,8 +78,8 @@ export interface Session {
 }
 
 /**
- * The sessions that use a database. Not from information_schema.processlist, which fails on MySQL while any session
- * runs a statement with characters that the table cannot store.
+ * The sessions that use a database. They are not read from information_schema.processlist, which fails on MySQL while
+ * any session runs a statement with characters that the table cannot store.
  */
 export async function sessions({ url, query }: Pick<TestDatabase, 'url' | 'query'>): Promise<Session[]> {
   const name = new URL(url).pathname.slice(1)
@@ -131,8 +131,8 @@ async function sqliteFile(from?: string): Promise<TestDatabase> {
     kind: 'sqlite',
     url: `sqlite:${file}`,
     query: async (sql, params = []) => {
-      // The driver does not end EXPLAIN before its statement is collected. Until then, the connection would keep an old
-      // snapshot: it could not write, and would not commit.
+      // The driver does not end EXPLAIN before the statement is garbage-collected. Until then, the connection would
+      // keep an old snapshot, so it could neither write nor commit.
       if (sql.startsWith('EXPLAIN')) {
         const explaining = new Database(file)
         try {

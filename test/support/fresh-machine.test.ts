@@ -23,7 +23,7 @@ const suites = [
   'test/docs/api.test.ts',
 ]
 
-/** The available programs: a shell and the tools of the tests' scripts. */
+/** The only available programs: a shell and the tools that the tests' scripts use. */
 const programs = ['sh', 'flock', 'chmod', 'rm', 'sleep', 'awk']
 
 interface Ended {
@@ -97,7 +97,7 @@ describe.each(users)('without servers, for $name,', { timeout: 180_000 }, ({ use
     expect(mariadb).toMatch(why)
   })
 
-  it('CI=true fails and reports what is missing [L66]', async () => {
+  it('with CI=true, the run fails and reports what is missing [L66]', async () => {
     const { code, output } = await testRun(user, { CI: 'true' })
 
     expect(code, output).not.toBe(0)

@@ -1,6 +1,6 @@
 /**
- * Runs once around all tests, from vitest.config.ts: provides the databases to the suites and finally reports what was
- * tested and what was not.
+ * Runs once, before and after all tests (see vitest.config.ts): provides the databases to the suites and finally
+ * reports what was tested and what was not.
  */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-/** A private HAProxy in front of a replication group, which routes connections to a primary. */
+/** A private HAProxy in front of a replication group: it routes connections to a primary. */
 import { once } from 'node:events'
 import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'

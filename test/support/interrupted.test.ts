@@ -7,7 +7,7 @@ import { until } from './worker-process.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** The environment as it is outside this test run. */
+/** The environment variables from outside this test run. */
 const outside = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(CI$|VITEST|KALENDS_)/.test(name)),
 )

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Removes the folder of servers once whoever started them has gone: `keep-folder.sh folder`
+# Removes the folder of servers after the process that started them has ended: `keep-folder.sh folder`
 #
-# Holds on for as long as stdin stays open. The servers, each under supervise.sh on a stdin of its own, end at
-# the same moment; they hold a shared lock on a file in the folder, so nothing is removed under their feet.
-# A disk of its own that the folder may have is let go first.
+# The script waits until stdin is closed.
+# Each server runs under supervise.sh, with a separate stdin that closes at the same moment.
+# The servers hold a shared lock on a file in the folder, so the folder is removed only after they have ended.
+# Disks that are mounted in the folder are unmounted first.
 set -u
 folder=$1
 read -r _

@@ -1,4 +1,4 @@
-/** An administrator at a terminal: runs SQL through MariaDB's command-line client, which also supports MySQL. */
+/** Runs SQL as an administrator does: through MariaDB's command-line client, which also supports MySQL. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { inject } from 'vitest'

@@ -1,7 +1,7 @@
 /**
- * Requirements of suites other than databases: a program, a library, root. If one is missing, the suite is skipped, and
- * the last lines of the run report this, as for a missing database (global-setup.ts prints them). Under CI, it is an
- * error.
+ * What suites require in addition to databases: a program, a library, root. If a requirement is missing, the suite is
+ * skipped, and the last lines of the run report this, as for a missing database (global-setup.ts prints them). Under
+ * CI, a missing requirement is an error.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -20,12 +20,12 @@ const MARK = 'not-tested-'
 export function notTested(run: Pick<TestRun, 'folder'>, what: string, why: string): void {
   const line = `${what} is NOT TESTED: ${why}`
   if (isCi(process.env)) throw new Error(`CI tests everything. ${line}`)
-  // Test files run in separate processes. The same line from several of them is stored as one file.
+  // Test files run in separate processes. If several of them write the same line, it is stored as one file.
   const name = createHash('sha256').update(line).digest('hex')
   writeFileSync(join(run.folder, `${MARK}${name}`), line)
 }
 
-/** Returns null if it is missing, which the last lines of the run report. @throws Error under CI */
+/** Returns null if nothing was found, and the last lines of the run report this. @throws Error under CI */
 export function orNotTested<Found extends object>(
   run: Pick<TestRun, 'folder'>,
   what: string,

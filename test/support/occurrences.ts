@@ -26,7 +26,7 @@ export interface ScheduleEnd {
   readonly worker: string | null
 }
 
-/** Schedules that fire at regular intervals. */
+/** The expected slots of schedules that fire at regular intervals. */
 export interface Expected {
   /** The first slot of every schedule. */
   readonly from: number

@@ -1,6 +1,6 @@
 /**
  * The number of inputs of property tests: all in `npm run test:full` (KALENDS_TEST_SUITE=full), and a tenth in `npm
- * test`, with different inputs in each run. Tests declare their full number.
+ * test`, with different inputs in each run. Each test declares the full number.
  */
 const isFull = process.env['KALENDS_TEST_SUITE'] === 'full'
 

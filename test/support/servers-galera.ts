@@ -208,7 +208,7 @@ class Cluster {
   }
 
   async stopAll(): Promise<void> {
-    // The last node to stop could bootstrap the cluster again, but here, none will.
+    // The order does not matter, because no node will bootstrap this cluster again.
     await Promise.all(this.nodes.map((node) => node.close()))
   }
 
@@ -314,7 +314,7 @@ class Node implements GaleraNode {
     if (running === null) return
     signal(running.pid, 'SIGKILL')
     await running.exit
-    // Processes that were transferring the state to or from it.
+    // This also kills processes that were transferring the state to or from the node.
     if (running.supervisor.pid !== undefined) signal(-running.supervisor.pid, 'SIGKILL')
   }
 

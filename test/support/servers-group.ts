@@ -177,7 +177,7 @@ class Group {
       const nothingLeft = outside.length === this.#members.length
       if (inside.length > 0) {
         for (const { member, view } of outside) {
-          // An attempt would show the others that the member, which they still list, is alive.
+          // An attempt to join would show the others that the member, which they still list, is alive.
           if (inside.some((other) => other.view?.ids.includes(member.id) === true)) continue
           // A member in the state ERROR first retries by itself.
           const looks = (alone.get(member) ?? 0) + 1
@@ -230,7 +230,7 @@ function isIn({ state, ids, reached }: View): boolean {
   return state === 'ONLINE' && reached * 2 > ids.length
 }
 
-/** Starts without joining, as with group_replication_start_on_boot = OFF. */
+/** A server that starts without joining the group, as with group_replication_start_on_boot = OFF. */
 export class GroupMember extends MysqlServer {
   /** Its server_uuid. */
   id = ''

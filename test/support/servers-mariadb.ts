@@ -1,4 +1,4 @@
-/** The MariaDB for the tests: an installed binary, or one that the tests install with apt as root on Debian. */
+/** The MariaDB server for the tests: an installed binary, or one that the tests install with apt as root on Debian. */
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -42,8 +42,8 @@ export async function startMariadb(programs: MariadbPrograms): Promise<PrivateSe
 }
 
 /**
- * Uses a new, existing folder, even for temporary files and during initialization: each MariaDB that starts removes
- * files in its temporary folder that it considers leftovers, and other running servers would crash.
+ * Uses a folder that was just created, even for temporary files and during initialization: when MariaDB starts, it
+ * removes files from its temporary folder that it considers leftovers, and other servers in that folder would crash.
  */
 export async function mariadbPlan({ server, initialize }: MariadbPrograms): Promise<PrivateServerPlan> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-mariadb-'))

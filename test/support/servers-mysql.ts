@@ -1,4 +1,4 @@
-/** The MySQL for the tests: an installed binary, or the folder that .ci/mysql-root creates. */
+/** The MySQL server for the tests: an installed binary, or the folder that .ci/mysql-root creates. */
 import { existsSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
@@ -48,7 +48,7 @@ export async function startMysql(program: MysqlProgram): Promise<PrivateServer> 
   return await startPrivateServer(await mysqlPlan(program))
 }
 
-/** Uses a new, existing folder. */
+/** Uses a folder that was just created. */
 export async function mysqlPlan(program: MysqlProgram): Promise<PrivateServerPlan> {
   const { root, server } = program
   const { folder, seen } = await mysqlFolder(program, 'kalends-mysql-')

@@ -41,7 +41,7 @@ it('reports why a data folder could not be created, and leaves no folder', async
 
 it('stops the server and removes its folder when the test runner is killed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-private-'))
-  // A runner that starts an endless server, reports that it is running, and is killed with -9.
+  // A runner that starts an endless server and is killed with -9 as soon as the server reports that it is running.
   const server = 'trap "echo stopped; exit" TERM; echo running; while :; do sleep 0.1; done'
   const runner = spawn(
     process.execPath,

@@ -1,9 +1,9 @@
 /**
  * Starts a private database server with a new data folder on a free loopback port.
  *
- * It runs under supervise.sh, which stops it and removes its folder as soon as the test runner closes its stdin or is
- * killed. Durability stays at the server's defaults, because tests of crashes are meaningless on a server that does
- * not flush.
+ * The server runs under supervise.sh, which stops it and removes its folder as soon as the test runner closes the stdin
+ * of the script or is killed. Durability stays at the defaults of the server, because tests of crashes are meaningless
+ * on a server that does not flush.
  */
 import { spawn, execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -32,9 +32,9 @@ export interface PrivateServerPlan {
   seen: string
   /** The socket path as seen by the server. */
   socket: string
-  /** Creates the data folder, once. */
+  /** The command that creates the data folder. */
   initialize: readonly string[]
-  /** Starts the server in the foreground. It writes its process id into `pid` in its folder. */
+  /** The command that starts the server in the foreground. The server writes its process id to `pid` in its folder. */
   serve: (port: number, extras?: ServerExtras) => readonly string[]
 }
 
@@ -45,7 +45,7 @@ export interface ServerExtras {
   readonly options?: readonly string[]
 }
 
-/** A prefix for the server's command. */
+/** A prefix of the server's command, which sets environment variables. */
 export function withEnvironment(extras: ServerExtras | undefined): readonly string[] {
   const variables = Object.entries(extras?.environment ?? {})
   return variables.length === 0 ? [] : ['env', ...variables.map(([name, value]) => `${name}=${value}`)]
@@ -116,7 +116,7 @@ function supervise(plan: PrivateServerPlan, port: number): Supervised {
     const output = readFileSync(written, 'utf8').slice(-2000)
     throw new Error(`${plan.name} exited (${String(signal ?? code)}). The end of its log:\n${output}`)
   })
-  // Callers that wait for the start handle the rejection; later, only stop() reads it.
+  // While the server starts, untilItAnswers handles the rejection; later, it is expected.
   exited.catch(() => closeSync(written))
   return {
     exited,
@@ -139,7 +139,7 @@ async function untilItAnswers(plan: PrivateServerPlan, port: number, supervised:
   }
 }
 
-/** The socket path of the server that responds there, or null if none responds yet. */
+/** The socket path of the server that responds at this port, or null if none responds yet. */
 export async function socketOfServerAt(port: number): Promise<string | null> {
   try {
     const connection = await createConnection({ host: '127.0.0.1', port, user: 'root', connectTimeout: 5000 })

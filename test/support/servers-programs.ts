@@ -46,7 +46,7 @@ export function asUser(): string[] {
  * Finds the programs of a suite, and installs them with apt-get if the tests run as root on Debian.
  *
  * @param what  for messages: 'redis-server'
- * @returns the reason if it is not available
+ * @returns what was found, or the reason if it is not available
  */
 export async function findOrInstall<Found extends object>(
   what: string,
@@ -77,7 +77,7 @@ async function install(packages: readonly string[]): Promise<string | null> {
   }
 }
 
-/** Messages about the servers for the person who started the tests. */
+/** Prints a message about the servers for the person who started the tests. */
 export function say(line: string): void {
   process.stderr.write(`test databases: ${line}\n`)
 }

@@ -96,7 +96,8 @@ export class ReplicationPair {
     await source.query('SET GLOBAL super_read_only = ON', LONG_MS)
     await this.#caughtUp()
     this.#changeRoles()
-    // The administrator must not read from the replica. The workers must notice by themselves.
+    // The administrator's sessions end, so that they do not read from the new replica. The workers must notice the
+    // switchover by themselves.
     await source.endSessionsOfRoot()
     await this.heal()
   }
@@ -115,7 +116,7 @@ export class ReplicationPair {
     await replica.query('STOP REPLICA', LONG_MS)
     await replica.query('RESET REPLICA ALL')
     this.#changeRoles()
-    // As the only server, it waits for no replica.
+    // As the only server, it does not wait for a replica.
     await replica.takeWrites()
   }
 
@@ -135,8 +136,8 @@ export class ReplicationPair {
     if (own !== '') await replica.renew()
     await this.heal()
     return own === ''
-      ? 'with its data, because it had no own transactions'
-      : 'with new data, because it had own transactions'
+      ? 'with its data, because it had no extra transactions'
+      : 'with new data, because it had extra transactions'
   }
 
   /** Resolves when both have exited and the folders are removed. */
@@ -181,7 +182,7 @@ function settings(id: number): string[] {
   ]
 }
 
-/** After a start, it is read-only. */
+/** A server of the pair, which is read-only after each start. */
 export class ReplicaServer extends MysqlServer {
   #renewals = 0
 

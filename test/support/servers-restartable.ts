@@ -105,7 +105,7 @@ export class RestartableServer {
     return this.#running?.pid ?? null
   }
 
-  /** Called with the end of its log when it has ended unexpectedly. */
+  /** Called with the end of the server's log when the server has ended unexpectedly. */
   onOwnEnd: (log: string) => void = () => {}
 
   /** Starts it, and returns once it responds. Has no effect while it is running. */

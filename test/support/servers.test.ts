@@ -27,7 +27,7 @@ describe('the requested databases', () => {
   })
 })
 
-it('with CI=false or an unset CI, the tests are run by a developer', () => {
+it('a run is a CI run unless CI is unset, empty, 0 or false', () => {
   expect([undefined, '', 'false', '0', 'true', '1'].map((CI) => isCi({ CI }))).toEqual([
     false,
     false,

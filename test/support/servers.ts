@@ -1,7 +1,7 @@
 /**
  * The databases of one test run: which ones are requested, which are available, and where they come from.
  *
- * A server comes from its URL in the environment, or a private one is started from installed programs. A requested but
+ * A server is either given by a URL in the environment or started from installed programs. A requested but
  * missing server is reported with installation instructions; under CI, it is an error.
  */
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
@@ -96,8 +96,8 @@ async function privateMysql(environment: NodeJS.ProcessEnv) {
 }
 
 /**
- * Returns the reason if it does not start, for example if AppArmor denies access to /tmp. The database is then
- * missing.
+ * Returns the server, or the reason if it does not start, for example if AppArmor denies access to /tmp. The database
+ * is then missing.
  */
 async function started(origin: string, starting: Promise<PrivateServer>) {
   try {

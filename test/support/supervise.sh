@@ -1,8 +1,9 @@
 #!/bin/sh
-# Runs a private server for as long as stdin stays open: `supervise.sh folder command…`
+# Runs a private server until stdin is closed: `supervise.sh folder command…`
 #
-# The test runner holds the other end of stdin. When it closes it, or dies in whatever way, even by
-# kill -9, the server is stopped and its folder removed: no run leaves a server behind.
+# The test runner holds the other end of stdin.
+# When the runner closes that end or is killed, even by kill -9, the server is stopped and its folder is removed.
+# No test run leaves a server behind.
 set -u
 folder=$1
 shift
@@ -11,8 +12,8 @@ exec 3<&0 </dev/null
 "$@" 3<&- &
 server=$!
 
-# A server that does not stop when asked is killed. It is our child until it is waited for, so its
-# process id cannot have become another's.
+# A server that does not stop on request is killed.
+# Its process id cannot belong to another process, because the server is a child of this script until `wait` returns.
 {
   read -r _ <&3
   kill -TERM "$server"

@@ -14,7 +14,7 @@ export interface WorkerSettings {
   readonly worker: string
   readonly leaseMs: number
   readonly pollIntervalMs?: number
-  /** If 0, it runs no jobs. */
+  /** With 0, the worker runs no jobs. */
   readonly concurrency?: number
   readonly scheduler?: boolean
   readonly signals?: boolean
@@ -176,7 +176,7 @@ export class WorkerProcess {
     this.#child.kill(signal)
   }
 
-  /** Sends SIGSTOP, but not while it holds the write lock of an SQLite file, which would stay locked. */
+  /** Sends SIGSTOP, but not while the worker holds the write lock of an SQLite file, which would stay locked. */
   async standStill(database: Pick<TestDatabase, 'kind' | 'query'>): Promise<void> {
     if (database.kind === 'sqlite') await database.query('BEGIN IMMEDIATE')
     this.signal('SIGSTOP')

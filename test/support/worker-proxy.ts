@@ -6,7 +6,7 @@ import { createServer, connect, type Server, type Socket } from 'node:net'
 const COM_QUERY = 3
 
 export interface ProxyOptions {
-  /** Whether to record the strings of statements; true by default. Turn it off for millions of statements. */
+  /** Whether to record the text of statements; true by default. Turn it off for millions of statements. */
   readonly keepsStatements?: boolean
 }
 
@@ -15,7 +15,7 @@ export class Proxy {
   readonly #target: URL
   readonly #keepsStatements: boolean
   readonly #pairs = new Set<readonly [Socket, Socket]>()
-  /** The recorded strings of statements. */
+  /** The text of the recorded statements. */
   readonly statements: string[] = []
   #doomed: { readonly statement: RegExp; readonly tell: () => void } | null = null
   #state: 'open' | 'cut' | 'stalled' = 'open'

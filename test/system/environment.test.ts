@@ -142,7 +142,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a full disk, on
   })
 })
 
-/** Makes statements or new connections fail as they do on a server. */
+/** Imitates a server on which statements or new connections fail. */
 function faultyServer(): {
   readonly fail: (error: object | null, statements?: RegExp) => void
   readonly refuse: (error: object | null) => void
@@ -274,7 +274,7 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  it('a healthy worker reports no such failure', async () => {
+  it('a healthy worker reports no failure', async () => {
     const { open } = await scene({ fresh })
     const kalends = await open()
     kalends.handle(tick, () => null)

@@ -77,7 +77,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   onServers(
-    'if no host works, one error names each with its reason, and the next call tries again',
+    'if no host works, one error names each host with its reason, and the next call tries again',
     async () => {
       const { first, second, hosts, database } = await twoHosts()
       first.cut()

@@ -42,7 +42,7 @@ eachDatabase(({ kind, fresh }) => {
   }
 
   describe('health', () => {
-    it('the health of an idle worker stays ok for longer than the lease and shows the time of its next poll', async () => {
+    it('the health of an idle worker stays ok for longer than the lease, although its scheduler sleeps', async () => {
       const { url } = await database()
       const worker = await WorkerProcess.start(settings(url))
       const first = await healthThat(worker, 'every loop has begun', ({ loops }) =>
@@ -66,7 +66,8 @@ eachDatabase(({ kind, fresh }) => {
       const sleeper = await WorkerProcess.start(settings(made.url))
       const other = await WorkerProcess.start({ ...settings(made.url), worker: 'other' })
       await sleeper.standStill(made)
-      // Less than a second is not reported as a stall. On a busy machine, there may have been an earlier stall.
+      // A stall must last a second to be reported. On a busy machine, an earlier stall may already have caused the
+      // eviction.
       await Promise.all([pause(1500), other.report('workerLost', ({ worker }) => worker === sleeper.id)])
       sleeper.signal('SIGCONT')
       // Each warning is reported for the length of a lease, but the warnings begin at different times.
@@ -79,7 +80,7 @@ eachDatabase(({ kind, fresh }) => {
       await healthThat(sleeper, 'it is past', ({ warnings }) => warnings.length === 0)
     })
 
-    it('reports a handler that ignores its signal, until it ends', async () => {
+    it('reports a handler that ignores its signal, until the handler ends', async () => {
       const made = await database()
       const worker = await WorkerProcess.start(settings(made.url))
       await made.query("INSERT INTO job (task, timeout, max_retries) VALUES ('deaf', 50, 0)")

@@ -25,7 +25,7 @@ const program = wantedDatabases(process.env).includes('mysql')
 afterEach(killWorkers)
 
 describe.skipIf(program === null)('after the promotion of an asynchronous replica', () => {
-  it('slots whose writes it had not received are decided again, once, and nothing else is repeated', {
+  it('slots whose writes the replica had not received are decided again, once, and nothing else is repeated', {
     timeout: 240_000,
   }, async ({ onTestFinished }) => {
     if (program === null) return
@@ -45,7 +45,7 @@ describe.skipIf(program === null)('after the promotion of an asynchronous replic
     expectNoFault(await run.end())
     const repeated = run.repeated()
     expect(repeated.length).toBeGreaterThan(0)
-    // The replica has an earlier attempt unless it was in transit.
+    // The replica had received all earlier attempts, except those in transit.
     expectNoFault(repeated.filter(({ at }) => at < behindSince - LEASE_MS))
   })
 })
@@ -144,7 +144,7 @@ class Run {
   }
 }
 
-/** The host that accepts writes at the beginning. */
+/** The URL with only the first host, which accepts writes at the beginning. */
 function firstHost(url: string): string {
   return url.replace(/^([^,]*),[^/]*/, '$1').replace(/\?.*/, '')
 }

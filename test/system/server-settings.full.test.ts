@@ -33,7 +33,7 @@ async function planOf(kind: 'mariadb' | 'mysql'): Promise<PrivateServerPlan | nu
   return program === null ? null : mysqlPlan(program)
 }
 
-/** A certificate authority and its certificate; for an IP address, the driver checks the name localhost. */
+/** Creates a certificate authority and a certificate. For an IP address, the driver checks the name localhost. */
 async function makeCertificates(folder: string): Promise<void> {
   const openssl = (...args: string[]) => run('openssl', args, { cwd: folder })
   const key = '-newkey rsa:2048 -nodes -days 2'.split(' ')
@@ -122,7 +122,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       }
     })
 
-    it('innodb_rollback_on_timeout = ON: a row with a long lock delays only its own schedule', async () => {
+    it('innodb_rollback_on_timeout = ON: a row that stays locked delays only its own schedule', async () => {
       const kalends = await opened(`${server.url}/app`)
       await kalends.schedules.put('held', { task: tick, timer: '*:*:*' })
       const other = await createConnection(`${server.url}/app`)

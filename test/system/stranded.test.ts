@@ -38,7 +38,7 @@ eachDatabase(({ kind, fresh }) => {
 
   // With the default limit of a minute, this would exceed the time limit of the test.
   it.skipIf(kind === 'sqlite')(
-    'a worker whose connections died silently works again when its lease has ended',
+    'after its connections have died silently, a worker works again when its lease has ended',
     { timeout: 30_000 },
     async () => {
       const server = await fresh()
@@ -62,9 +62,9 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  // The state is as after the promotion of a replica that had not received the outcome.
+  // This is the state after the promotion of a replica that had not received the outcome.
   it.skipIf(kind === 'sqlite')(
-    'a run whose outcome a new server lacks runs again, although its worker is alive',
+    'if a new server lacks the outcome of a run, the job runs again, although its worker is alive',
     { timeout: 30_000 },
     async () => {
       const server = await fresh()

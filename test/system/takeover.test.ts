@@ -179,7 +179,7 @@ eachDatabase(({ kind, fresh }) => {
         await database.drop()
       })
 
-      it('a lost response to the outcome of a run does not repeat the run', async () => {
+      it('if the response to the outcome of a run is lost, the run is not repeated', async () => {
         const database = await fresh()
         const proxy = await Proxy.open(database.url)
         const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })
@@ -227,7 +227,7 @@ eachDatabase(({ kind, fresh }) => {
       ['cuts and refuses connections', (proxy: Proxy) => proxy.cut()],
       ['holds every packet back', (proxy: Proxy) => proxy.stall()],
     ] as const) {
-      describe(`an outage longer than the lease that ${how}`, () => {
+      describe(`an outage that ${how} for longer than the lease`, () => {
         it('after an outage, no live worker is reported as lost, and each loop resumes by itself [L41]', async () => {
           const database = await fresh()
           const proxy = await Proxy.open(database.url)

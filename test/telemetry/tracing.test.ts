@@ -19,7 +19,7 @@ import { eachDatabase } from '../support/databases.ts'
 
 const work = task('work', { retries: 1, retryDelay: 1 })
 
-/** Like that of @opentelemetry/context-async-hooks. */
+/** A context manager like that of @opentelemetry/context-async-hooks. */
 class AsyncContexts implements ContextManager {
   readonly #storage = new AsyncLocalStorage<Context>()
   active(): Context {
@@ -78,7 +78,7 @@ it.each([
 })
 
 eachDatabase((under) => {
-  it("each attempt has one span, with its error if it failed, that contains the handler's spans", async () => {
+  it("each attempt has one span, which contains the handler's spans and, if the attempt failed, its error", async () => {
     const { open } = await scene(under)
     const { provider, spans } = recorded()
     const kalends = await open({ middleware: tracing({ provider }) })
@@ -146,22 +146,22 @@ eachDatabase((under) => {
 
   it.each<[string, Middleware, RegExp]>([
     [
-      'throws before',
+      'throws before the handler runs',
       () => {
         throw new Error('before')
       },
       /before/,
     ],
     [
-      'throws after',
+      'throws after the handler has run',
       async (_, run) => {
         await run()
         throw new Error('after')
       },
       /after/,
     ],
-    ['calls nothing', async () => 'nothing', /did not call the function/],
-  ])('a `middleware` that %s fails the attempt', async (_, middleware, text) => {
+    ['does not call the handler', async () => 'nothing', /did not call the function/],
+  ])('the attempt fails if `middleware` %s', async (_, middleware, text) => {
     const { open } = await scene(under)
     const kalends = await open({ middleware })
     kalends.handle(work, () => 'done')
@@ -171,7 +171,7 @@ eachDatabase((under) => {
     expect(job.error).toMatch(text)
   })
 
-  it("the result of `middleware` is the job's result; the handler runs once and is awaited, however it is called", async () => {
+  it("the result of `middleware` is the job's result; the handler runs once and is awaited, even if it is called twice", async () => {
     const { open } = await scene(under)
     let ran = 0
     let over = false
@@ -210,7 +210,7 @@ eachDatabase((under) => {
     expect(order).toEqual(['outer begins', 'inner begins', 'inner ends', 'outer ends'])
   })
 
-  it('an error that passes through `middleware` keeps its meaning', async () => {
+  it('a PermanentError that passes through `middleware` is still permanent', async () => {
     const { open } = await scene(under)
     const kalends = await open({ middleware: (_, run) => run() })
     kalends.handle(work, () => {

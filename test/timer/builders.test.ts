@@ -94,7 +94,7 @@ describe('the timer of a builder elapses', () => {
   })
 })
 
-/** Values that plain JavaScript may pass despite the types: parsed text has any type. */
+/** Values that plain JavaScript may pass despite the types; parsed JSON can have any type. */
 function wrong(json: string): never {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return JSON.parse(json) as never

@@ -264,7 +264,7 @@ describe('a warning reports the effect of a clock change [T8]', () => {
     ['2:30', 'America/Sao_Paulo'],
     ['2:30', 'UTC'],
     ['@1774751400', 'Europe/Berlin'],
-  ])('but not for %s in %s, which it does not affect', (text, zone) => {
+  ])('there is no warning for %s in %s, which clock changes do not affect', (text, zone) => {
     expect(warningsOf(text, zone)).toEqual([])
   })
 

@@ -6,8 +6,8 @@ import { runs } from '../support/runs.ts'
 
 /*
  * Two references. The naive one checks every minute with the local time from Intl; it shares no code with the library.
- * The other one is croner, only in UTC, because it treats clock changes differently: it moves a skipped time forward
- * and runs a repeated one once.
+ * The other one is croner, which is used only in UTC because it treats clock changes differently: it moves a skipped
+ * time forward and runs a repeated one once.
  */
 
 interface Fields {
@@ -240,7 +240,7 @@ describe('cron elapses at the times of its five fields [T3]', () => {
     )
   })
 
-  test('previous is the last in the chain of next', () => {
+  test('`previous` returns the last instant in the chain of `next`', () => {
     fc.assert(
       fc.property(
         expressions(3),
@@ -268,7 +268,7 @@ describe('cron elapses at the times of its five fields [T3]', () => {
   const zones = fc.constantFrom('', ' UTC', ' utc', ' Europe/Berlin')
   const inNormalCase = (zone: string) => (zone === ' utc' ? ' UTC' : zone)
 
-  test('cron has the same normal form for names and for digits, and it is its own normal form [T3]', () => {
+  test('cron has the same normal form for names and for digits, and this form is its own normal form [T3]', () => {
     fc.assert(
       fc.property(expressions(2), zones, (fields, zone) => {
         fc.pre(!never(fields.text))
@@ -282,7 +282,7 @@ describe('cron elapses at the times of its five fields [T3]', () => {
     )
   })
 
-  test('a POSIX expression has the same normal form after cron!', () => {
+  test('a POSIX expression has the same normal form after cron! as after cron', () => {
     fc.assert(
       fc.property(expressions(2, true), zones, (fields, zone) => {
         fc.pre(!never(fields.text))

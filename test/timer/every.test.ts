@@ -31,7 +31,7 @@ describe('a time span', () => {
     },
   )
 
-  test('names the wrong part and its position', () => {
+  test('is rejected with an error that names the wrong part and its position', () => {
     const error = faultOf(() => timeSpan('5min 3 parsecs'))
     expect(error).toMatchObject({ column: 8, token: 'parsecs' })
   })

@@ -50,7 +50,7 @@ describe('a zone is added to a timer [T7]', () => {
     expect(withZone('daily', 'UTC')).toBe('daily')
   })
 
-  test("'local' is stored by name, so that the row means the same on other machines [T7]", () => {
+  test("'local' is stored as the name of the zone, so that the row means the same on other machines [T7]", () => {
     const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
     expect(withZone('daily', 'local')).toBe(timeZone === 'UTC' ? 'daily' : `daily ${timeZone}`)
   })

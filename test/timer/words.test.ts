@@ -139,7 +139,7 @@ describe('a timer has a description [T8]', () => {
     expect(inWords(timer(text))).toBe(words)
   })
 
-  test('a description omits no restriction, or states what it cannot describe', () => {
+  test('a description is well formed, and the normal form has the same description', () => {
     fc.assert(
       fc.property(events(fc.constant('Europe/Berlin'), 'all'), ({ text }) => {
         const words = inWords(timer(text))

@@ -22,7 +22,7 @@ export function tasks(): void {
   expectTypeOf<typeof optional>().toEqualTypeOf<Task<{ days?: number | undefined }, { days: number }>>()
   expectTypeOf<typeof remind>().toEqualTypeOf<Task<{ on: string }, { on: Date }>>()
   expectTypeOf<typeof plain>().toEqualTypeOf<Task<Record<string, unknown>, Record<string, unknown>>>()
-  // @ts-expect-error a schema is not a function
+  // @ts-expect-error a function is not a schema
   task('wrong', { args: () => true })
   // @ts-expect-error unknown backoff
   task('wrong', { retryBackoff: 'linear' })
@@ -85,7 +85,7 @@ export function handlers(): void {
   kalends.handle(cleanup, async () => ({ any: 'JSON' }))
   // @ts-expect-error the task has no such argument
   kalends.handle(cleanup, ({ args }) => args.hours)
-  // @ts-expect-error a handler for other args
+  // @ts-expect-error the handler expects other args
   kalends.handle(cleanup, ({ args }: { args: { days: string } }) => args.days)
   // @ts-expect-error a handler belongs to a task, not to a name
   kalends.handle('cleanup', () => {})
@@ -131,7 +131,7 @@ export async function schedules(): Promise<void> {
   await kalends.schedules.create({ task: cleanup, timer: 'daily' })
   // @ts-expect-error args of the wrong type
   await kalends.schedules.put('a', { task: cleanup, timer: 'daily', args: { days: 'many' } })
-  // @ts-expect-error the id of put comes first, once
+  // @ts-expect-error the id is the first argument of put
   await kalends.schedules.put({ task: cleanup, timer: 'daily', args: { days: 30 } })
   // @ts-expect-error an id is a string
   await kalends.schedules.get(7)
@@ -176,7 +176,7 @@ export async function policies(): Promise<void> {
   await kalends.schedules.create({ task: plain, timer: 'daily', overlap: 'queue' })
   // @ts-expect-error unknown policy
   await kalends.schedules.update('a', { onExhausted: 'pause' })
-  // @ts-expect-error a number of runs is a number
+  // @ts-expect-error maxRuns is a number, not a string
   await kalends.schedules.create({ task: plain, timer: 'daily', maxRuns: '10' })
   // @ts-expect-error an instant is a Date
   await kalends.schedules.create({ task: plain, timer: 'daily', starts: '2030-01-01' })

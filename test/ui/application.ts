@@ -1,4 +1,4 @@
-/** An application with the page: a worker with tasks, and a local server. */
+/** An application that serves the page: a worker with tasks, and a local server. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'

@@ -87,7 +87,7 @@ async function fromNpm(): Promise<BrowserProgram | null> {
   }
 }
 
-/** Returns the reason if Chromium is not available. */
+/** Finds Chromium or installs it from Debian; returns the reason if it is not available. */
 async function fromDebian(): Promise<BrowserProgram | string> {
   const names = ['chromium', 'chromium-browser', 'google-chrome']
   return await findOrInstall('Chromium', ['chromium'], () => {

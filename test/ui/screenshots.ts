@@ -1,6 +1,6 @@
 /**
- * Takes screenshots of every page in both themes and two sizes, with the sample data. Saves those in README.md and docs
- * as webp in docs/screenshots, or all of them as PNG in the folder KALENDS_SCREENSHOTS.
+ * Takes screenshots of every page in both themes and two sizes, with the sample data. Saves those that README.md and
+ * docs show as webp in docs/screenshots, or all of them as PNG in the folder KALENDS_SCREENSHOTS.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -85,7 +85,7 @@ test('screenshots of every page', async () => {
   }
 })
 
-/** Converts a picture to webp in the browser, which reduces it to a third of the size. */
+/** Converts a picture to webp in the browser, which reduces it to a third of its size. */
 async function webp({ browser }: TestBrowser, picture: Buffer): Promise<Buffer> {
   const page = await browser.newPage()
   const url = `data:image/png;base64,${picture.toString('base64')}`

@@ -1,4 +1,4 @@
-/** The page is served under any base path and to everyone, with a policy that allows no other content. */
+/** The page is served under any base path and to everyone, with a policy that allows only its own content. */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { http, type HttpOptions } from '../../src/http/index.ts'
 import { Kalends } from '../../src/index.ts'

@@ -103,7 +103,7 @@ describe('a week of the calendar', () => {
     ['Australia/Lord_Howe', '2026-04-01', '2026-03-29T13:00:00.000Z', 169],
     // That Monday began at 01:00.
     ['Asia/Tehran', '2021-03-22', '2021-03-21T20:30:00.000Z', 167],
-  ])('in %s, that of %s begins at %s and has %i hours', (zone, day, from, hours) => {
+  ])('in %s, the week of %s begins at %s and has %i hours', (zone, day, from, hours) => {
     const week = weekOf(instantOf(`${day}T12:00`, zone) ?? new Date(0), zone)
     expect(week.from.toISOString()).toBe(from)
     expect(week.hours).toBe(hours)
@@ -116,7 +116,7 @@ describe('a week of the calendar', () => {
     'Asia/Kolkata',
     'Asia/Kathmandu',
     'Australia/Lord_Howe',
-  ])('in %s, neither leaves a gap to adjacent weeks nor overlaps with them', (zone) => {
+  ])('in %s, a week neither leaves a gap to adjacent weeks nor overlaps with them', (zone) => {
     let week = weekOf(new Date('2025-12-31T12:00:00Z'), zone)
     for (let number = 0; number < 54; number += 1) {
       const next = weekOf(instantOf(`${week.next}T12:00`, zone) ?? new Date(0), zone)
@@ -134,7 +134,7 @@ describe('a week of the calendar', () => {
     ['Europe/Berlin', '2026-03-25T12:00', 7],
     ['Europe/Berlin', '2026-10-21T12:00', 7],
     ['Australia/Lord_Howe', '2026-10-01T12:00', 7],
-  ])('in %s, that of %s has %i days, whose first hours are 0 to 23', (zone, typed, days) => {
+  ])('in %s, the week of %s has %i days, and its first hours are 0 to 23', (zone, typed, days) => {
     const { from, hours } = weekOf(instantOf(typed, zone) ?? new Date(0), zone)
     const walls = placed(hoursFrom(from, hours), zone).map(({ wall }) => wall)
     expect(new Set(walls.map(({ date }) => date)).size).toBe(days)
@@ -145,7 +145,7 @@ describe('a week of the calendar', () => {
   it.each([
     ['Europe/Berlin', '2026-10-25T00:00:00Z', ['02:00', '02:00', '03:00']],
     ['Australia/Lord_Howe', '2026-04-04T14:00:00Z', ['01:00', '01:30', '02:30']],
-  ])('in %s, a repeated hour shares the place of the first one, from %s', (zone, from, times) => {
+  ])('in %s, a repeated hour shares the place of the first one: from %s', (zone, from, times) => {
     const cells = placed(hoursFrom(new Date(from), 3), zone)
     expect(cells.map(({ wall }) => wall.time.slice(0, 5))).toEqual(times)
     expect(cells.map(({ half }) => half)).toEqual(['first', 'second', null])

@@ -6,14 +6,14 @@ import { UpcomingRuns } from '../../src/views/upcoming.ts'
 import { standingClock } from '../kalends/movable-timers.ts'
 import { eachDatabase } from '../support/databases.ts'
 
-// A view that exceeds its time limit is incomplete.
+// The clock stands still, because a view that exceeds its time limit is incomplete.
 beforeEach(standingClock)
 
 eachDatabase(({ fresh }) => {
   it('the next run is the earliest of all schedules, including those that are read last', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
-    // The schedules need more than one piece; the very last schedule fires first, and again at the time of the others.
+    // The schedules are read in several pieces; the very last one fires first, and again at the time of the others.
     const others = Array.from({ length: 1200 }, (_, index) => `('a${1000 + index}', 'noop', '*-*-* 10:00')`)
     await database.query(
       `INSERT INTO periodic_task (id, task, timer) VALUES ${others.join(', ')}, ('z', 'noop', '*-*-* 9,10:00')`,
@@ -85,7 +85,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('if more than 20,000 schedules are planned, only those with the next runs are read', async () => {
+  it('if more than 20,000 schedules are planned, only those with the earliest next runs are read', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
     const timer = '2029..2030-*-* 10:00'
@@ -127,7 +127,7 @@ eachDatabase(({ fresh }) => {
   })
 })
 
-it('the run times found are the earliest of all run times, in order', () => {
+it('the reported run times are the earliest of all run times, in order', () => {
   const from = new Date('2030-03-30T22:00:00Z')
   const within = (hours: number) => new Date(from.getTime() + hours * 3_600_000)
   const hour = fc.integer({ min: -30, max: 30 }).map(within)
@@ -157,7 +157,7 @@ it('the run times found are the earliest of all run times, in order', () => {
   fc.assert(
     fc.property(rows, pieces, lasting, fc.integer({ min: 1, max: 40 }), (all, size, to, limit) => {
       const upcoming = new UpcomingRuns(from, to, limit)
-      // A schedule whose position changes during the read is read again.
+      // A schedule can be read twice if its position changes during the read.
       const read = [...all, ...all.slice(0, 2)]
       for (let start = 0; start < read.length; start += size) upcoming.add(read.slice(start, start + size))
 

@@ -49,8 +49,8 @@ const busy = (ms: number): LoopHealth => ({ ...idle, busySince: ago(ms), busyMs:
 
 describe('it is ok', () => {
   test.each<[string, Partial<Vitals>]>([
-    ['while a loop sleeps until it is woken, for any time', {}],
-    ['while a loop sleeps until a time', { loops: [{ ...idle, nextPassAt: ago(-30_000) }] }],
+    ['while a loop sleeps until it is woken, for any length of time', {}],
+    ['while a loop sleeps until a given time', { loops: [{ ...idle, nextPassAt: ago(-30_000) }] }],
     ['while a pass takes up to three fifths of the lease', { loops: [busy(36_000)] }],
     [
       'while outcomes of runs are being written',

@@ -1,4 +1,4 @@
-/** The statements of heartbeats and their times. */
+/** Heartbeats: which statements they send, and when. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { CutOff } from '../../src/worker/cut-off.ts'

@@ -78,7 +78,7 @@ it('if the application has a handler, that handler decides how the process ends'
   expect(kill).not.toHaveBeenCalled()
 })
 
-it('the same applies to a once handler, although it is removed before the stop ends', async () => {
+it('the same applies to a `once` handler, although it is removed before the stop ends', async () => {
   const { stopped } = stoppable()
   const own = vi.fn<() => void>()
   process.once('SIGTERM', own)

@@ -87,7 +87,7 @@ it('a submission that fails gives its capacity back', async () => {
   expect(runs).toEqual(['s'])
 })
 
-it('jobs that have started run even if their submission cannot be reported', async () => {
+it('jobs that start with their submission still run if the submission cannot be reported', async () => {
   const { runs, errors } = await started(
     (store) =>
       (...of) =>
