@@ -309,7 +309,7 @@ describe('specifiers', () => {
     ['a.service', `${SERVICE}WorkingDirectory=/srv/%H\n`, '%H'],
     ['a.service', `${SERVICE}Environment=A=%m\n`, '%m'],
     ['a.service', `${SERVICE}EnvironmentFile=/etc/%l\n`, '%l'],
-  ])('in %s, an unknown one is an error that names it: %j [L71]', async (name, text, specifier) => {
+  ])('in %s, an unknown specifier is an error that names it: %j [L71]', async (name, text, specifier) => {
     const cwd = await tree({ 'a.timer': '[Timer]\nOnCalendar=daily\n', 'a.service': SERVICE, [name]: text })
     const { code, found } = await imported(cwd, '.', '--all')
     expect(found).toMatchObject([

@@ -387,7 +387,7 @@ eachDatabase((under) => {
     const bad = await web.jobs.submit(odd)
     const good = await web.jobs.submit(quick)
     expect(await ended(web, good)).toMatchObject({ state: 'success' })
-    // The row exists before the worker has the response.
+    // The row is written before the worker has the response.
     await until(async () => {
       const { rejected, unwritten } = kalends.health()
       return rejected === 1 && unwritten === 0 ? true : null

@@ -201,7 +201,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(() => http(kalends, { origins: ['https://admin.example/path'] })).toThrow('origins')
   })
 
-  it('every response has headers that prevent browsers from interpreting it', async () => {
+  it('every response has headers that prevent browsers from executing, embedding or caching it', async () => {
     const { call } = await open()
     for (const line of [
       'GET /api/v1/schedules',

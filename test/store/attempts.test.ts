@@ -141,7 +141,7 @@ onEachStore((under) => {
   })
 
   it.skipIf(under.kind === 'sqlite')(
-    'a transaction that locks the table prevents no job from ending',
+    'a transaction that locks the table does not prevent jobs from ending',
     async () => {
       const admin = await createConnection({ uri: under.url })
       under.afterwards(() => admin.end())

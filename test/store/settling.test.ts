@@ -251,7 +251,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'k')).toMatchObject({ state: 'success' })
     })
 
-    it('an attempt that is released does not count as an attempt', async () => {
+    it('an attempt that is released is not counted', async () => {
       await running('j', { error: 'of an earlier attempt' })
       await settle(attempt('j', { kind: 'released' }))
       expect(await jobRow(under, 'j')).toMatchObject({

@@ -205,7 +205,7 @@ onEachStore((under) => {
     )
 
     it.each(["timer = 'hourly'", 'enabled = 0', "nextrun = '2098-01-01 00:00:00.000'"])(
-      'an idle row, edited by %s, is due for planning',
+      'an idle row that is edited by %s is due for planning',
       async (edit) => {
         await planned(under, 's', null, { idle: 'done' })
         await under.query(`UPDATE periodic_task SET ${edit}`)

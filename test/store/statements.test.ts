@@ -105,7 +105,7 @@ const found = (statements: readonly string[], pattern: RegExp): string | undefin
 eachDatabase(({ kind, bare }) => {
   let database: TestDatabase
   let recorded: Recording
-  /** A connection that the tests may break. */
+  /** A connection whose session the tests may change. */
   let side: Connection | undefined
 
   beforeAll(async () => {
@@ -186,7 +186,7 @@ eachDatabase(({ kind, bare }) => {
     }))
   }
 
-  /** The entry of a job in each index, by index name. Entries that are all NULL do not move. */
+  /** The entry of a job in each index, by index name. An entry whose columns all stay NULL does not move. */
   const entriesOf = async (id: string): Promise<ReadonlyMap<string, string>> => {
     const [row] = await database.query(`SELECT * FROM job WHERE id = '${id}'`)
     const columns = await database.query(
