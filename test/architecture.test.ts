@@ -40,13 +40,13 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'store interface': ['settings', 'model', ...BASE],
   store: ['store interface', 'settings', 'model', 'generated', ...BASE],
   ...Object.fromEntries(PARTS.map((part) => [part, ['store interface', 'settings', 'model', ...BASE]])),
-  // It reads, writes and previews timers, because the planner does not return elapses.
+  // Schedules read, write and preview timers, because the planner does not return elapses.
   schedules: ['store interface', 'settings', 'model', 'timer', ...BASE],
-  // They preview elapses.
+  // Views preview elapses.
   views: ['store interface', 'model', 'timer', ...BASE],
   // A take-over writes the outcomes of lost attempts, as the executor does.
   'worker part': ['executor', 'store interface', 'settings', 'model', ...BASE],
-  // It writes declared sets to the database.
+  // A worker writes declared sets to the database.
   worker: [
     'generated',
     'worker part',
@@ -98,10 +98,10 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     ...BASE,
   ],
   index: [...INNER, 'options', 'scopes', 'freezes', 'worker part', 'kalends', 'periodic-scheduler'],
-  // It checks timers before their schedule exists, and serves the metrics.
+  // The API checks timers before their schedules exist, and serves the metrics.
   http: ['kalends', 'index', 'settings', 'calendar', 'timer', 'telemetry', 'generated', ...BASE],
   cli: ['kalends', 'index', 'settings', 'calendar', 'timer', 'http', 'generated', ...BASE],
-  // It accepts the options of `Kalends.open`, except those that it sets itself.
+  // The test kit accepts the options of `Kalends.open`, except those that it sets itself.
   testing: ['kalends', 'index', 'options', 'timer', ...BASE],
   telemetry: ['index', 'errors'],
   // The page phrases durations and relative times as the command line and doctor do.
@@ -294,7 +294,7 @@ describe('the source follows the design', () => {
     const found = [...filesIn('src/model'), ...filesIn('src/timer'), ...filesIn('src/calendar')].flatMap(
       ([file, source]) => impurities(source).map((text) => `${file}: ${text}`),
     )
-    // In the public API, calendar and timer previews start now by default.
+    // In the public API, calendar and timer previews start at the current time by default.
     const defaults = ['src/calendar/calendar.ts: new Date()', 'src/timer/check.ts: new Date()']
     expect(found.filter((text) => !defaults.includes(text))).toEqual([])
   })

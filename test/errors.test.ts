@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { errorText, errorTextForOwner, logTextForOwner } from '../src/errors.ts'
 
-describe('an error text for the owner of a job', () => {
+describe('the error text that the owner of a job sees', () => {
   it.each([
     ['Error: quota of 10 exceeded', 'Error: quota of 10 exceeded'],
     ['Error: cannot load /srv/app/secret.js', 'Error: cannot load [path]'],

@@ -11,7 +11,7 @@ afterAll(() => killAll())
 
 describe('the compared calendar libraries', () => {
   for (const { name, timers, from, steps } of SHAPES) {
-    it(`find the same run times of ${name} as Kalends`, async () => {
+    it(`find the same run times as Kalends: ${name}`, async () => {
       const ask = (file: string, library: string) =>
         runProgram(file, { library, timers, from, steps: Math.min(steps, 5), ms: 1 }, measured)
       const kalends = await ask('programs/calendar', 'Kalends')

@@ -34,7 +34,7 @@ describe('figures of several runs', () => {
 })
 
 describe('targets', () => {
-  it('report whether they are reached, which includes a value exactly at the limit', () => {
+  it('report whether they are reached; a value exactly at the limit is enough', () => {
     expect(atLeast('fast', 2, 2).reached).toBe(true)
     expect(atLeast('fast', 1.99, 2).reached).toBe(false)
     expect(atMost('late', 5, 5, ' ms')).toEqual({ text: 'late', measured: '5 ms', reached: true })

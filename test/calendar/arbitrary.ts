@@ -78,7 +78,7 @@ const date = fc.boolean().chain((daysFromEnd) =>
   }),
 )
 
-/** A date that occurs in every month, so that events elapse often enough around clock changes. */
+/** Usually every day, so that events elapse often enough around clock changes. */
 const frequentDate = fc.oneof(
   { weight: 3, arbitrary: fc.constant({ years: ANY, months: ANY, days: ANY, daysFromEnd: false }) },
   { weight: 1, arbitrary: date },

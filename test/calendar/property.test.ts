@@ -9,7 +9,7 @@ import { runs } from '../support/runs.ts'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** Days with a clock change in each zone, or the end of a month or year. */
+/** Zones, each with a day on which its clocks change, or the end of a month or year. */
 const CHANGES = [
   ['Europe/Berlin', '2024-03-31'],
   ['Europe/Berlin', '2024-10-27'],
@@ -154,7 +154,7 @@ describe('a search that checks every minute finds the same run times [T2]', () =
     )
   })
 
-  test('holds for every date notation, day by day over six years', () => {
+  test('the same holds for every date notation, day by day over six years', () => {
     const start = Date.parse('2019-01-01')
     const days = Array.from({ length: 6 * 365 }, (_, index) => start + index * DAY)
     fc.assert(
@@ -177,14 +177,14 @@ describe('a search that checks every minute finds the same run times [T2]', () =
   })
 })
 
-describe('holds for every event and instant', () => {
-  test('the normal form is its own normal form and elapses like the text', () => {
+describe('for every event and instant', () => {
+  test('the normal form of an event is its own normal form and elapses at the same times', () => {
     fc.assert(
       fc.property(anyEvent, anyMicros, (text, at) => {
         const event = calendar(text)
         const normal = calendar(String(event))
         expect(String(normal)).toBe(String(event))
-        // A loss that also occurs in systemd: a list of all seconds becomes `*`.
+        // As in systemd, the normal form is not equivalent here: a list of all seconds becomes `*`.
         if (/[:,]0*\/0*1(?:[,.]|$| )/.test(text)) return
         expect(normal.nextMicros(at)).toBe(event.nextMicros(at))
       }),

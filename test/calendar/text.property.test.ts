@@ -65,8 +65,8 @@ function charactersRead(text: string): number {
   return length
 }
 
-describe('every text is either an event or rejected with the problem and its position', () => {
-  test('parsing a text causes no other error', () => {
+describe('every string is either an event or rejected with the problem and its position', () => {
+  test('parsing a string causes no other error', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         try {
@@ -87,8 +87,8 @@ describe('every text is either an event or rejected with the problem and its pos
   })
 })
 
-describe('the cost of parsing a text depends only on its length, not on its numbers', () => {
-  test('a text is scanned a fixed number of times', () => {
+describe('the cost of parsing a string depends only on its length, not on its numbers', () => {
+  test('a string is scanned a fixed number of times', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(charactersRead(text)).toBeLessThanOrEqual(12 * (text.length + 1))

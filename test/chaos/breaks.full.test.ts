@@ -39,7 +39,7 @@ beforeAll(async () => {
   return stop
 }, 120_000)
 
-/** @param broken  null to keep all protections, with the faults of all breaks */
+/** @param broken  the missing protection; null for a run with all protections and the faults of all breaks */
 async function verdictOf(broken: Break | null): Promise<Verdict> {
   const folder = mkdtempSync(join(tmpdir(), 'kalends-break-'))
   const name = broken?.name ?? 'whole'

@@ -43,7 +43,7 @@ describe('breaks of the product', () => {
     expect(await startBroken(mutations)).toBe('ran')
   })
 
-  test('a text that is missing or occurs more than once makes the process exit', async () => {
+  test('code to replace that is missing or occurs more than once makes the process exit', async () => {
     const file = 'store/sql/submit.js'
     await expect(startBroken([{ file, find: 'no such text', put: '' }])).rejects.toThrow(
       /submit\.js must contain this text once, but contains it 0 times: no such text/,

@@ -14,7 +14,7 @@ import { Times } from '../../bench/chaos/checker/times.ts'
 import { Imitation } from './imitation.ts'
 
 const NOON = Date.UTC(2026, 10, 21, 12)
-/** Half an hour before the clocks in Europe/Berlin go forward and back. */
+/** Shortly before the clocks in Europe/Berlin go forward or back. */
 const NIGHTS = [
   Date.UTC(2026, 2, 29, 0, 59, 30),
   Date.UTC(2026, 9, 25, 0, 59, 30),
@@ -314,7 +314,7 @@ describe('detects a record with one fault:', () => {
 
   const spoilers: readonly (readonly [string, Rule, Spoiler])[] = [
     [
-      'two rows of an occurrence with one id',
+      'two rows of an occurrence with the same id',
       'doubled',
       (record) => ({ ...record, jobs: [...record.jobs, middle('canary-1')] }),
     ],
@@ -378,7 +378,7 @@ describe('detects a record with one fault:', () => {
       },
     ],
     [
-      'a slot of the timer before it was edited',
+      'a slot that was due before the timer was edited',
       'lost',
       changed(middle('edit-1'), { slot: later(middle('edit-1')['slot'], 1) }),
     ],
@@ -525,7 +525,7 @@ describe('detects a record with one fault:', () => {
       })),
     ],
     [
-      'args that the schedule did not have then',
+      'args that the schedule did not have at that time',
       'copy',
       changed(middle('edit-1'), { args: '{"spoiled":true}' }),
     ],
@@ -623,7 +623,7 @@ describe('the order of events when the database clock changes', () => {
     offsetMs,
     mono: host,
   })
-  // In step with the harness's clock, but an hour behind from 100 s to 110 s.
+  // The database clock equals the harness's clock, but is an hour behind from 100 s to 110 s.
   const times = new Times([clock(0, 0), clock(100_000, -3_600_000), clock(110_000, 0)])
   const at = (host: number, offsetMs = 0) => ({
     from: host + offsetMs - 10,
@@ -636,7 +636,7 @@ describe('the order of events when the database clock changes', () => {
     ['after, if the clock was not moved', 70_000, at(60_000), 1],
     ['during the other event', 59_995, at(60_000), 0],
     ['before, although the clock then shows an earlier time', 90_000, at(105_000, -3_600_000), -1],
-    ['after, with the same earlier time', 106_000 - 3_600_000, at(105_000, -3_600_000), 1],
+    ['after, while the clock still shows an earlier time', 106_000 - 3_600_000, at(105_000, -3_600_000), 1],
     ['after, with a correct clock again', 115_000, at(105_000, -3_600_000), 1],
     ['unknown, if the clock was moved at about the same time', 101_000, at(100_500, -3_600_000), 0],
     [
@@ -707,7 +707,7 @@ describe('a worker that starts no runs for 12 s', () => {
     expect(stalledWith(fault)).toEqual([])
   })
 
-  it('is not reported if it starts runs', () => {
+  it('a worker that starts runs is not reported', () => {
     expect(check(record).violations).toEqual([])
   })
 })

@@ -43,7 +43,7 @@ function flood(isOver: () => boolean, send: () => Promise<Response>): Promise<nu
   return one().then(() => statuses)
 }
 
-/** Uses many addresses, so that limits per address do not apply. */
+/** Opens silent connections from many addresses, so that limits per address do not apply. */
 function silentSockets(port: number, count: number): Socket[] {
   return Array.from({ length: count }, (_, index) =>
     connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${2 + (index % 20)}` }).on('error', () => {}),

@@ -117,7 +117,7 @@ export class Imitation {
     }
   }
 
-  /** Nothing happens during this time, and the journal records it as a fault. */
+  /** Lets this time pass without any work. The journal records the outage as a fault. */
   outage(ms: number): void {
     const from = this.now
     this.now += ms
@@ -379,7 +379,7 @@ function state(columns: Columns): ScheduleState {
   return { ...row, definition: definitionOf(row) }
 }
 
-/** Computed as in the generated column. */
+/** The definition, computed as in the generated column. */
 function definitionOf(
   row: Pick<PlannableRow, 'enabled' | 'timer' | 'jitter' | 'starts' | 'ends' | 'max_runs'>,
 ): string {

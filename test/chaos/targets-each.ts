@@ -297,7 +297,7 @@ export const onServers: Readonly<Record<string, Expectation>> = {
         ),
       )
       return async () => {
-        // After KILL QUERY, the statement returns the value 1 or error 1317.
+        // After KILL QUERY, the statement returns 1 or fails with error 1317.
         for (const slept of await Promise.all(sleeps)) expect([1, 1317]).toContain(slept)
         for (const connection of connections) connection.destroy()
       }

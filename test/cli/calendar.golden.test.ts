@@ -10,7 +10,7 @@ interface Answer {
   readonly base: string
   readonly tz: string
   readonly status: number
-  /** Removes the lines that show the time from now. */
+  /** Without the lines that show the time from now. */
   readonly output: string
 }
 
@@ -41,7 +41,7 @@ test.each(answers)('$expr after $base in $tz', ({ expr, base, tz, status, output
   })
 })
 
-test('the command agrees, in the zone of its environment', async () => {
+test('the command prints the same output, in the zone of its environment', async () => {
   const cwd = await temporaryFolder()
   for (const { expr, base, tz, status, output } of answers.filter((_, index) => index % 60 === 7)) {
     const args = ['calendar', '--zone', 'local', '--iterations', '3', '--base-time', base, '--', expr]

@@ -9,7 +9,7 @@ import { root, run, start, temporaryFolder } from './program.ts'
 
 const CLI = 'dist/cli/main.js'
 
-/** An application's module that imports kalends from this package. */
+/** Writes a module of an application that imports kalends from this package, and returns its name. */
 async function moduleIn(folder: string, body: string, name = 'app.mjs'): Promise<string> {
   const index = pathToFileURL(join(root, 'dist/index.js')).href
   await writeFile(join(folder, name), `import { task } from '${index}'\n${body}\n`)

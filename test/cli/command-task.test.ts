@@ -85,7 +85,7 @@ test('background processes of a program can still print: their output is read bu
   await until(async () => (existsSync(done) ? true : null))
 })
 
-test('the exit code decides even for a program that closes its streams or does not read its input', async () => {
+test('the exit code decides the outcome, even if a program closes its streams or does not read its input', async () => {
   const stdin = 'x'.repeat(200_000)
   expect((await run({ shell: 'exec <&- >&- 2>&-; exit 0', stdin })).job.state).toBe('success')
   expect((await run({ shell: 'exit 7', stdin })).job).toMatchObject({

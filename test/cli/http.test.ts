@@ -9,7 +9,7 @@ import { root, temporaryFolder } from './program.ts'
 import { bearing, getAt, serving, servingProcess, TOKEN } from './serving.ts'
 
 describe('kalends start --http', () => {
-  test('does not serve the task command unless configured to [V1]', async () => {
+  test('accepts no jobs of the task `command` unless configured to [V1]', async () => {
     for (const [flags, status] of [
       [[], 403],
       [['--http-built-in-tasks'], 201],
@@ -42,7 +42,7 @@ describe('kalends start --http', () => {
     expect(made.status).toBe(201)
     const health = await fetch(`${url}health`, { headers: bearing(token) })
     expect(await health.json()).toMatchObject({ ok: true, worker: expect.any(String) })
-    // SIGTERM stops it even while a client is listening.
+    // SIGTERM stops the worker even while a client is listening.
     const events = await fetch(`${url}api/v1/events`, { headers: bearing(token) })
     expect(events.status).toBe(200)
     worker.child.kill('SIGTERM')
@@ -67,7 +67,7 @@ describe('kalends start --http', () => {
     expect((await readdir(folder)).filter((name) => name.includes('token'))).toEqual(['kalends.db.token'])
   })
 
-  test('writes no token to the log, not even as JSON', async () => {
+  test('writes no token to the log, not even with --json', async () => {
     const { worker } = await serving(['127.0.0.1:0', '--json'])
     const { stdout, stderr } = await worker.stop()
     const [, token = ''] = /#token=(\S+)/.exec(stderr) ?? []

@@ -66,9 +66,9 @@ test.each([
     [],
   ],
   ['a command changes', ['1 a', '2 b'], ['1 c', '2 b'], { '1 c': 'cron.job', '2 b': 'cron.job-2' }, []],
-  ['time and command of the only line change', ['1 a'], ['2 b'], { '2 b': 'cron.job' }, []],
+  ['the time and command of the only line change', ['1 a'], ['2 b'], { '2 b': 'cron.job' }, []],
   [
-    'time and command of several lines change',
+    'the times and commands of several lines change',
     ['1 a', '2 b'],
     ['3 c', '4 d'],
     { '3 c': 'cron.job-3', '4 d': 'cron.job-4' },
@@ -83,7 +83,7 @@ test.each([
     ['cron.job'],
   ],
   ['a program is replaced', ['one: 1 a'], ['two: 1 b'], { 'two: 1 b': 'cron.two' }, ['cron.one']],
-])('if %s, each schedule stays that of its command: %j → %j [L72]', (_what, before, after, ids, stale) => {
+])('if %s, each schedule stays with its command: %j → %j [L72]', (_what, before, after, ids, stale) => {
   expect(idsAfter(before, after)).toEqual({ ids, stale })
   expect(idsAfter(before, after, after).ids).toEqual(ids)
 })

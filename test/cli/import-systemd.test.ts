@@ -243,7 +243,7 @@ describe('which timers run', () => {
     ])
   })
 
-  test('the enabled or named instances of a template run', async () => {
+  test('the enabled or named instances of a template are imported', async () => {
     const cwd = await tree({
       'cron@.timer': '[Timer]\nOnCalendar=%i\n',
       'cron@.service': SERVICE,
@@ -309,7 +309,7 @@ describe('specifiers', () => {
     ['a.service', `${SERVICE}WorkingDirectory=/srv/%H\n`, '%H'],
     ['a.service', `${SERVICE}Environment=A=%m\n`, '%m'],
     ['a.service', `${SERVICE}EnvironmentFile=/etc/%l\n`, '%l'],
-  ])('in %s, an unknown one is an error that names it: %j [L71]', async (name, text, specifier) => {
+  ])('in %s, an unknown specifier is an error that names it: %j [L71]', async (name, text, specifier) => {
     const cwd = await tree({ 'a.timer': '[Timer]\nOnCalendar=daily\n', 'a.service': SERVICE, [name]: text })
     const { code, found } = await imported(cwd, '.', '--all')
     expect(found).toMatchObject([
@@ -457,7 +457,7 @@ describe('a setting that systemd only warns about', () => {
     expect(found[0]?.notes[0]).toContain(comment)
   })
 
-  test('a timer with no time left is rejected, as in systemd', async () => {
+  test('a timer that is left without a time is rejected, as in systemd', async () => {
     const cwd = await tree({ 'a.timer': '[Timer]\nOnCalendar=daily # nightly\n', 'a.service': SERVICE })
     const { found } = await imported(cwd, '.', '--all')
     expect(found).toMatchObject([{ result: 'refused', notes: [expect.stringContaining(comment)] }])
@@ -496,7 +496,7 @@ describe('a span without an end or a length, which systemd reads without a warni
   })
 })
 
-test('times relative to the last start or end become every …, and several times become several schedules', async () => {
+test('times relative to the last start or end become `every …`, and several times become several schedules', async () => {
   const cwd = await tree({
     'a.timer': '[Timer]\nOnUnitInactiveSec=5min\n',
     'a.service': SERVICE,

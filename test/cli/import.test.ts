@@ -182,7 +182,7 @@ describe('a crontab', () => {
     expect(read(text)).toEqual(found)
   })
 
-  test('--system and --no-system override this', () => {
+  test('--system and --no-system override what the column shows', () => {
     expect(read('@daily php /srv/a.php', true)).toEqual([['php', '/srv/a.php']])
     expect(read('@daily daemon /bin/a', false)).toEqual([[undefined, 'daemon /bin/a']])
     expect(read('@daily root /bin/a\n@daily /bin/b', false)).toEqual([
@@ -218,7 +218,7 @@ describe('a crontab', () => {
     ['@daily daemon run', true, []],
     ['@daily daemon run', false, []],
     ['@daily root run', undefined, []],
-  ])('a user column that is only assumed has a note that names the option: %j, %j', (text, system, notes) => {
+  ])('if a user column is only assumed, a note names the option: %j, %j', (text, system, notes) => {
     expect(one(text, { system }).notes).toEqual(notes)
   })
 
@@ -346,12 +346,12 @@ Environment="A=\;"`,
     expect(() => service(text)).toThrow(why)
   })
 
-  test('a folder that may be missing in systemd has a note', () => {
+  test('a folder that systemd allows to be missing has a note', () => {
     const { notes } = service('ExecStart=/bin/a\nWorkingDirectory=-/a')
     expect(notes).toEqual(['WorkingDirectory: runs fail if the folder does not exist'])
   })
 
-  test('a service with automatic restarts is rejected', () => {
+  test('a service with Type=forking is rejected', () => {
     expect(() => service('ExecStart=/bin/a', 'forking')).toThrow('forking')
   })
 })

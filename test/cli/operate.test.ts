@@ -234,7 +234,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('schedules', 'show', 'late')).code).toBe(3)
   })
 
-  test('an invalid setting is reported by its option, and nothing is written', async () => {
+  test('an invalid setting is reported with its option, and nothing is written', async () => {
     const { cli, database } = await operator()
     const wrong: [string[], RegExp][] = [
       [['--task', 't'], /'--timer' is required/],
@@ -530,7 +530,7 @@ eachDatabase(({ fresh }) => {
         JSON.stringify({
           shell: 'id -un; id -Gn; echo "$USER $HOME"; cat /proc/$PPID/environ || echo refused',
           user: 'nobody',
-          // The part that still runs as root must not use any of these.
+          // The part that still runs as root must not use any of these variables.
           env: { PATH: '/no/such/folder:/usr/bin:/bin', LD_PRELOAD: '' },
         }),
         '--wait',

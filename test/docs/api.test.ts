@@ -59,7 +59,7 @@ eachDatabase(({ fresh }) => {
     onTestFinished(() => void server.close())
     const address = server.address()
     const port = typeof address === 'object' ? address?.port : undefined
-    // A worker without handlers, so it runs nothing.
+    // This worker has no handlers, so it runs nothing.
     await kalends.start({ scheduler: false })
     for (const { command, status, answer } of examples) {
       const { stdout } = await run('sh', ['-c', `${command} -w '\\n%{http_code}'`], {

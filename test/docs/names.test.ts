@@ -1,4 +1,4 @@
-/** Each thing has one name: for columns in docs/tables.md, and for fields in JavaScript, the API and drizzle. */
+/** Each thing has one column name in docs/tables.md, and one field name in JavaScript, the API and drizzle. */
 import { readFileSync } from 'node:fs'
 import { getTableColumns } from 'drizzle-orm'
 import { expect, onTestFinished, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** The statement of docs/databases.md that finds text which the SQLite driver cannot read. */
+/** The statement of docs/databases.md for finding text that the SQLite driver cannot read. */
 import { join } from 'node:path'
 import Libsql from 'libsql'
 import { expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { blocksOf, root } from './markdown.ts'
 const VALID = ['61', 'c3a9', 'efbfbd', 'e282ac', 'f09f9880', '61c3a9f09f988062', '']
 const INVALID = ['ff', '80', '61ff62', 'c328', 'e282', 'eda080', 'c080', 'f4908080']
 
-it('finds exactly the rows whose text is not UTF-8', () => {
+it('the statement finds exactly the rows whose text is not UTF-8', () => {
   const [block] = blocksOf(join(root, 'docs/databases.md'), ['sql']).filter(({ flags }) =>
     flags.includes('sqlite'),
   )

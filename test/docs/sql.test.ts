@@ -20,7 +20,7 @@ function statements(blocks: readonly Block[]): string[] {
 async function seed(database: TestDatabase): Promise<void> {
   for (const id of ['greet', 'load'])
     await database.query("INSERT INTO periodic_task (id, task, timer) VALUES (?, ?, '*:*:0/2')", [id, id])
-  // Planned, and done in 2098, so no worker changes it.
+  // This schedule has been planned and is done, so no worker changes it.
   await database.query(
     "INSERT INTO periodic_task (id, task, timer, idle, last_slot, planned_from) VALUES ('early', 'load', 'daily', 'done', '2098-01-01 00:00:00', '1|daily|0||||')",
   )

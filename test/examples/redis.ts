@@ -17,7 +17,7 @@ export interface Redis {
   readonly stop: () => Promise<void>
 }
 
-/** @returns the reason if Redis is not available */
+/** @returns the program, or the reason why Redis is not available */
 export async function findRedis(): Promise<{ program: string } | string> {
   return await findOrInstall('redis-server', ['redis-server'], () => {
     const program = findProgram('redis-server')
@@ -25,7 +25,7 @@ export async function findRedis(): Promise<{ program: string } | string> {
   })
 }
 
-/** @param durability  persistence options; default: those of Redis */
+/** @param durability  persistence options; default: no persistence */
 export async function startRedis(
   program: string,
   durability: readonly string[] = ['--save', ''],

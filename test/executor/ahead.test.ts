@@ -270,7 +270,7 @@ it('no job goes back to the queue while each starts within 100 ms', async () => 
   await stopped
 })
 
-it('jobs without retries get their turn: after a claim that excluded some, none is claimed ahead for one second', async () => {
+it('jobs without retries get their turn: after a claim that excluded some, no job is claimed ahead for one second', async () => {
   const of = busy({ handler: () => new Promise((resolve) => setTimeout(resolve, 5)) })
   const { executor, state } = of
   const pass = async (ms: number) => {
@@ -315,7 +315,7 @@ it('jobs that a submission starts use the capacity that it has reserved', async 
   expect(state.started.slice(100 + CONCURRENCY - 5)).toEqual(['own 0', 'own 1', 'own 2', 'own 3', 'own 4'])
 })
 
-it('no job is claimed ahead if runs take longer', async () => {
+it('no job is claimed ahead if runs take long', async () => {
   let ends = gate()
   const { executor, state } = busy({ handler: () => ends.promise })
   await settledDown()

@@ -11,7 +11,7 @@ import { claimed, executingStore } from './claimed.ts'
 
 const flaky = task('flaky', { retries: 2, retryDelay: 20 })
 
-it('a waiting line does not keep the larger text that contains it in memory', () => {
+it('a waiting log line does not keep alive the larger string that it was cut from', () => {
   setFlagsFromString('--expose-gc')
   const collectGarbage: unknown = runInNewContext('gc')
   if (typeof collectGarbage !== 'function') throw new Error('there is no gc')
@@ -22,7 +22,7 @@ it('a waiting line does not keep the larger text that contains it in memory', ()
   const journal = new Journal({ store: executingStore, onError: () => {}, onDropped: () => {} })
   const log = new AttemptLog(claimed('j'), journal, new Redaction([]), () => new Date(0))
   const before = heap()
-  // Small enough for the V8 heap, because larger strings may be stored outside it.
+  // The strings are small enough for the V8 heap; larger strings may be stored outside it.
   for (let count = 0; count < 100; count += 1)
     log.logger().info(Buffer.alloc(500_000, `${count}`).toString().slice(0, 200))
   expect(heap() - before).toBeLessThan(10_000_000)
@@ -50,7 +50,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('a line with NUL loses a secret that becomes known later', async () => {
+  it('a secret that becomes known later is removed from a line with NUL', async () => {
     const { open } = await scene(under)
     const kalends = await open({ redact: ['result.token'] })
     const leaky = task('leaky')

@@ -199,7 +199,7 @@ it('secrets in earlier progress are removed from later progress and the result, 
     'other place: The result contains secrets of earlier progress; it is stored without its secrets',
   ])
   expect(replaced.toSorted()).toEqual(['other place', 'same place'])
-  // More secrets than the redaction can search for.
+  // There are more secrets than the redaction can search for.
   expect(JSON.parse(progressOf.get('too many') ?? '')).toEqual({ ...last, note: 'not first-secret' })
   expect(ends.get('too many')).toMatchObject({ result: expect.stringContaining('["first-secret"]') })
 })
@@ -286,7 +286,7 @@ it('a job that is cancelled while its args are checked ends without calling its 
   expect(calls).toBe(1)
 })
 
-it('middleware that neither calls the handler nor returns ends with its timeout', async () => {
+it('an attempt whose middleware neither calls the handler nor returns ends at its timeout', async () => {
   let calls = 0
   const { executor, ends } = await running({
     jobs: [withTimeout('j', 100)],

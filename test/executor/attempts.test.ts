@@ -210,7 +210,7 @@ eachDatabase((under) => {
     const kalends = await open()
     const other = task('other', { args: z.object({ days: z.number() }) })
     kalends.handle(flaky, async ({ attempt }) => {
-      // Plain JavaScript can throw any value.
+      // Plain JavaScript can pass any value.
       const wrong: Record<string, unknown> = { days: 'many' }
       if (attempt === 1) await kalends.jobs.submit('other', wrong)
     })

@@ -26,7 +26,7 @@ eachDatabase((under) => {
     expect(called).toBe(1)
   })
 
-  it('a job that is waiting for its time or its retry is cancelled', async () => {
+  it('a job that is waiting for its start time or its retry is cancelled', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(long, () => {

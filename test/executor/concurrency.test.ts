@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const heavy = task('heavy', { concurrency: 2, retries: 0 })
 const light = task('light')
 
-/** A handler of the heavy task that counts its concurrent runs and has a gate that delays them. */
+/** Registers a handler for the heavy task that counts its concurrent runs, which last until `hold` resolves. */
 function watched(
   kalends: Kalends,
   hold: Promise<unknown> = Promise.resolve(),

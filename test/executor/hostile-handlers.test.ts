@@ -103,7 +103,7 @@ eachDatabase((under) => {
 
     const fine = await kalends.jobs.submit('fine')
     expect(await ended(kalends, fine)).toMatchObject({ state: 'success', result: 'done' })
-    // The row exists before the worker has the response.
+    // The row is written before the worker has the response.
     await until(async () => (kalends.health().unwritten === 0 ? true : null))
     expect(kalends.health()).toMatchObject({ ok: true, running: 0, unwritten: 0, rejected: 0 })
     expect(messages().filter((message) => message.startsWith('error'))).toEqual([])

@@ -12,7 +12,7 @@ import { eachDatabase } from '../support/databases.ts'
 import { LONELY } from '../worker/membership-options.ts'
 import { claimed, executorOn, NOTHING } from './claimed.ts'
 
-/** A worker trusts its id for this time after a heartbeat, because other workers do not evict it earlier. */
+/** A worker trusts its id for this long after a heartbeat, because other workers do not evict it earlier. */
 const TRUSTED_MS = ((LEASE_MS * 3) / 5) * 0.99
 
 /**

@@ -25,7 +25,7 @@ async function started(concurrency: number, own: number | null = null) {
     failure: null as Error | null,
     running: 0,
     most: 0,
-    /** The claims that the database reports as running here. */
+    /** The claim number that the database reports for jobs that are running here. */
     heldClaim: 1,
     /** Jobs whose handlers were asked to stop, with the reason. */
     aborted: [] as string[],
@@ -198,7 +198,7 @@ it('a claim that failed with a response returns its reservation', async () => {
   await executor.stop(1000)
 })
 
-it('a reservation ends only once', async () => {
+it('a reservation cannot end twice', async () => {
   const { executor } = await started(1)
   const one = reserved(executor.claims.reserve(WORKER, 1))
   one.commit([])

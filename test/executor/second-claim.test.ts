@@ -111,13 +111,13 @@ it('a worker that is cut off fires all signals, and releases its jobs when it ca
 
 it.each([
   [
-    'was released ten times before is lost',
+    'was released ten times before counts as lost, because it may be the cause',
     10,
     { kind: 'lost', error: expect.stringContaining('no connection') },
   ],
-  // The job has been snoozed or retried manually.
-  ['was claimed as often is released', 0, { kind: 'released' }],
-])('a job that %s with a cut-off worker, because it may be the cause', async (_, releases, end) => {
+  // Such a job has been snoozed or retried manually.
+  ['was only claimed as often is released', 0, { kind: 'released' }],
+])('when a worker is cut off, a job that %s', async (_, releases, end) => {
   const { executor, claim, settled, stop } = running()
   stop.answer.open([])
   claim(11, { attempt: 1, releases })

@@ -57,7 +57,7 @@ test.each<[string, Middleware]>([
         throw new Error('wrapped', { cause: error })
       }),
   ],
-])('middleware that %s does not change it, and sees a SnoozedError', async (_, middleware) => {
+])('middleware that %s does not change the snooze, and sees a SnoozedError', async (_, middleware) => {
   const seen: unknown[] = []
   const watching: Middleware = (_job, run) =>
     run().catch((error: unknown) => {

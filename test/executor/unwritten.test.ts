@@ -165,7 +165,7 @@ describe('a worker', () => {
     const before = tried.length
     await vi.advanceTimersByTimeAsync(290_000)
     await settledDown()
-    // A comparison with the database must not mistake it for a job that was started without a response.
+    // A comparison with the database must not mistake the job for one that was started without a response.
     state.held = [
       {
         fence: { id: 'j2', worker: 'w/1', claim: 1 },
@@ -304,7 +304,7 @@ describe('while the log table is locked', () => {
     const { executor } = busy(1, 1, settle, {
       appendLogs,
       handler: ({ log, signal }) => {
-        // So late that the attempt ends while this line is being written.
+        // The line is so late that the attempt ends while it is being written.
         signal.addEventListener('abort', () => setTimeout(() => log.info('stops'), ABANDON_MS - 1))
         return new Promise(() => {})
       },
@@ -387,7 +387,7 @@ eachDatabase((under) => {
     const bad = await web.jobs.submit(odd)
     const good = await web.jobs.submit(quick)
     expect(await ended(web, good)).toMatchObject({ state: 'success' })
-    // The row exists before the worker has the response.
+    // The row is written before the worker has the response.
     await until(async () => {
       const { rejected, unwritten } = kalends.health()
       return rejected === 1 && unwritten === 0 ? true : null

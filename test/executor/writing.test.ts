@@ -223,7 +223,7 @@ describe('the journal', () => {
   })
 
   it.each([
-    ['are not answered', forever],
+    ['get no response', forever],
     ['fail', away],
   ])('progress does not wait for lines whose writes %s', async (_, appendLogs) => {
     const { progress, saveProgress } = collecting()
@@ -237,7 +237,7 @@ describe('the journal', () => {
   })
 
   it.each([
-    ['is not answered', forever],
+    ['gets no response', forever],
     ['fails', away],
   ])('lines do not wait for progress whose write %s', async (_, saveProgress) => {
     const { lines, appendLogs } = collecting()
@@ -399,7 +399,7 @@ describe('the journal', () => {
     expect(errors).toEqual([])
   })
 
-  it('remaining lines are written next, in order', async () => {
+  it('lines that a write leaves out are written next, in order', async () => {
     let isAway = true
     const { lines, appendLogs } = collecting()
     const { journal, errors } = journalOn({
@@ -463,7 +463,7 @@ describe('a stopping journal', () => {
     expect(dropped).toEqual([])
   })
 
-  it('after its limit, reports once how many lines are lost, and does not report a write that fails later', async () => {
+  it('after its time limit, reports once how many lines are lost, and does not report a write that fails later', async () => {
     const late = gate()
     let tries = 0
     const { journal, errors, dropped } = journalOn({
@@ -486,7 +486,7 @@ describe('a stopping journal', () => {
     expect(errors).toHaveLength(before)
   })
 
-  it('after its limit, does not report the failure of a pass that was in progress either', async () => {
+  it('after its time limit, does not report the failure of a pass that was in progress', async () => {
     const late = gate()
     const { journal, errors, dropped } = journalOn({
       appendLogs: async () => {

@@ -87,7 +87,7 @@ const anyValue = (kind: DatabaseKind) =>
     { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
     { weight: 1, arbitrary: fc.constantFrom(...BYTES) },
     { weight: 1, arbitrary: fc.integer() },
-    // The SQLite driver accepts any number in an INSERT; on a server, each number is tested.
+    // Fractions are tested only on SQLite, whose driver accepts any number in an INSERT.
     { weight: kind === 'sqlite' ? 1 : 0, arbitrary: fc.double({ noNaN: true }) },
   )
 
@@ -97,7 +97,7 @@ interface Table {
   readonly columns: readonly string[]
 }
 
-/** Values of the valid columns that make the row due at once. */
+/** Valid values that make the row due at once, and all columns that can get a hostile value. */
 const TABLES: readonly Table[] = [
   {
     name: 'periodic_task',
@@ -205,7 +205,7 @@ const TABLES: readonly Table[] = [
   },
 ]
 
-/** A manually written row of any table. */
+/** Manually written rows of any table. */
 export const rowCases = (kind: DatabaseKind) =>
   fc
     .constantFrom(...TABLES, ...TABLES.slice(0, 2), ...TABLES.slice(0, 2))

@@ -129,7 +129,7 @@ async function cases(): Promise<Record<string, Case>> {
         ),
     },
     'the path': { length: 20_000, step: (text) => closed(request(`/${text}`)) },
-    'the path, of a length that is read': {
+    'the path, if it is short enough to be read': {
       length: 2000,
       times: 10,
       step: (text) => open(request(`/kalends/${text}`)),
@@ -145,7 +145,7 @@ async function cases(): Promise<Record<string, Case>> {
       step: (text) => open(request(`/kalends/api/v1/schedules/${text}`)),
     },
     'the query': { length: 100_000, step: (text) => open(request(`/kalends/api/v1/me?${text}`)) },
-    'the query, of a length that is read': {
+    'the query, if it is short enough to be read': {
       length: 4000,
       times: 5,
       step: (text) => open(request(`/kalends/api/v1/me?${text}`)),
@@ -242,7 +242,7 @@ async function costOf({ step, times = 1 }: Case, text: string): Promise<number> 
     try {
       await step(text)
     } catch {
-      // Most of them are rejected on purpose.
+      // Most inputs are rejected on purpose.
     }
   }
   const { user, system } = process.cpuUsage(before)

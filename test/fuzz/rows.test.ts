@@ -15,10 +15,10 @@ import { rowCases } from './bad-rows.ts'
 const SEED = Number(process.env['KALENDS_SEED'] ?? 20261121)
 const RUNS = Number(process.env['KALENDS_FUZZ_RUNS'] ?? 60)
 
-/** Many bad rows, all read in every pass. */
+/** A row with invalid values. */
 type BadRow = { readonly table: string; readonly columns: Readonly<Record<string, unknown>> }
 
-/** @returns whether the database accepts it */
+/** @returns whether the database accepts the row */
 async function write({ kind, query }: TestDatabase, { table, columns }: BadRow): Promise<boolean> {
   const names = Object.keys(columns)
   const into = `${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`
@@ -31,7 +31,7 @@ async function write({ kind, query }: TestDatabase, { table, columns }: BadRow):
 }
 
 eachDatabase((under) => {
-  it(`for any content of rows written by others, seed ${SEED}`, { timeout: 300_000 }, async () => {
+  it(`invalid rows do not affect other rows, seed ${SEED}`, { timeout: 300_000 }, async () => {
     const { database, kalends, call, lines } = await apiScene(under, {}, { lease: 3000 })
     if (under.kind !== 'sqlite') await database.query("SET SESSION sql_mode = ''")
     kalends.handle(task('canary'), () => Promise.resolve('sings'))

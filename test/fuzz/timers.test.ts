@@ -119,7 +119,7 @@ function read<Value>(text: string, reader: (text: string) => Value): Value | nul
   }
 }
 
-describe(`every text, seed ${SEED}`, () => {
+describe(`every string, seed ${SEED}`, () => {
   it('is rejected or is a timer with an equivalent normal form, a next run that is later and a previous run that is not later', () => {
     let timers = 0
     fc.assert(
@@ -177,6 +177,6 @@ it.each([
   `cron 0 0 * * ${'9'.repeat(100_000)}`,
   `cron 0 0 1-${'9'.repeat(100_000)} * *`,
   ' '.repeat(100_000),
-])('a text of 100 KB is processed: %.30s', (text) => {
+])('a string of 100 KB is processed: %.30s', (text) => {
   for (const reader of [timer, timeSpan, fromCrontab]) read<unknown>(text, reader)
 })

@@ -55,7 +55,7 @@ eachDatabase((under) => {
     expect((await handler(request('POST /api/v1/jobs', { body }))).status).toBe(201)
   })
 
-  it('a caller without a scope can be limited to a list of tasks and by limits [V2]', async () => {
+  it('a caller without a scope can have a list of tasks and limits [V2]', async () => {
     const { kalends } = await apiScene(under)
     const access: Access = { role: 'admin', submit: true, tasks: ['mail'], limits: { schedules: 1 } }
     const handler = http(kalends, { authorize: () => access })

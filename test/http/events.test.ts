@@ -101,7 +101,7 @@ eachDatabase((under) => {
       const before = looks.length
       vi.advanceTimersByTime(1000)
       while (looks.length === before) await turn()
-      // A result is sent half a second after the previous message.
+      // A result is sent at least half a second after the previous message.
       for (let quarter = 0; quarter < 4; quarter += 1) await pass(150)
     }
     while (looks.length === 0) await turn()
@@ -150,7 +150,7 @@ const scene = async (events = {}) => {
 }
 
 it.skipIf(sqlite === undefined)(
-  'a client that reconnects is told to fetch everything again, for any id',
+  'a client that reconnects is told to fetch everything again, whatever its last event id',
   async () => {
     const api = await scene()
     const first = await follow(api)
@@ -269,7 +269,7 @@ it('topics that a slow client has no capacity for arrive in one message when it 
 })
 
 it.skipIf(sqlite === undefined)(
-  'close ends all connections, and an aborted request ends its own',
+  'close ends all connections, and an aborted request ends its own connection',
   async () => {
     const api = await scene()
     const controller = new AbortController()

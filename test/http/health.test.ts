@@ -42,7 +42,7 @@ it.skipIf(server === undefined)(
       text: expect.stringContaining('database'),
     })
     expect(await call('GET /health/live')).toMatchObject({ status: 200, body: { ok: false, live: true } })
-    // The reasons may contain host and user names.
+    // The reasons may contain host and user names, so unknown callers do not get them.
     expect((await call('GET /health', { as: 'nobody' })).body).toEqual({ ok: false, live: true })
     for (const proxy of proxies) proxy.mend()
     await until(async () => ((await call('GET /health')).status === 200 ? true : null))

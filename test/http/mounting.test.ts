@@ -174,7 +174,7 @@ describe('without basePath', () => {
       (await fetch(`${url}${path}`, { headers: { 'x-user': 'ada', accept: 'text/html' } })).status
     expect(await status('/acme/kalends/api/v1/me')).toBe(200)
     expect(await status('/acme/kalends/evil/api/v1/me')).toBe(404)
-    // Redirects to the mount point with a trailing slash, which serves the page.
+    // The handler redirects to the mount point with a trailing slash, where it serves the page.
     expect(await status('/acme/kalends?x=1')).toBe(200)
   })
 

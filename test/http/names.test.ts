@@ -7,7 +7,7 @@ import { lookalikes, unfit } from '../support/hostile-texts.ts'
 import { apiScene } from './scene.ts'
 
 const UNFIT = unfit('tick')
-/** The empty text is left out because it means no owner. */
+/** The empty string is left out, because it means no owner. */
 const UNFIT_OWNERS = UNFIT.filter((text) => text !== '')
 
 it('a name with surrounding spaces, control characters, invisible characters or lone surrogates is rejected', () => {

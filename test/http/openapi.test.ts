@@ -17,7 +17,7 @@ const document = openApiDocument(operations, '/')
 /** The document as clients receive it. */
 const copy = (): Record<string, unknown> => JSON.parse(JSON.stringify(document))
 
-it('is valid OpenAPI 3.1', async () => {
+it('the document is valid OpenAPI 3.1', async () => {
   const validator = new Validator()
   const result = await validator.validate(copy())
   expect(result.errors ?? []).toEqual([])
@@ -25,7 +25,7 @@ it('is valid OpenAPI 3.1', async () => {
   expect(validator.version).toBe('3.1')
 })
 
-it('lists every operation with an id, a summary, its role and its responses', () => {
+it('the document lists every operation with an id, a summary, its role and its responses', () => {
   const ids = operations.map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)
   const text = JSON.stringify(document)

@@ -108,7 +108,7 @@ const fields = (keys: readonly string[], weirdness: number) =>
 /** A path cannot contain a lone surrogate. */
 const wellFormed = (text: string) => Buffer.from(text, 'utf8').toString('utf8')
 
-/** Names of fields that an operation accepts, and a few that it does not. */
+/** The names of the fields that an operation accepts. */
 function keysOf(schema: unknown): string[] {
   const required = schema instanceof z.ZodOptional ? schema.unwrap() : schema
   return required instanceof z.ZodObject ? Object.keys(required.shape) : []

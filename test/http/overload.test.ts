@@ -74,7 +74,7 @@ eachDatabase(({ kind, fresh }) => {
         await database.drop()
       })
       await kalends.start()
-      // One loop waits for its table, and the others for its connection.
+      // One loop waits for a locked table, and the others wait for the connection that it uses.
       const side = await createConnection({ uri: database.url })
       onTestFinished(() => side.end())
       await side.query('LOCK TABLES periodic_task WRITE, job WRITE, worker WRITE')
@@ -104,7 +104,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await limited.rows('SELECT CONNECTION_ID() AS id')).toEqual([session])
     })
 
-    it('is a 503 with a remedy', async () => {
+    it('causes a 503 with Retry-After', async () => {
       const { kalends, call } = await apiScene({ fresh })
       vi.spyOn(kalends.api, 'workers').mockRejectedValue(new TooSlowError('It took longer than 5 s'))
       const slow = await call('GET /api/v1/workers')
@@ -114,7 +114,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   describe.runIf(kind === 'sqlite')('on the single connection of SQLite', () => {
-    it('a flood is rejected beyond its queue, and schedules are submitted and run ahead of it', async () => {
+    it('requests beyond the queue are rejected, and schedules are submitted and run ahead of the queue', async () => {
       const { kalends, call } = await apiScene({ fresh })
       kalends.handle(noop, () => {})
       await kalends.start()

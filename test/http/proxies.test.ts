@@ -137,7 +137,7 @@ describe('an API with authorize', () => {
     expect(address).toBe('127.0.0.2')
   })
 
-  it('accepts an address from a server without a Node.js request', async () => {
+  it("accepts the client's address from a server that has no Node.js request", async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const addresses: (string | undefined)[] = []
     const handler = http(kalends, {

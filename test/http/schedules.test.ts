@@ -157,7 +157,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('a PUT of the value from GET changes nothing, even with redacted args', async () => {
+  it('a PUT of the response to a GET changes nothing, even with redacted args', async () => {
     const { call, kalends, lines } = await apiScene(under, {}, { redact: ['args.password'] })
     await kalends.schedules.create({
       id: 's',

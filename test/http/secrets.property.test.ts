@@ -37,11 +37,11 @@ const formsOf = (secret: string) => [
   encodeURIComponent(secret).replaceAll('%20', '+'),
 ]
 
-/** A text with the secret in every form. */
+/** A string that contains the secret in every form. */
 const textWith = (secret: string) =>
   `login ${formsOf(secret).join(' | ')} ${JSON.stringify({ [secret]: [secret] })} .`
 
-/** Other values that an attempt stores. */
+/** Adds values that contain the secret, if the value is an object. */
 const besides = (value: unknown, secret: string) =>
   typeof value === 'object' && !Array.isArray(value)
     ? { ...value, note: textWith(secret), [`of ${secret}`]: [{ [secret]: secret }] }
@@ -77,7 +77,7 @@ eachDatabase((under) => {
               log.info(`early ${said}`)
               if (root === 'progress') {
                 progress(valueWith(earlier))
-                // The earlier secret at another place in later progress.
+                // Later progress contains the earlier secret at another place.
                 progress(besides(valueWith(secret), earlier))
                 progress(besides(valueWith(secret), secret))
               } else progress({ note: root === 'args' ? said : 'no secret yet' })

@@ -9,7 +9,7 @@ import { apiScene, placesOf } from './scene.ts'
 const SECRET = 'hunter2 "quoted" p@ss'
 const args = { to: 'x', password: SECRET, accounts: [{ pin: 735_551 }, { pin: 735_552 }] }
 const redact = ['args.password', 'args.accounts.pin']
-/** The secret in every form in which a string may contain it. */
+/** Matches the secrets in every form in which a string may contain them. */
 const LEAK = /hunter2|p@ss|p%40ss|73555/
 
 const login = task('login', { retries: 1, retryDelay: 1 })
@@ -288,7 +288,7 @@ eachDatabase((under) => {
       ['the second half', String.raw`{"a":"x\udfffx"}`],
       ['a key', String.raw`{"\udbff":1}`],
       ['halves in the wrong order', String.raw`{"a":["\udc00\ud800"]}`],
-    ])('with a lone surrogate are rejected: %s', async (_where, json) => {
+    ])('args with a lone surrogate are rejected: %s', async (_where, json) => {
       const { call, kalends, database } = await apiScene(under)
       const body = `{"task":"t","timer":"daily","args":${json}}`
       expect((await call('POST /api/v1/schedules', { body })).body).toMatchObject({

@@ -10,7 +10,7 @@ import { apiScene, replyOf, request, SITE, USERS } from './scene.ts'
 const sqlite = databases.find(({ kind }) => kind === 'sqlite')
 const mail = { task: 'mail', timer: 'daily' }
 
-/** A path for each operation, with existing or unknown ids. */
+/** The request line of an operation, with the given id. */
 const lineOf = ({ method, path }: (typeof operations)[number], id = 'x') =>
   `${method} ${path.replace('{id}', id)}`
 
@@ -63,13 +63,13 @@ describe.skipIf(sqlite === undefined)('access', () => {
         ])
       }
     }
-    // A new operation needs a decision about its role.
+    // No operation that writes requires only permission to read.
     expect(operations.filter(({ method, permission }) => method !== 'GET' && permission === 'read')).toEqual(
       [],
     )
   })
 
-  it('a scope cannot use operations on all rows', async () => {
+  it('a caller with a scope cannot use operations on all rows', async () => {
     const { call } = await open()
     for (const path of ['/api/v1/workers', '/api/v1/doctor', '/metrics'])
       expect((await call(`GET ${path}`, { as: 'ann' })).body.code).toBe('SCOPED')
@@ -103,7 +103,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     { group: 5 },
     { submitter: undefined },
   ])(
-    'an authorize that returns the scope %j rejects the request, and the log has the reason',
+    'if authorize returns the scope %j, the request is rejected, and the log has the reason',
     async (scope) => {
       if (sqlite === undefined) return
       const { call, kalends, lines } = await apiScene(sqlite, {
@@ -201,7 +201,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(() => http(kalends, { origins: ['https://admin.example/path'] })).toThrow('origins')
   })
 
-  it('every response has headers that prevent browsers from interpreting it', async () => {
+  it('every response has headers that prevent browsers from executing, embedding or caching it', async () => {
     const { call } = await open()
     for (const line of [
       'GET /api/v1/schedules',
@@ -253,7 +253,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       expect(reply.text.length).toBeLessThan(2000)
     })
 
-    it('numbers in the strings of a body stay strings', async () => {
+    it('digits in the strings of a body do not count as numbers', async () => {
       const body = '{"task":"t","timer":"daily","args":{"n":"9007199254740993 \\" [[[","f":1.5e3}}'
       expect((await send(body)).status).toBe(201)
     })
@@ -323,7 +323,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       expect(reply.text.length).toBeLessThan(500)
     }
     expect(asked).toBe(0)
-    // Cookies belong to the application.
+    // Cookies belong to the application, so their length is not limited.
     expect((await call('GET /api/v1/me', { headers: { cookie: long } })).status).toBe(200)
   })
 

@@ -217,7 +217,7 @@ describe('bounds', () => {
     expect(await signIns.check('10.0.0.1', accepted, false)).toBe('rita')
   })
 
-  it('the address with the oldest last failure is forgotten first', async () => {
+  it('the address whose last failure is oldest is forgotten first', async () => {
     const signIns = new FailedSignIns({ ...limits, tries: 1 })
     for (const last of [1, 2, 3, 4]) await signIns.check(`10.0.0.${last}`, rejected, false)
     expect(await signIns.check('10.0.0.1', accepted, false)).toBe('rita')

@@ -1,4 +1,4 @@
-/** A connection of the application's SQLite driver, or a drizzle database on it, instead of a URL. */
+/** `Kalends.open` accepts the application's SQLite connection, or a drizzle database on it, instead of a URL. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,14 +19,14 @@ function connected(path: string, options: object = {}): Libsql.Database {
   return connection
 }
 
-/** The `$client` of a drizzle database. */
+/** A drizzle database with this `$client`. */
 const drizzled = <Client>($client: Client) =>
   Object.assign(
     drizzle(async () => ({ rows: [] })),
     { $client },
   )
 
-test('the file of a connection, a client or a drizzle database is used', async () => {
+test('Kalends opens the file of a connection, a client or a drizzle database', async () => {
   const file = join(folder(), 'app.db')
   const connection = connected(file)
   // Has the fields of a client from @libsql/client.
@@ -96,7 +96,7 @@ test('a call during a write transaction of the application waits without blockin
   let turns = 0
   const ticking = setInterval(() => {
     turns += 1
-    // The wait ends after the event loop has been free several times.
+    // The wait may end, because the event loop has run several times.
     if (turns === 3) clock.mockReturnValue(started + 31_000)
   }, 1)
   onTestFinished(() => clearInterval(ticking))

@@ -141,13 +141,13 @@ onEachStore((under) => {
   })
 
   it.skipIf(under.kind === 'sqlite')(
-    'a transaction that locks the table prevents no job from ending',
+    'a transaction that locks the table does not prevent jobs from ending',
     async () => {
       const admin = await createConnection({ uri: under.url })
       under.afterwards(() => admin.end())
       await running('failing')
       await running('succeeding')
-      // As in an ordinary SQL client: under REPEATABLE READ, this locks every gap of the table.
+      // As in an ordinary SQL client: under REPEATABLE READ, the DELETE locks every gap in the table.
       await admin.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
       await admin.query('START TRANSACTION')
       await admin.query("DELETE FROM attempt WHERE ended < '2100-01-01'")
@@ -247,7 +247,7 @@ onEachStore((under) => {
       expect(await attempts('j')).toMatchObject([{ outcome: 'released' }])
     })
 
-    it('a running job without a start uses the time of its end', async () => {
+    it('the attempt of a running job without a start time starts when it ends', async () => {
       await running('j', { started: null })
       expect(await attempts('j')).toEqual([])
       await settle(ended('j', failure))

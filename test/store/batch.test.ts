@@ -1,4 +1,4 @@
-/** A batch contains values that are equal in all rows only once. The database sees the same table either way. */
+/** A value that all rows of a batch share is sent only once. The database still sees complete rows. */
 import { expect, it } from 'vitest'
 import type { SqlValue } from '../../src/store/database.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'

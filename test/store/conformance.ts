@@ -31,7 +31,7 @@ export interface StoreUnderTest {
   readonly bare: () => Promise<TestDatabase>
   /** The view from another process: a store with its own connections, closed after the test. */
   readonly another: (options?: StoreOptions) => Promise<Store>
-  /** Runs after the test, in reverse order. */
+  /** Runs the work after the test; the last registered work runs first. */
   readonly afterwards: (work: () => Promise<unknown>) => void
 }
 
@@ -107,7 +107,7 @@ export const settings = (changes: Partial<ScheduleSettings> = {}): ScheduleSetti
   ...changes,
 })
 
-/** A schedule as planning leaves it: due at `nextrun`, for the next pass. */
+/** Inserts a schedule as planning leaves it, due at `nextRunAt`. */
 export async function planned(
   under: Pick<StoreUnderTest, 'query'>,
   id: string,
@@ -149,7 +149,7 @@ export async function insert(
   )
 }
 
-/** Rows with the same columns, in one statement. */
+/** Inserts rows that have the same columns, in one statement. */
 export async function insertAll(
   under: Pick<StoreUnderTest, 'query'>,
   table: string,
@@ -206,7 +206,7 @@ export const newJob = (id: string, changes: Partial<NewJob> = {}): NewJob => ({
 
 export const MINUTE = 60_000
 
-/** A plan that submits the due slot, or skips it while a job is active, and is due again a minute later. */
+/** Submits the due slot, or skips it while a job is active, and plans the next run for a minute later. */
 export const submitDue = (schedule: Plannable, now: Date, open: OpenJobs): Plan => {
   const active = open.waiting + open.blocked + open.running > 0
   const slot = schedule.nextRunAt ?? now

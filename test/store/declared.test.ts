@@ -91,7 +91,7 @@ onEachStore((under) => {
       await under.store.declared.sync(old, ({ isNewest }) => {
         seen.push(isNewest)
         if (seen.length === 1)
-          // Nothing is locked yet, so the other call succeeds while this one continues to its transaction.
+          // Nothing is locked yet, so the other call can succeed while this one starts its transaction.
           coming = comes()
         return isNewest
           ? setChanges({ create: [{ id: `${name} a`, settings: settings({ declaredBy: name }) }] })

@@ -10,7 +10,7 @@ const ALL = (text: string) => [text, ...lookalikes(text)]
 const sorted = (texts: readonly string[]) => texts.toSorted()
 
 onEachStore((under) => {
-  it('a claim takes only jobs of the exact task name [L50]', async () => {
+  it('a claim takes only jobs with exactly the given task names [L50]', async () => {
     for (const [index, task] of lookalikes('tick').entries()) await job(under, `other${index}`, { task })
     await job(under, 'mine', { task: 'tick' })
     const { executing, scheduling } = under.store
@@ -275,7 +275,7 @@ onEachStore((under) => {
   })
 
   if (under.kind !== 'sqlite')
-    it('every text in the tables is compared exactly, whatever the defaults of the server and the database', async () => {
+    it('every text column is compared exactly, whatever the defaults of the server and the database', async () => {
       const exact = under.kind === 'mariadb' ? 'utf8mb4_nopad_bin' : 'utf8mb4_0900_bin'
       expect(
         await under.query(
@@ -295,7 +295,7 @@ onEachStore((under) => {
     })
 
   if (under.kind === 'sqlite')
-    it('SQLite rejects text that contains NUL, is too long or is a BLOB', async () => {
+    it('SQLite rejects values that contain NUL, are too long or are BLOBs', async () => {
       const columns: (readonly [table: string, column: string])[] = [
         ...['id', 'task', 'group_', 'submitter', 'timer', 'declared_by', 'worker'].map(
           (column) => ['periodic_task', column] as const,

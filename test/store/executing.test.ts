@@ -109,7 +109,7 @@ onEachStore((under) => {
       expect(await claimed(3)).toEqual(['1 low'])
     })
 
-    it('with capacity for one, takes the task of a group whose first job has the higher priority', async () => {
+    it("with capacity for one job, compares the first jobs of a group's tasks and takes the one with the highest priority", async () => {
       await under.store.jobs.submit([
         newJob('1', { task: 'another', priority: -5 }),
         newJob('2', { task: 'task', priority: 5 }),
@@ -134,7 +134,7 @@ onEachStore((under) => {
       expect(taken.length).toBeLessThanOrEqual(8)
     })
 
-    it('with capacity for one, continues with the group after the one that had the last turn', async () => {
+    it('with capacity for one job, continues with the group after the one that had the last turn', async () => {
       await under.store.jobs.submit(
         ['a', 'b', 'c', 'a2', 'b2', 'c2'].map((id) => newJob(id, { group: id.slice(0, 1) })),
       )
@@ -148,7 +148,7 @@ onEachStore((under) => {
       expect(order).toEqual(['a', 'b', 'c', 'a2', 'b2', 'c2'])
     })
 
-    it('ahead of the capacity, takes only jobs with retries left', async () => {
+    it('beyond the free capacity, takes only jobs with retries left', async () => {
       await under.store.jobs.submit(['a', 'b', 'c', 'd', 'e'].map((id) => newJob(id, { retries: 0 })))
       await under.query("UPDATE job SET max_retries = 2 WHERE id IN ('c', 'd')")
       await under.query("UPDATE job SET max_retries = NULL WHERE id = 'e'")
@@ -172,7 +172,7 @@ onEachStore((under) => {
     const jobsOf = (groups: readonly string[], numbers: readonly number[]) =>
       groups.flatMap((group) => numbers.map((number) => newJob(`${group}${number}`, { group })))
 
-    it('continues after the previous claim if that claim found as many jobs as requested and every turn had some', async () => {
+    it('continues after the previous claim if that claim found as many jobs as requested and every turn had at least one', async () => {
       const { executing, jobs } = under.store
       await jobs.submit(jobsOf(['a', 'b'], [1, 2, 3, 4, 5]))
       await jobs.submit([newJob('c1', { group: 'a', priority: -1 })])
@@ -209,7 +209,7 @@ onEachStore((under) => {
         const claimed = await executing.claim(WORKER, tasks, limit, '', { cursor })
         return [claimed.map(({ id }) => id), cursor.turns.length]
       }
-      // Two jobs of each group fit, and the third group gets none.
+      // Two jobs of each of the first two groups fit, and the third group gets none.
       expect(await of(4)).toEqual([['a1', 'a2', 'b1', 'b2'], 0])
       expect(await of(3)).toEqual([['a3', 'b3', 'c1'], 0])
       expect(await of(6)).toEqual([['a4', 'a5', 'b4', 'b5', 'c2', 'c3'], 3])
@@ -331,7 +331,7 @@ onEachStore((under) => {
       expect(await under.store.lists.logs('nobody', 0, 10)).toBeNull()
     })
 
-    it('lines that do not fit into one statement together are replaced too', async () => {
+    it('lines that do not all fit into one statement are also replaced', async () => {
       await job(under, 'long')
       const long = Array.from({ length: 300 }, (_, index) => `${index} ${'"\u0001'.repeat(8000)}`)
       const at = new Date('2026-01-02T03:04:05.678Z')
@@ -389,7 +389,7 @@ onEachStore((under) => {
     })
   })
 
-  it('running jobs whose worker is not registered are orphans, with the stored policy', async () => {
+  it('a running job whose worker is not registered is an orphan and keeps its stored policy', async () => {
     await under.store.workers.register({ id: 'w/2', name: 'w', host: 'h', pid: 1, tasks: [] })
     await under.store.jobs.submit([newJob('a'), newJob('b'), newJob('c')])
     await claim(1, policies(['task', { timeout: 1, retries: 2, retryDelay: 3, retryBackoff: 'fixed' }]))

@@ -1,4 +1,4 @@
-/** Each filter that is defined reaches the statements, whatever it is combined with. */
+/** Every defined filter reaches the statements, whatever other filters it is combined with. */
 import { expect, test } from 'vitest'
 import { type Filter, JOB_FILTERS, SCHEDULE_FILTERS } from '../../src/model/filters.ts'
 import { ANY_OWNER } from '../../src/model/owner.ts'

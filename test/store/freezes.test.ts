@@ -98,7 +98,7 @@ onEachStore((under) => {
       expect(await pass()).toHaveLength(1)
     })
 
-    it('runs again when the freeze has ended; the slots of the freeze are one skip [X6]', async () => {
+    it('runs again when the freeze has ended; the slots during the freeze become one skip [X6]', async () => {
       await due('s')
       await freeze({})
       await pass()
@@ -112,7 +112,7 @@ onEachStore((under) => {
     })
 
     it('is released at once by a thaw, and within a poll interval by DELETE [R15]', async () => {
-      // No slot follows the end of the freeze during the test.
+      // No slot becomes due between the end of the freeze and the end of the test.
       await due('s', { timer: 'every 1h' })
       await due('once', { timer: '2020-01-01', nextrun: '2020-01-01 00:00:00.000' })
       await due('other', { task: 'other' })
@@ -176,7 +176,7 @@ onEachStore((under) => {
       expect(await schedule(under, 't')).toMatchObject({ status: 'paused', frozen_until: null })
     })
 
-    it('a schedule with a manually set run runs once the freeze has ended', async () => {
+    it('a schedule whose next run was set manually runs once the freeze has ended', async () => {
       await planned(under, 's', await until(), { timer: 'yearly' })
       await freeze({})
       await under.query("UPDATE periodic_task SET nextrun = '2000-01-01 00:00:00.000'")
@@ -265,7 +265,7 @@ onEachStore((under) => {
       await freeze({})
       await pass()
       expect(await claimed()).toEqual([])
-      // As after a claim that read the freezes before the deletion, or if the rows were locked at that time.
+      // The state is the same if a claim read the freezes before the deletion, or if the rows were locked then.
       await under.query('DELETE FROM schedule_freeze')
       await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')
       expect(await claimed()).toEqual(['held'])

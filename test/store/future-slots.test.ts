@@ -27,7 +27,7 @@ const decide: Decide = (row, now, open) => plan(row, { now, open, missedAfterMs:
 onEachStore((under) => {
   const submit = async (how: Decide = decide) =>
     under.store.scheduling.submit(WORKER, await under.store.scheduling.markDue(WORKER, 100, LEASE_MS), how)
-  /** The row as planned while the clock was in 2098. */
+  /** Inserts a schedule as planned while the clock showed 2098. */
   const ahead = (id: string, more: Record<string, string | number | null> = {}) =>
     planned(under, id, after(LATER, MINUTE), { last_slot: toText(LATER), ...more })
   const times = async (id: string) => {
@@ -55,7 +55,7 @@ onEachStore((under) => {
       await expectPlannedFromNow('s')
     })
 
-    it('after a pause and a resume in the API, even if no worker has seen the pause', async () => {
+    it('after a pause and a resume through the API, even if no worker has seen the pause', async () => {
       await ahead('s')
       await under.store.schedules.update('s', { enabled: false })
       const resumed = await under.store.schedules.update('s', { enabled: true })
@@ -64,7 +64,7 @@ onEachStore((under) => {
       await expectPlannedFromNow('s')
     })
 
-    it('after a pause and a resume with SQL', async () => {
+    it('after a pause and a resume in SQL', async () => {
       await ahead('s')
       await under.query('UPDATE periodic_task SET enabled = 0')
       await submit()
@@ -89,7 +89,7 @@ onEachStore((under) => {
     expect((await times('s')).nextRunAt).toEqual(slot)
   })
 
-  it('runNow uses the current time as its slot', async () => {
+  it('runNow uses the current time as the slot', async () => {
     await under.store.schedules.create({ id: 's', settings: settings(), isDue: null })
     await under.query('UPDATE periodic_task SET last_slot = ?', [toText(LATER)])
     await under.store.schedules.runNow('s', null, runNow)
@@ -122,7 +122,7 @@ onEachStore((under) => {
       expect(await dueWith('success', LEASE_MS * 10)).toEqual([{ id: 'early', state: 'success' }])
     })
 
-    it('gets its run if it was counted as missed at that time', async () => {
+    it('runs if it was counted as missed at that time', async () => {
       expect(await dueWith('skipped', LEASE_MS * 10)).toMatchObject([{ state: 'waiting' }])
     })
 
@@ -133,7 +133,7 @@ onEachStore((under) => {
 
   describe('a nextrun that is an hour off because the zone data changed [S14]', () => {
     const HOUR = 60 * MINUTE
-    /** Due now, with a timer that elapses daily, an hour earlier or later. */
+    /** Submits a schedule that is due now, although its daily timer elapses `ms` later (earlier if negative). */
     const off = async (ms: number, more: Record<string, string | number | null> = {}) => {
       const due = after(await clock(under), -1000)
       const slot = after(due, ms)
@@ -182,7 +182,7 @@ onEachStore((under) => {
       return seen
     }
 
-    it('is stored until the schedule is planned again, and wakes nothing before that', async () => {
+    it('is stored until the schedule is planned again, and does not wake a worker earlier', async () => {
       const soon = after(await clock(under), 10 * MINUTE)
       await planned(under, 's', null)
       await under.query('UPDATE periodic_task SET nextrun = ?', [toText(soon)])

@@ -48,7 +48,7 @@ describe.skipIf(programs === null)('Galera', () => {
     if (found === undefined) throw new Error(`node ${index} not found`)
     return found
   }
-  /** Queries the first node that responds. The result is no older than the query. */
+  /** Queries the first node that responds. The result includes everything committed before the query. */
   const query = async (sql: string, params: readonly unknown[] = []): Promise<Row[]> =>
     await until(`a response to ${sql}`, async () => {
       for (const { url } of cluster.nodes) {
@@ -81,7 +81,7 @@ describe.skipIf(programs === null)('Galera', () => {
     }
   })
 
-  it('a store on a node passes all store tests', { timeout: 300_000 }, async () => {
+  it('a store on a node passes the store tests', { timeout: 300_000 }, async () => {
     const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--reporter=json', ...CONFORMANCE]
     const { stdout } = await run(process.execPath, vitest, {
       cwd: root,
@@ -201,7 +201,7 @@ describe.skipIf(programs === null)('Galera', () => {
       },
     )
 
-    it('transactions of a cluster are small', () => {
+    it('transactions on a cluster are small', () => {
       expect(one.scheduling.mostAtOnce()).toBe(100)
     })
   })
@@ -275,7 +275,7 @@ describe.skipIf(programs === null)('Galera', () => {
   }
 })
 
-/** A job blocked by another job that is not final. */
+/** Submits a job, blocked if another job of the schedule is not final. */
 const queueOne: Decide = (schedule, now, open) => {
   const slot = schedule.nextRunAt ?? now
   const active = open.waiting + open.blocked + open.running > 0
@@ -309,7 +309,7 @@ async function ask(url: string, sql: string, params: readonly unknown[] = []): P
   }
 }
 
-/** Retries on the next node if a node is down or cut off, or if transactions conflict. */
+/** Rethrows an error, unless another try can succeed: if a node is down or cut off, or if transactions conflict. */
 function rethrowLasting(error: unknown): null {
   const number = error instanceof Error && 'errno' in error ? Number(error.errno) : 0
   if (number >= 1000 && ![1047, 1180, 1205, 1213, 2013, 1053].includes(number)) throw error

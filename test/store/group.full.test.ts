@@ -53,7 +53,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     expect(await transactionsOf(primary)).toBe(before)
   })
 
-  it('after a planned switchover, work continues at the new primary', async () => {
+  it('after a planned switchover, work continues on the new primary', async () => {
     const old = await primaryOf(group)
     const [next = old] = others(old)
     const database = opened(group.members)
@@ -81,7 +81,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     }
   }, 60_000)
 
-  it('a member that has lost its group does not confirm that a row is missing, even if it does not know the worker [L54]', async () => {
+  it('a member that has lost its group does not confirm that a worker is not registered [L54]', async () => {
     const primary = await primaryOf(group)
     const store = await openStore(urlOf([primary], group.name))
     for (const other of others(primary)) other.signal('SIGSTOP')

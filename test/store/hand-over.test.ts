@@ -35,7 +35,7 @@ const SUCCESS: FinishedRun = { state: 'success', error: null, result: null }
 
 type Write = (sql: string, params?: readonly (string | number | null)[]) => Promise<unknown>
 
-/** Runs statements on the driver's connection. */
+/** Returns a function that runs statements on the driver's connection. */
 function writeOn(connection: object): Write {
   return async (sql, params = []) => {
     if ('prepare' in connection && 'pragma' in connection && typeof connection.prepare === 'function')
@@ -52,7 +52,7 @@ onEachStore((under) => {
     await under.query('CREATE TABLE own_job (id VARCHAR(254) NOT NULL PRIMARY KEY)')
   })
 
-  /** Inserts into the application's table. */
+  /** Inserts the jobs into the application's table. */
   const insertOwn = async (jobs: readonly ClaimedJob[], connection: object) => {
     const write = writeOn(connection)
     for (const { id } of jobs) await write('INSERT INTO own_job (id) VALUES (?)', [id])
@@ -78,7 +78,7 @@ onEachStore((under) => {
       plan(row, { now, open, missedAfterMs: LEASE_MS, freezes }),
     )
   }
-  /** Due at an exact slot of `every 1h`. */
+  /** Inserts a schedule that is due at an exact slot of `every 1h`. */
   const dueNow = async (id: string, more: Record<string, string | number | null> = {}) => {
     const slot = await clock(under)
     const created = toText(after(slot, -10 * HOUR))
@@ -89,7 +89,7 @@ onEachStore((under) => {
   const overdue = () => under.query("UPDATE job SET started = '2020-01-01 00:00:00.000'")
 
   describe('the queue of a job', () => {
-    it('is that of its task or of all tasks, but never for a built-in task', async () => {
+    it('is that of its task or of all tasks; a built-in task never has one', async () => {
       await route('q', ['task'])
       await route('all', [EVERY_TASK])
       for (const task of ['task', 'other', 'kalends.prune']) {
@@ -148,7 +148,7 @@ onEachStore((under) => {
       expect(await route('other', ['a'])).toEqual([])
     })
 
-    it('is assigned to waiting jobs that have none: earlier jobs and jobs inserted in SQL', async () => {
+    it('is assigned to waiting jobs without one: jobs submitted earlier and jobs inserted in SQL', async () => {
       for (const [id, more] of Object.entries({
         waiting: {},
         retried: { attempt: 1, run_at: '2099-01-01 00:00:00' },
@@ -243,7 +243,7 @@ onEachStore((under) => {
       expect((await handOver()).map(({ id }) => id)).toEqual(['c'])
     })
 
-    it('a hand-over that was rejected stores the reason and waits longer each time; a new hand-over starts from the beginning', async () => {
+    it('a rejected hand-over stores the reason and waits longer each time; a successful one clears both', async () => {
       await waiting('a')
       const waits = async () => {
         await under.store.executing.postpone([{ id: 'a', error: 'the printer is offline' }])
@@ -388,7 +388,7 @@ onEachStore((under) => {
       },
     )
 
-    it('passes a connection that cannot end the transaction, either by methods or by statements', async () => {
+    it('passes a connection whose methods and statements cannot end the transaction', async () => {
       await waiting('a')
       for (const statement of [
         'COMMIT',
@@ -523,7 +523,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ idle: null, nextrun: expect.any(String) })
     })
 
-    it('rejects a report with a future time', async () => {
+    it('replaces future times in a report with the current time', async () => {
       const id = await handedOver()
       const now = await clock(under)
       await finish(id, SUCCESS, { startedAt: after(now, MINUTE), finishedAt: after(now, HOUR) })
@@ -532,7 +532,7 @@ onEachStore((under) => {
       expect(startedAt).toEqual(finishedAt)
     })
 
-    it('a job that is replaced is asked to stop, and the next job waits for its report', async () => {
+    it('a job that is replaced is asked to stop, and the next job stays blocked until the stop is reported', async () => {
       const id = await handedOver({ overlap: 'replace' })
       await dueAgain()
       const { submissions } = await submitDue()
@@ -581,7 +581,7 @@ onEachStore((under) => {
       await job(under, 'by hand', { queue: 'q', state: 'external' })
       await handOver()
       expect((await under.store.executing.orphans(10)).filter(({ fence }) => fence.id === 'a')).toEqual([])
-      // Manually edited rows without a limit or a start also have a limit.
+      // Rows that have no limit or start after a manual edit still get a time limit.
       await under.query("UPDATE job SET timeout = NULL WHERE id = 'a'")
       expect(
         (await under.store.executing.orphans(10)).filter(({ fence }) => fence.id !== 'own limit'),
@@ -610,7 +610,7 @@ onEachStore((under) => {
       const [handed] = await handOver(insertOwn, { queue: { ...QUEUE, reports: false } })
       expect(handed).toMatchObject({ id: 'a' })
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'external', reason: 'handed-over' })
-      // As after a crash of the worker that handed the job over.
+      // The worker that handed the job over has crashed.
       expect(await settleOrphans()).toMatchObject([{ id: 'a', outcome: { state: 'success' } }])
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'success', reason: 'handed-over', error: null })
     })

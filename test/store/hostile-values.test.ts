@@ -162,7 +162,7 @@ eachDatabase((under) => {
     const reads = Object.entries<{ get?: { parameters?: { name: string; in: string }[] } }>(
       body.paths,
     ).flatMap(([path, { get }]) =>
-      // The event stream does not end.
+      // The event stream never ends, so it is left out.
       get === undefined || path.endsWith('/events')
         ? []
         : (get.parameters ?? []).filter((one) => one.in === 'query').map(({ name }) => ({ path, name })),

@@ -21,7 +21,7 @@ describe('the hosts of a URL', () => {
     expect(hostsOf(url).map((host) => host.url)).toEqual(urls)
   })
 
-  it('the hosts of a group omit the group, because the driver does not support it', () => {
+  it('the URLs of the hosts omit the parameter `group`, because the driver does not support it', () => {
     const group = '0b39936d-e821-4bf0-9b9e-5e0afb0dbeaf'
     for (const query of [`?group=${group}&connectTimeout=5000`, `?connectTimeout=5000&group=${group}`]) {
       expect(groupOf(`mysql://h1,h2/app${query}`)).toBe(group)

@@ -22,7 +22,7 @@ onEachStore((under) => {
     })
   })
 
-  it('removed parts and unapplied migrations are reported by name', async () => {
+  it('missing parts of tables and unapplied migrations are reported by name', async () => {
     const database = await under.bare()
     const empty = await openToInspect(database.url, {})
     under.afterwards(() => empty.close())

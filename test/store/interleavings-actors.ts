@@ -61,7 +61,7 @@ export class Actor {
   #standing: Standing = 'ended'
   #wants: { readonly step: Step; readonly go: () => void; readonly crash: () => void } | null = null
   #changed: () => void = () => undefined
-  /** Crashes at the commit of the transaction that begins now; used for a database with a single writer. */
+  /** Whether to crash at the commit of the transaction that begins now; used for a database with a single writer. */
   #crashAtCommit = false
   #transaction = false
   #free = false
@@ -106,12 +106,12 @@ export class Actor {
     )
   }
 
-  /** Waits until its program has ended or crashed. */
+  /** Waits until the actor's program has ended or crashed. */
   over(): Promise<void> {
     return this.#program
   }
 
-  /** After this call, its statements need no permission. */
+  /** After this call, the actor's statements need no permission. */
   release(): void {
     this.#stand('between statements')
     this.#free = true
@@ -179,7 +179,7 @@ export class Actor {
     }
   }
 
-  /** A step without a statement. */
+  /** Waits until the actor may take this step. */
   step(kind: StepKind, text: string): Promise<void> {
     if (this.#free) return Promise.resolve()
     if (this.#standing === 'crashed') return Promise.reject(new Crash())
@@ -230,7 +230,7 @@ export class Actor {
       return text.replaceAll(NOW, isServer ? `CAST(${now} AS DATETIME(3))` : now)
     }
     const isRead = (text: string) => text.startsWith('SELECT') && !text.includes('FOR UPDATE')
-    /** Within a transaction. In SQLite, the transaction has exclusive access from its beginning. */
+    /** The statements of a transaction. In SQLite, it has exclusive access from its beginning. */
     const within = (sql: Sql): Sql => ({
       rows: async <Row>(text: string, params?: readonly SqlValue[]) => {
         if (isServer) await this.step(isRead(text) ? 'read' : 'lock', text)

@@ -37,7 +37,7 @@ export async function interleave(
     for (const actor of actors) await actor.atRest()
     const able = actors.filter((actor) => actor.wants !== null)
     if (able.length === 0) {
-      // If an actor still waits for a lock, its holder has already released the lock.
+      // If an actor still waits for a lock, the lock has already been released.
       if (actors.every((actor) => actor.hasEnded)) {
         for (const actor of actors) await actor.over()
         return order

@@ -156,7 +156,7 @@ function wrongMark(by: Program, worker: string, old: Row, row: Row, before: Pict
   if (owner !== row['worker'] && owner !== worker && before.workers.has(String(owner)))
     return [`${by.name} has ended the mark of ${String(owner)} on ${id}`]
   const decided = differ(old, row, DECIDED)
-  // The end of a run, or the sweep that repairs a missing one, plans the next run.
+  // The next run is planned when the current run ends, or later by the sweep.
   if (decided.length === 0 || owner === worker || old['idle'] === 'awaiting-finish') return []
   return [`${by.name} has decided ${decided.join()} of ${id}, which ${String(owner)} had marked`]
 }
@@ -248,7 +248,7 @@ export function wrongAtEnd(
   return wrong
 }
 
-/** Every minute since the first is decided: as a run, or in the count of a skip. */
+/** Checks that every minute since the first slot is decided, either as a run or in the count of a skip. */
 function wrongSlots(id: string, row: Row, end: Picture, clock: Clock): string[] {
   const lastSlot = fromText(text(row, 'last_slot'))?.getTime() ?? 0
   const wanted = Math.floor((clock.now.getTime() - FIRST_SLOT.getTime()) / 60_000) + 1

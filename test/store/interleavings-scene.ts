@@ -49,11 +49,11 @@ const SCHEDULES: readonly ScheduleColumns[] = [
     lastSlot: BEFORE,
     idle: 'awaiting-finish',
   },
-  // A job that no actor touches.
+  // A schedule that no actor touches.
   { id: 'later', overlap: 'skip', timer: '*-*-* 18:00', nextrun: '2026-11-21 18:00:00.000' },
 ]
 
-/** The worker that runs the jobs that are running at the beginning. */
+/** The worker of the jobs that are running at the beginning. */
 export const EARLY = 'early/1'
 
 const JOBS: readonly (readonly [schedule: string, slot: string, state: string, attempt: number])[] = [
@@ -151,7 +151,7 @@ export interface Program {
   /** The worker; null for a person, who works in SQL or through the API. */
   readonly worker: string | null
   readonly run: (actor: Actor, clock: Clock) => Promise<void>
-  /** Schedules whose definition, policies or jobs it changes, so that their number of slots cannot be predicted. */
+  /** Schedules whose definition, policies or jobs change, so that their number of slots cannot be predicted. */
   readonly changes?: readonly string[]
   /** Violations at the end, provided the action was carried out. */
   readonly wrongAtEnd?: (schedules: ReadonlyMap<string, Record<string, unknown>>) => string[]
@@ -186,19 +186,19 @@ async function schedulerPass(
   return running
 }
 
-/** The part of a job's result that identifies its worker. */
+/** A success whose result identifies the worker and the attempt. */
 const success = (worker: string, attempt: number): AttemptEnd => ({
   kind: 'success',
   result: JSON.stringify({ worker, attempt }),
 })
 
-/** Retries a locked row once, then leaves it to the take-over, because the holder may be waiting for its turn. */
+/** Retries locked rows once, then leaves them to the take-over, because the lock's holder may be paused. */
 async function settleTwice(actor: Actor, attempts: readonly UnsettledAttempt[]): Promise<void> {
   const { locked } = await write(actor.store).settle(attempts)
   if (locked.length > 0) await write(actor.store).settle(locked)
 }
 
-/** Claims ahead of any capacity, and releases the claimed jobs. */
+/** Claims jobs without free capacity, and releases them. */
 async function claimAndGiveBack(actor: Actor, worker: string): Promise<void> {
   const jobs = await actor.store.executing.claim(worker, TASKS, 0, '', { ahead: 10 })
   for (const job of jobs) MAYBE_UNSTARTED.add(fenceText(job))
@@ -237,7 +237,7 @@ const register = (actor: Actor, worker: string) =>
     tasks: ['task'],
   })
 
-/** Takes over as after a lease: all other registered workers count as dead. */
+/** Takes over as if all leases had expired: all other registered workers count as dead. */
 async function takeOver(actor: Actor, worker: string): Promise<void> {
   for (const other of (await actor.store.workers.list()).workers)
     if (other.id !== worker) await actor.store.workers.evict(other.id, other.heartbeatAt)
@@ -250,7 +250,7 @@ async function takeOver(actor: Actor, worker: string): Promise<void> {
   }
 }
 
-/** The outcomes of the attempts that are running at the beginning, by their worker. */
+/** The outcomes that their worker reports for the attempts that are running at the beginning. */
 const endings = (end: (id: string) => AttemptEnd): UnsettledAttempt[] =>
   JOBS.flatMap(([, , state], index) => {
     const id = `00000000-0000-8000-8000-00000000000${index}`
@@ -265,7 +265,7 @@ const pass = (worker: string): Program => ({
   run: async (actor) => void (await schedulerPass(actor, worker)),
 })
 
-/** Runs one SQL statement, or several in a transaction. A duplicate is a valid response, not an error. */
+/** Runs one SQL statement, or several in a transaction. A duplicate key is an expected result, not an error. */
 const byHand = (
   name: string,
   statements: readonly string[],
@@ -302,7 +302,7 @@ export const WORKERS: readonly Program[] = [
   pass('a/1'),
   pass('b/1'),
   {
-    name: 'f/1 submits, and what it submits begins at once',
+    name: 'f/1 submits jobs that start at once',
     worker: 'f/1',
     run: async (actor) => {
       const limits = { limit: 100, tasks: TASKS, taskLimits: new Map<string, number>() }
@@ -310,7 +310,7 @@ export const WORKERS: readonly Program[] = [
     },
   },
   {
-    name: 'g/1 claims ahead and gives back',
+    name: 'g/1 claims ahead and releases',
     worker: 'g/1',
     run: (actor) => claimAndGiveBack(actor, 'g/1'),
   },

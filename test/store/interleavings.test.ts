@@ -38,7 +38,7 @@ const ORDERS_OF_THREE = ORDERS_OF_A_PAIR * 30
 const SEED = Number(process.env['KALENDS_SEED'] ?? 20261121)
 
 const everyone = [...WORKERS, ...PEOPLE]
-/** At least one actor of each pair is a worker; `a/1 submits` also covers `b/1 submits` with the others. */
+/** At least one actor of each pair is a worker. The pairs of `a/1 submits` also cover those of `b/1 submits`. */
 const pairs = WORKERS.flatMap((one, index) =>
   everyone.slice(index + 1).map((other): [Program, Program] => [one, other]),
 ).filter(([one]) => one.name !== 'b/1 submits')
@@ -84,7 +84,7 @@ eachDatabase(({ kind, fresh }) => {
     const order = await interleave(taking, crashes, choose, async (actor, choice) => {
       tally.steps += 1
       hasCrashed ||= choice.crash
-      // Other steps become visible only when the transaction ends.
+      // A read changes nothing, and a write in a transaction becomes visible only at the commit.
       if (choice.kind === 'read' || choice.kind === 'lock') return
       const after = await look(database)
       const program = byActor.get(actor.name)
@@ -137,11 +137,11 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  it('a worker whose marks have ended and belong to another worker submits nothing', async () => {
+  it('a worker whose marks have expired and now belong to another worker submits nothing', async () => {
     const programs = ['a/1 submits', 'b/1 submits', 'time passes'].flatMap((name) =>
       everyone.filter((program) => program.name === name),
     )
-    // The transaction that marks: its statements and the commit.
+    // The number of steps of the marking transaction: its statements and the commit.
     const marking = kind === 'sqlite' ? 1 : 3
     const turns = inTurns([
       ['one', marking],

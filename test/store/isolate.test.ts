@@ -20,7 +20,7 @@ const isolation = (options: Partial<IsolationOptions> = {}) =>
     ...options,
   })
 
-/** A table in which some rows are locked, some are rejected, and some lose the connection. */
+/** A table in which some rows are locked, some are rejected, and some make a write lose the connection. */
 function table() {
   const locked = new Set<string>()
   const refused = new Set<string>()
@@ -121,7 +121,7 @@ describe('rejected rows', () => {
     expect(of.leftOut()).toEqual([])
   })
 
-  it('are not blamed without several more tries if no other row is accepted', async () => {
+  it('are blamed only after several more tries if no other row is accepted', async () => {
     const { refused, tries, write } = table()
     const of = isolation()
     const rows = many(300)
@@ -137,11 +137,11 @@ describe('rejected rows', () => {
         cause: expect.objectContaining({ message: 'CHECK' }),
       })
       expect(of.leftOut()).toEqual([])
-      // Successful writes of other rows in the meantime do not clear the blame.
+      // Successful writes of other rows in the meantime do not reset the number of tries.
       await outcome(of, items('good'), write)
     }
     expect((await outcome(of, rows, write)).refused).toEqual(ids(rows))
-    // The same applies to the next batch of bad rows, within a minute.
+    // Within a minute, the next batch of bad rows is blamed at once.
     const batch = (name: string) => {
       const some = items(...ids(rows).map((id) => `${name} ${id}`))
       for (const { id } of some) refused.add(id)
@@ -153,7 +153,7 @@ describe('rejected rows', () => {
     await expect(outcome(of, batch('later'), write)).rejects.toThrow('rejected all 3 rows')
   })
 
-  it('do not affect rows that are written after them', async () => {
+  it('do not affect the rows behind them', async () => {
     const { refused, write } = table()
     const of = isolation()
     const rows = many(512)
@@ -234,7 +234,7 @@ it('without rows, nothing is tried', async () => {
   expect(end).toEqual({ written: [], left: [], refused: [] })
 })
 
-it('an error that is not about a row ends the work', async () => {
+it('an error that no row causes ends the operation', async () => {
   const { lost, tries, write } = table()
   lost.add('0')
   await expect(outcome(isolation(), many(8), write)).rejects.toThrow('lost')
@@ -242,7 +242,7 @@ it('an error that is not about a row ends the work', async () => {
 })
 
 describe('rows with lock timeouts', () => {
-  it('do not delay rows that are written together with a new row', async () => {
+  it('do not prevent the write of other rows, even if a new row is also locked', async () => {
     const { locked, written, write } = table()
     const of = isolation()
     const old = ['a', 'b', 'c', 'd', 'e', 'f']
@@ -274,7 +274,7 @@ describe('rows with lock timeouts', () => {
     expect(of.leftOut()).toEqual([])
   })
 
-  it('are not tried before that time, and then one by one', async () => {
+  it('are not tried while they are left out, and then one by one', async () => {
     const { locked, tries, write } = table()
     const of = isolation()
     locked.add('a')
@@ -297,7 +297,7 @@ describe('rows with lock timeouts', () => {
     expect(written).toEqual(['a', 'e'])
   })
 
-  it('keep the writes before a lost connection if the caller can determine the rest', async () => {
+  it('the writes before a lost connection are kept, and the remaining rows are left for the next call', async () => {
     const { locked, lost, write } = table()
     locked.add('a')
     lost.add('c')
@@ -342,7 +342,7 @@ describe('rows that the operation selects itself', () => {
     expect(of.leftOut()).toEqual([])
   })
 
-  it('rows that time out again after their back-off delay the other rows once and are not confused with them', async () => {
+  it('rows that time out again after their back-off hold up the other rows once and are not confused with them', async () => {
     const { locked, waits, pass } = finding()
     locked.add('a')
     expect(ids(await pass(items('a', 'b')))).toEqual(['b'])
@@ -355,7 +355,7 @@ describe('rows that the operation selects itself', () => {
     expect(waits()).toBe(5)
   })
 
-  it('rows that are rejected again after their back-off cast no doubt on the server and delay no other rows', async () => {
+  it('rows that are rejected again after their back-off do not count against the server and delay no other rows', async () => {
     const { refused, written, tries, pass } = finding()
     const bad = many(20)
     for (const { id } of bad) refused.add(id)
@@ -364,12 +364,12 @@ describe('rows that the operation selects itself', () => {
     tries.length = 0
     expect(ids(await pass([...bad, ...items('good')]))).toEqual(['good'])
     expect(written).toEqual(['good'])
-    // All rows, then the rows that were not rejected before, and then each of the others.
+    // All rows are tried together, then the rows that were not rejected before, and then each of the others.
     expect(tries.slice(0, 2)).toEqual([[...ids(bad), 'good'], ['good']])
     expect(tries).toHaveLength(2 + bad.length)
   })
 
-  it('get a second chance if there is only one, because the error may be temporary', async () => {
+  it('a single rejected row gets a second try, because the error may be temporary', async () => {
     const { refused, reported, write, pass } = finding()
     const once = vi.fn(write)
     once.mockRejectedValueOnce(new Error('CHECK'))

@@ -166,14 +166,14 @@ onEachStore((under) => {
       expect(await under.store.jobs.get('none')).toBeNull()
     })
 
-    it('cancelling a job whose schedule was deleted also ends it', async () => {
+    it('a job whose schedule was deleted can also be cancelled', async () => {
       await job(under, 'j', { periodic_task_id: 'gone', slot: '2026-01-01 00:00:00.000' })
       expect(await write(under.store).cancel('j')).toMatchObject({ state: 'cancelled' })
     })
   })
 
   if (under.kind === 'sqlite')
-    it('a time that SQLite cannot read is the epoch, or null where a job may have none', async () => {
+    it('a time that SQLite cannot read is returned as the epoch, or as null if the column may be NULL', async () => {
       await job(under, 'j', { submitted: 'nonsense', started: 'nonsense' })
       expect(await under.store.jobs.get('j')).toMatchObject({ submittedAt: new Date(0), startedAt: null })
     })

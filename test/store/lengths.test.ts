@@ -21,7 +21,7 @@ import { write } from './writes.ts'
 
 /** One character that has two code units in JavaScript and four bytes in UTF-8. */
 const WIDE = '👍'
-/** Returns long names that differ only at the end. */
+/** Returns a name of the maximum length that ends with `end`. */
 const name = (end = WIDE, limit = NAME_LIMIT) => `${WIDE.repeat(limit - 1)}${end}`
 const jobId = (end = '~', limit = NAME_LIMIT) => `${'~'.repeat(limit - 1)}${end}`
 

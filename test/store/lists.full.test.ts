@@ -64,7 +64,7 @@ eachDatabase(({ kind, bare }) => {
   }
 
   const readsBy = async (statements: readonly string[], index: RegExp) => {
-    // A search runs in slices of up to 5,000 rows, which are short on a server. Without a filter, it reads the keys for
+    // A search reads slices of up to 5,000 rows, and fewer on a slow server. A page without a filter needs the keys for
     // the total and the keys of the page, each with and without an instant, and the rows of the page.
     const isSearch = statements.some((statement) => statement.includes('CASE WHEN 1 = 1'))
     expect(statements.length).toBeLessThanOrEqual(isSearch ? 2 * 100 : 5)
@@ -105,9 +105,9 @@ eachDatabase(({ kind, bare }) => {
       () => schedules({ status: 'dead', task: 'task 3' }),
       /periodic_task_status$/,
     ],
-    ['what comes next', () => schedules({ order: 'nextRunAt' }), /periodic_task_wake_at$/],
+    ['schedules by next run', () => schedules({ order: 'nextRunAt' }), /periodic_task_wake_at$/],
     [
-      'what comes next, from the middle on',
+      'schedules by next run, from the middle on',
       () => schedules({ order: 'nextRunAt', after: '1970-01-01 00:00:00.000/s0200000' }),
       /periodic_task_wake_at$/,
     ],
@@ -187,7 +187,7 @@ eachDatabase(({ kind, bare }) => {
     expect(statements.length).toBeLessThanOrEqual(mostStatements)
   })
 
-  it('totals stop counting at a thousand', async () => {
+  it('totals stop at a thousand', async () => {
     expect(await schedules()).toMatchObject({ total: 1000 })
     expect(await jobs()).toMatchObject({ total: 1000 })
   })

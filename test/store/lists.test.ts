@@ -181,7 +181,7 @@ onEachStore((under) => {
       total: 0,
       next: null,
     })
-    // The next page searches the next rows.
+    // The next page continues the search behind these rows.
     const next = (await everyJob())[9]?.id
     expect(await lists.jobs({ error: 'none', limit: 3 }, few)).toEqual({ items: [], total: null, next })
     expect(await lists.jobCounts({}, few)).toMatchObject({ counts: { failed: 5 }, isExact: false })
@@ -269,16 +269,16 @@ onEachStore((under) => {
       ['schedules by id', ANY_OWNER, schedules('id'), 60],
       ['schedules by next run', ANY_OWNER, schedules('nextRunAt'), 60],
       ['schedules of an owner by next run', ann, schedules('nextRunAt'), 60],
-      ['schedules by next run with a text', ANY_OWNER, schedules('nextRunAt', '7'), 6],
+      ['schedules by next run, with a search text', ANY_OWNER, schedules('nextRunAt', '7'), 6],
       ['jobs by id', ANY_OWNER, jobs({}), 60],
       ['jobs of an owner', ann, jobs({ finishedFrom }), 60],
       ['jobs of a schedule', ANY_OWNER, jobs({ scheduleId: 'paged' }), 60],
-      ['jobs by when they ended', ANY_OWNER, jobs({ finishedFrom }), 60],
-      ['jobs by when they ended, with a rare error', ANY_OWNER, jobs({ finishedFrom, error: 'rare' }), 4],
+      ['jobs by end time', ANY_OWNER, jobs({ finishedFrom }), 60],
+      ['jobs by end time, with a rare error', ANY_OWNER, jobs({ finishedFrom, error: 'rare' }), 4],
       ['jobs of a schedule with a rare error', ANY_OWNER, jobs({ scheduleId: 'paged', error: 'rare' }), 4],
       ['jobs of an owner with a rare error', ann, jobs({ error: 'rare' }), 4],
     ])(
-      'pages of %s visit each row exactly once while rows are inserted and deleted [V8]',
+      'pages of %s contain each row exactly once while rows are inserted and deleted [V8]',
       async (_, own, read, rows) => {
         const prefix = own === ann ? 'ann/' : ''
         await insertAll(
@@ -582,7 +582,7 @@ onEachStore((under) => {
     )
   })
 
-  it('retrying schedules are planned as usual, except for one-offs', async () => {
+  it('the timers of retrying schedules are read like others, except for one-offs', async () => {
     const { lists } = under.store
     const retry = { group_: 'retrying', retry_at: '2030-01-01 00:00:00.000', retry: 1 }
     const inserted = [
@@ -745,7 +745,7 @@ onEachStore((under) => {
 
   describe('change tokens', () => {
     const look = () => under.store.lists.changeTokens()
-    /** The times of changes are in whole seconds. */
+    /** Waits until a change gets a new time, because servers record times in whole seconds. */
     const nextSecond = () => new Promise((resolve) => setTimeout(resolve, under.kind === 'sqlite' ? 0 : 1100))
 
     it('change with every write in SQL', async () => {

@@ -1,4 +1,4 @@
-/** Values in statements: every text is stored unchanged and never becomes SQL. */
+/** Values in statements: every string is stored unchanged and never becomes SQL. */
 import { describe, expect, it } from 'vitest'
 import { withLiterals } from '../../src/store/mysql/literal.ts'
 import { STORED_VALUE } from '../../src/store/literals.ts'

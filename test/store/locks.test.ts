@@ -63,7 +63,7 @@ onEachStore((under) => {
     return database
   }
 
-  /** A store that loops use. */
+  /** A store with the lock timeouts of the loops. */
   const loops = (): Store => {
     const database = new MysqlDatabase(under.url, 20, { lockWaits: IMPATIENT })
     under.afterwards(() => database.close())
@@ -141,7 +141,7 @@ onEachStore((under) => {
       })
     })
 
-    it('an open transaction on a schedule or a job delays only the outcome of that run', async () => {
+    it('an open transaction on a schedule or its job delays only the outcome of that run', async () => {
       const attempts = []
       for (const id of ['a', 'b', 'c', 'd']) {
         await planned(under, id, null, { idle: 'done' })
@@ -180,7 +180,7 @@ onEachStore((under) => {
       const admin = await administrator()
       await admin.query('START TRANSACTION')
       for (const id of ['b', 'lost']) await admin.query('UPDATE job SET priority = 7 WHERE id = ?', [id])
-      // A wait for the lock would fail.
+      // The call would fail if it waited for the lock.
       const store = storeOn(impatient(1), '')
       const { left } = await store.executing.saveProgress([
         of('a'),
@@ -202,7 +202,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'lost')).toMatchObject({ progress: null })
     })
 
-    it('an open transaction on a row of `worker` prevents the eviction of that worker, and nothing waits for it [S16, L76]', async () => {
+    it('an open transaction on a row of `worker` prevents the eviction of that worker, but nothing waits for the lock [S16, L76]', async () => {
       const worker = (name: string) => ({ id: `${name}/1`, name, host: 'h', pid: 1, tasks: [] })
       for (const name of ['locked', 'dead']) await under.store.workers.register(worker(name))
       const seen = new Map(
@@ -353,7 +353,7 @@ onEachStore((under) => {
       const [isolation = '', ...deletions] = documented?.text.trim().split('\n') ?? []
       expect(deletions).toHaveLength(3)
       await admin.query(isolation)
-      // The documented statements work even if autocommit is off, contrary to the documentation.
+      // The documentation requires autocommit, but the statements do no harm even if it is off.
       await admin.query('START TRANSACTION')
       for (const deletion of deletions) await admin.query(deletion)
       const store = storeOn(impatient(1), '')
@@ -432,7 +432,7 @@ onEachStore((under) => {
     })
 
     it.each(['worker', 'periodic_task', 'job', 'job_log', 'attempt'])(
-      'an open transaction that locks the table %s makes no operation of a loop wait until it ends [S16]',
+      'no operation of a loop waits for the end of an open transaction that locks the table %s [S16]',
       async (table) => {
         const past = after(await clock(under), -1000)
         for (const id of ['a', 'b']) await planned(under, id, past)
@@ -542,13 +542,13 @@ onEachStore((under) => {
       await admin.query('START TRANSACTION')
       await admin.query("SELECT id FROM periodic_task WHERE id = 'a' FOR UPDATE")
       const waits = lockWaits()
-      // This is true even if the lease is as short as this wait.
+      // The statement waits only once, even if the lease is as short as the wait.
       const waiting = own.run("UPDATE periodic_task SET summary = 'x' WHERE id = 'a'")
       await expect(waiting).rejects.toThrow('Another transaction was in the way')
       expect(waits()).toBe(1)
     })
 
-    /** Locks the entry of a job in an index of `job`, but not the row, so that no statement can skip it. */
+    /** Locks a job's entry in an index of `job` but not its row, so that statements cannot skip the lock. */
     const lockedEntry = async (id: string, state: string) => {
       const admin = await administrator()
       await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
@@ -722,7 +722,7 @@ onEachStore((under) => {
       await impatient(1).transaction(async (sql) => {
         tries += 1
         await sql.run("INSERT INTO job_log (job_id, message) VALUES ('a', 'x')")
-        // At the second try, the row is unlocked.
+        // The row is unlocked during the second try.
         if (tries === 2) await admin.query('COMMIT')
         await sql.run("UPDATE periodic_task SET run_count = run_count + 1 WHERE id = 'a'")
       })
@@ -807,7 +807,7 @@ onEachStore((under) => {
       await planned(under, 'a', slot)
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
       const admin = await administrator()
-      // The insert waits for a job that another transaction is about to write.
+      // The insert waits for a job that another transaction has inserted but not committed.
       await admin.query('START TRANSACTION')
       await admin.query(
         "INSERT INTO job (id, task, periodic_task_id, slot) VALUES ('x', 't', 'a', '2026-01-01 00:00:00.000')",
@@ -927,11 +927,11 @@ onEachStore((under) => {
     for (const outcome of outcomes) if (outcome.status === 'rejected') surfaced.push(outcome.reason)
     expect(surfaced).toEqual([])
     expectNoFault(submitted.filter((id, index) => submitted.indexOf(id) !== index))
-    // The slots of each schedule have no gaps: each is a job or a skip.
-    const gaps = await under.query(
+    // No slot of a schedule has more than one row.
+    const duplicates = await under.query(
       `SELECT periodic_task_id AS id, COUNT(*) AS jobs, COUNT(DISTINCT slot) AS slots FROM job WHERE reason IS NULL OR reason <> 'run-now' GROUP BY periodic_task_id HAVING COUNT(*) <> COUNT(DISTINCT slot)`,
     )
-    expectNoFault(gaps)
+    expectNoFault(duplicates)
     expect(await under.query('SELECT id FROM periodic_task WHERE worker IS NOT NULL')).toEqual([])
     const seen = (await deadlocks()) - before
     // The server is shared with other tests.

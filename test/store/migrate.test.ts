@@ -154,7 +154,7 @@ const NEXT = {
   lowestVersion: '99.2.0',
 }
 
-/** Simulates an upgrade: the migrations of this version and of the next one. */
+/** Simulates an upgrade: applies the migrations of this version and of the next one. */
 async function upgrade({ kind, url }: Pick<TestDatabase, 'kind' | 'url'>): Promise<string[]> {
   const database =
     kind === 'sqlite' ? await SqliteDatabase.open(url.slice('sqlite:'.length)) : new MysqlDatabase(url, 1)
@@ -198,19 +198,19 @@ eachDatabase(({ kind, fresh, bare }) => {
       ])
     })
 
-    it('tables that need a later version are detected before the first statement that changes them', async () => {
+    it('the required version is recorded before the first statement that changes the tables', async () => {
       const database = await own()
       await migrateDatabase(database.url)
       // The statement fails, as if the process had ended before it.
       await database.query('ALTER TABLE job RENAME TO hidden')
       await expect(upgrade(database)).rejects.toThrow()
       await database.query('ALTER TABLE hidden RENAME TO job')
-      // On SQLite, nothing is done, because the migration is a single transaction.
+      // On SQLite, nothing has changed, because the migration is a single transaction.
       if (kind === 'sqlite') await (await openStore(database.url)).close()
       else await expect(openStore(database.url)).rejects.toThrow('99.2.0')
     })
 
-    it('tables that need a later version stop a running worker: its run ends, it starts no work, and health names the version [L57]', async () => {
+    it('tables that need a later version stop a running worker: its run completes, no job starts, and health names the version [L57]', async () => {
       const on = await scene({ fresh: bare })
       const { beat, beatUntil } = movableTimers(on)
       const { database } = on
@@ -233,7 +233,7 @@ eachDatabase(({ kind, fresh, bare }) => {
       expect(kalends.health()).toMatchObject({ ok: false, worker: null, running: 1 })
       await database.query("INSERT INTO job (id, task) VALUES ('after', 'tick')")
       await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('s', 'tick', '*:*:*')")
-      // Other workers see it alive for longer than its lease, so its run is not taken over.
+      // The heartbeats continue for longer than the lease, so no other worker takes over the run.
       const seen = new Set<unknown>()
       while (seen.size <= 6) {
         await beat()
@@ -245,7 +245,7 @@ eachDatabase(({ kind, fresh, bare }) => {
       expect(await database.query("SELECT state FROM job WHERE task = 'tick'")).toEqual([
         { state: 'waiting' },
       ])
-      // Once the tables are downgraded, it continues.
+      // Once the tables are downgraded, the worker continues.
       await database.query("DELETE FROM kalends_migration WHERE name LIKE '0001_next%'")
       await beatUntil(async () => kalends.health().worker)
       expect(await ended(kalends, 'after')).toMatchObject({ state: 'success' })

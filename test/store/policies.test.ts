@@ -52,7 +52,7 @@ onEachStore((under) => {
     )
     return slot
   }
-  /** The timer adds no slots to those of the test. */
+  /** Inserts a schedule whose timer adds no slots to those of the test. */
   const withPolicy = (overlap: string, more: Record<string, string | number | null> = {}) =>
     planned(under, 's', new Date('2199-01-01T00:00Z'), { overlap, timer: '2199-01-01', ...more })
 
@@ -84,7 +84,7 @@ onEachStore((under) => {
       expect((await claim()).map(({ id }) => id)).toEqual([two])
     })
 
-    it('a schedule with an invalid row does not make the slots of other schedules unsubmittable', async () => {
+    it('a job id that is already in use does not make the slots of other schedules unsubmittable', async () => {
       await withPolicy('queue-one')
       await planned(under, 'bad', await clock(under))
       await come('s', 30)
@@ -98,7 +98,7 @@ onEachStore((under) => {
       await under.query(
         "UPDATE periodic_task SET worker = NULL, marked = NULL, mark_ends = NULL WHERE id = 'bad'",
       )
-      // The occurrence already has a row with another key, so the whole batch fails and is repeated row by row.
+      // Another job already has the id of the occurrence, so the whole batch fails and is repeated row by row.
       const slot = instant((await schedule(under, 'bad'))['nextrun'])
       if (slot === null) throw new Error('bad is due')
       await job(under, occurrenceId('bad', slot), { state: 'success' })
@@ -228,7 +228,7 @@ onEachStore((under) => {
       expect((await claim()).map(({ id }) => id)).toEqual([two])
     })
 
-    it('replace sends a running job one stop request; the newest job waits until it ends, and the jobs in between are cancelled [S4]', async () => {
+    it('replace sends a running job one stop request; the newest job waits until that job ends, and the jobs in between are cancelled [S4]', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -290,7 +290,7 @@ onEachStore((under) => {
         const last = overlap === 'skip' ? 'skipped overlap 1' : 'blocked 0 3'
         expect(await jobs()).toEqual(['running 0 1', 'running 0 2', last])
         await expect(write(under.store).runNow('s')).rejects.toThrow(/cannot run now/)
-        // The job starts only when both have ended.
+        // The job starts only when both running jobs have ended.
         await ends(claimed[0]?.id ?? '')
         expect((await jobs()).at(-1)).toBe(last)
         await ends(claimed[1]?.id ?? '')
@@ -362,12 +362,12 @@ onEachStore((under) => {
         planned_from: `1|${timer}|0|||2|${nextrun}`,
       }
       await planned(under, 's', new Date('2199-01-01T00:00Z'), { overlap: 'allow', ...ofTwo })
-      // At most as many slots as are kept, at any time.
+      // Whatever the current time, there are no more slots than catch_up keeps.
       await come('s', 45)
       const one = first((await planOf('s')).jobs)
       await claim()
       await ends(one, failure)
-      // As if the skips were long before the run that now fits.
+      // Moves the skips to a time before the run that max_runs now allows.
       const earlier = toText(after(await clock(under), -43_000))
       await under.query("UPDATE job SET id = 'skip', slot = ?, missed = 7 WHERE state = 'skipped'", [earlier])
       await under.query('UPDATE periodic_task SET last_slot = ?', [earlier])

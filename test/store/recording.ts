@@ -14,7 +14,7 @@ export interface Recording {
 /** Reported before a transaction starts, because nothing else can write to an SQLite file during the transaction. */
 export const START = 'START TRANSACTION'
 
-/** @param before  called before each statement and, with START, before each transaction; its errors are the statement's */
+/** @param before  called before each statement and, with START, before each transaction; its errors fail the call */
 export async function recording(
   url: string,
   before: (statement: string) => Promise<unknown> = async () => undefined,
@@ -60,7 +60,7 @@ function recorded(
   }
 }
 
-/** On a single line, with values. */
+/** The statement on a single line, with its values. */
 function complete(database: Database, statement: string, params: readonly SqlValue[]): string {
   const text = statement.replaceAll(/\s+/g, ' ')
   if (database.dialect.name === 'mysql') return database.dialect.withLiterals(text, params)

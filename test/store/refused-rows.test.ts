@@ -9,7 +9,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => void vi.useRealTimers())
 
 const ROWS = 32
-/** For the whole batch, both halves at each level, and the row alone in its own way. */
+/** Enough for the whole batch, both halves at each level, and the special handling of the rejected row. */
 const A_FEW = 2 * Math.log2(ROWS) + 4
 const names = Array.from({ length: ROWS - 1 }, (_, index) => `good${String(index).padStart(2, '0')}`)
 const sorted = (ids: readonly string[]) => ids.toSorted()
@@ -70,7 +70,7 @@ onEachStore((under) => {
     await again()
     const second = await pass()
     expect(second.refused.map(({ item }) => item.id)).toEqual(['bad'])
-    // The other rows together, then the row alone, carefully, and its skip.
+    // The other rows together, the rejected row twice, and its skip.
     expect(count('INSERT INTO `job`')).toBe(4)
     await under.query('DROP TRIGGER refuse')
     for (const inserts of [2, 1]) {
@@ -135,7 +135,7 @@ onEachStore((under) => {
     expect(cursor).toEqual({ turns: [], hasLeftOut: true })
   })
 
-  it('many jobs of one group and several tasks can be left out', async () => {
+  it('many jobs can be left out, even of several tasks in one group', async () => {
     const { store } = await recorded()
     const tasks = Array.from({ length: 8 }, (_, index) => `task${index}`)
     for (const task of tasks) await job(under, `good ${task}`, { task })
@@ -302,7 +302,7 @@ onEachStore((under) => {
       const second = await store.executing.settle([...first.refused.map(({ item }) => item), more])
       expect(second.settled.map(({ id }) => id)).toEqual(['later'])
       expect(second.refused.map(({ item }) => item.fence.id)).toEqual(['bad'])
-      // The other outcome alone, and this one with and without its error text.
+      // The other outcome alone, and the rejected one with and without its error text.
       expect(count('UPDATE')).toBeLessThanOrEqual(3)
       await under.query('DROP TRIGGER refuse')
       const third = await store.executing.settle(second.refused.map(({ item }) => item))
@@ -310,7 +310,7 @@ onEachStore((under) => {
     })
   })
 
-  it('a rejected line and rejected progress do not affect other jobs', async () => {
+  it('a rejected log line and rejected progress do not affect other jobs', async () => {
     const { store } = await recorded()
     for (const id of ['bad', 'good']) await job(under, id)
     const jobs = await store.executing.claim('w/1', policies('task'), 2, '')

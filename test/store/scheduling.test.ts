@@ -1,4 +1,4 @@
-/** Scheduling: mark → plan → submit, as specified in DESIGN §2 and §4. */
+/** Scheduling: mark → plan → submit. */
 import { describe, expect, it } from 'vitest'
 import { occurrenceId } from '../../src/model/occurrence.ts'
 import type { Plan } from '../../src/model/planning.ts'
@@ -223,7 +223,7 @@ onEachStore((under) => {
       expect(ids(await mark())).toEqual(['s'])
     })
 
-    it('continues after marks of the same time, or from the time of the marks', async () => {
+    it('continues behind given marks with schedules that are due at the same time, or otherwise with later ones', async () => {
       const past = await ago(60_000)
       const times = { a: 0, b: 0, c: 0, d: 10, e: 20, f: 30 }
       for (const [id, ms] of Object.entries(times)) await planned(under, id, after(past, ms))
@@ -231,7 +231,7 @@ onEachStore((under) => {
         await under.store.scheduling.markDue(WORKER, limit, LEASE_MS, marks)
       const first = await behind(2, [])
       expect(ids(first)).toEqual(['a', 'b'])
-      // These schedules are due now, and earlier than or at the same time as the first two.
+      // These schedules are inserted now, but are due before or at the same time as the first two.
       await planned(under, 'z', after(past, -10))
       await planned(under, 'aa', past)
       const second = await behind(10, first)
@@ -330,10 +330,20 @@ onEachStore((under) => {
     })
 
     it.each([
-      ['the skip of the last slot with the same reason', '2026-01-03', 'overlap', { newer: 4, rows: 2 }],
-      ['no skip with another reason', '2026-01-03', 'missed', { newer: 3, rows: 3 }],
-      ['no skip before the last slot', '2026-01-04', 'overlap', { newer: 3, rows: 3 }],
-    ])('counts a skip in %s', async (_, lastSlot, reason, { newer, rows }) => {
+      [
+        'shares the row of a skip of the last slot for the same reason',
+        '2026-01-03',
+        'overlap',
+        { newer: 4, rows: 2 },
+      ],
+      ['does not share the row of a skip for another reason', '2026-01-03', 'missed', { newer: 3, rows: 3 }],
+      [
+        'does not share the row of a skip before the last slot',
+        '2026-01-04',
+        'overlap',
+        { newer: 3, rows: 3 },
+      ],
+    ])('a skip %s', async (_, lastSlot, reason, { newer, rows }) => {
       await planned(under, 's', await ago(MINUTE), { last_slot: `${lastSlot} 00:00:00.000` })
       await job(under, 'run', { periodic_task_id: 's', slot: '2026-01-04 00:00:00.000', state: 'running' })
       for (const [id, day, missed] of [
@@ -356,7 +366,7 @@ onEachStore((under) => {
       expect(await count(under, "job WHERE state = 'skipped'")).toBe(rows)
     })
 
-    it('a submission inserts consecutive runs, and skips with their reasons [S4, L3]', async () => {
+    it('a submission inserts rows for consecutive runs and for skips, with the reasons [S4, L3]', async () => {
       const slot = await ago(3000)
       await planned(under, 's', slot, { args: '{"large":1}', run_count: 3 })
       const decided: Plan = {
@@ -547,7 +557,7 @@ onEachStore((under) => {
         expect(await states()).toEqual(['waiting', 'waiting', 'waiting'])
       })
 
-      it('jobs of tasks that it does not handle wait, and the other jobs start', async () => {
+      it('jobs of tasks that the worker does not handle wait, and the other jobs start', async () => {
         const slot = await ago(1000)
         await planned(under, 'a', slot)
         await planned(under, 'b', slot, { task: 'of somebody else' })
@@ -674,7 +684,7 @@ onEachStore((under) => {
       expect(await mark()).toEqual([])
     })
 
-    it('the first remaining made-up run is claimable', async () => {
+    it('the first remaining run of a catch-up is claimable', async () => {
       const slot = await ago(1000)
       await planned(under, 's', slot)
       await job(under, 'mine', { periodic_task_id: 's', slot: toText(slot), state: 'success' })
@@ -851,7 +861,7 @@ onEachStore((under) => {
       expect(await stillMarked()).toEqual(['s'])
     })
 
-    it('the sweep unblocks the first job that nothing blocks [L36]', async () => {
+    it('the sweep unblocks the first blocked job if no other job blocks it any longer [L36]', async () => {
       await planned(under, 's', after(await clock(under), MINUTE))
       for (const id of ['s', 'deleted']) {
         await job(under, `${id}1`, {

@@ -52,7 +52,7 @@ const OPTIONS =
 onEachStore((under) => {
   const server = under.kind !== 'sqlite'
 
-  /** The life cycle of a schedule and a job in one store, as seen by another store. */
+  /** Checks the life cycle of a schedule and a job in one store, as seen by another store. */
   const roundTrip = async (store: Store) => {
     const now = await clock(under)
     expect(Math.abs((await clock({ store })).getTime() - now.getTime())).toBeLessThan(600_000)
@@ -158,7 +158,7 @@ onEachStore((under) => {
       })
       process.env['TZ'] = zone
       expect(new Date().getTimezoneOffset()).not.toBe(0)
-      // In Berlin, this instant is in the repeated hour; the later instant is in the skipped hour.
+      // In Berlin, the first instant is in the repeated hour, and the second one is just after the skipped hour.
       const slot = new Date('2026-10-25T00:30:00.123Z')
       const next = new Date('2027-03-28T01:30:00.456Z')
       await planned(under, 's', slot)

@@ -255,7 +255,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'k')).toMatchObject({ state: 'success' })
     })
 
-    it('an attempt that is released does not count as an attempt', async () => {
+    it('an attempt that is released is not counted', async () => {
       await running('j', { error: 'of an earlier attempt' })
       await settle(attempt('j', { kind: 'released' }))
       expect(await jobRow(under, 'j')).toMatchObject({
@@ -396,7 +396,7 @@ onEachStore((under) => {
       )
     })
 
-    it('has the error of a failed attempt immediately, until a run succeeds', async () => {
+    it('shows the error of a failed attempt at once, until a run succeeds', async () => {
       await ofSchedule('s')
       await settle(attempt('s job', passing))
       const retried = await schedule(under, 's')
@@ -413,14 +413,14 @@ onEachStore((under) => {
         id,
       ])
 
-    it('is retrying from a failed attempt until the retry has ended [R5]', async () => {
+    it('is retrying after a failed attempt until the retry has ended [R5]', async () => {
       await ofSchedule('s', { max_retries: 1 })
       await settle(attempt('s job', passing))
       const { run_at: runAt } = await jobRow(under, 's job')
       const retrying = { status: 'retrying', retry_at: runAt, retry: 1, retry_limit: 1, failed_attempts: 1 }
       expect(runAt).not.toBeNull()
       expect(await schedule(under, 's')).toMatchObject(retrying)
-      // Released by a stopping worker: the job is still being retried.
+      // A stopping worker has released the job, which is still being retried.
       await again('s job', 2)
       await settle(attempt('s job', { kind: 'released' }))
       expect(await schedule(under, 's')).toMatchObject({ ...retrying, retry_at: expect.anything() })
@@ -454,7 +454,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject(NO_RETRY)
     })
 
-    it('has no last retry if retries are unlimited', async () => {
+    it('shows no retry limit if retries are unlimited', async () => {
       await ofSchedule('s', { max_retries: -1 })
       await settle({ ...attempt('s job', passing), policy: { ...policy, retries: 'unlimited' } })
       expect(await schedule(under, 's')).toMatchObject({ status: 'retrying', retry: 1, retry_limit: null })
@@ -518,7 +518,7 @@ onEachStore((under) => {
       expect(await schedule(under, 't')).toMatchObject({ run_count: 6, error_count: 2 })
     })
 
-    it('a schedule with the largest possible counters lets its runs end', async () => {
+    it('the runs of a schedule with the largest possible counters can end', async () => {
       await ofSchedule('s')
       await ofSchedule('t')
       await under.query(
@@ -529,7 +529,7 @@ onEachStore((under) => {
       expect(await schedule(under, 't')).toMatchObject({ run_count: 6 })
     })
 
-    it('a schedule whose retry would be after the largest year retries its run at the end of that year', async () => {
+    it('a retry that would be due after the last possible year is due at the end of that year', async () => {
       await ofSchedule('s')
       await under.query("UPDATE periodic_task SET timer = 'every 3500000d' WHERE id = 's'")
       const { fence, end } = attempt('s job', passing)
@@ -634,7 +634,7 @@ onEachStore((under) => {
       }
     })
 
-    it('an error is read back, too', async () => {
+    it('an error is also read back unchanged', async () => {
       await planned(under, 's', null)
       await running('j', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await settle(attempt('j', { kind: 'error', error: odd, permanent: true }))
@@ -656,7 +656,7 @@ onEachStore((under) => {
     })
 
     it.skipIf(under.kind === 'sqlite')(
-      'or fails the attempt if it exceeds one statement of the server',
+      'a value that is too large for one statement of the server fails the attempt',
       async () => {
         const result = JSON.stringify('x'.repeat(70 * 1024 * 1024))
         await running('j')

@@ -195,14 +195,17 @@ onEachStore((under) => {
       ["nextrun = '2000-01-01 00:00:00'", EPOCH],
       ['nextrun = NULL', EPOCH],
       ["args = '{}', subject = 'x', priority = 9, catch_up = 3, group_ = 'g', timeout = 1", FUTURE],
-    ])('a planned row, edited by %s [L13]', async (edit, expected) => {
-      await planned(under, 's', FUTURE)
-      await under.query(`UPDATE periodic_task SET ${edit}`)
-      expect(await wakeAt(under, 's')).toEqual(expected)
-    })
+    ])(
+      'a planned row is due for planning if an edit can change its plan: %s [L13]',
+      async (edit, expected) => {
+        await planned(under, 's', FUTURE)
+        await under.query(`UPDATE periodic_task SET ${edit}`)
+        expect(await wakeAt(under, 's')).toEqual(expected)
+      },
+    )
 
     it.each(["timer = 'hourly'", 'enabled = 0', "nextrun = '2098-01-01 00:00:00.000'"])(
-      'an idle row, edited by %s, is due for planning',
+      'an idle row that is edited by %s is due for planning',
       async (edit) => {
         await planned(under, 's', null, { idle: 'done' })
         await under.query(`UPDATE periodic_task SET ${edit}`)
@@ -274,7 +277,7 @@ onEachStore((under) => {
   })
 
   describe('values written manually', () => {
-    it('text that only this database accepts as JSON stays text and hides no other rows', async () => {
+    it('text that is not valid JSON is returned as text and hides no other rows', async () => {
       await under.query(`INSERT INTO job (id, task, result, progress) VALUES ('j', 't', 'not json', '{')`)
       await job(under, 'k')
       const { items } = await under.store.lists.jobs({ limit: 10 })
@@ -283,7 +286,7 @@ onEachStore((under) => {
     })
   })
 
-  it('strings of instants are read back unchanged', () => {
+  it('an instant is unchanged after its conversion to text and back', () => {
     const date = new Date('2026-11-21T10:20:30.456Z')
     expect(fromText(toText(date))).toEqual(date)
     expect(fromText('0000-00-00 00:00:00.000')).toBeNull()

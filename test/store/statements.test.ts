@@ -105,7 +105,7 @@ const found = (statements: readonly string[], pattern: RegExp): string | undefin
 eachDatabase(({ kind, bare }) => {
   let database: TestDatabase
   let recorded: Recording
-  /** A connection that the tests may break. */
+  /** A connection whose session the tests may change. */
   let side: Connection | undefined
 
   beforeAll(async () => {
@@ -135,7 +135,7 @@ eachDatabase(({ kind, bare }) => {
     return Number(rows[0]?.['n'])
   }
 
-  /** Index entries and rows. innodb_trx also has these numbers, but they can be a tenth of a second out of date. */
+  /** Counts locked index entries and rows. The counts in innodb_trx can be a tenth of a second out of date. */
   const locksOnMariadb = async (): Promise<number> => {
     const [rows] = await connection().query<RowDataPacket[]>('SHOW ENGINE INNODB STATUS')
     const [ids] = await connection().query<RowDataPacket[]>('SELECT CONNECTION_ID() AS id')
@@ -186,7 +186,7 @@ eachDatabase(({ kind, bare }) => {
     }))
   }
 
-  /** The entry of a job in each index, by index name. Entries that are all NULL do not move. */
+  /** The entry of a job in each index, by index name. An entry whose columns all stay NULL does not move. */
   const entriesOf = async (id: string): Promise<ReadonlyMap<string, string>> => {
     const [row] = await database.query(`SELECT * FROM job WHERE id = '${id}'`)
     const columns = await database.query(
@@ -204,7 +204,7 @@ eachDatabase(({ kind, bare }) => {
   const moved = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] =>
     [...before].flatMap(([name, entry]) => (after.get(name) === entry ? [] : [name])).toSorted()
 
-  /** Index entries and rows that a statement reads. */
+  /** The number of index entries and rows that a statement reads. */
   const entriesRead = async (statement: string): Promise<number> => {
     if (side === undefined) throw new Error('SQLite has no such counters')
     await side.query('FLUSH STATUS')
@@ -351,7 +351,7 @@ eachDatabase(({ kind, bare }) => {
         ['job_open', 'job_state'],
       ],
       ['without any of these', {}, ['job_state']],
-    ])('a claim of a job %s moves two index entries, and its outcome %j', async (of, columns, ends) => {
+    ])('a claim of a job %s moves two index entries, and the outcome moves %j', async (of, columns, ends) => {
       const row = { id: 'moving', task: 'moving', submitter: of === 'of a user' ? 'user' : null, ...columns }
       await insert(database, 'job', row)
       const waiting = await entriesOf('moving')
@@ -418,7 +418,7 @@ eachDatabase(({ kind, bare }) => {
       expect(blocked.map((step) => step.key)).toEqual(expect.arrayContaining(['job_open']))
     })
 
-    // A heartbeat of a worker that this server does not know would change nothing, and its commit would succeed.
+    // A heartbeat of a worker that this server does not know would change nothing, so its commit would succeed.
     it('a missing row is confirmed by a write, because a replaced server can read but cannot commit [L54]', async () => {
       const written = async (work: () => Promise<unknown>) =>
         (await statementsOf(work)).flatMap((text) => /^(?:INSERT INTO|DELETE FROM) `worker`/.exec(text) ?? [])
@@ -499,7 +499,7 @@ eachDatabase(({ kind, bare }) => {
   })
 
   describe.skipIf(kind === 'sqlite')('locks', () => {
-    it('an owner finds ids by the index of its own rows, so ids of other owners cost nothing and reveal nothing [V3]', async () => {
+    it('a lookup by an owner uses the index of its own rows, so ids of other owners cost nothing and reveal nothing [V3]', async () => {
       const cost = new Map<string, number[]>()
       // An id chosen by code, an id of another owner, and an unused id.
       for (const [owner, index] of [
@@ -694,7 +694,7 @@ eachDatabase(({ kind, bare }) => {
       expect(await sent(() => scheduling.clearStaleMarks(WORKER, LEASE_MS))).toHaveLength(1)
     })
 
-    it('a quick sweep finds rows by wake_at, and among the few running jobs', async () => {
+    it('a quick sweep finds schedules by wake_at, and orphans among the few running jobs', async () => {
       const [statement] = await sent(() => seen.store.scheduling.sweep(WORKER, LEASE_MS, 'left by workers'))
       const steps = await plan(statement)
       expect(

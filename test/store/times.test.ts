@@ -187,7 +187,7 @@ onEachStore((under) => {
       )
   })
 
-  it("every millisecond is accepted, and so is the database's clock", async () => {
+  it("every millisecond is accepted, and so is the database's current time", async () => {
     await rows()
     const values =
       under.kind === 'sqlite'

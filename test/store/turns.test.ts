@@ -58,7 +58,7 @@ it('while loops are busy, the application and the API alternate in their reserve
 })
 
 it.each(['loops', 'calls', 'api'] as const)(
-  'the event loop runs between two turns of %s, even if work continues with its own results [L67]',
+  'the event loop runs between two turns of %s, even if each result starts the next turn [L67]',
   async (use) => {
     const turns = new Turns()
     const order: string[] = []
@@ -105,7 +105,7 @@ it('the event loop runs between the statements of a long transaction, and no oth
   await database.close()
 })
 
-it('continues even if a test has replaced the timers', async () => {
+it('the database continues even if a test has replaced the timers', async () => {
   vi.stubGlobal('setImmediate', () => {})
   onTestFinished(() => void vi.unstubAllGlobals())
   const database = await SqliteDatabase.open(':memory:')

@@ -4,7 +4,7 @@ import { changedSettings, type ScheduleSettings } from '../../src/model/schedule
 import type { UnsettledAttempt } from '../../src/store/executing-store.ts'
 import type { Store } from '../../src/store/store.ts'
 
-/** The writes of a store that call back for decisions, which follow the rules in model/. */
+/** The writes of a store that need decisions, which come from the rules in model/. */
 export const write = (store: Pick<Store, 'schedules' | 'jobs' | 'executing'>) => ({
   settle: (ends: readonly UnsettledAttempt[]) => store.executing.settle(ends),
   cancel: (id: string) => store.jobs.cancel(id, cancel),

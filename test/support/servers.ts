@@ -27,7 +27,7 @@ export interface Server {
   stop: () => Promise<void>
 }
 
-/** The first versions with SKIP LOCKED, CHECK constraints and stored generated columns, as DESIGN §3 requires. */
+/** The first versions with SKIP LOCKED, CHECK constraints and stored generated columns. */
 const oldest: Readonly<Record<ServerKind, string>> = { mariadb: '10.6.0', mysql: '8.0.19' }
 
 export function isCi(environment: NodeJS.ProcessEnv): boolean {
