@@ -56,12 +56,12 @@ onEachStore((under) => {
     expect(await Kalends.migrationStatements(database.url, options)).toEqual([])
   })
 
-  it('three processes that open an empty database at once all get a store', async () => {
+  it('six processes that open an empty database at once all get a store', async () => {
     const database = await under.bare()
-    const stores = await Promise.all(Array.from({ length: 3 }, () => openStore(database.url)))
+    const stores = await Promise.all(Array.from({ length: 6 }, () => openStore(database.url)))
     try {
       await Promise.all(stores.map((store, index) => write(store).create(`s${index}`, settings())))
-      expect(await stores[0]?.schedules.count(10)).toBe(3)
+      expect(await stores[0]?.schedules.count(10)).toBe(6)
     } finally {
       await Promise.all(stores.map((store) => store.close()))
     }

@@ -23,8 +23,12 @@ import { isBusy, isNoSavepoint, isUnavailable } from './errors.ts'
 import { DatabaseFile, makePrivate } from './file.ts'
 import { Turns } from './turns.ts'
 
-/** Maximum time for which one attempt to lock blocks the event loop. */
-const BUSY_TIMEOUT_MS = 5
+/**
+ * Maximum time for which one attempt to lock blocks the event loop. [Several connections of this process may wait at
+ * once. With 5 ms each, they kept the transaction that has the lock from its next statement: six stores that opened a
+ * new file at the same time took up to 30 s on a busy machine. Without a timeout, processes wait longer for each other.]
+ */
+const BUSY_TIMEOUT_MS = 1
 /** How long attempts to lock continue in total. */
 const LOCK_TIMEOUT_MS = 30_000
 const MAX_STATEMENTS = 300
