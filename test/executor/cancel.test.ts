@@ -1,9 +1,10 @@
 /** Jobs can be cancelled from any process. */
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { CancelledError, NotFoundError, task } from '../../src/index.ts'
 import { LEASE_MS, movableTimers } from '../kalends/movable-timers.ts'
 import { aborted, collect, ended, gate, scene, signal, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { claimed, executorOn } from './claimed.ts'
 
 const long = task('long', { retryDelay: '20ms' })
 
@@ -175,4 +176,31 @@ eachDatabase((under) => {
     expect(after).not.toBe(before)
     expect(await database.query('SELECT id FROM worker')).toEqual([{ id: after }])
   })
+})
+
+it('cancellations are checked once per poll interval, no matter how many jobs start', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let checks = 0
+  let given = 0
+  const executor = executorOn(
+    {
+      claim: () => Promise.resolve([claimed(`j${(given += 1)}`)].slice(0, Number(given % 2 === 1))),
+      stopRequests: () => {
+        checks += 1
+        return Promise.resolve([])
+      },
+    },
+    () => new Promise(() => {}),
+    { concurrency: 1000, pollIntervalMs: 1000 },
+  )
+  executor.start()
+  for (let passed = 0; passed < 10_000; passed += 100) {
+    executor.wake()
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    await vi.advanceTimersByTimeAsync(100)
+  }
+  expect(executor.attempts.count()).toBeGreaterThan(50)
+  expect(checks).toBeGreaterThan(5)
+  expect(checks).toBeLessThanOrEqual(11)
 })

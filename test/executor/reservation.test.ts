@@ -165,6 +165,44 @@ it('nothing can be reserved while jobs wait, during a claim, or under another wo
   expect(executor.claims.reserve(WORKER, 1)).toBeNull()
 })
 
+it('nothing can be reserved while a task has no capacity, because its jobs may be waiting', async () => {
+  const end = gate()
+  const jobs = [claimed('a')]
+  const handled = { task: task('noop', { concurrency: 1 }), handler: () => end.promise }
+  const executor = executorOn(
+    { claim: (_, tasks) => Promise.resolve(tasks.has('noop') ? jobs.splice(0) : []) },
+    () => {},
+    {
+      handlers: new Map<string, HandledTask>([
+        ['noop', handled],
+        ['other', { task: task('other'), handler: () => {} }],
+      ]),
+    },
+  )
+  executor.start()
+  executor.wake()
+  await settledDown()
+  expect(executor.attempts.count()).toBe(1)
+  expect(executor.claims.claimableTasks()).toEqual(['other'])
+  expect(executor.claims.reserve(WORKER, 1)).toBeNull()
+  end.open()
+  await settledDown()
+  expect(executor.claims.claimableTasks()).toEqual(['noop', 'other'])
+  expect(executor.claims.reserve(WORKER, 1)).not.toBeNull()
+})
+
+it('a full worker can claim no task', async () => {
+  const { executor, waiting, ends } = await started(1)
+  ends.set('a', gate())
+  waiting.push('a')
+  executor.wake()
+  await settledDown()
+  expect(executor.claims.claimableTasks()).toEqual([])
+  ends.get('a')?.open()
+  await settledDown()
+  expect(executor.claims.claimableTasks()).toEqual(['noop'])
+})
+
 it('capacity that becomes free during a claim cannot be reserved', async () => {
   const { executor, state, waiting, ends } = await started(3)
   for (const id of ['a', 'b']) ends.set(id, gate())

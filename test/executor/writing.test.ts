@@ -445,6 +445,50 @@ describe('the journal', () => {
   })
 })
 
+describe('messages whose secrets become known later', () => {
+  const replacements = new Map([['the password is 123', 'the password is [redacted]']])
+
+  it('are replaced once their lines have been written', async () => {
+    let isLocked = true
+    const calls: string[] = []
+    const { journal } = journalOn({
+      appendLogs: (some) => {
+        calls.push('append')
+        return Promise.resolve({ left: isLocked ? some : [], refused: [] })
+      },
+      replaceLogs: async (jobId) => void calls.push(`replace ${jobId}`),
+    })
+    journal.log(line('the password is 123'))
+    journal.replace('j', replacements)
+    await pass()
+    expect(new Set(calls)).toEqual(new Set(['append']))
+    expect(journal.hasUnwritten('j')).toBe(true)
+    isLocked = false
+    await pass(1000)
+    expect(calls.slice(-2)).toEqual(['append', 'replace j'])
+    expect(journal.hasUnwritten('j')).toBe(false)
+  })
+
+  it('are reported if the database rejects their replacements', async () => {
+    const { journal, dropped } = journalOn({ replaceLogs: () => Promise.reject(new Error('too long')) })
+    journal.replace('j', replacements)
+    await pass()
+    expect(dropped).toEqual([
+      "The database rejected the log lines of the job 'j' without the secrets of its result; it is dropped",
+    ])
+    expect(journal.hasUnwritten('j')).toBe(false)
+  })
+
+  it('cause no statement if there are none', async () => {
+    const replaceLogs = vi.fn(() => Promise.resolve())
+    const { journal } = journalOn({ replaceLogs })
+    journal.replace('j', new Map())
+    await journal.flush()
+    expect(journal.hasUnwritten('j')).toBe(false)
+    expect(replaceLogs).not.toHaveBeenCalled()
+  })
+})
+
 describe('a stopping journal', () => {
   it('repeats failed writes until everything is written', async () => {
     let failures = 5
