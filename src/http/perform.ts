@@ -71,7 +71,7 @@ export async function perform(
     permit: (subject) => checkPermit(service.permit, { ...subject, action: one.id, access }),
     kalends,
     redaction,
-    writes: writeLog(logger, redaction, access, one.id, (topics) => changes.mark(topics)),
+    writes: writeLog(logger, redaction, access, one.id),
     changes,
     metrics,
     base: `${entry.base}/`,

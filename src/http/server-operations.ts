@@ -131,7 +131,7 @@ export const serverOperations: readonly Operation[] = [
   operation('followChanges', 'GET', '/api/v1/events', 'read', {
     summary: 'Follow changes as server-sent events',
     description:
-      'Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, name what to read again: at most two per second, for every change, including changes in SQL. With `Last-Event-ID`, the first event has all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything changed, so that it does not reveal what others do.',
+      'Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, name what to read again: at most one per second, for every change, including changes in SQL. With `Last-Event-ID`, the first event has all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything changed, so that it does not reveal what others do.',
     answers: {
       200: { description: 'An endless stream', type: 'text/event-stream' },
       429: { description: 'This user or address has too many streams open' },
