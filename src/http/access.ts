@@ -104,6 +104,24 @@ function checkScope(scope: unknown): void {
 }
 
 /**
+ * The scope supplies the owner. Another owner in the body is rejected instead of silently replaced. A value for a field
+ * that the scope leaves open is also rejected, because the row would then belong to another owner.
+ *
+ * @throws Problem 403
+ */
+export function checkOwner(
+  body: { readonly group?: string | undefined; readonly submitter?: string | null | undefined },
+  { scope }: Access,
+): void {
+  if (scope === undefined) return
+  for (const field of ['group', 'submitter'] as const)
+    if (body[field] !== undefined && body[field] !== scope[field])
+      throw new Problem(403, 'OUT_OF_SCOPE', `${field}: you may only write your own`, {
+        errors: [{ field, detail: 'you may only write your own; leave it out' }],
+      })
+}
+
+/**
  * An `authorize` for tokens in the header `authorization: Bearer …`.
  *
  * @param tokens  the access that each token grants; tokens are compared in constant time
