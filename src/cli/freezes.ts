@@ -3,7 +3,7 @@ import type { Freeze } from '../index.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { harmlessText, print, printJson, printResult, say } from './output.ts'
 import { onDatabase } from './session.ts'
-import { type Column, tableText } from './table.ts'
+import { type Column, printRows } from './table.ts'
 import { counted, instantOption, when } from './values.ts'
 
 const COLUMNS: readonly Column<Freeze>[] = [
@@ -69,14 +69,9 @@ export function freezesCommand(): AnyCommand {
   const command = new Command('freezes')
     .description('Lists the active freezes.')
     .addHelpText('after', examples('freezes', 'freezes --json | jq -r .id'))
-  return onDatabase(command, async (kalends, { json }) => {
-    const freezes = await kalends.freezes()
-    if (json === true) for (const freeze of freezes) printJson(freeze)
-    else {
-      if (freezes.length > 0) print(tableText(COLUMNS, freezes))
-      say(`${counted(freezes.length, 'freeze')}.`)
-    }
-  })
+  return onDatabase(command, async (kalends, { json }) =>
+    printRows(json, COLUMNS, await kalends.freezes(), 'freeze'),
+  )
 }
 
 /** `task report, group a`; `everything`. */

@@ -7,7 +7,7 @@ import { commandMessage, exitCodeOf, QuietFailure, UsageError } from '../failure
 import { printResult, say } from '../output.ts'
 import { onDatabase } from '../session.ts'
 import { counted } from '../values.ts'
-import { conditionsOf, namesOfFlags, withFilters } from '../filters.ts'
+import { conditionsOf, namesOfFlags, withFilters } from '../flags.ts'
 
 export function cancelCommand(): AnyCommand {
   const command = new Command('cancel')

@@ -6,7 +6,7 @@ import { type AnyCommand, Command, examples } from '../commander.ts'
 import { QuietFailure, UsageError } from '../failure.ts'
 import { harmlessText, print, printJson, printResult, say } from '../output.ts'
 import { onDatabase } from '../session.ts'
-import { givenSettings, withSettingFlags } from '../settings.ts'
+import { givenSettings, withSettingFlags } from '../flags.ts'
 import { COMMAND_TASK, instantOption, jsonValue } from '../values.ts'
 
 export function submitCommand(): AnyCommand {

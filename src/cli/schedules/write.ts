@@ -5,7 +5,7 @@ import { type AnyCommand, Command, examples } from '../commander.ts'
 import { flagOf, UsageError } from '../failure.ts'
 import { say } from '../output.ts'
 import { onDatabase } from '../session.ts'
-import { givenSettings, helpOf, type SettingFlags, withSettingFlags } from '../settings.ts'
+import { givenSettings, helpOf, type SettingFlags, withSettingFlags } from '../flags.ts'
 import { COMMAND_TASK, jsonValue } from '../values.ts'
 import { showSchedule } from './show.ts'
 
