@@ -27,8 +27,7 @@ export function freezeCommand(): AnyCommand {
     .option('--reason <text>', 'why, for people')
     .option('--dry-run', 'only show what would be held and skipped')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         "freeze --all --until '18:00' --reason 'Database maintenance'",
         'freeze --task report --until tomorrow --dry-run',
       ),
@@ -56,7 +55,7 @@ export function thawCommand(): AnyCommand {
   const command = new Command('thaw')
     .description('Ends freezes now. Everything they held back continues immediately.')
     .argument('<id...>')
-    .addHelpText('after', examples('thaw 019a0000-0000-7000-8000-000000000000'))
+    .addHelpText(...examples('thaw 019a0000-0000-7000-8000-000000000000'))
   return onDatabase(command, async (kalends, ids, { json }) => {
     for (const id of ids) {
       const freeze = await kalends.thaw(id)
@@ -68,7 +67,7 @@ export function thawCommand(): AnyCommand {
 export function freezesCommand(): AnyCommand {
   const command = new Command('freezes')
     .description('Lists the active freezes.')
-    .addHelpText('after', examples('freezes', 'freezes --json | jq -r .id'))
+    .addHelpText(...examples('freezes', 'freezes --json | jq -r .id'))
   return onDatabase(command, async (kalends, { json }) =>
     printRows(json, COLUMNS, await kalends.freezes(), 'freeze'),
   )

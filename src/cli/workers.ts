@@ -27,7 +27,7 @@ export default function workersCommand(): AnyCommand {
         'whose work the others take over within the lease.',
     )
     .option(...LEASE_OPTION)
-    .addHelpText('after', examples('workers', 'workers --json | jq -r .id'))
+    .addHelpText(...examples('workers', 'workers --json | jq -r .id'))
   return onDatabase(command, async (kalends, { json }) =>
     printRows(json, COLUMNS, await kalends.workers(), 'worker'),
   )

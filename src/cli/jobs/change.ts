@@ -16,7 +16,7 @@ export function cancelCommand(): AnyCommand {
       'Cancels waiting jobs and asks the workers to stop running ones; their handlers are notified within a second.\n' +
         'Name the jobs by their ids or by a filter.',
     )
-    .addHelpText('after', examples('jobs cancel 0193…', 'jobs cancel --task mail --state waiting --yes'))
+    .addHelpText(...examples('jobs cancel 0193…', 'jobs cancel --task mail --state waiting --yes'))
   return changeCommand(command, ['waiting', 'blocked', 'running', 'external'], {
     verb: 'Cancel',
     done: 'Cancelled',
@@ -31,7 +31,7 @@ export function retryCommand(): AnyCommand {
     .description(
       'Runs failed or cancelled jobs again, from their first attempt. Name the jobs by their ids or by a filter.',
     )
-    .addHelpText('after', examples('jobs retry 0193…', 'jobs retry --task mail --state failed --yes'))
+    .addHelpText(...examples('jobs retry 0193…', 'jobs retry --task mail --state failed --yes'))
   return changeCommand(command, ['failed', 'cancelled'], {
     verb: 'Retry',
     done: 'Retried',

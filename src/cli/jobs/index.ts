@@ -19,8 +19,7 @@ export default function jobsCommand(): AnyCommand {
   return new Command('jobs')
     .description('Jobs: the runs of schedules, and jobs submitted without a schedule.')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'jobs list --state failed',
         'jobs logs --follow 0193…',
         'jobs retry --state failed --task mail',
@@ -50,10 +49,7 @@ function listCommand(): AnyCommand {
     .description('Lists jobs, newest first.')
     .option('--limit <n>', 'at most this many', wholeNumber(1, 9_999_999), 50)
     .option('--after <id>', AFTER)
-    .addHelpText(
-      'after',
-      examples('jobs list --state failed', 'jobs list --schedule nightly --json | jq .result'),
-    )
+    .addHelpText(...examples('jobs list --state failed', 'jobs list --schedule nightly --json | jq .result'))
   return onDatabase(withFilters(command, JOB_FILTERS, 'job'), async ({ jobs }, flags) => {
     const filter = conditionsOf(JOB_FILTERS, flags)
     const list = (page: PageQuery) => jobs.list({ ...filter, ...page })
@@ -98,7 +94,7 @@ function showCommand(): AnyCommand {
       'Shows a job and its attempts: what ran, when, where, and how it ended. Its log: kalends jobs logs.',
     )
     .argument('<id>')
-    .addHelpText('after', examples('jobs show 0193…', 'jobs show 0193… --json | jq .attempts'))
+    .addHelpText(...examples('jobs show 0193…', 'jobs show 0193… --json | jq .attempts'))
   return onDatabase(command, async ({ jobs }, id, { json }) => {
     const job = (await jobs.get(id)) ?? missing('job', id)
     const attempts = await jobs.attempts(id)
@@ -112,7 +108,7 @@ function logsCommand(): AnyCommand {
     .description('Prints the log lines of all attempts of a job, in order.')
     .argument('<id>')
     .option('-f, --follow', 'continue with new lines until the job ends')
-    .addHelpText('after', examples('jobs logs 0193…', 'jobs logs --follow 0193… | grep -i error'))
+    .addHelpText(...examples('jobs logs 0193…', 'jobs logs --follow 0193… | grep -i error'))
   return onDatabase(command, async ({ jobs }, id, { follow, json }) => {
     let last = 0
     const newLines = () => jobs.logs(id, { after: last })

@@ -23,8 +23,7 @@ export function submitCommand(): AnyCommand {
     .option('--run-at <time>', 'do not run it earlier')
     .option('--wait', 'wait until it finishes; fail if it fails')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         `jobs submit mail --args '{"to":"x@example.org"}' --run-at '+10min'`,
         'jobs submit command --wait -- uname -a',
       ),

@@ -15,8 +15,7 @@ export default function schedulesCommand(): AnyCommand {
   return new Command('schedules')
     .description('Schedules: when tasks run, and with which args.')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'schedules list',
         `schedules add report --task report --timer 'Mon..Fri 09:00 Europe/Berlin' --args '{"days":30}'`,
         "schedules explain report --at 'yesterday'",
@@ -49,7 +48,7 @@ function pauseCommand(): AnyCommand {
         .default('leave'),
     )
     .option('--reason <text>', 'why, for people')
-    .addHelpText('after', examples('schedules pause nightly', "schedules pause nightly --reason 'See #123'"))
+    .addHelpText(...examples('schedules pause nightly', "schedules pause nightly --reason 'See #123'"))
   return onDatabase(command, ({ schedules }, ids, { jobs, reason, json }) =>
     forEachId(ids, async (id) => {
       const schedule = await schedules.pause(id, { jobs, reason })
@@ -88,9 +87,7 @@ function changeCommand(
   change: (schedules: Schedules, id: string) => Promise<Schedule>,
   textOf: (schedule: Schedule) => string,
 ): AnyCommand {
-  const withIds = command
-    .argument('<id...>')
-    .addHelpText('after', examples(`schedules ${command.name()} nightly`))
+  const withIds = command.argument('<id...>').addHelpText(...examples(`schedules ${command.name()} nightly`))
   return onDatabase(withIds, ({ schedules }, ids, { json }) =>
     forEachId(ids, async (id) => {
       const schedule = await change(schedules, id)
@@ -108,7 +105,7 @@ function rmCommand(): AnyCommand {
     )
     .argument('<id...>')
     .option('-y, --yes', 'do not ask for confirmation')
-    .addHelpText('after', examples('schedules rm nightly', 'schedules rm one two three --yes'))
+    .addHelpText(...examples('schedules rm nightly', 'schedules rm one two three --yes'))
   return onDatabase(command, async ({ schedules }, ids, { yes, json }) => {
     const [only = ''] = ids
     if (ids.length === 1 && (await schedules.get(only)) === null) throw new NotFoundError('schedule', only)
@@ -156,8 +153,7 @@ function runCommand(): AnyCommand {
     .option('--args <json>', 'args for this run only', jsonValue)
     .option('--wait', 'wait until it finishes; fail if it fails')
     .addHelpText(
-      'after',
-      examples('schedules run nightly --wait', 'jobs logs --follow $(kalends schedules run nightly)'),
+      ...examples('schedules run nightly --wait', 'jobs logs --follow $(kalends schedules run nightly)'),
     )
   return onDatabase(command, async (kalends, id, flags) => {
     const { args } = flags

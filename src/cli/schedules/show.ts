@@ -34,8 +34,7 @@ export function listCommand(): AnyCommand {
     .option('--after <id>', AFTER)
     .addHelpText('after', LIST_HELP)
     .addHelpText(
-      'after',
-      examples('schedules list', 'schedules list --status invalid --json', 'schedules list --task report'),
+      ...examples('schedules list', 'schedules list --status invalid --json', 'schedules list --task report'),
     )
   return onDatabase(command, async ({ schedules }, { limit = Infinity, after, json, ...flags }) => {
     const query = { ...conditionsOf(SCHEDULE_FILTERS, flags), order: 'nextRunAt' } as const
@@ -80,7 +79,7 @@ export function showCommand(): AnyCommand {
     .summary('show a schedule')
     .description('Shows a schedule: its settings, its upcoming runs, and how the last run went.')
     .argument('<id>')
-    .addHelpText('after', examples('schedules show nightly', 'schedules show nightly --json | jq .args'))
+    .addHelpText(...examples('schedules show nightly', 'schedules show nightly --json | jq .args'))
   return onDatabase(command, async (kalends, id, { json }) => {
     const schedule = (await kalends.schedules.get(id)) ?? missing('schedule', id)
     await showSchedule(kalends, schedule, json)
@@ -132,10 +131,7 @@ export function historyCommand(): AnyCommand {
     .argument('<id>')
     .option('--limit <n>', 'at most this many', wholeNumber(0, 999_999_999), 20)
     .option('--before <time>', 'only earlier slots')
-    .addHelpText(
-      'after',
-      examples('schedules history nightly', 'schedules history nightly --before yesterday'),
-    )
+    .addHelpText(...examples('schedules history nightly', 'schedules history nightly --before yesterday'))
   return onDatabase(command, async ({ schedules }, id, flags) => {
     const before = await instantOption('--before', flags.before)
     const jobs = await schedules.history(id, { limit: flags.limit, before })
@@ -165,8 +161,7 @@ export function explainCommand(): AnyCommand {
     .argument('<id>')
     .option('--at <time>', 'explain this time')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'schedules explain nightly',
         "schedules explain nightly --at '2026-03-29 02:30 Europe/Berlin'",
       ),
