@@ -23,8 +23,14 @@ import {
   type LogLine,
 } from '../store/list-store.ts'
 import { changeMany, type ManyJobs, type ManyOptions, type ManyResult } from './many.ts'
-import { JOB_OPTIONS, newJob } from './new-job.ts'
-import type { AnyJobInput, JobInput, SubmitArguments, SubmitOptions } from './options.ts'
+import {
+  type AnyJobInput,
+  JOB_OPTIONS,
+  type JobInput,
+  newJob,
+  type SubmitArguments,
+  type SubmitOptions,
+} from './new-job.ts'
 import { type UnhandledTask, unhandledText } from './unhandled-tasks.ts'
 import { untilFinal, type WaitOptions } from './wait.ts'
 
