@@ -104,12 +104,10 @@ export type { Explanation } from './schedules/explain.ts'
 export type { Schedules } from './schedules/schedules.ts'
 export type {
   CreateOptions,
-  IfExists,
   NewScheduleOptions,
   ScheduleChanges,
   ScheduleInput,
   ScheduleOptions,
-  SchedulePolicy,
 } from './schedules/settings.ts'
 export type { Scope } from './scopes.ts'
 export type { Transaction, TransactionOption } from './store/job-store.ts'
