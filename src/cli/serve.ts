@@ -26,8 +26,7 @@ interface HttpFlags {
 type Address = { readonly host: string; readonly port: number } | { readonly path: string }
 
 /**
- * Opens the server, logs its address, prints how to sign in if there is a terminal, and returns a function that closes
- * it.
+ * Opens the server, logs its address, prints how to sign in, and returns a function that closes the server.
  */
 export type Serve = (kalends: Kalends, log: Logger) => Promise<() => Promise<void>>
 
@@ -116,7 +115,7 @@ async function listen(server: Server, address: Address): Promise<void> {
   const url = urlOf(address)
   try {
     if ('path' in address) await removeStaleSocket(address.path)
-    // The socket is created during this call, so no other process can connect before its mode is set.
+    // This call creates the socket, so no other process can connect before the socket has its mode.
     const before = process.umask(0o177)
     try {
       server.listen({ ...address })

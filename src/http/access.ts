@@ -48,7 +48,7 @@ export interface RequestContext {
   readonly address?: string | undefined
 }
 
-/** @returns Returns null for an unknown caller. The function must not read the body. */
+/** Returns null for an unknown caller. Must not read the body. */
 export type Authorize = (request: Request, context: RequestContext) => Access | null | Promise<Access | null>
 
 export const UNKNOWN_USER = '\0unknown'

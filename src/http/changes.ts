@@ -1,9 +1,9 @@
 /**
  * Server-sent events that name what to read again, without its content.
  *
- * One query per second finds every change, made by this process, by other processes or in SQL; it runs only while a
- * client is connected. A message only names topics, so it is small, contains no secrets, and can be missed without harm.
- * A client that reconnects (`Last-Event-ID`) may have missed messages, so it receives all topics.
+ * One query per second finds every change, whether by this process, by another process or in SQL. The query runs only
+ * while a client is connected. A message only names topics, so it is small, contains no secrets, and can be missed
+ * without harm. A client that reconnects (`Last-Event-ID`) may have missed messages, so it receives all topics.
  *
  * Everything is limited: messages (one per second), connections (in total and per user), the lifetime of a connection
  * (the client reconnects and is authorized again), and waiting messages per slow client (one).

@@ -1,5 +1,5 @@
 /**
- * The REST API as a fetch handler, which turns a Request into a Response under any base path of any server.
+ * The REST API as a fetch handler: a function that turns a Request into a Response, under any base path of any server.
  *
  * It uses only the public interface of Kalends. Every error is a problem (RFC 9457). Requests are refused in this
  * order: a URL or a header that is too long, a path outside the mount point, an unknown host, an unknown path, a write
@@ -217,8 +217,8 @@ async function callerOf(one: Operation, entry: Entry, { gate, logger }: Service)
     return await gate.access(entry.request, entry.context, needsSignIn)
   } catch (error) {
     if (needsSignIn) throw error
-    // A probe gets an immediate response, but its credentials count like any others, so it cannot be used to guess
-    // them.
+    // A probe gets an immediate response, but its credentials count like any others, so that probes cannot be used to
+    // guess credentials.
     if (error instanceof Problem && error.status === 401) logRefused(error, entry, logger)
     return { role: 'read', user: UNKNOWN_USER }
   }

@@ -56,7 +56,7 @@ const MAX_FAILURE_CHARACTERS = 500
 /**
  * The error of a group of failures: its first line, or the start of that line.
  *
- * @param start  as stored; it may end in the middle of a secret, which then cannot be recognised
+ * @param start  as stored; if it ends in the middle of a secret, that secret cannot be recognised
  * @param newest  the whole job, if anything is hidden; null if the job was deleted
  */
 export function shownFailure(start: string, newest: Job | null, { access, redaction }: Reader): string {

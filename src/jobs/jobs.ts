@@ -49,7 +49,7 @@ const MAX_ATTEMPTS = 100
 
 const SUBMIT_OPTIONS = [...JOB_OPTIONS, 'tx']
 
-/** The operations on jobs: `kalends.jobs`, and `jobs` of a scope, which can access only the rows of its owner. */
+/** The operations on jobs: `kalends.jobs`, and `jobs` of a scope, limited to its owner's rows. */
 export class Jobs {
   readonly #store: JobStore
   readonly #lists: ListStore
@@ -188,7 +188,7 @@ export class Jobs {
    */
   cancel(id: string): Promise<Job>
   async cancel(id: string, ...others: unknown[]): Promise<Job> {
-    // Rejects options such as a transaction, which would be ignored.
+    // Rejects options, such as a transaction, that would be ignored.
     for (const options of others) checkKeys(options, [])
     return this.#cancel(id, () => undefined)
   }
@@ -215,7 +215,7 @@ export class Jobs {
    */
   retry(id: string): Promise<Job>
   async retry(id: string, ...others: unknown[]): Promise<Job> {
-    // Rejects options such as a transaction, which would be ignored.
+    // Rejects options, such as a transaction, that would be ignored.
     for (const options of others) checkKeys(options, [])
     const { authority, inTurn, onWrite } = this.#context
     const job = await inTurn(async () => {

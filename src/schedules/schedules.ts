@@ -70,7 +70,7 @@ export class Schedules {
   }
 
   /**
-   * For `kalends/http`: like `put`, but also returns whether the schedule was created.
+   * For `kalends/http`: like `create`, but also returns whether the schedule was created.
    *
    * @internal
    */

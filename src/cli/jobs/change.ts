@@ -13,7 +13,7 @@ export function cancelCommand(): AnyCommand {
   const command = new Command('cancel')
     .summary('cancel waiting jobs, stop running ones')
     .description(
-      'Cancels waiting jobs and asks the workers to stop running ones; their handlers are notified within a second.\n' +
+      'Cancels waiting jobs, and asks workers to stop running ones, whose handlers are notified within a second.\n' +
         'Name the jobs by their ids or by a filter.',
     )
     .addHelpText(...examples('jobs cancel 0193…', 'jobs cancel --task mail --state waiting --yes'))

@@ -1065,7 +1065,7 @@ export interface components {
             retryLimit: number | null;
             /** @enum {string} */
             status: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
-            /** @description finish: active, but without a next run until the current one ends, because the next run counts from that end */
+            /** @description finish: active, but without a next run, because the next run counts from the end of the current run */
             waitingFor: "finish" | null;
         };
         RecentRun: {
@@ -1127,7 +1127,7 @@ export interface components {
             retryLimit: number | null;
             /** @enum {string} */
             status: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
-            /** @description finish: active, but without a next run until the current one ends, because the next run counts from that end */
+            /** @description finish: active, but without a next run, because the next run counts from the end of the current run */
             waitingFor: "finish" | null;
             /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
             truncated?: {
