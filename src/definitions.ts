@@ -45,7 +45,7 @@ export class Definitions {
     if (this.#isExternal(task.name))
       throw new InvalidInputError(
         'handle',
-        `the task '${task.name}' goes to the external queue, so its handler would never be called; remove it, or leave the task out of externalQueue.tasks`,
+        `the task '${task.name}' goes to the external queue, so a handler would never be called; remove the handler, or leave the task out of externalQueue.tasks`,
       )
     // The executor passes a handler only args that its task's schema has parsed.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion

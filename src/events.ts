@@ -27,7 +27,7 @@ export class Emitter<Events extends object> {
   on<Name extends keyof Events>(
     name: Name,
     listener: Listener<Events[Name]>,
-    { signal, once = false }: ListenOptions & { readonly once?: boolean } = {},
+    { signal }: ListenOptions = {},
   ): () => void {
     const listeners = this.#listeners.get(name) ?? new Set()
     this.#listeners.set(name, listeners)
@@ -35,10 +35,8 @@ export class Emitter<Events extends object> {
       listeners.delete(subscription)
       signal?.removeEventListener('abort', end)
     }
-    const subscription: Listener<Events[Name]> = (payload) => {
-      if (once) end()
-      return listener(payload)
-    }
+    // Subscribing the same listener twice calls it twice.
+    const subscription: Listener<Events[Name]> = (payload) => listener(payload)
     if (signal?.aborted === true) return end
     signal?.addEventListener('abort', end)
     listeners.add(subscription)

@@ -61,10 +61,10 @@ export {
 } from './errors.ts'
 export type { Middleware, Handler, HandlerContext, JobLogger } from './executor/handler.ts'
 export type { Jobs } from './jobs/jobs.ts'
-export type { JobInput, JobOptions, SubmitOptions } from './jobs/options.ts'
+export type { JobInput, JobOptions, SubmitOptions } from './jobs/new-job.ts'
 export type { WaitOptions } from './jobs/wait.ts'
 export type { ManyJobs, ManyOptions, ManyResult } from './jobs/many.ts'
-export type { PruneOptions, RetentionOptions } from './jobs/retention.ts'
+export type { RetentionOptions } from './jobs/retention.ts'
 export { Kalends } from './kalends.ts'
 export type { Logger } from './logger.ts'
 export type { LoopHealth } from './loop.ts'
@@ -99,17 +99,15 @@ export type { ExternalJobs, FinishOptions } from './jobs/external.ts'
 export { PeriodicScheduler, type PeriodicSchedulerOptions } from './periodic-scheduler.ts'
 export type { ListenOptions } from './events.ts'
 export type { Declaration, OnRemoved } from './schedules/declared.ts'
-export type { HistoryQuery, IfVersion, PauseOptions, WriteOptions } from './schedules/context.ts'
+export type { HistoryQuery, IfVersion, PauseOptions, WriteOptions } from './schedules/writes.ts'
 export type { Explanation } from './schedules/explain.ts'
 export type { Schedules } from './schedules/schedules.ts'
 export type {
   CreateOptions,
-  IfExists,
   NewScheduleOptions,
   ScheduleChanges,
   ScheduleInput,
   ScheduleOptions,
-  SchedulePolicy,
 } from './schedules/settings.ts'
 export type { Scope } from './scopes.ts'
 export type { Transaction, TransactionOption } from './store/job-store.ts'

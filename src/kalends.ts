@@ -6,7 +6,7 @@ import { Emitter, type ListenOptions } from './events.ts'
 import type { Handler } from './executor/handler.ts'
 import { ExternalJobs } from './jobs/external.ts'
 import type { Jobs } from './jobs/jobs.ts'
-import { checkedRetention, prune, type PruneOptions } from './jobs/retention.ts'
+import { checkedRetention, prune, type RetentionOptions } from './jobs/retention.ts'
 import type { FreezeOptions, FreezePreview, FreezeTarget } from './freezes.ts'
 import { Lifecycle, type Step } from './lifecycle.ts'
 import { checkKeys, namesOf } from './keys.ts'
@@ -230,7 +230,11 @@ export class Kalends {
     listener: (payload: KalendsEvents[Name]) => void,
     options: ListenOptions = {},
   ): () => void {
-    return this.#listen(event, listener, options, false)
+    checkKeys({ [event]: true }, EVENTS)
+    checkKeys(options, ['signal'])
+    if (options.signal !== undefined && !(options.signal instanceof AbortSignal))
+      throw new InvalidInputError('signal', 'must be an AbortSignal')
+    return this.#events.on(event, checkedFunction('listener', listener), options)
   }
 
   /** Works like `on`, but only for the next event. */
@@ -239,20 +243,16 @@ export class Kalends {
     listener: (payload: KalendsEvents[Name]) => void,
     options: ListenOptions = {},
   ): () => void {
-    return this.#listen(event, listener, options, true)
-  }
-
-  #listen<Name extends keyof KalendsEvents>(
-    event: Name,
-    listener: (payload: KalendsEvents[Name]) => void,
-    options: ListenOptions,
-    once: boolean,
-  ): () => void {
-    checkKeys({ [event]: true }, EVENTS)
-    checkKeys(options, ['signal'])
-    if (options.signal !== undefined && !(options.signal instanceof AbortSignal))
-      throw new InvalidInputError('signal', 'must be an AbortSignal')
-    return this.#events.on(event, checkedFunction('listener', listener), { ...options, once })
+    checkedFunction('listener', listener)
+    const end = this.on(
+      event,
+      (payload) => {
+        end()
+        return listener(payload)
+      },
+      options,
+    )
+    return end
   }
 
   /** The zone that is added to timers that name none, or null if such timers are in UTC. */
@@ -320,9 +320,8 @@ export class Kalends {
    *
    * @returns how many jobs were removed
    */
-  async prune({ signal, onProgress, ...retention }: PruneOptions = {}): Promise<number> {
-    const checked = checkedRetention(retention)
-    return prune(this.#stores.calls.retention, checked, signal ?? new AbortController().signal, onProgress)
+  async prune(options: RetentionOptions = {}): Promise<number> {
+    return prune(this.#stores.calls.retention, checkedRetention(options))
   }
 
   /**

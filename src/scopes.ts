@@ -1,4 +1,4 @@
-import { InvalidInputError } from './errors.ts'
+import { InvalidInputError, OverloadedError } from './errors.ts'
 import type { Emitter } from './events.ts'
 import { Jobs } from './jobs/jobs.ts'
 import { UnhandledTasks } from './jobs/unhandled-tasks.ts'
@@ -8,7 +8,6 @@ import { type Authority, checkedLimits, checkedTasks } from './model/authority.t
 import { ANY_OWNER, prefixOf } from './model/owner.ts'
 import type { Task } from './model/task.ts'
 import { type CheckedOptions, ownerName, type ScopeOptions } from './options.ts'
-import { OwnerTurns } from './owner-turns.ts'
 import { Schedules } from './schedules/schedules.ts'
 import type { Store } from './store/store.ts'
 import { Views } from './views/views.ts'
@@ -97,5 +96,39 @@ export function everyOwnerAuthority({ tasks, limits, builtInTasks }: EveryOwnerO
     tasks: tasks === undefined ? null : checkedTasks(tasks),
     builtInTasks,
     limits: limits === undefined ? null : checkedLimits(limits),
+  }
+}
+
+const MAX_WAITING = { ofOwner: 32, inAll: 256 }
+
+/**
+ * Runs writes that count against an owner's limits, one write at a time. Otherwise, two concurrent calls could both
+ * find that one more row is allowed. Only a few calls may wait, so that no owner can exhaust memory.
+ */
+class OwnerTurns {
+  /** The last turn of each owner, and the number of turns that have not ended. */
+  readonly #owners = new Map<string, { last: Promise<void>; count: number }>()
+  #count = 0
+
+  /** @throws OverloadedError when too many calls are already waiting */
+  async run<Result>(owner: string, work: () => Promise<Result>): Promise<Result> {
+    const turns = this.#owners.get(owner) ?? { last: Promise.resolve(), count: 0 }
+    if (turns.count > MAX_WAITING.ofOwner || this.#count > MAX_WAITING.inAll)
+      throw new OverloadedError('Too many writes of this owner are already waiting; try again in a moment')
+    this.#owners.set(owner, turns)
+    turns.count += 1
+    this.#count += 1
+    const turn = turns.last.then(work)
+    turns.last = turn.then(
+      () => undefined,
+      () => undefined,
+    )
+    try {
+      return await turn
+    } finally {
+      turns.count -= 1
+      this.#count -= 1
+      if (turns.count === 0) this.#owners.delete(owner)
+    }
   }
 }

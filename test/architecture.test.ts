@@ -13,7 +13,6 @@ const INNER = ['calendar', 'timer', 'settings', 'model', 'store interface', 'sto
 /** Files that `kalends.ts` wires together. */
 const ROOT_FILES = [
   'options',
-  'owner-turns',
   'definitions',
   'lifecycle',
   'scopes',
@@ -58,7 +57,6 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'model',
     ...BASE,
   ],
-  'owner-turns': BASE,
   options: ['executor', 'jobs', 'store interface', 'store', 'timer', 'settings', 'model', ...BASE],
   definitions: ['executor', 'jobs', 'schedules', 'store interface', 'model', ...BASE],
   lifecycle: [
@@ -74,7 +72,6 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   scopes: [
     'lifecycle',
     'options',
-    'owner-turns',
     'worker part',
     'schedules',
     'jobs',

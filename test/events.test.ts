@@ -1,6 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { Emitter } from '../src/events.ts'
+import { task } from '../src/index.ts'
+import { open } from '../src/testing/index.ts'
 
 interface Events {
   rang: number
@@ -75,17 +77,14 @@ describe('events', () => {
     expect(heard).toEqual(['once', 'always', 'always'])
   })
 
-  it('reach a once listener only once, even if it emits the same event', () => {
+  it('no longer reach a listener that has ended its subscription, even if it emits the same event', () => {
     const emitter = new Emitter<Events>(() => {})
     const heard: number[] = []
-    emitter.on(
-      'rang',
-      (payload) => {
-        heard.push(payload)
-        emitter.emit('rang', () => payload + 1)
-      },
-      { once: true },
-    )
+    const end = emitter.on('rang', (payload) => {
+      end()
+      heard.push(payload)
+      emitter.emit('rang', () => payload + 1)
+    })
     emitter.emit('rang', () => 1)
     expect(heard).toEqual([1])
   })
@@ -106,10 +105,21 @@ describe('events', () => {
 
   it('the payload of an event without a listener is not computed', () => {
     const emitter = new Emitter<Events>(() => {})
-    emitter.on('rang', () => undefined, { once: true })
-    emitter.emit('rang', () => 1)
+    emitter.on('rang', () => undefined)()
     emitter.emit('rang', () => {
       throw new Error('a payload without a listener')
     })
+  })
+
+  it('reach a listener of once only once', async () => {
+    const work = task('work')
+    await using app = await open((kalends) => kalends.handle(work, () => undefined))
+    const heard: string[] = []
+    app.kalends.once('settled', ({ jobId }) => void heard.push(jobId))
+    const first = await app.kalends.jobs.submit(work)
+    await app.drain()
+    await app.kalends.jobs.submit(work)
+    await app.drain()
+    expect(heard).toEqual([first])
   })
 })

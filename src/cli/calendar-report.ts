@@ -90,7 +90,7 @@ function zoneName(date: Date, zone: string, language: string, style: 'short' | '
   return format.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? ''
 }
 
-/** Decides, as systemd does, whether to repeat a time in UTC, which is not done if the zone never differs from UTC. */
+/** Whether a zone never differs from UTC: then, like systemd, the report does not repeat its times in UTC. */
 function isUtc(zone: string): boolean {
   const year = 2024
   return [0, 6].every(

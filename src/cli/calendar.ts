@@ -28,8 +28,7 @@ export default function calendarCommand({
     .option('--zone <zone>', "zone of events without one: an IANA name or 'local'", 'UTC')
     .option('--json', 'print one JSON object per line for each expression')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         "calendar 'Mon..Fri 9:00 Europe/Berlin'",
         "calendar --iterations 5 --base-time '2026-03-27 00:00 UTC' '*-*~1 18:00'",
       ),

@@ -16,7 +16,7 @@ export default function checkCommand(): AnyCommand {
     .argument('<module>', 'the file of the application: handlers and declared schedules')
     .option('--zone <zone>', "zone of timers without one: an IANA name, or 'local'")
     .option('--json', 'print JSON: { "ok", "problems" }')
-    .addHelpText('after', examples('check app.js', 'check app.js --json | jq -r .problems[]'))
+    .addHelpText(...examples('check app.js', 'check app.js --json | jq -r .problems[]'))
     .action(async (module, { zone, json }) => {
       const problems = await problemsOf(module, zone)
       if (json === true) printJson({ ok: problems.length === 0, problems })

@@ -31,6 +31,7 @@ const MAX_LINES = 10_000
  */
 const LONGEST_LINE = 32_768
 const LINES_IN_ERROR = 5
+const SHELL = '/bin/sh'
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** The operating system rejects arguments with NUL. */
@@ -138,7 +139,7 @@ export async function runCommand(
  */
 function commandLine(args: CommandArgs, runsAs: CommandUser | null): readonly [string, ...string[]] {
   const [program = '', ...rest] =
-    args.shell === undefined ? (args.argv ?? []) : [shellOf(args), '-c', args.shell]
+    args.shell === undefined ? (args.argv ?? []) : [args.shellPath ?? SHELL, '-c', args.shell]
   const { username, uid } = userInfo()
   if (args.user === undefined || args.user === (runsAs?.name ?? username)) return [program, ...rest]
   if (runsAs !== null)
@@ -152,14 +153,17 @@ function commandLine(args: CommandArgs, runsAs: CommandUser | null): readonly [s
   return ['runuser', '-u', args.user, '--', program, ...rest]
 }
 
-function shellOf({ shellPath = '/bin/sh' }: CommandArgs): string {
-  return shellPath
-}
-
 function environmentOf(args: CommandArgs, as: CommandUser | null): Record<string, string> {
   const { username, homedir: home } = userInfo()
   const user = as?.name ?? args.user ?? username
-  return { PATH, HOME: as?.home ?? home, SHELL: shellOf(args), LOGNAME: user, USER: user, ...args.env }
+  return {
+    PATH,
+    HOME: as?.home ?? home,
+    SHELL: args.shellPath ?? SHELL,
+    LOGNAME: user,
+    USER: user,
+    ...args.env,
+  }
 }
 
 function endOf(child: ChildProcess): Promise<{ code: number | null; by: NodeJS.Signals | null }> {

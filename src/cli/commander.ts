@@ -21,8 +21,9 @@ export type Option = typed.Option
 /** A command with unknown options and arguments. */
 export type AnyCommand = typed.CommandUnknownOpts
 
-export function examples(...commands: readonly string[]): string {
-  return `\nExamples:\n${commands.map((command) => `  $ kalends ${command}`).join('\n')}`
+/** For `addHelpText`. */
+export function examples(...commands: readonly string[]) {
+  return ['after', `\nExamples:\n${commands.map((command) => `  $ kalends ${command}`).join('\n')}`] as const
 }
 
 /** The same command, after `add` has added options that the compiler cannot see. */

@@ -23,8 +23,7 @@ export default function doctorCommand(): AnyCommand {
     .option('--json', 'print one JSON object per line for each problem')
     .addHelpText('after', HELP)
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'doctor',
         'doctor --json | jq -r .fix',
         'doctor --database mysql://root@localhost/app && echo healthy',

@@ -3,7 +3,7 @@ import type { Freeze } from '../index.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { harmlessText, print, printJson, printResult, say } from './output.ts'
 import { onDatabase } from './session.ts'
-import { type Column, tableText } from './table.ts'
+import { type Column, printRows } from './table.ts'
 import { counted, instantOption, when } from './values.ts'
 
 const COLUMNS: readonly Column<Freeze>[] = [
@@ -27,8 +27,7 @@ export function freezeCommand(): AnyCommand {
     .option('--reason <text>', 'why, for people')
     .option('--dry-run', 'only show what would be held and skipped')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         "freeze --all --until '18:00' --reason 'Database maintenance'",
         'freeze --task report --until tomorrow --dry-run',
       ),
@@ -56,7 +55,7 @@ export function thawCommand(): AnyCommand {
   const command = new Command('thaw')
     .description('Ends freezes now. Everything they held back continues immediately.')
     .argument('<id...>')
-    .addHelpText('after', examples('thaw 019a0000-0000-7000-8000-000000000000'))
+    .addHelpText(...examples('thaw 019a0000-0000-7000-8000-000000000000'))
   return onDatabase(command, async (kalends, ids, { json }) => {
     for (const id of ids) {
       const freeze = await kalends.thaw(id)
@@ -68,15 +67,10 @@ export function thawCommand(): AnyCommand {
 export function freezesCommand(): AnyCommand {
   const command = new Command('freezes')
     .description('Lists the active freezes.')
-    .addHelpText('after', examples('freezes', 'freezes --json | jq -r .id'))
-  return onDatabase(command, async (kalends, { json }) => {
-    const freezes = await kalends.freezes()
-    if (json === true) for (const freeze of freezes) printJson(freeze)
-    else {
-      if (freezes.length > 0) print(tableText(COLUMNS, freezes))
-      say(`${counted(freezes.length, 'freeze')}.`)
-    }
-  })
+    .addHelpText(...examples('freezes', 'freezes --json | jq -r .id'))
+  return onDatabase(command, async (kalends, { json }) =>
+    printRows(json, COLUMNS, await kalends.freezes(), 'freeze'),
+  )
 }
 
 /** `task report, group a`; `everything`. */

@@ -14,8 +14,7 @@ export default function migrateCommand(): AnyCommand {
     .option('--print', 'print the statements instead of running them')
     .option('--json', 'print JSON')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'migrate',
         'migrate --database mysql://root@localhost/app',
         'migrate --database mysql://root@localhost/app --table-prefix kalends_',

@@ -20,7 +20,7 @@ export default function pruneCommand(): AnyCommand {
       10_000,
     )
     .option('-y, --yes', 'do not ask for confirmation')
-    .addHelpText('after', examples('prune --age 7d', 'prune --per-schedule 100 --yes'))
+    .addHelpText(...examples('prune --age 7d', 'prune --per-schedule 100 --yes'))
   return onDatabase(command, async (kalends, { age, perSchedule, yes, json }) => {
     await confirm(
       `Remove final jobs that ended more than ${age} ago, all but the newest ${perSchedule} of each schedule, and done schedules with after_done = delete?`,

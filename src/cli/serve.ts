@@ -5,14 +5,13 @@
 import { once } from 'node:events'
 import { lstatSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { resolve } from 'node:path'
 import { messageOf } from '../errors.ts'
 import { clientKey, isLoopback, TrustedProxies } from '../http/client-address.ts'
 import { bearer, http, node } from '../http/index.ts'
 import type { Kalends } from '../kalends.ts'
 import type { Logger } from '../logger.ts'
-import { limitConnections } from './connections.ts'
 import { CommandError, EXIT, hasCode, UsageError } from './failure.ts'
 import { say } from './output.ts'
 import { givenToken, ownToken, type Token } from './token.ts'
@@ -27,8 +26,7 @@ interface HttpFlags {
 type Address = { readonly host: string; readonly port: number } | { readonly path: string }
 
 /**
- * Opens the server, logs its address, prints how to sign in if there is a terminal, and returns a function that closes
- * it.
+ * Opens the server, logs its address, prints how to sign in, and returns a function that closes the server.
  */
 export type Serve = (kalends: Kalends, log: Logger) => Promise<() => Promise<void>>
 
@@ -117,7 +115,7 @@ async function listen(server: Server, address: Address): Promise<void> {
   const url = urlOf(address)
   try {
     if ('path' in address) await removeStaleSocket(address.path)
-    // The socket is created during this call, so no other process can connect before its mode is set.
+    // This call creates the socket, so no other process can connect before the socket has its mode.
     const before = process.umask(0o177)
     try {
       server.listen({ ...address })
@@ -171,4 +169,57 @@ function announce(server: Server, address: Address, token: Token | null, log: Lo
     say(`The token is stored in ${token.file}.`)
   } else say(`Sign in at ${url} with the token from ${token.file ?? 'KALENDS_TOKEN'}.`)
   if (isRemote) say(`warning: ${PLAIN_HTTP}.`)
+}
+
+interface Connection {
+  readonly client: string | null
+  requests: number
+}
+
+const TOO_MANY =
+  'HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
+
+/**
+ * Limits a server's connections, in total and per client. A new connection replaces an idle one, so silent sockets
+ * cannot block clients.
+ *
+ * @param clientOf  the client at a remote address, whose connections are counted together; null means no limit
+ */
+export function limitConnections(
+  server: Server,
+  { total, perClient }: typeof CONNECTIONS,
+  clientOf: (address: string) => string | null,
+): void {
+  // Oldest first.
+  const connections = new Map<Socket, Connection>()
+  const hasRoom = (most: number, counts: (connection: Connection) => boolean): boolean => {
+    const counted = [...connections].filter(([, connection]) => counts(connection))
+    if (counted.length < most) return true
+    const silent = counted.find(([, { requests }]) => requests === 0)?.[0]
+    if (silent === undefined) return false
+    connections.delete(silent)
+    silent.destroy()
+    return true
+  }
+  server.on('connection', (socket) => {
+    const client = socket.remoteAddress === undefined ? null : clientOf(socket.remoteAddress)
+    const isAdmitted =
+      (client === null || hasRoom(perClient, (other) => other.client === client)) &&
+      hasRoom(total, () => true)
+    if (!isAdmitted) {
+      socket.end(TOO_MANY)
+      socket.destroySoon()
+      return
+    }
+    connections.set(socket, { client, requests: 0 })
+    socket.once('close', () => connections.delete(socket))
+  })
+  server.on('request', (request, response) => {
+    const connection = connections.get(request.socket)
+    if (connection === undefined) return
+    connection.requests += 1
+    response.once('close', () => {
+      connection.requests -= 1
+    })
+  })
 }

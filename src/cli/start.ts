@@ -28,16 +28,17 @@ The module is a JavaScript file (TypeScript on a Node that imports it, 22.18 or 
 Without a module, the worker submits due schedules and runs no jobs: jobs wait for a worker that handles
 their task. Any number of workers may share one database.
 
-With --allow-commands it also runs programs, such as those of an imported crontab. Anyone with write access to the
-database can then run arbitrary commands as this user, who can read the environment and the files of this process;
-with --http-built-in-tasks so can anyone with the token of the API. As root, name a user with fewer rights: --command-user.
+With --allow-commands, the worker also runs programs, such as those of an imported crontab. Anyone with write access
+to the database can then run arbitrary commands as this user, who can read the environment and the files of this
+process; with --http-built-in-tasks, so can anyone with the token of the API. As root, name a user with fewer rights:
+--command-user.
 
-With --http it serves the REST API and the web page. Clients send a token as authorization: Bearer. It comes from
---token-file or KALENDS_TOKEN; without either, one is created, stored in a file that only you can read, and
-printed as a sign-in link. A Unix socket needs no token: only this user can connect to it.
+With --http, it serves the REST API and the web page. Clients send a token as authorization: Bearer. The token comes
+from --token-file or KALENDS_TOKEN; without either, one is created, stored in a file that only you can read,
+and printed as a sign-in link. A Unix socket needs no token: only this user can connect to it.
 
-Ctrl-C or SIGTERM stops it cleanly: it claims no more jobs, running jobs get the grace period to finish, and the rest
-returns to the queue. A second Ctrl-C ends it at once.
+Ctrl-C or SIGTERM stops the worker cleanly: it claims no more jobs, running jobs get the grace period to finish, and
+the unfinished ones return to the queue. A second Ctrl-C ends the worker at once.
 
 Examples:
   $ kalends start app.js

@@ -1,6 +1,6 @@
 /**
- * The token that callers of `--http` send. It comes from a file or the environment, not from an option, because every
- * local account can read the arguments of a process. Without one, a token is created and kept in a file.
+ * The token that callers of `--http` send. The token comes from a file or the environment, not from an option, because
+ * every local account can read the arguments of a process. Without one, a token is created and kept in a file.
  */
 import { randomBytes } from 'node:crypto'
 import {

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander'
 import { messageOf } from '../errors.ts'
 import { timestamp } from './calendar-report.ts'
 
-/** The task of `command-task.ts`, defined here so that its schema need not be loaded. */
+/** The name of the task in `command-task.ts`, defined here so that the task's schema need not be loaded. */
 export const COMMAND_TASK = 'command'
 
 const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone

@@ -2,10 +2,9 @@
 import { durationText } from '../duration.ts'
 import type { WorkerStatus } from '../index.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
-import { print, printJson, say } from './output.ts'
 import { LEASE_OPTION, onDatabase } from './session.ts'
-import { type Column, tableText } from './table.ts'
-import { counted, when } from './values.ts'
+import { type Column, printRows } from './table.ts'
+import { when } from './values.ts'
 
 const COLUMNS: readonly Column<WorkerStatus>[] = [
   { title: 'WORKER', value: ({ id }) => id, least: 12 },
@@ -28,13 +27,8 @@ export default function workersCommand(): AnyCommand {
         'whose work the others take over within the lease.',
     )
     .option(...LEASE_OPTION)
-    .addHelpText('after', examples('workers', 'workers --json | jq -r .id'))
-  return onDatabase(command, async (kalends, { json }) => {
-    const workers = await kalends.workers()
-    if (json === true) for (const worker of workers) printJson(worker)
-    else {
-      if (workers.length > 0) print(tableText(COLUMNS, workers))
-      say(`${counted(workers.length, 'worker')}.`)
-    }
-  })
+    .addHelpText(...examples('workers', 'workers --json | jq -r .id'))
+  return onDatabase(command, async (kalends, { json }) =>
+    printRows(json, COLUMNS, await kalends.workers(), 'worker'),
+  )
 }

@@ -48,7 +48,7 @@ export interface RequestContext {
   readonly address?: string | undefined
 }
 
-/** @returns Returns null for an unknown caller. The function must not read the body. */
+/** Returns null for an unknown caller. Must not read the body. */
 export type Authorize = (request: Request, context: RequestContext) => Access | null | Promise<Access | null>
 
 export const UNKNOWN_USER = '\0unknown'
@@ -101,6 +101,24 @@ function checkScope(scope: unknown): void {
   throw new TypeError(
     `authorize returned the scope ${shortened(JSON.stringify(scope) ?? typeof scope)}; it must be { group, submitter } with a string for at least one of them; omit it for access to everything`,
   )
+}
+
+/**
+ * The scope supplies the owner. Another owner in the body is rejected instead of silently replaced. A value for a field
+ * that the scope leaves open is also rejected, because the row would then belong to another owner.
+ *
+ * @throws Problem 403
+ */
+export function checkOwner(
+  body: { readonly group?: string | undefined; readonly submitter?: string | null | undefined },
+  { scope }: Access,
+): void {
+  if (scope === undefined) return
+  for (const field of ['group', 'submitter'] as const)
+    if (body[field] !== undefined && body[field] !== scope[field])
+      throw new Problem(403, 'OUT_OF_SCOPE', `${field}: you may only write your own`, {
+        errors: [{ field, detail: 'you may only write your own; leave it out' }],
+      })
 }
 
 /**

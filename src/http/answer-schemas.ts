@@ -15,7 +15,7 @@ export const Schedule = z.strictObject({
   ...columnsOut({ ...SETTINGS, ...SCHEDULE_COLUMNS }),
   status,
   waitingFor: orNull(z.enum(['finish'])).describe(
-    'finish: active, but without a next run until the current one ends, because the next run counts from that end',
+    'finish: active, but without a next run, because the next run counts from the end of the current run',
   ),
 })
 /** For rows of lists. */

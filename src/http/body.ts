@@ -1,24 +1,18 @@
 /** Reads JSON bodies, with limits on size, depth and time. All numbers must be exact. */
 import { Problem } from './problem.ts'
 
-export interface BodyLimits {
-  readonly bytes: number
-  readonly depth: number
-  readonly timeMs: number
-}
+const MAX_DEPTH = 64
+const MAX_TIME_MS = 30_000
 
 /**
+ * @param limit  maximum number of bytes
  * @param turn  awaited before the complete body is decoded and parsed
  * @returns the parsed body, or undefined if there is none
  * @throws Problem 400, 408, 413, 415, 422
  */
-export async function readBody(
-  request: Request,
-  limits: BodyLimits,
-  turn: () => Promise<void>,
-): Promise<unknown> {
+export async function readBody(request: Request, limit: number, turn: () => Promise<void>): Promise<unknown> {
   if (request.body === null) return undefined
-  const bytes = await readBytes(request, limits)
+  const bytes = await readBytes(request, limit)
   if (bytes.length === 0) return undefined
   const [type = ''] = (request.headers.get('content-type') ?? '').toLowerCase().split(';', 1)
   if (!/^application\/(?:json|\S+\+json)$/.test(type.trim())) {
@@ -35,7 +29,7 @@ export async function readBody(
   } catch {
     throw new Problem(400, 'MALFORMED_JSON', 'The body is not UTF-8')
   }
-  checkTokens(text, limits.depth)
+  checkTokens(text)
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -50,34 +44,29 @@ export async function readBody(
   }
 }
 
-async function readBytes(request: Request, { bytes: most, timeMs }: BodyLimits): Promise<Uint8Array> {
+async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   const tooLarge = () =>
-    new Problem(413, 'BODY_TOO_LARGE', `A body may have at most ${most} bytes; send less at a time`)
-  if (Number(request.headers.get('content-length') ?? 0) > most) throw tooLarge()
-  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = request.body?.getReader()
-  if (reader === undefined) return new Uint8Array()
-  let late: NodeJS.Timeout | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    late = setTimeout(() => {
-      reject(new Problem(408, 'TIMEOUT', `The body took longer than ${timeMs} ms to arrive`))
-    }, timeMs)
-  })
+    new Problem(413, 'BODY_TOO_LARGE', `A body may have at most ${limit} bytes; send less at a time`)
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge()
+  const late = AbortSignal.timeout(MAX_TIME_MS)
   const parts: Uint8Array[] = []
+  let size = 0
   try {
-    for (let size = 0; ; ) {
-      const { done, value } = await Promise.race([reader.read(), timeout])
-      if (done) return Buffer.concat(parts)
-      size += value.length
-      if (size > most) throw tooLarge()
-      parts.push(value)
-    }
+    const receiver = new WritableStream<Uint8Array>({
+      write: (part) => {
+        size += part.length
+        if (size > limit) throw tooLarge()
+        parts.push(part)
+      },
+    })
+    await request.body?.pipeTo(receiver, { signal: late })
   } catch (error) {
-    reader.cancel().catch(() => undefined)
     if (error instanceof Problem) throw error
+    if (late.aborted)
+      throw new Problem(408, 'TIMEOUT', `The body took longer than ${MAX_TIME_MS} ms to arrive`)
     throw new Problem(400, 'BODY_CUT_SHORT', 'The body is incomplete')
-  } finally {
-    clearTimeout(late)
   }
+  return Buffer.concat(parts)
 }
 
 const QUOTE = 0x22
@@ -91,7 +80,7 @@ const NUMBER = /[-\d][-+.\deE]*/y
  * takes a single pass for any input: a regular expression for strings would start again at each quote of an
  * unterminated string.
  */
-function checkTokens(text: string, most: number): void {
+function checkTokens(text: string): void {
   let depth = 0
   let isInText = false
   for (let at = 0; at < text.length; at += 1) {
@@ -102,7 +91,8 @@ function checkTokens(text: string, most: number): void {
       if (code === BACKSLASH) at += 1
     } else if (code === 0x5b || code === 0x7b) {
       depth += 1
-      if (depth > most) throw new Problem(422, 'TOO_DEEP', `The body is nested more than ${most} levels deep`)
+      if (depth > MAX_DEPTH)
+        throw new Problem(422, 'TOO_DEEP', `The body is nested more than ${MAX_DEPTH} levels deep`)
     } else if (code === 0x5d || code === 0x7d) depth -= 1
     else if (code === MINUS || (code >= 0x30 && code <= 0x39)) {
       NUMBER.lastIndex = at

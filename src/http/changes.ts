@@ -1,18 +1,18 @@
 /**
  * Server-sent events that name what to read again, without its content.
  *
- * Changes made by this process are reported immediately. One query per second finds changes made by other processes or
- * in SQL; it runs only while a client is connected. A message only names topics, so it is small, contains no secrets,
- * and can be missed without harm. A client that reconnects (`Last-Event-ID`) may have missed messages, so it receives
- * all topics.
+ * One query per second finds every change, whether by this process, by another process or in SQL. The query runs only
+ * while a client is connected. A message only names topics, so it is small, contains no secrets, and can be missed
+ * without harm. A client that reconnects (`Last-Event-ID`) may have missed messages, so it receives all topics.
  *
- * Everything is limited: messages (two per second), connections (in total and per user), the lifetime of a connection
+ * Everything is limited: messages (one per second), connections (in total and per user), the lifetime of a connection
  * (the client reconnects and is authorized again), and waiting messages per slow client (one).
  */
-import type { Kalends, ChangeTokens } from '../index.ts'
+import type { ChangeTokens, Kalends } from '../index.ts'
 import { checkKeys } from '../keys.ts'
-import { EventStream, type Listener, type Topic } from './event-stream.ts'
 import { Problem } from './problem.ts'
+
+type Topic = 'schedules' | 'jobs' | 'workers'
 
 const TOPICS: readonly Topic[] = ['schedules', 'jobs', 'workers']
 const SCOPED_TOPICS: readonly Topic[] = ['schedules', 'jobs']
@@ -27,35 +27,22 @@ export interface ChangesOptions {
 }
 
 const TICK_MS = 1000
-/** The pause between two messages. */
-const PAUSE_MS = 500
 /** The interval for scopes, in ticks. It is fixed, so that a scope cannot learn when other owners change something. */
 const SCOPED_TICKS = 5
 const PING_TICKS = 15
 
 export class Changes {
-  readonly #kalends: Kalends
   readonly #limits: { readonly listeners: number; readonly perUser: number; readonly lifeMs: number }
   readonly #streams = new Set<EventStream>()
   readonly #changed: () => Promise<readonly Topic[]>
-  readonly #marked = new Set<Topic>()
-  /** The timer that runs until the next message may be sent. */
-  #pause: NodeJS.Timeout | null = null
-  #stop: (() => void) | null = null
+  #ticks = 0
+  #timer: NodeJS.Timeout | null = null
 
   constructor(kalends: Kalends, options: ChangesOptions = {}) {
     checkKeys(options, ['listeners', 'perUser', 'lifeMs'], 'events.')
     const { listeners = 200, perUser = 10, lifeMs = 600_000 } = options
-    this.#kalends = kalends
     this.#limits = { listeners, perUser, lifeMs }
     this.#changed = watched(() => kalends.api.views.changeTokens())
-  }
-
-  /** Called when this process has changed something. */
-  mark(topics: readonly Topic[]): void {
-    for (const topic of topics) this.#marked.add(topic)
-    if (this.#streams.size === 0 || this.#marked.size === 0 || this.#pause !== null) return
-    this.#pause = setTimeout(() => this.#flush(), 0).unref()
   }
 
   /** @throws Problem 429 when this user has too many connections, 503 when there are too many in total */
@@ -76,9 +63,11 @@ export class Changes {
     // The id makes EventSource send `Last-Event-ID` when it reconnects.
     stream.send('retry: 2000\nid: 1\nevent: hello\ndata: {}')
     if (isReconnect) stream.notify(isScoped ? SCOPED_TOPICS : TOPICS)
-    this.#stop ??= this.#start()
-    // Sends the topics that were marked before the first listener connected.
-    this.mark([])
+    if (this.#timer === null) {
+      this.#timer = setInterval(() => this.#tick(), TICK_MS).unref()
+      // The first read only finds out what later reads are compared with.
+      void this.#changed()
+    }
     if (signal.aborted) stream.close()
     return stream.response
   }
@@ -89,62 +78,102 @@ export class Changes {
 
   #leave(stream: EventStream): void {
     this.#streams.delete(stream)
-    if (this.#streams.size > 0) return
-    this.#stop?.()
-    this.#stop = null
+    if (this.#streams.size > 0 || this.#timer === null) return
+    clearInterval(this.#timer)
+    this.#timer = null
   }
 
-  /** @returns a function that stops the messages */
-  #start(): () => void {
-    const on = (event: Parameters<Kalends['on']>[0], ...topics: Topic[]) =>
-      this.#kalends.on(event, () => this.mark(topics))
-    const subscriptions = [
-      on('submitted', 'schedules', 'jobs'),
-      on('started', 'jobs'),
-      on('settled', 'schedules', 'jobs'),
-      on('workerLost', 'workers', 'jobs'),
-      on('leaseLost', 'workers'),
-    ]
-    const look = () => void this.#changed().then((topics) => this.mark(topics))
-    let ticks = 0
-    const timer = setInterval(() => {
-      ticks += 1
-      look()
-      if (ticks % SCOPED_TICKS === 0) this.#notify(SCOPED_TOPICS, true)
-      for (const stream of this.#streams) {
-        if (ticks % PING_TICKS === 0) stream.send(': ping')
-        // Sends the topics that a slow client had no room for.
-        stream.notify([])
-      }
-    }, TICK_MS).unref()
-    look()
-    return () => {
-      clearInterval(timer)
-      for (const unsubscribe of subscriptions) unsubscribe()
-    }
+  #tick(): void {
+    this.#ticks += 1
+    void this.#changed().then((topics) => this.#notify(topics, false))
+    if (this.#ticks % SCOPED_TICKS === 0) this.#notify(SCOPED_TOPICS, true)
+    if (this.#ticks % PING_TICKS === 0) for (const stream of this.#streams) stream.send(': ping')
   }
 
-  #flush(): void {
-    const topics = [...this.#marked]
-    this.#marked.clear()
-    this.#notify(topics, false)
-    this.#pause = setTimeout(() => {
-      this.#pause = null
-      this.mark([])
-    }, PAUSE_MS).unref()
-  }
-
+  /** Without topics, sends those that a slow client had no room for. */
   #notify(topics: readonly Topic[], isScoped: boolean): void {
     for (const stream of this.#streams) if (stream.listener.isScoped === isScoped) stream.notify(topics)
   }
 }
 
-/**
- * Finds changes made by other processes or in SQL.
- *
- * @returns the topics that changed since the last call; empty while a read is in progress, and while the database is
- *   unavailable
- */
+/** Maximum number of messages that may wait in a connection. */
+const MAX_WAITING = 8
+/** A client that has read nothing for this long is disconnected. */
+const STUCK_MS = 30_000
+
+interface Listener {
+  /** The user whose connections are counted together, or null if unknown. */
+  readonly user: string | null
+  /** Whether the caller sees only the rows of one owner. */
+  readonly isScoped: boolean
+}
+
+/** One connection that receives events. */
+export class EventStream {
+  readonly listener: Listener
+  readonly response: Response
+  /** The topics that a slow client has not received yet; they are sent as one message. */
+  readonly #pending = new Set<string>()
+  readonly #end: () => void
+  readonly #encoder = new TextEncoder()
+  #controller: ReadableStreamDefaultController<Uint8Array> | null = null
+  #stuckSince: number | null = null
+
+  /** @param onEnd  called once when either side closes the connection */
+  constructor(listener: Listener, signal: AbortSignal, lifeMs: number, onEnd: (stream: EventStream) => void) {
+    const close = () => this.close()
+    const life = setTimeout(close, lifeMs).unref()
+    signal.addEventListener('abort', close)
+    this.#end = () => {
+      this.#controller = null
+      clearTimeout(life)
+      signal.removeEventListener('abort', close)
+      onEnd(this)
+    }
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller
+        },
+        cancel: () => this.#end(),
+      },
+      { highWaterMark: MAX_WAITING },
+    )
+    this.listener = listener
+    this.response = new Response(body, {
+      headers: { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' },
+    })
+  }
+
+  /** Sends these topics together with those that are waiting. */
+  notify(topics: readonly Topic[]): void {
+    for (const topic of topics) this.#pending.add(topic)
+    if (this.#pending.size === 0) return
+    const data = JSON.stringify({ topics: [...this.#pending] })
+    if (this.send(`event: change\ndata: ${data}`)) this.#pending.clear()
+  }
+
+  /** @returns whether the connection has room for another message */
+  send(message: string): boolean {
+    if ((this.#controller?.desiredSize ?? 0) > 0) {
+      this.#controller?.enqueue(this.#encoder.encode(`${message}\n\n`))
+      this.#stuckSince = null
+      return true
+    }
+    this.#stuckSince ??= performance.now()
+    if (performance.now() - this.#stuckSince > STUCK_MS) this.close()
+    return false
+  }
+
+  close(): void {
+    const controller = this.#controller
+    if (controller === null) return
+    this.#end()
+    controller.close()
+  }
+}
+
+/** @returns the topics that changed since the last call; none during a read, and while the database is unavailable */
 function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topic[]> {
   let isReading = false
   let known: ChangeTokens | null = null

@@ -1,5 +1,5 @@
 /**
- * The REST API as a fetch handler, which turns a Request into a Response under any base path of any server.
+ * The REST API as a fetch handler: a function that turns a Request into a Response, under any base path of any server.
  *
  * It uses only the public interface of Kalends. Every error is a problem (RFC 9457). Requests are refused in this
  * order: a URL or a header that is too long, a path outside the mount point, an unknown host, an unknown path, a write
@@ -7,26 +7,58 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Hono } from 'hono'
+import { z } from 'zod'
 import { InvalidInputError } from '../errors.ts'
-import type { Kalends } from '../index.ts'
+import type { Kalends, Logger, Scope } from '../index.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { harmless } from '../logger.ts'
-import type { RequestContext } from './access.ts'
+import { type Access, type RequestContext, requirePermission, UNKNOWN_USER } from './access.ts'
+import { readBody } from './body.ts'
 import { Changes } from './changes.ts'
+import { hasCredentials } from './failed-sign-ins.ts'
 import { Gate } from './gate.ts'
 import { metricsOf } from './metrics.ts'
+import type { Operation } from './operation.ts'
 import { operations } from './operations.ts'
-import type { HttpOptions } from './options.ts'
+import type { HttpOptions, Permit, WriteRequest } from './options.ts'
 import { WebPage } from './page.ts'
-import { type Entry, perform, refusal, type Service } from './perform.ts'
-import { Problem, shortened } from './problem.ts'
-import { checkedBasePath, checkSize, pathBelow, withoutSlashes } from './request-url.ts'
-import { secured } from './response.ts'
+import { invalidInput, Problem, problemOf, shortened } from './problem.ts'
+import { checkedBasePath, checkSize, pathBelow, queryOf, withoutSlashes } from './request-url.ts'
+import { secured, toResponse } from './response.ts'
+import { writeLog } from './write-log.ts'
 
 export interface HttpHandler {
   (request: Request, context?: RequestContext): Promise<Response>
   /** Closes the connections that wait for events, so that a server can close. */
   close(): void
+}
+
+/** What all requests share. */
+interface Service {
+  readonly kalends: Kalends
+  readonly gate: Gate
+  readonly permit: Permit
+  readonly builtInTasks: boolean
+  readonly logger: Logger
+  /** In bytes. */
+  readonly bodyLimit: number
+  readonly changes: Changes
+  readonly metrics: () => Promise<Response>
+  /** Awaited before long synchronous steps, such as parsing bodies and writing responses. */
+  readonly turn: () => Promise<void>
+}
+
+/** A request and what is known about it so far. */
+interface Entry {
+  readonly request: Request
+  readonly url: URL
+  context: RequestContext
+  /** The mount point, without a trailing slash. */
+  base: string
+  /** The path below the mount point: empty, or starting with a slash. */
+  below: string
+  operation?: Operation
+  access?: Access
 }
 
 const OPTIONS = namesOf<HttpOptions>({
@@ -44,8 +76,6 @@ const OPTIONS = namesOf<HttpOptions>({
   events: true,
   page: true,
 })
-const BODY_DEPTH = 64
-const BODY_TIME_MS = 30_000
 const DEFAULT_BODY_LIMIT = 1_000_000
 
 /** @throws InvalidInputError naming the option */
@@ -88,7 +118,7 @@ function serviceOf(kalends: Kalends, options: HttpOptions): Service {
     permit: options.permit ?? (() => true),
     builtInTasks: options.builtInTasks === true,
     logger,
-    limits: { bytes: bodyLimit, depth: BODY_DEPTH, timeMs: BODY_TIME_MS },
+    bodyLimit,
     changes: new Changes(kalends, options.events),
     metrics: metricsOf(kalends, options.metrics),
     turn: onePerTurn(),
@@ -138,4 +168,110 @@ function unknownPath(path = '', method = ''): Problem {
   return new Problem(405, 'METHOD_NOT_ALLOWED', `${shortened(method)} is not allowed here; use ${allow}`, {
     headers: { allow },
   })
+}
+
+/**
+ * @param params  the parameters of the path
+ * @throws Problem
+ */
+async function perform(
+  one: Operation,
+  entry: Entry,
+  params: Readonly<Record<string, string>>,
+  service: Service,
+): Promise<Response> {
+  const { kalends, logger, changes, metrics } = service
+  const { request, context } = entry
+  const { redaction } = kalends
+  entry.operation = one
+  if (one.method !== 'GET') service.gate.checkOrigin(request)
+  const access = await callerOf(one, entry, service)
+  entry.access = access
+  if (one.permission !== null) requirePermission(access, one.permission)
+  if (one.unscoped === true && access.scope !== undefined)
+    throw new Problem(403, 'SCOPED', 'Callers with a scope cannot use this endpoint')
+  const answer = await one.run({
+    params: parsed(one.params, params),
+    query: parsed(one.query, queryOf(entry.url)),
+    body: await bodyOf(one, request, service),
+    request,
+    context,
+    access,
+    reach: reachOf(access, service),
+    permit: (subject) => checkPermit(service.permit, { ...subject, action: one.id, access }),
+    kalends,
+    redaction,
+    writes: writeLog(logger, redaction, access, one.id),
+    changes,
+    metrics,
+    base: `${entry.base}/`,
+  })
+  if (answer instanceof Response) return answer
+  await service.turn()
+  return toResponse(answer, request)
+}
+
+async function callerOf(one: Operation, entry: Entry, { gate, logger }: Service): Promise<Access> {
+  const needsSignIn = one.permission !== null
+  try {
+    return await gate.access(entry.request, entry.context, needsSignIn)
+  } catch (error) {
+    if (needsSignIn) throw error
+    // A probe gets an immediate response, but its credentials count like any others, so that probes cannot be used to
+    // guess credentials.
+    if (error instanceof Problem && error.status === 401) logRefused(error, entry, logger)
+    return { role: 'read', user: UNKNOWN_USER }
+  }
+}
+
+async function bodyOf({ body }: Operation, request: Request, { bodyLimit, turn }: Service): Promise<unknown> {
+  if (body === null) return undefined
+  const given = await readBody(request, bodyLimit, turn)
+  if (given === undefined && !(body instanceof z.ZodOptional))
+    throw new Problem(400, 'NO_BODY', 'The body must be a JSON object')
+  return parsed(body, given)
+}
+
+function reachOf({ scope, tasks, limits }: Access, { kalends: { api }, builtInTasks }: Service): Scope {
+  if (scope !== undefined) return api.scope({ ...scope, tasks, limits })
+  return api.everyOwner({ tasks, limits, builtInTasks })
+}
+
+/** @throws Problem 403 */
+async function checkPermit(permit: Permit, write: WriteRequest): Promise<void> {
+  const permitted = await permit(write)
+  if (permitted === true) return
+  const detail = typeof permitted === 'string' ? permitted : 'The application does not permit this'
+  throw new Problem(403, 'NOT_PERMITTED', detail)
+}
+
+/** @throws Problem naming each field */
+function parsed(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeParse(value)
+  if (!result.success) throw invalidInput(result.error)
+  return result.data
+}
+
+/** The response to a failed request. The cause is logged if the error is internal or a caller was rejected. */
+function refusal(error: unknown, entry: Entry, logger: Logger): Response {
+  const problem = problemOf(error)
+  if (problem === null) {
+    logger.error({ err: error, operation: entry.operation?.id }, 'A request failed')
+    return new Problem(500, 'INTERNAL', 'An internal error occurred; see the log of the server').toResponse()
+  }
+  logRefused(problem, entry, logger)
+  return problem.toResponse()
+}
+
+function logRefused({ status, code }: Problem, entry: Entry, logger: Logger): void {
+  const { method, headers } = entry.request
+  // A request without credentials, such as a browser's first request or a probe, is not a rejected sign-in.
+  const isRejected = status === 401 && hasCredentials(headers)
+  if (status !== 403 && status !== 421 && !isRejected) return
+  const { user } = entry.access ?? {}
+  const { address } = entry.context
+  logger.warn(
+    { refused: { code, method, operation: entry.operation?.id, user, address } },
+    isRejected ? 'A sign-in was rejected' : 'A request was refused',
+  )
 }

@@ -1,6 +1,6 @@
 /**
- * The web page: the files that vite builds from src/ui, served under any base path. They are the same for every caller
- * and contain no data from the database, so they need no sign-in. The page gets its data from the API, with the
+ * The web page: the files that vite builds from src/ui, served under any base path. These files are the same for every
+ * caller and contain no data from the database, so they need no sign-in. The page gets its data from the API, with the
  * caller's permissions.
  */
 import { gzipSync } from 'node:zlib'
@@ -52,7 +52,7 @@ export class WebPage {
   /**
    * Returns the page if a browser requests one of its addresses, otherwise null.
    *
-   * @param path  below the mount point, which itself is the empty path
+   * @param path  the path below the mount point; empty for the mount point itself
    */
   shown(request: Request, path: string): Response | null {
     return wantsPage(request) && ADDRESS.test(path) ? this.#page(path) : null

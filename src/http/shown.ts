@@ -1,7 +1,8 @@
 /** Rows as callers see them: without secrets and, for owners, without details about the server. */
 import { errorTextForOwner, logTextForOwner, firstLine } from '../errors.ts'
-import type { Attempt, Job, Listed, Schedule } from '../index.ts'
+import type { Attempt, Job, JobConditions, Listed, Schedule } from '../index.ts'
 import type { Call, Payload } from './operation.ts'
+import { invalidField } from './problem.ts'
 
 /** The caller, and the values that are hidden from every caller. */
 type Reader = Pick<Call, 'access' | 'redaction'>
@@ -55,7 +56,7 @@ const MAX_FAILURE_CHARACTERS = 500
 /**
  * The error of a group of failures: its first line, or the start of that line.
  *
- * @param start  as stored; it may end in the middle of a secret, which then cannot be recognised
+ * @param start  as stored; if it ends in the middle of a secret, that secret cannot be recognised
  * @param newest  the whole job, if anything is hidden; null if the job was deleted
  */
 export function shownFailure(start: string, newest: Job | null, { access, redaction }: Reader): string {
@@ -73,4 +74,19 @@ function textFor(access: Reader['access'], text: string): string {
 /** Whether the caller is a user of the application, who gets no details of the server itself. */
 function isOwner({ scope }: Reader['access']): boolean {
   return scope !== undefined
+}
+
+/**
+ * A search can reveal text letter by letter, so callers cannot search values that are hidden from them.
+ *
+ * @param path  the path of the conditions in a body
+ */
+export function checkSearch(conditions: JobConditions, { access, redaction }: Reader, path = ''): void {
+  if (conditions.args !== undefined && redaction.hides('args'))
+    throw invalidField(`${path}args`, 'cannot be searched here, because parts of the args are hidden')
+  if (!isOwner(access)) return
+  if (conditions.error !== undefined)
+    throw invalidField(`${path}error`, 'callers with a scope cannot search errors, parts of which are hidden')
+  if (conditions.worker !== undefined)
+    throw invalidField(`${path}worker`, 'callers with a scope cannot search by worker')
 }

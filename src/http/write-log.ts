@@ -1,23 +1,18 @@
-/** The writes of one call. Each write becomes an audit event in the log and a message in the event stream. */
+/** The writes of one call. Each write becomes an audit event in the log. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Freeze, Job, Kalends, Logger, Schedule } from '../index.ts'
 import type { Access } from './access.ts'
-import type { Topic } from './event-stream.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
 export type WriteLog = ReturnType<typeof writeLog>
 
-/**
- * @param action  the operation
- * @param mark  notifies the listeners of the event stream
- */
+/** @param action  the operation */
 export function writeLog(
   logger: Logger,
   redaction: Kalends['redaction'],
   { user, role, scope = {} }: Access,
   action: string,
-  mark: (topics: readonly Topic[]) => void,
 ) {
   const caller = { user: user ?? null, role, scope, action }
   // The message is constant, and input only appears as the value of a field, so callers cannot forge log lines.
@@ -42,23 +37,19 @@ export function writeLog(
         before: before && hidden(differing({ ...before }, { ...after }), before.args),
         after: after && hidden(differing({ ...after }, { ...before }), after.args),
       })
-      mark(['schedules'])
     },
 
     job(jobId: string, before: Job | null, after: Job): void {
       write({ jobId, before: before && shown(before, false), after: shown(after, before === null) })
-      mark(before === null ? ['jobs'] : ['schedules', 'jobs'])
     },
 
     freeze(freezeId: string, before: Freeze | null, after: Freeze | null): void {
       write({ freezeId, before: before && { ...before }, after: after && { ...after } })
-      mark(['schedules', 'jobs'])
     },
 
     /** A manual run of a schedule. @param args  undefined means the schedule's own args */
     run(scheduleId: string, jobId: string, args: unknown): void {
       write({ scheduleId, jobId, before: null, after: args === undefined ? {} : hidden({ args }, args) })
-      mark(['schedules', 'jobs'])
     },
   }
 }

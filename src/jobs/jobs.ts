@@ -23,8 +23,14 @@ import {
   type LogLine,
 } from '../store/list-store.ts'
 import { changeMany, type ManyJobs, type ManyOptions, type ManyResult } from './many.ts'
-import { JOB_OPTIONS, newJob } from './new-job.ts'
-import type { AnyJobInput, JobInput, SubmitArguments, SubmitOptions } from './options.ts'
+import {
+  type AnyJobInput,
+  JOB_OPTIONS,
+  type JobInput,
+  newJob,
+  type SubmitArguments,
+  type SubmitOptions,
+} from './new-job.ts'
 import { type UnhandledTask, unhandledText } from './unhandled-tasks.ts'
 import { untilFinal, type WaitOptions } from './wait.ts'
 
@@ -43,7 +49,7 @@ const MAX_ATTEMPTS = 100
 
 const SUBMIT_OPTIONS = [...JOB_OPTIONS, 'tx']
 
-/** The operations on jobs: `kalends.jobs`, and `jobs` of a scope, which can access only the rows of its owner. */
+/** The operations on jobs: `kalends.jobs`, and `jobs` of a scope, limited to its owner's rows. */
 export class Jobs {
   readonly #store: JobStore
   readonly #lists: ListStore
@@ -182,7 +188,7 @@ export class Jobs {
    */
   cancel(id: string): Promise<Job>
   async cancel(id: string, ...others: unknown[]): Promise<Job> {
-    // Rejects options such as a transaction, which would be ignored.
+    // Rejects options, such as a transaction, that would be ignored.
     for (const options of others) checkKeys(options, [])
     return this.#cancel(id, () => undefined)
   }
@@ -209,7 +215,7 @@ export class Jobs {
    */
   retry(id: string): Promise<Job>
   async retry(id: string, ...others: unknown[]): Promise<Job> {
-    // Rejects options such as a transaction, which would be ignored.
+    // Rejects options, such as a transaction, that would be ignored.
     for (const options of others) checkKeys(options, [])
     const { authority, inTurn, onWrite } = this.#context
     const job = await inTurn(async () => {

@@ -41,8 +41,8 @@ export interface ManyOptions {
    */
   readonly limit?: number | undefined
   /**
-   * Called for each job; it must call `change`, which changes the job and returns the result. If `isRefusal` accepts an
-   * error, only this job is refused.
+   * Called for each job. It must call `change`, which changes the job and returns the changed job. An error that
+   * `isRefusal` accepts refuses only this job.
    */
   readonly each?: (id: string, change: () => Promise<Job>) => Promise<void>
   /** Default: NotFoundError, ConflictError, ForbiddenError and LimitError. Other errors end the call. */

@@ -13,20 +13,13 @@ export interface RetentionOptions {
   readonly perSchedule?: number | undefined
 }
 
-/** Options of `Kalends.prune`. */
-export interface PruneOptions extends RetentionOptions {
-  readonly signal?: AbortSignal | undefined
-  /** Called after each batch with the number of jobs removed so far. */
-  readonly onProgress?: ((removed: number) => void) | undefined
-}
-
 export const HOUSEKEEPING = 'kalends'
 const DEFAULT: Retention = { ageMs: 30 * 86_400_000, perSchedule: 10_000 }
 const LIMITS = { least: 1000, most: Number.MAX_SAFE_INTEGER }
 /** Maximum number of jobs per transaction, kept low so that other transactions wait only briefly for locks. */
 const BATCH = 500
 
-/** Hand-written, because the library does not load zod. The message does not repeat the input, which may contain SQL. */
+/** Hand-written, because the library does not load zod. The message does not repeat input, which may contain SQL. */
 const PRUNE_ARGS: StandardSchema<Retention> = {
   '~standard': {
     version: 1,
@@ -64,23 +57,18 @@ export function checkedRetention(options: RetentionOptions, path = ''): Retentio
   }
 }
 
-/**
- * @param onProgress  called after each batch with the number of jobs removed so far
- * @returns how many jobs were removed
- */
+/** @returns how many jobs were removed */
 export async function prune(
   store: RetentionStore,
   retention: Retention,
-  signal: AbortSignal,
-  onProgress: (removed: number) => void = () => undefined,
+  signal?: AbortSignal,
 ): Promise<number> {
   for (let removed = 0; ; ) {
-    signal.throwIfAborted()
+    signal?.throwIfAborted()
     const batch = await store.prune(retention, BATCH)
     // A batch covers only some schedules, so continue until nothing is left to remove.
     if (batch === 0) return removed
     removed += batch
-    onProgress(removed)
   }
 }
 

@@ -7,9 +7,8 @@ import { newId } from '../model/owner.ts'
 import { planEdit } from '../model/plan.ts'
 import { changedSettings, type Schedule } from '../model/schedule.ts'
 import type { PutResult } from '../store/schedule-store.ts'
-import { checkCount, checkOf } from './checks.ts'
-import type { SchedulesContext, WriteOptions, WritePlace } from './context.ts'
 import { type AnyScheduleInput, type CreateOptions, DECLARATION, newSchedule } from './settings.ts'
+import { checkCount, checkOf, type SchedulesContext, type WriteOptions, type WritePlace } from './writes.ts'
 
 const CREATE = [...DECLARATION, 'ifExists']
 /** The input of `put`, including everything that `get` returns; `put` ignores the state. */

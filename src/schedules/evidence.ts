@@ -6,7 +6,7 @@ import { prefixOf, storedIds } from '../model/owner.ts'
 import type { Payload } from '../model/redaction.ts'
 import type { Schedule } from '../model/schedule.ts'
 import type { Listed } from '../store/list-store.ts'
-import type { SchedulesContext, ScheduleStores } from './context.ts'
+import type { SchedulesContext, ScheduleStores } from './writes.ts'
 
 export const MINUTE_MS = 60_000
 

@@ -81,7 +81,7 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
     case 'retrying':
     case 'active':
       if (schedule.waitingFor === 'finish')
-        return ['Its next run counts from the end of the current one, which is unfinished.']
+        return ['Its next run counts from the end of the current run, which has not finished.']
       // A one-off whose run is being retried.
       if (status === 'retrying' && nextRunAt === null) return ['No further run follows.']
       if (nextRunAt === null || nextRunAt <= now) {

@@ -17,15 +17,6 @@ import { isGoingOn, type Schedule } from '../model/schedule.ts'
 import type { Counts, Listed, ListPage, ScheduleConditions, ScheduleQuery } from '../store/list-store.ts'
 import type { TransactionOption } from '../store/job-store.ts'
 import type { Check, PutResult } from '../store/schedule-store.ts'
-import { argsOfOneRun, checkOf, versionOf } from './checks.ts'
-import type {
-  HistoryQuery,
-  PauseOptions,
-  SchedulesContext,
-  ScheduleStores,
-  WriteOptions,
-  WritePlace,
-} from './context.ts'
 import { createOrFind, put } from './creating.ts'
 import { evidenceOf } from './evidence.ts'
 import { explain, type Explanation } from './explain.ts'
@@ -36,6 +27,17 @@ import {
   type ScheduleInput,
   settingsChanges,
 } from './settings.ts'
+import {
+  argsOfOneRun,
+  checkOf,
+  type HistoryQuery,
+  type PauseOptions,
+  type SchedulesContext,
+  type ScheduleStores,
+  versionOf,
+  type WriteOptions,
+  type WritePlace,
+} from './writes.ts'
 
 const DEFAULT_ELAPSES = 5
 const GOING_ON = STATUSES.filter(isGoingOn)
@@ -68,7 +70,7 @@ export class Schedules {
   }
 
   /**
-   * For `kalends/http`: like `put`, but also returns whether the schedule was created.
+   * For `kalends/http`: like `create`, but also returns whether the schedule was created.
    *
    * @internal
    */

@@ -8,14 +8,11 @@ import { oneOf } from '../model/input.ts'
 import { ownedSettings, requireOwnFields } from '../model/owner.ts'
 import { elapsesOf } from '../model/plan.ts'
 import { DEFAULT_SETTINGS, type Schedule, type ScheduleSettings } from '../model/schedule.ts'
-import { OPTION_NAMES, type PolicyName, type SettingOptions, SETTINGS } from '../model/settings.ts'
+import { OPTION_NAMES, type SettingOptions, SETTINGS } from '../model/settings.ts'
 import { type ArgsOption, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
 import type { NewSchedule, ScheduleStore } from '../store/schedule-store.ts'
 import { checkedZone, timer, withZone } from '../timer/index.ts'
-
-/** The policy for a schedule's runs. Null, or an omitted value in a new schedule, means the value set for the task. */
-export interface SchedulePolicy extends Pick<SettingOptions, PolicyName> {}
 
 /** When and how a schedule runs. Times are milliseconds or time spans such as `10min`; instants are UTC. */
 export interface ScheduleOptions extends SettingOptions {
@@ -37,11 +34,8 @@ export interface CreateOptions {
    * What to do if a schedule already has this id: `error` (default) throws a ConflictError; `same` returns the schedule
    * if its settings are equal, for callers that repeat a call because they do not know whether it succeeded.
    */
-  readonly ifExists?: IfExists | undefined
+  readonly ifExists?: 'error' | 'same' | undefined
 }
-
-/** What `create` does if a schedule already has the id. */
-export type IfExists = 'error' | 'same'
 
 /** A new schedule; the task determines the type of the args. */
 export type ScheduleInput<Input> = ScheduleOptions &

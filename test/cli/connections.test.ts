@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { type ConnectionLimits, limitConnections } from '../../src/cli/connections.ts'
+import { limitConnections } from '../../src/cli/serve.ts'
 
 const OURS = '127.0.0.1'
 const THEIRS = '127.0.0.2'
 const PROXY = '127.0.0.3'
 
 /** Responds to `/` at once and never to `/wait`. */
-async function serving(limits: ConnectionLimits) {
+async function serving(limits: Parameters<typeof limitConnections>[1]) {
   const waiting: ServerResponse[] = []
   const server = createServer((request, response) => {
     if (request.url === '/wait') waiting.push(response)

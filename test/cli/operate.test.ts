@@ -67,7 +67,7 @@ eachDatabase(({ fresh }) => {
       stdout: 'Tue 2199-01-01 00:30:00 UTC  hourly\n',
       stderr: '1 slot would be skipped, 0 waiting jobs held.\n',
     })
-    expect(await cli('freezes')).toMatchObject({ stdout: '', stderr: '0 freezes.\n' })
+    expect(await cli('freezes')).toMatchObject({ stdout: '', stderr: '0 freezes listed.\n' })
     const made = await cli('freeze', '--task', 'report', '--until', '2199-01-02', '--reason', 'Maintenance')
     expect(made.stdout).toMatch(/^(\S+): task report frozen until Wed 2199-01-02 00:00:00 UTC\n$/)
     const [{ id } = { id: '' }] = await json('freezes')

@@ -107,15 +107,15 @@ async function cases(): Promise<Record<string, Case>> {
       body: text,
       headers: { 'content-type': 'application/json' },
     })
-  const limits = { bytes: 10_000_000, depth: 64, timeMs: 60_000 }
+  const limit = 10_000_000
   const atOnce = () => Promise.resolve()
   const redaction = new Redaction(['args.secret', 'args.*.key'])
   const settings = { task: 'x', timer: 'daily' }
   return {
-    'the body, as text': { length: 50_000, step: (text) => readBody(body(text), limits, atOnce) },
+    'the body, as text': { length: 50_000, step: (text) => readBody(body(text), limit, atOnce) },
     'the body, in a string': {
       length: 50_000,
-      step: (text) => readBody(body(`{"a":"${text}`), limits, atOnce),
+      step: (text) => readBody(body(`{"a":"${text}`), limit, atOnce),
     },
     'the body, as args': {
       length: 20_000,
@@ -174,7 +174,7 @@ async function cases(): Promise<Record<string, Case>> {
             body: '{}',
             headers: { 'content-type': `application/${header(text)}` },
           }),
-          limits,
+          limit,
           atOnce,
         ),
     },

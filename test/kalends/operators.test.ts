@@ -27,7 +27,7 @@ eachDatabase((under) => {
     end.open()
   })
 
-  test('prune removes final jobs by age and number at once, and reports its progress', async () => {
+  test('prune removes final jobs by age and number at once', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const ids = await Promise.all(Array.from({ length: 5 }, () => kalends.jobs.submit('x')))
@@ -35,12 +35,9 @@ eachDatabase((under) => {
       "UPDATE job SET state = 'failed', finished = '2026-01-01 00:00:00.000' WHERE id <> ?",
       [ids[0]],
     )
-    const told: number[] = []
-    expect(await kalends.prune({ age: '7d', onProgress: (removed) => told.push(removed) })).toBe(4)
-    expect(told.at(-1)).toBe(4)
+    expect(await kalends.prune({ age: '7d' })).toBe(4)
     expect((await kalends.jobs.list()).items.map(({ id }) => id)).toEqual([ids[0]])
     await expect(kalends.prune({ age: 'old' })).rejects.toThrow(/^age: /)
-    await expect(kalends.prune({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
   })
 
   test('doctor checks an open database, and a database with any schema version', async () => {

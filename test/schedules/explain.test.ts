@@ -135,7 +135,7 @@ eachDatabase((under) => {
       'after finish',
       'every 5min after finish',
       { idle: 'awaiting-finish' },
-      [/^Its next run counts from the end of the current one, which is unfinished\.$/, /not run/],
+      [/^Its next run counts from the end of the current run, which has not finished\.$/, /not run/],
     ],
     [
       'due, without a worker',

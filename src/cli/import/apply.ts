@@ -7,7 +7,7 @@ import { messageOf } from '../../errors.ts'
 import type { Kalends, Listed, ListPage, Schedule } from '../../index.ts'
 import { checkTimer } from '../../timer/index.ts'
 import { hasCode, QuietFailure, UsageError } from '../failure.ts'
-import { print, printJson, say } from '../output.ts'
+import { printResult, say } from '../output.ts'
 import { type SessionFlags, withKalends } from '../session.ts'
 import { factsText } from '../table.ts'
 import { COMMAND_TASK, when } from '../values.ts'
@@ -52,22 +52,16 @@ export async function importAll(
           stale: [],
         }
       : await withKalends(flags, (kalends) => writeAll(kalends, candidates, flags, mayBeOwn))
-  for (const outcome of outcomes) {
-    if (flags.json === true) printJson(recordOf(outcome, flags.iterations))
-    else print(`${pageOf(outcome, flags.iterations)}\n`)
-  }
+  for (const outcome of outcomes)
+    printResult(flags.json, recordOf(outcome, flags.iterations), `${pageOf(outcome, flags.iterations)}\n`)
   const ending = flags.prune === true ? 'removed' : 'stale'
   const hint = flags.prune === true ? '' : ', but it still runs: remove it with --prune'
   for (const id of stale) {
-    const note = `its entry no longer exists${hint}`
-    if (flags.json === true) printJson({ id, result: ending })
-    else
-      print(
-        `${factsText([
-          ['Schedule', `${id} (${ending})`],
-          ['Note', note],
-        ])}\n`,
-      )
+    const facts = [
+      ['Schedule', `${id} (${ending})`] as const,
+      ['Note', `its entry no longer exists${hint}`] as const,
+    ]
+    printResult(flags.json, { id, result: ending }, `${factsText(facts)}\n`)
   }
   const counts = new Map<string, number>()
   for (const { result } of outcomes) counts.set(result, (counts.get(result) ?? 0) + 1)
@@ -75,7 +69,7 @@ export async function importAll(
   say(`${[...counts].map(([result, count]) => `${count} ${result}`).join(', ')}.`)
   if (flags.dryRun !== true && outcomes.some(({ result }) => result !== 'refused' && result !== 'left out'))
     say(
-      'They run on workers that allow it: kalends start --allow-commands. Remove them from the old scheduler, or they run twice.',
+      'The commands run on workers that allow them: kalends start --allow-commands. Remove the entries from the old scheduler, or they run twice.',
     )
   if (counts.has('refused')) throw new QuietFailure()
 }

@@ -39,8 +39,7 @@ export default function importCommand(): AnyCommand {
   return new Command('import')
     .description('Creates schedules from the entries of the schedulers of a machine.')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'import crontab <(crontab -l) --dry-run',
         'import crontab /etc/crontab',
         'import systemd --dry-run',
@@ -109,8 +108,7 @@ function systemdCommand(): AnyCommand {
     .addHelpText('after', SYSTEMD_HELP)
     .addHelpText('after', AGAIN_HELP)
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'import systemd --dry-run',
         'import systemd --only backup --paused',
         'import systemd ~/.config/systemd/user --id-prefix mine.',

@@ -80,7 +80,7 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
       }
       if (span === 0)
         notes.push(
-          `${original}: systemd starts it again within AccuracySec=; the schedule uses its default, 1min`,
+          `${original}: systemd starts it again within AccuracySec=; the schedule uses the default of AccuracySec=, 1min`,
         )
       return { key, original, timer: withZone(timer(timerOf(value)).text, options.zone) }
     }).flat(),

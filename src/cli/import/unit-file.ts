@@ -4,7 +4,7 @@ import { isInvalidTimer } from '../../timer/error.ts'
 /** The values of each key by section, in order; an empty value clears earlier values. */
 export type UnitFile = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
 
-/** The settings in [Timer] that are all cleared by an empty value of any of them. */
+/** The times in [Timer]: an empty value of any of these settings clears all of them. */
 const TIMES = /^On(?:Active|Boot|Startup|UnitActive|UnitInactive)Sec$|^OnCalendar$/
 
 /** @param texts  the file and its drop-ins, in order */

@@ -7,16 +7,16 @@ import { commandMessage, exitCodeOf, QuietFailure, UsageError } from '../failure
 import { printResult, say } from '../output.ts'
 import { onDatabase } from '../session.ts'
 import { counted } from '../values.ts'
-import { conditionsOf, namesOfFlags, withFilters } from '../filters.ts'
+import { conditionsOf, namesOfFlags, withFilters } from '../flags.ts'
 
 export function cancelCommand(): AnyCommand {
   const command = new Command('cancel')
     .summary('cancel waiting jobs, stop running ones')
     .description(
-      'Cancels waiting jobs and asks the workers to stop running ones; their handlers are notified within a second.\n' +
+      'Cancels waiting jobs, and asks workers to stop running ones, whose handlers are notified within a second.\n' +
         'Name the jobs by their ids or by a filter.',
     )
-    .addHelpText('after', examples('jobs cancel 0193…', 'jobs cancel --task mail --state waiting --yes'))
+    .addHelpText(...examples('jobs cancel 0193…', 'jobs cancel --task mail --state waiting --yes'))
   return changeCommand(command, ['waiting', 'blocked', 'running', 'external'], {
     verb: 'Cancel',
     done: 'Cancelled',
@@ -31,7 +31,7 @@ export function retryCommand(): AnyCommand {
     .description(
       'Runs failed or cancelled jobs again, from their first attempt. Name the jobs by their ids or by a filter.',
     )
-    .addHelpText('after', examples('jobs retry 0193…', 'jobs retry --task mail --state failed --yes'))
+    .addHelpText(...examples('jobs retry 0193…', 'jobs retry --task mail --state failed --yes'))
   return changeCommand(command, ['failed', 'cancelled'], {
     verb: 'Retry',
     done: 'Retried',

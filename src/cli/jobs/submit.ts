@@ -6,7 +6,7 @@ import { type AnyCommand, Command, examples } from '../commander.ts'
 import { QuietFailure, UsageError } from '../failure.ts'
 import { harmlessText, print, printJson, printResult, say } from '../output.ts'
 import { onDatabase } from '../session.ts'
-import { givenSettings, withSettingFlags } from '../settings.ts'
+import { givenSettings, withSettingFlags } from '../flags.ts'
 import { COMMAND_TASK, instantOption, jsonValue } from '../values.ts'
 
 export function submitCommand(): AnyCommand {
@@ -23,8 +23,7 @@ export function submitCommand(): AnyCommand {
     .option('--run-at <time>', 'do not run it earlier')
     .option('--wait', 'wait until it finishes; fail if it fails')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         `jobs submit mail --args '{"to":"x@example.org"}' --run-at '+10min'`,
         'jobs submit command --wait -- uname -a',
       ),

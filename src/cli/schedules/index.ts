@@ -1,16 +1,21 @@
-/** `kalends schedules …` */
-import { type AnyCommand, Command, examples } from '../commander.ts'
-import { pauseCommand, resetCommand, resumeCommand, rmCommand, runCommand } from './change.ts'
-import { listCommand } from './list.ts'
-import { explainCommand, historyCommand, showCommand } from './show.ts'
+/** `kalends schedules …`, with the actions on schedules by their ids. */
+import { NotFoundError } from '../../errors.ts'
+import type { Schedule, Schedules } from '../../index.ts'
+import { type AnyCommand, Command, examples, Option } from '../commander.ts'
+import { confirm } from '../confirm.ts'
+import { commandMessage, exitCodeOf, QuietFailure } from '../failure.ts'
+import { showSubmitted } from '../jobs/submit.ts'
+import { harmlessText, print, printJson, printResult, say } from '../output.ts'
+import { onDatabase } from '../session.ts'
+import { counted, jsonValue, when } from '../values.ts'
+import { explainCommand, historyCommand, listCommand, showCommand } from './show.ts'
 import { addCommand, editCommand } from './write.ts'
 
 export default function schedulesCommand(): AnyCommand {
   return new Command('schedules')
     .description('Schedules: when tasks run, and with which args.')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'schedules list',
         `schedules add report --task report --timer 'Mon..Fri 09:00 Europe/Berlin' --args '{"days":30}'`,
         "schedules explain report --at 'yesterday'",
@@ -27,4 +32,133 @@ export default function schedulesCommand(): AnyCommand {
     .addCommand(rmCommand())
     .addCommand(historyCommand())
     .addCommand(explainCommand())
+}
+
+function pauseCommand(): AnyCommand {
+  const command = new Command('pause')
+    .summary('pause schedules')
+    .description(
+      'Pauses schedules: nothing is submitted until you resume them; restarts and deploys do not change that. Running\n' +
+        'jobs continue. To stop something until a given time, use kalends freeze.',
+    )
+    .argument('<id...>')
+    .addOption(
+      new Option('--jobs <what>', 'what happens to waiting jobs')
+        .choices(['leave', 'cancel'])
+        .default('leave'),
+    )
+    .option('--reason <text>', 'why, for people')
+    .addHelpText(...examples('schedules pause nightly', "schedules pause nightly --reason 'See #123'"))
+  return onDatabase(command, ({ schedules }, ids, { jobs, reason, json }) =>
+    forEachId(ids, async (id) => {
+      const schedule = await schedules.pause(id, { jobs, reason })
+      if (json === true) printJson(schedule)
+      else print(`${harmlessText(id)}: paused; waiting jobs ${jobs === 'leave' ? 'run' : 'were cancelled'}\n`)
+    }),
+  )
+}
+
+function resumeCommand(): AnyCommand {
+  return changeCommand(
+    new Command('resume')
+      .summary('resume paused schedules')
+      .description(
+        'Resumes paused schedules: they are planned from now on. Slots during the pause do not count as missed.',
+      ),
+    (schedules, id) => schedules.resume(id),
+    ({ status, nextRunAt }) => `${status}${nextRunAt === null ? '' : `, next at ${when(nextRunAt)}`}`,
+  )
+}
+
+function resetCommand(): AnyCommand {
+  return changeCommand(
+    new Command('reset')
+      .summary('reactivate schedules that are done or dead')
+      .description(
+        'Reactivates schedules that are done or dead: their counters start again from 0, and they are planned from now on.',
+      ),
+    (schedules, id) => schedules.reset(id),
+    ({ status }) => status,
+  )
+}
+
+function changeCommand(
+  command: Command,
+  change: (schedules: Schedules, id: string) => Promise<Schedule>,
+  textOf: (schedule: Schedule) => string,
+): AnyCommand {
+  const withIds = command.argument('<id...>').addHelpText(...examples(`schedules ${command.name()} nightly`))
+  return onDatabase(withIds, ({ schedules }, ids, { json }) =>
+    forEachId(ids, async (id) => {
+      const schedule = await change(schedules, id)
+      printResult(json, schedule, `${harmlessText(id)}: ${textOf(schedule)}\n`)
+    }),
+  )
+}
+
+function rmCommand(): AnyCommand {
+  const command = new Command('rm')
+    .summary('delete schedules')
+    .description(
+      'Deletes schedules. Their jobs are kept. A schedule that code declares is created again at the next start: pause it, or\n' +
+        'remove it from the code.',
+    )
+    .argument('<id...>')
+    .option('-y, --yes', 'do not ask for confirmation')
+    .addHelpText(...examples('schedules rm nightly', 'schedules rm one two three --yes'))
+  return onDatabase(command, async ({ schedules }, ids, { yes, json }) => {
+    const [only = ''] = ids
+    if (ids.length === 1 && (await schedules.get(only)) === null) throw new NotFoundError('schedule', only)
+    const what = ids.length === 1 ? `the schedule '${harmlessText(only)}'` : counted(ids.length, 'schedule')
+    await confirm(`Delete ${what}?`, yes)
+    await forEachId(ids, async (id) => {
+      const declaredBy = (await schedules.get(id))?.declaredBy
+      await schedules.delete(id)
+      if (typeof declaredBy === 'string')
+        say(
+          `'${harmlessText(id)}' is declared by the set '${declaredBy}': it is created again while it is in the code.`,
+        )
+      printResult(json, { id, deleted: true }, `${harmlessText(id)}: deleted\n`)
+    })
+  })
+}
+
+/**
+ * Applies an action to several ids; an error for one id does not stop the others.
+ *
+ * @throws QuietFailure with the exit code of the first error, after all ids were tried
+ */
+async function forEachId(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
+  if (ids.length === 1 && ids[0] !== undefined) return work(ids[0])
+  let first: number | null = null
+  for (const id of ids) {
+    try {
+      await work(id)
+    } catch (error) {
+      say(`error: ${commandMessage(error)}`)
+      first ??= exitCodeOf(error)
+    }
+  }
+  if (first !== null) throw new QuietFailure(first)
+}
+
+function runCommand(): AnyCommand {
+  const command = new Command('run')
+    .summary('run a schedule now')
+    .description(
+      'Submits a run of a schedule now, even if it is paused; the timer is not affected. Prints the id of the job.\n' +
+        'Exits with 4 while an earlier run is unfinished, unless its runs may overlap.',
+    )
+    .argument('<id>')
+    .option('--args <json>', 'args for this run only', jsonValue)
+    .option('--wait', 'wait until it finishes; fail if it fails')
+    .addHelpText(
+      ...examples('schedules run nightly --wait', 'jobs logs --follow $(kalends schedules run nightly)'),
+    )
+  return onDatabase(command, async (kalends, id, flags) => {
+    const { args } = flags
+    const job = await kalends.schedules.runNow(id, args === undefined ? {} : { args })
+    say(`A run of '${harmlessText(id)}' was submitted.`)
+    await showSubmitted(kalends, job, flags)
+  })
 }

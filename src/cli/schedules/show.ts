@@ -1,15 +1,74 @@
-/** `kalends schedules show`, `history` and `explain`. */
-import { missing, firstLine } from '../../errors.ts'
-import type { Job, Kalends, Schedule } from '../../index.ts'
+/** `kalends schedules list`, `show`, `history` and `explain`. The list resembles `systemctl list-timers`. */
+import { durationText, relativeTime, retryText } from '../../duration.ts'
+import { firstLine, missing } from '../../errors.ts'
+import type { Job, Kalends, PageQuery, Schedule, ScheduleStatus } from '../../index.ts'
+import { SCHEDULE_FILTERS } from '../../model/filters.ts'
 import { OPTION_NAMES } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
-import { STATE_STYLES, took } from '../jobs/list.ts'
-import { harmlessText, print, printJson, printResult, say } from '../output.ts'
+import { conditionsOf, settingFacts, withFilters } from '../flags.ts'
+import { STATE_STYLES, took } from '../jobs/index.ts'
+import { harmlessText, print, printJson, printResult, type Style } from '../output.ts'
 import { onDatabase } from '../session.ts'
-import { settingFacts } from '../settings.ts'
-import { type Column, factsText, tableText } from '../table.ts'
+import { AFTER, type Column, factsText, printList, printRows } from '../table.ts'
 import { counted, instantOption, when, wholeNumber } from '../values.ts'
-import { statusText } from './list.ts'
+
+const STATUS_STYLES: Readonly<Partial<Record<ScheduleStatus, Style>>> = {
+  active: 'green',
+  retrying: 'yellow',
+  frozen: 'yellow',
+  paused: 'yellow',
+  dead: 'red',
+  invalid: 'red',
+}
+const LIST_HELP = `
+Sorted by the next run. LEFT is the time until it, PASSED the time since the last one, both by the clock of this
+machine. Times are in the time zone of this process; TZ=UTC shows them in UTC.`
+
+export function listCommand(): AnyCommand {
+  const plain = new Command('list')
+    .alias('ls')
+    .summary('list schedules, next run first')
+    .description('Lists schedules like `systemctl list-timers`, next run first.')
+  const command = withFilters(plain, SCHEDULE_FILTERS, 'schedule')
+    .option('--limit <n>', 'at most this many (default: all)', wholeNumber(1, 999_999_999))
+    .option('--after <id>', AFTER)
+    .addHelpText('after', LIST_HELP)
+    .addHelpText(
+      ...examples('schedules list', 'schedules list --status invalid --json', 'schedules list --task report'),
+    )
+  return onDatabase(command, async ({ schedules }, { limit = Infinity, after, json, ...flags }) => {
+    const query = { ...conditionsOf(SCHEDULE_FILTERS, flags), order: 'nextRunAt' } as const
+    const list = (page: PageQuery) => schedules.list({ ...query, ...page })
+    const get = (id: string) => schedules.get(id)
+    await printList({ list, get, columns: listColumns(new Date()), noun: 'schedule' }, { limit, after, json })
+  })
+}
+
+function listColumns(now: Date): Column<Schedule>[] {
+  return [
+    { title: 'NEXT', value: ({ nextRunAt }) => when(nextRunAt), optional: 1 },
+    { title: 'LEFT', value: ({ nextRunAt }) => leftText(nextRunAt, now), align: 'right' },
+    { title: 'LAST', value: ({ lastRunAt }) => when(lastRunAt), optional: 3 },
+    {
+      title: 'PASSED',
+      value: ({ lastRunAt }) => (lastRunAt === null ? '-' : relativeTime(lastRunAt, now)),
+      optional: 2,
+    },
+    { title: 'SCHEDULE', value: ({ id }) => id, least: 10 },
+    { title: 'STATE', value: statusText, style: ({ status }) => STATUS_STYLES[status] },
+  ]
+}
+
+/** `active`, or `retrying, 2 of 3, next at …`. */
+function statusText(schedule: Schedule): string {
+  if (schedule.status === 'frozen') return `frozen until ${when(schedule.frozenUntil)}`
+  return schedule.status === 'retrying' ? retryText(schedule, when(schedule.retryAt)) : schedule.status
+}
+
+function leftText(nextRunAt: Date | null, now: Date): string {
+  if (nextRunAt === null) return '-'
+  return nextRunAt < now ? relativeTime(nextRunAt, now) : durationText(nextRunAt.getTime() - now.getTime())
+}
 
 const ELAPSES = 5
 /** Other states have their own lines. */
@@ -20,7 +79,7 @@ export function showCommand(): AnyCommand {
     .summary('show a schedule')
     .description('Shows a schedule: its settings, its upcoming runs, and how the last run went.')
     .argument('<id>')
-    .addHelpText('after', examples('schedules show nightly', 'schedules show nightly --json | jq .args'))
+    .addHelpText(...examples('schedules show nightly', 'schedules show nightly --json | jq .args'))
   return onDatabase(command, async (kalends, id, { json }) => {
     const schedule = (await kalends.schedules.get(id)) ?? missing('schedule', id)
     await showSchedule(kalends, schedule, json)
@@ -72,18 +131,11 @@ export function historyCommand(): AnyCommand {
     .argument('<id>')
     .option('--limit <n>', 'at most this many', wholeNumber(0, 999_999_999), 20)
     .option('--before <time>', 'only earlier slots')
-    .addHelpText(
-      'after',
-      examples('schedules history nightly', 'schedules history nightly --before yesterday'),
-    )
+    .addHelpText(...examples('schedules history nightly', 'schedules history nightly --before yesterday'))
   return onDatabase(command, async ({ schedules }, id, flags) => {
     const before = await instantOption('--before', flags.before)
     const jobs = await schedules.history(id, { limit: flags.limit, before })
-    if (flags.json === true) for (const job of jobs) printJson(job)
-    else {
-      if (jobs.length > 0) print(tableText(HISTORY, jobs))
-      say(`${counted(jobs.length, 'slot')} listed.`)
-    }
+    printRows(flags.json, HISTORY, jobs, 'slot')
   })
 }
 
@@ -109,8 +161,7 @@ export function explainCommand(): AnyCommand {
     .argument('<id>')
     .option('--at <time>', 'explain this time')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'schedules explain nightly',
         "schedules explain nightly --at '2026-03-29 02:30 Europe/Berlin'",
       ),

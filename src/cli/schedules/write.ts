@@ -5,7 +5,7 @@ import { type AnyCommand, Command, examples } from '../commander.ts'
 import { flagOf, UsageError } from '../failure.ts'
 import { say } from '../output.ts'
 import { onDatabase } from '../session.ts'
-import { givenSettings, helpOf, type SettingFlags, withSettingFlags } from '../settings.ts'
+import { givenSettings, helpOf, type SettingFlags, withSettingFlags } from '../flags.ts'
 import { COMMAND_TASK, jsonValue } from '../values.ts'
 import { showSchedule } from './show.ts'
 
@@ -42,8 +42,7 @@ export function addCommand(): AnyCommand {
     .option('--now', 'also run it at once')
     .addHelpText('after', ADD_HELP)
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         `schedules add nightly --task cleanup --timer '*-*-* 03:00 Europe/Berlin' --args '{"days":30}'`,
         "schedules add poll --task poll --timer 'every 5min after finish' --retries 0",
         'schedules add backup --timer daily --jitter 1h -- /usr/local/bin/backup --all',
@@ -76,8 +75,7 @@ export function editCommand(): AnyCommand {
     .description('Changes settings of a schedule.')
     .addHelpText('after', EDIT_HELP)
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         "schedules edit nightly --timer '*-*-* 04:00' --zone Europe/Berlin",
         'schedules edit nightly --max-runs none --retries 5',
       ),

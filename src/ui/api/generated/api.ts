@@ -590,7 +590,7 @@ export interface paths {
         };
         /**
          * Follow changes as server-sent events
-         * @description Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, name what to read again: at most two per second, for every change, including changes in SQL. With `Last-Event-ID`, the first event has all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything changed, so that it does not reveal what others do.
+         * @description Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, name what to read again: at most one per second, for every change, including changes in SQL. With `Last-Event-ID`, the first event has all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything changed, so that it does not reveal what others do.
          */
         get: operations["followChanges"];
         put?: never;
@@ -1065,7 +1065,7 @@ export interface components {
             retryLimit: number | null;
             /** @enum {string} */
             status: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
-            /** @description finish: active, but without a next run until the current one ends, because the next run counts from that end */
+            /** @description finish: active, but without a next run, because the next run counts from the end of the current run */
             waitingFor: "finish" | null;
         };
         RecentRun: {
@@ -1127,7 +1127,7 @@ export interface components {
             retryLimit: number | null;
             /** @enum {string} */
             status: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
-            /** @description finish: active, but without a next run until the current one ends, because the next run counts from that end */
+            /** @description finish: active, but without a next run, because the next run counts from the end of the current run */
             waitingFor: "finish" | null;
             /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
             truncated?: {

@@ -1,5 +1,6 @@
-/** Settings as command options and as lines of output, the same wherever they are set or shown. */
+/** Options of commands that derive from the tables of settings and filters, and settings as lines of output. */
 import { spanText } from '../duration.ts'
+import type { Conditions, Filters } from '../model/filters.ts'
 import {
   isNullable,
   labelOf,
@@ -98,3 +99,41 @@ function valueText({ kind }: Setting, value: unknown): string | null {
   if (kind === 'span') return spanText(Number(value))
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
+
+/** The filters with a flag, by the name of their property. */
+function flagged(filters: Filters) {
+  return Object.entries(filters).flatMap(([name, filter]) =>
+    filter.flag === undefined ? [] : [{ name, filter, ...filter.flag }],
+  )
+}
+
+/** @param states  the states that may be given, if not all */
+export function withFilters<Args extends unknown[], Flags extends OptionValues>(
+  command: Command<Args, Flags>,
+  filters: Filters,
+  noun: string,
+  states?: readonly string[],
+): Command<Args, Flags> {
+  return withFlags(command, (plain) => {
+    for (const { filter, form, only } of flagged(filters)) {
+      const option = new Option(form, `only ${noun}s ${only}`)
+      plain.addOption(filter.kind === 'word' ? option.choices(states ?? filter.values) : option)
+    }
+  })
+}
+
+/** The conditions that the flags of a command set. */
+export function conditionsOf<Of extends Filters>(filters: Of, flags: object): Conditions<Of> {
+  const given = flagged(filters).map(({ name, form }) => [
+    name,
+    Reflect.get(flags, new Option(form).attributeName()),
+  ])
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- commander checks choices; other flags are text
+  return Object.fromEntries(given) as Conditions<Of>
+}
+
+/** Such as `--state, --task`. */
+export const namesOfFlags = (filters: Filters): string =>
+  flagged(filters)
+    .map(({ form }) => form.slice(0, form.indexOf(' ')))
+    .join(', ')
