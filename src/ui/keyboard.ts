@@ -4,7 +4,7 @@
  */
 import { signal } from '@preact/signals'
 import { following } from './api/live.ts'
-import { PLACES } from './places.ts'
+import { PLACES } from './router.ts'
 import { go, link } from './router.ts'
 import { load, save } from './storage.ts'
 

@@ -500,29 +500,6 @@ describe('on SQLite', () => {
     await page.getByText('Not found').waitFor()
   })
 
-  it.skipIf(under === undefined)('keeps the chosen theme, from before the first paint', async ({ skip }) => {
-    const application = await start()
-    const page = await opened(skip)
-    await page.goto(application.url)
-    await page.getByRole('button', { name: 'Theme: system' }).click()
-    await page.getByRole('button', { name: 'Theme: light' }).click()
-    await page.addInitScript(`addEventListener('DOMContentLoaded', () => {
-      window.atFirst = [document.documentElement.dataset.theme, document.querySelector('#app').children.length]
-    })`)
-    // The page's script is delayed, and the first paint before it is already dark.
-    await page.route('**/assets/*.js', async (route) => {
-      await page.waitForTimeout(300)
-      await route.continue()
-    })
-    await page.reload({ waitUntil: 'commit' })
-    await page.waitForTimeout(200)
-    expect(await page.evaluate('getComputedStyle(document.documentElement).backgroundColor')).toBe(
-      'rgb(20, 23, 28)',
-    )
-    await page.getByRole('button', { name: 'Theme: dark' }).waitFor()
-    expect(await page.evaluate('window.atFirst[0]')).toBe('dark')
-  })
-
   it.skipIf(under === undefined)('lists can be paged forward and back in both orders', async ({ skip }) => {
     const application = await start()
     for (let index = 0; index < 120; index += 1)
