@@ -169,19 +169,17 @@ export function NextHour() {
     to: new Date(from + HOUR_MS).toISOString(),
     limit: MAX_RUNS,
   }
-  const { data, error } = useApi('/api/v1/upcoming', { query }, ['schedules'])
   return (
     <Section title="The next hour" aside={<a href={link(['calendar'])}>Calendar</a>}>
-      {error !== undefined && data === undefined && (
-        <Empty title="Cannot show the next hour">{error.message}</Empty>
-      )}
-      {data !== undefined && (
-        <>
-          <Chart from={from} runs={data.items} />
-          {!data.complete && <p class="quiet">Only the first {count(data.items.length)} runs are shown.</p>}
-          <NextRuns runs={data.items} />
-        </>
-      )}
+      <Loaded query={useApi('/api/v1/upcoming', { query }, ['schedules'])} rows={3}>
+        {({ items, complete }) => (
+          <>
+            <Chart from={from} runs={items} />
+            {!complete && <p class="quiet">Only the first {count(items.length)} runs are shown.</p>}
+            <NextRuns runs={items} />
+          </>
+        )}
+      </Loaded>
     </Section>
   )
 }
