@@ -94,7 +94,9 @@ function Tools() {
         kind="plain no-phone"
         aria-label="Keyboard and help"
         title="Keyboard and help (?)"
-        onClick={() => showHelp(true)}
+        onClick={() => {
+          helpShown.value = true
+        }}
       />
     </div>
   )
@@ -171,11 +173,9 @@ function SignIn() {
   )
 }
 
-function showHelp(isShown: boolean): void {
-  helpShown.value = isShown
+function closeHelp(): void {
+  helpShown.value = false
 }
-
-const closeHelp = () => showHelp(false)
 
 function Help() {
   return (
