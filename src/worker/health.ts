@@ -1,6 +1,6 @@
 /**
- * The health of a worker, which it assesses itself from its loops, lease, clock and handlers. The assessment is pure:
- * it reads neither the database nor a clock.
+ * A worker's assessment of its own health, based on its loops, lease, clock and handlers. Pure: it reads neither the
+ * database nor a clock.
  */
 import type { LoopHealth } from '../loop.ts'
 import {
