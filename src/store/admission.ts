@@ -23,13 +23,13 @@ export function admitted(
   database: Database,
   limits: Pick<AdmissionLimits, 'atOnce'> & Partial<AdmissionLimits>,
 ): Database {
-  const admission = new Admission({ ...WAITING, ...limits })
+  const admit = admission({ ...WAITING, ...limits })
   return {
     dialect: database.dialect,
-    rows: (text, params) => admission.admit(() => database.rows(text, params)),
-    run: (text, params) => admission.admit(() => database.run(text, params)),
-    transaction: (work) => admission.admit(() => database.transaction(work)),
-    exclusively: (name, work) => admission.admit(() => database.exclusively(name, work)),
+    rows: (text, params) => admit(() => database.rows(text, params)),
+    run: (text, params) => admit(() => database.run(text, params)),
+    transaction: (work) => admit(() => database.transaction(work)),
+    exclusively: (name, work) => admit(() => database.exclusively(name, work)),
     mostAtOnce: () => database.mostAtOnce(),
     longestWaitMs: () => database.longestWaitMs(),
     serverChanges: () => database.serverChanges(),
@@ -37,48 +37,41 @@ export function admitted(
   }
 }
 
-class Admission {
-  readonly #limits: AdmissionLimits
-  readonly #waiting = new Set<() => void>()
-  #active = 0
-
-  constructor(limits: AdmissionLimits) {
-    this.#limits = limits
-  }
-
-  async admit<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#active < this.#limits.atOnce) this.#active += 1
-    else await this.#wait()
-    try {
-      return await work()
-    } finally {
-      const [next] = this.#waiting
-      if (next === undefined) this.#active -= 1
-      else next()
-    }
-  }
-
-  #wait(): Promise<void> {
-    const { waiting, waitMs } = this.#limits
-    if (this.#waiting.size >= waiting)
+/** A function that runs work within the limits. */
+function admission({ atOnce, waiting, waitMs }: AdmissionLimits) {
+  const queue = new Set<() => void>()
+  let active = 0
+  const wait = (): Promise<void> => {
+    if (queue.size >= waiting)
       throw new OverloadedError(
         `${waiting} requests are already waiting for the database; try again in a few seconds`,
       )
     return new Promise((resolve, reject) => {
       const begin = () => {
         clearTimeout(timer)
-        this.#waiting.delete(begin)
+        queue.delete(begin)
         resolve()
       }
       const timer = setTimeout(() => {
-        this.#waiting.delete(begin)
+        queue.delete(begin)
         reject(
           new OverloadedError(
             `Other requests kept the database busy for ${waitMs / 1000} s; try again in a few seconds`,
           ),
         )
       }, waitMs)
-      this.#waiting.add(begin)
+      queue.add(begin)
     })
+  }
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (active < atOnce) active += 1
+    else await wait()
+    try {
+      return await work()
+    } finally {
+      const [next] = queue
+      if (next === undefined) active -= 1
+      else next()
+    }
   }
 }

@@ -197,7 +197,7 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
         'schema',
         'an SQLite file has only one; to keep the tables apart, open a separate file, such as sqlite:./kalends.db',
       )
-    const { openSqlite } = await import('./sqlite/open.ts').catch((error: unknown) => {
+    const { openSqlite } = await import('./sqlite/database.ts').catch((error: unknown) => {
       throw isMissing(error, 'libsql')
         ? new InvalidInputError('database', NO_SQLITE, { cause: error })
         : error

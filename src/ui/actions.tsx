@@ -85,8 +85,7 @@ export function removeSchedules(ids: readonly string[], declaredBy: string | nul
   )
   return perform(
     async () => {
-      if (isOne) await api.DELETE('/api/v1/schedules/{id}', { params: { path: { id: only } } })
-      else await api.POST('/api/v1/schedules/batch-delete', { body: { ids: [...ids] } })
+      await api.POST('/api/v1/schedules/batch-delete', { body: { ids: [...ids] } })
       toast(`Deleted ${names}`)
     },
     { title: `Delete ${names}?`, body, action: 'Delete', isDangerous: true },

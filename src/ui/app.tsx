@@ -10,16 +10,15 @@ import { Overview } from './pages/Overview.tsx'
 import { SchedulePage } from './pages/Schedule.tsx'
 import { SchedulesPage } from './pages/Schedules.tsx'
 import { WorkersPage } from './pages/Workers.tsx'
-import { Button, IconButton } from './parts/Button.tsx'
+import { Button } from './parts/Button.tsx'
 import { Dialog, Questions } from './parts/dialog.tsx'
 import { Icon } from './parts/Icon.tsx'
 import { Empty } from './parts/placeholders.tsx'
 import { Toasts } from './parts/toast.tsx'
-import { PLACES } from './places.ts'
+import { PLACES } from './router.ts'
 import { link, segments } from './router.ts'
 import { isScoped, session } from './session.ts'
 import { signIn, signInNeeded } from './sign-in.ts'
-import { nextTheme, theme } from './theme.ts'
 import { toggleZone, zone } from './time/clock.ts'
 
 const LIVE: Readonly<Record<LiveState, readonly [word: string, meaning: string]>> = {
@@ -90,13 +89,14 @@ function Tools() {
         <span class="hidden">Times are shown in </span>
         {zone.value}
       </button>
-      <IconButton icon="theme" label={`Theme: ${theme.value}`} onClick={nextTheme} />
       <Button
         label="?"
         kind="plain no-phone"
         aria-label="Keyboard and help"
         title="Keyboard and help (?)"
-        onClick={() => showHelp(true)}
+        onClick={() => {
+          helpShown.value = true
+        }}
       />
     </div>
   )
@@ -173,11 +173,9 @@ function SignIn() {
   )
 }
 
-function showHelp(isShown: boolean): void {
-  helpShown.value = isShown
+function closeHelp(): void {
+  helpShown.value = false
 }
-
-const closeHelp = () => showHelp(false)
 
 function Help() {
   return (

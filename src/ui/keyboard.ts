@@ -1,10 +1,10 @@
 /**
  * Keyboard shortcuts: `/` searches, `j` and `k` move through the rows, and `g` followed by a letter opens a page. They
- * are inactive while the user types and in dialogs, and can be turned off, because speech input also types letters.
+ * are inactive in dialogs and while the user types, and can be turned off, because speech input also types letters.
  */
 import { signal } from '@preact/signals'
 import { following } from './api/live.ts'
-import { PLACES } from './places.ts'
+import { PLACES } from './router.ts'
 import { go, link } from './router.ts'
 import { load, save } from './storage.ts'
 

@@ -15,8 +15,8 @@ interface CutOffOptions {
 }
 
 /**
- * Notices that this worker is cut off from the database, in which case other workers may evict it without its
- * knowledge. This uses a timer, because the heartbeat itself may be waiting for a response.
+ * Notices when this worker is cut off from the database, because other workers may then evict it without its knowledge.
+ * It uses a timer, because the heartbeat itself may be waiting for a response.
  */
 export class CutOff {
   readonly #options: CutOffOptions

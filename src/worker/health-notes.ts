@@ -1,6 +1,7 @@
 /** The reasons and warnings of a worker's health, in words. */
 import { durationText } from '../duration.ts'
 import type { UnwrittenLog } from '../executor/journal.ts'
+import type { Unwritten } from '../executor/settler.ts'
 import type { LoopHealth } from '../loop.ts'
 import type { Stall } from './event-loop-stall.ts'
 import type { Retry } from './retries.ts'
@@ -50,12 +51,9 @@ export interface Vitals {
   /** Time since this worker last found that it had been evicted, or null if never. */
   readonly sinceLeaseLostMs: number | null
   readonly running: number
-  readonly unwritten: number
-  readonly locked: number
-  /** How long the oldest locked outcome has waited. */
-  readonly lockedMs: number
-  readonly rejected: number
-  readonly log: UnwrittenLog
+  /** Null if this worker runs no jobs. */
+  readonly unwritten: Unwritten | null
+  readonly log: UnwrittenLog | null
   /** Schedules and jobs that failed and wait for their back-off. */
   readonly leftOut: number
   /** Schedules whose slots become due faster than they can be submitted. */
@@ -68,8 +66,6 @@ export interface Vitals {
   readonly lockedWorkers: readonly string[]
   /** Schedules whose slots are further in the future than their timers can explain. */
   readonly slotsInFuture: readonly string[]
-  /** Whether any further outcomes that cannot be written count against capacity. */
-  readonly isLimitReached: boolean
   /** How long the longest-waiting loop has waited for a connection, or 0 if none waits. */
   readonly connectionWaitMs: number
   readonly clock: ClockDifference | null
@@ -171,25 +167,20 @@ export function recentWarnings({ leaseMs, sinceLeaseLostMs, stall, worker }: Vit
 }
 
 /** Warnings about finished runs. */
-export function endWarnings({
-  unwritten,
-  locked,
-  lockedMs,
-  rejected,
-  isLimitReached,
-  loops,
-}: Vitals): HealthNote[] {
+export function endWarnings({ unwritten, loops }: Vitals): HealthNote[] {
+  if (unwritten === null) return []
+  const { waiting, locked, lockedMs, rejected, isLimitReached } = unwritten
   const notes: HealthNote[] = []
   const settler = loops.find(({ name }) => name === 'settler')
   if (
-    unwritten > 0 &&
+    waiting > 0 &&
     settler !== undefined &&
     (settler.consecutiveErrors > 0 || (settler.busyMs ?? 0) > SLOW_WRITE_MS)
   ) {
     notes.push({
       code: 'unwritten',
       subject: 'settler',
-      text: `${unwritten === 1 ? 'the outcome of 1 run waits' : `the outcomes of ${unwritten} runs wait`} to be written; if this process ends now, these runs are repeated`,
+      text: `${waiting === 1 ? 'the outcome of 1 run waits' : `the outcomes of ${waiting} runs wait`} to be written; if this process ends now, these runs are repeated`,
     })
   }
   const full = isLimitReached
@@ -213,7 +204,9 @@ export function endWarnings({
 }
 
 /** A warning about log lines and progress. */
-export function logWarnings({ log: { lines, progress, ms, dropped } }: Vitals): HealthNote[] {
+export function logWarnings({ log }: Vitals): HealthNote[] {
+  if (log === null) return []
+  const { lines, progress, ms, dropped } = log
   if (dropped === 0 && (lines + progress === 0 || ms <= SLOW_WRITE_MS)) return []
   const waiting = [
     ...(lines > 0 ? [lines === 1 ? '1 log line' : `${lines} log lines`] : []),

@@ -1,6 +1,6 @@
 /**
- * The health of a worker, which it assesses itself from its loops, lease, clock and handlers. The assessment is pure:
- * it reads neither the database nor a clock.
+ * A worker's assessment of its own health, based on its loops, lease, clock and handlers. Pure: it reads neither the
+ * database nor a clock.
  */
 import type { LoopHealth } from '../loop.ts'
 import {
@@ -64,7 +64,7 @@ export function unstarted(isStopped: boolean): Health {
 }
 
 export function judge(vitals: Vitals): Health {
-  const { worker, running, unwritten, locked, rejected, loops, clock, leaseMs } = vitals
+  const { worker, running, unwritten, loops, clock, leaseMs } = vitals
   const needed = loops.filter(({ name }) => !UNNEEDED.has(name))
   const reasons = [
     ...needed.flatMap((loop) => loopReasons(loop, leaseMs)),
@@ -77,9 +77,9 @@ export function judge(vitals: Vitals): Health {
     live: needed.every(({ busyMs }) => busyMs === null || busyMs <= forGoodMs),
     worker,
     running,
-    unwritten,
-    locked,
-    rejected,
+    unwritten: unwritten?.waiting ?? 0,
+    locked: unwritten?.locked ?? 0,
+    rejected: unwritten?.rejected ?? 0,
     clockAheadMs: clock && Math.round(clock.aheadMs),
     reasons,
     warnings: [

@@ -23,9 +23,7 @@ export interface TakeOverOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/**
- * The number of leases between full sweeps, which is larger if the tables are so large that sweeps are slow.
- */
+/** The number of leases between full sweeps: more if the tables are so large that sweeps are slow. */
 const LEASES_PER_WHOLE_SWEEP = { quick: 1, slow: 5 }
 /** A sweep counts as quick if it takes less than this share of the lease, or less than this many ms. */
 const QUICK_SWEEP = { share: 1 / 500, ms: 50 }

@@ -31,10 +31,7 @@ const BRISK_MS = 100
 const BRISK_FOR_MS = 10_000
 /** Time until the next poll if something is due that another worker may be processing. */
 const BUSY_MS = 250
-/**
- * The time until the next poll after a schedule became due as the last poll predicted, long enough to submit the
- * schedule.
- */
+/** Time until the next poll if a schedule became due as the last poll predicted: long enough to submit the schedule. */
 const SUBMITTED_MS = 20
 
 export class Watch {

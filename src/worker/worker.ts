@@ -53,7 +53,7 @@ export interface WorkerOptions {
 /** Maximum number of schedules in one transaction, enough for bursts. A cluster limits this number further. */
 const BATCH = 500
 
-/** Whether the outcome sets a time, because the job waits for its retry, or its schedule for its next run. */
+/** Whether the outcome sets a time: the job waits for its retry, or the schedule for its next run. */
 const setsATime = ({ scheduleId, outcome }: SettledAttempt) => scheduleId !== null || !isFinal(outcome.state)
 
 export class Worker {
@@ -157,7 +157,7 @@ export class Worker {
     this.wakeForJobs()
   }
 
-  /** Jobs were written. If this made a schedule due, the next poll of the watch notices it. */
+  /** Jobs were written. If a schedule became due as a result, the next poll of the watch notices it. */
   wakeForJobs(): void {
     this.#wakeQueues()
     this.#watch.wakeForJobs()
@@ -179,25 +179,20 @@ export class Worker {
     if (this.#scheduler !== null) loops.push(this.#scheduler.loop)
     if (this.#executor !== null) loops.push(...this.#executor.loops())
     if (this.#handOver !== null) loops.push(this.#handOver.loop)
-    const unwritten = this.#executor?.settler.unwritten()
     return judge({
       leaseMs: this.#options.leaseMs,
       worker: this.#membership.id(),
       sinceHeartbeatMs: this.#membership.sinceHeartbeatMs(),
       sinceLeaseLostMs: this.#membership.sinceLostMs(),
       running: this.#executor?.attempts.count() ?? 0,
-      unwritten: unwritten?.waiting ?? 0,
-      locked: unwritten?.locked ?? 0,
-      lockedMs: unwritten?.lockedMs ?? 0,
-      rejected: unwritten?.rejected ?? 0,
-      log: this.#executor?.journal.unwritten() ?? { lines: 0, progress: 0, ms: 0, dropped: 0 },
+      unwritten: this.#executor?.settler.unwritten() ?? null,
+      log: this.#executor?.journal.unwritten() ?? null,
       leftOut: this.#options.store.scheduling.leftOut() + this.#options.store.executing.leftOut(),
       behind: this.#scheduler?.behind() ?? [],
       retries: this.#retries.waiting(this.#options.now()),
       isRowLocked: this.#membership.isLocked(),
       lockedWorkers: this.#membership.lockedWorkers(),
       slotsInFuture: this.#membership.takeOver.slotsInFuture(),
-      isLimitReached: unwritten?.isLimitReached ?? false,
       connectionWaitMs: this.#options.store.longestWaitMs(),
       clock: this.#watch.clock(),
       stall: this.#stall.last(),

@@ -181,7 +181,7 @@ async function cases(): Promise<Record<string, Case>> {
     'the encodings of a file': {
       length: 2000,
       times: 10,
-      step: (text) => open(request('/kalends/theme.js', { 'accept-encoding': header(text) })),
+      step: (text) => open(request('/kalends/icon.svg', { 'accept-encoding': header(text) })),
     },
     'a timer': { length: 500, times: 10, step: (text) => checkTimer(text) },
     'a cron timer': { length: 500, times: 10, step: (text) => checkTimer(`cron ${text}`) },

@@ -55,7 +55,7 @@ describe('an open API', () => {
   ])('rejects a request with %s, for any value [V4]', async (name, value) => {
     const { get, lines } = await served({ open: 'admin' })
     expect((await get('/api/v1/me')).status).toBe(200)
-    for (const path of ['/api/v1/me', '/health', '/', '/theme.js'])
+    for (const path of ['/api/v1/me', '/health', '/', '/icon.svg'])
       expect(await get(path, { [name]: value, accept: 'text/html' })).toMatchObject({
         status: 403,
         body: { code: 'FORWARDED', detail: expect.stringMatching(/authorize.*trustedProxies/) },

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { DoctorInput, DoctorSchedule, Finding } from '../../src/model/diagnosis.ts'
-import { isFrequent } from '../../src/model/doctor-schedules.ts'
-import { doctorFindings } from '../../src/model/doctor.ts'
+import { doctorFindings, isFrequent } from '../../src/model/doctor.ts'
 import { schemaFindings } from '../../src/model/schema-drift.ts'
 import type { Plannable } from '../../src/model/planning.ts'
 import { schedule as planned } from './plannable.ts'

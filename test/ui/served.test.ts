@@ -79,7 +79,7 @@ it('the API responds as usual, even to browsers', async () => {
 it('a request with an unknown host gets no page', async () => {
   const get = await served()
   expect((await get('/', { ...HTML, host: 'evil.example' })).status).toBe(421)
-  expect((await get('/theme.js', { host: 'evil.example' })).status).toBe(421)
+  expect((await get('/icon.svg', { host: 'evil.example' })).status).toBe(421)
 })
 
 it('no page is served if the API is closed or the page is switched off', async () => {

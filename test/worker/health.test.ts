@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { judge, unstarted } from '../../src/worker/health.ts'
 import type { HealthNote, Vitals } from '../../src/worker/health-notes.ts'
+import type { Unwritten } from '../../src/executor/settler.ts'
 import type { LoopHealth } from '../../src/loop.ts'
 
 const NOW = new Date('2026-11-21T12:00:00Z')
@@ -26,10 +27,7 @@ const well: Vitals = {
   sinceHeartbeatMs: 3000,
   sinceLeaseLostMs: null,
   running: 2,
-  unwritten: 0,
-  locked: 0,
-  lockedMs: 0,
-  rejected: 0,
+  unwritten: null,
   log: { lines: 0, progress: 0, ms: 0, dropped: 0 },
   leftOut: 0,
   behind: [],
@@ -37,13 +35,16 @@ const well: Vitals = {
   isRowLocked: false,
   lockedWorkers: [],
   slotsInFuture: [],
-  isLimitReached: false,
   connectionWaitMs: 0,
   clock: { aheadMs: 3, roundTripMs: 2 },
   stall: null,
   abandonedHandlers: [],
   loops: [idle],
 }
+
+const unwritten = (changes: Partial<Unwritten>): Pick<Vitals, 'unwritten'> => ({
+  unwritten: { waiting: 0, locked: 0, lockedMs: 0, rejected: 0, isLimitReached: false, ...changes },
+})
 
 const busy = (ms: number): LoopHealth => ({ ...idle, busySince: ago(ms), busyMs: ms })
 
@@ -54,7 +55,7 @@ describe('it is ok', () => {
     ['while a pass takes up to three fifths of the lease', { loops: [busy(36_000)] }],
     [
       'while outcomes of runs are being written',
-      { unwritten: 5, loops: [{ ...busy(100), name: 'settler' }] },
+      { ...unwritten({ waiting: 5 }), loops: [{ ...busy(100), name: 'settler' }] },
     ],
     [
       'while log lines are being written',
@@ -120,17 +121,17 @@ describe('it is ok, and warns: [L68]', () => {
     ['clock', { clock: { aheadMs: -2100, roundTripMs: 4 } }, /2\.1 s behind the database's clock/],
     [
       'unwritten',
-      { unwritten: 3, loops: [{ ...busy(6000), name: 'settler' }] },
+      { ...unwritten({ waiting: 3 }), loops: [{ ...busy(6000), name: 'settler' }] },
       /the outcomes of 3 runs wait/,
     ],
     [
       'locked-ends',
-      { unwritten: 2, locked: 2, lockedMs: 7000 },
+      unwritten({ waiting: 2, locked: 2, lockedMs: 7000 }),
       /the outcomes of 2 runs wait, the first for 7 s, .* end that transaction$/,
     ],
     [
       'locked-ends',
-      { unwritten: 200, locked: 200, lockedMs: 10, isLimitReached: true },
+      unwritten({ waiting: 200, locked: 200, lockedMs: 10, isLimitReached: true }),
       /the outcomes of 200 runs wait.* each further outcome counts against capacity/,
     ],
     [
@@ -139,7 +140,11 @@ describe('it is ok, and warns: [L68]', () => {
       /^the schedule a has a slot that its timer does not explain.* pause and resume, or set nextrun = NULL/,
     ],
     ['slot-in-the-future', { slotsInFuture: ['a', 'b', 'c'] }, /^the schedule a and 2 more have slots/],
-    ['rejected-ends', { rejected: 1 }, /the database rejects the outcome of 1 run, whose jobs stay running/],
+    [
+      'rejected-ends',
+      unwritten({ rejected: 1 }),
+      /the database rejects the outcome of 1 run, whose jobs stay running/,
+    ],
     [
       'unwritten-log',
       { log: { lines: 1, progress: 0, ms: 7000, dropped: 0 } },

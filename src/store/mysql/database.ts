@@ -52,8 +52,8 @@ const ONLY_HOST_TIMEOUT_MS = 10_000
 /** How many seconds to wait while another process migrates the tables. */
 const EXCLUSIVE_WAIT_SECONDS = 600
 /**
- * In a cluster, larger transactions conflict more often with transactions of other nodes, and are then rolled back as a
- * whole.
+ * In a cluster, larger transactions conflict more often with those of other nodes. After a conflict, the whole
+ * transaction is rolled back.
  */
 const MAX_AT_ONCE_IN_A_CLUSTER = 100
 /** How long work waits for row and table locks that other transactions hold. */

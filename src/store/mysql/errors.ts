@@ -13,51 +13,20 @@ const TRANSIENT: ReadonlySet<number> = new Set([
 
 /** The server or the network is at fault, so the connection is dropped, and the work is tried again later. */
 const UNAVAILABLE: ReadonlySet<number> = new Set([
-  1040, // too many connections
-  1047, // Galera: node not ready
-  1053, // shutdown in progress
-  1077,
-  1079,
-  1152,
-  1158,
-  1159,
-  1160,
-  1161,
-  1184,
-  1203, // user has too many connections
-  1226, // user resource limit
-  1290, // read-only by option
-  1665, // binlog_format=STATEMENT, which rejects writes at READ COMMITTED
-  1836, // read-only mode
-  1927, // MariaDB: connection was killed
-  1016, // a table file cannot be opened
-  1017,
-  1021, // disk full
-  1023,
-  1024,
-  1026, // error writing a file
-  1036, // the table is read-only
-  1037, // out of memory
-  1041,
-  1114, // table full
-  1206, // no memory for locks
-  1317, // KILL QUERY
-  1792, // read-only transaction
-  1878, // error writing a temporary file
-  1969, // MariaDB: max_statement_time
-  2006,
-  2013,
-  3024, // max_execution_time
-  3032,
-  3781, // group replication: the wait for the backlog of a new primary failed
-  3782,
-  3783,
-  3100, // group replication: the member has left the group or cannot reach it
-  3796, // group replication: the member is not ONLINE
-  3797, // group replication: the wait for what other members have committed failed
-  3798,
-  3799, // group replication is stopping
-  4031, // disconnected because of inactivity
+  // too many connections, or another limit of the user
+  1040, 1203, 1226,
+  // the server is shutting down, or has closed or killed the connection
+  1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 2006, 2013, 3032, 4031,
+  // Galera: node not ready
+  1047,
+  // read-only by option, mode or transaction; 1665: binlog_format=STATEMENT rejects writes at READ COMMITTED
+  1290, 1665, 1792, 1836,
+  // files, disks and memory: a file cannot be opened or written, or the disk, a table or the memory is full
+  1016, 1017, 1021, 1023, 1024, 1026, 1036, 1037, 1041, 1114, 1206, 1878,
+  // KILL QUERY, and the time limits of MariaDB and MySQL
+  1317, 1969, 3024,
+  // group replication: the member is stopping, not ONLINE, outside its group, or waited in vain for others
+  3100, 3781, 3782, 3783, 3796, 3797, 3798, 3799,
 ])
 
 /** Errors of the server's file system calls, such as 3 (a write failed) and 20 (disk full). */

@@ -1,5 +1,5 @@
 import type { DoctorInput, DoctorSchedule } from '../../model/diagnosis.ts'
-import { isFrequent } from '../../model/doctor-schedules.ts'
+import { isFrequent } from '../../model/doctor.ts'
 import type { InspectionStore } from '../inspection-store.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'

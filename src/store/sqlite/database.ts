@@ -6,13 +6,15 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import Libsql from 'libsql'
-import { ConflictError, messageOf, StoreUnavailableError } from '../../errors.ts'
+import { ConflictError, InvalidInputError, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { betweenParts } from '../../event-loop.ts'
 import {
   CLOSED,
   type Database,
+  type Databases,
   type Dialect,
   type Lend,
+  type OpenOptions,
   type Sql,
   type SqlValue,
   type Use,
@@ -22,6 +24,7 @@ import { sqliteDialect } from './dialect.ts'
 import { isBusy, isNoSavepoint, isUnavailable } from './errors.ts'
 import { DatabaseFile, makePrivate } from './file.ts'
 import { Turns } from './turns.ts'
+import { admitted } from '../admission.ts'
 
 /**
  * Maximum time for which one attempt to lock blocks the event loop. [Several connections of this process may wait at
@@ -44,7 +47,7 @@ export class SqliteDatabase implements Database {
   readonly #file: DatabaseFile | null
   readonly #direct: Sql
   readonly #lending: LenderOptions
-  readonly #beside: (use: Use) => SqliteDatabase
+  readonly #clock: (() => Date) | null
 
   constructor(
     connection: Libsql.Database,
@@ -60,7 +63,7 @@ export class SqliteDatabase implements Database {
     this.#turns = turns
     this.#use = use
     this.#file = file
-    this.#beside = (other) => new SqliteDatabase(connection, clock, { turns, use: other, file })
+    this.#clock = clock
     this.#lending = { connection, isNoSavepoint, abandon: () => {} }
     this.#direct = {
       rows: async <Row>(text: string, params: readonly SqlValue[] = []) => {
@@ -95,7 +98,7 @@ export class SqliteDatabase implements Database {
 
   /** The same connection for another use. `Turns` decides which use is next. Closing this database closes both. */
   beside(use: Use): SqliteDatabase {
-    return this.#beside(use)
+    return new SqliteDatabase(this.#connection, this.#clock, { turns: this.#turns, use, file: this.#file })
   }
 
   mostAtOnce(): number {
@@ -218,4 +221,24 @@ function blobsToText(row: unknown): void {
   if (typeof row !== 'object' || row === null) return
   for (const [column, value] of Object.entries(row))
     if (value instanceof ArrayBuffer) Reflect.set(row, column, Buffer.from(value).toString('utf8'))
+}
+
+/**
+ * @param path  of a file, or `:memory:`
+ * @throws InvalidInputError when the path is empty
+ * @throws StoreUnavailableError when the file cannot be opened
+ */
+export async function openSqlite(path: string, { clock = null }: OpenOptions): Promise<Databases> {
+  if (path === '')
+    throw new InvalidInputError(
+      'database',
+      'the URL does not name a file; write sqlite:./file.db or sqlite::memory:',
+    )
+  const loops = await SqliteDatabase.open(path, clock)
+  return {
+    loops,
+    calls: loops.beside('calls'),
+    api: admitted(loops.beside('api'), { atOnce: 1 }),
+    close: () => loops.close(),
+  }
 }

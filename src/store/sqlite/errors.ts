@@ -1,11 +1,9 @@
+import { messageOf } from '../../errors.ts'
+
 function code(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
     ? error.code
     : ''
-}
-
-function message(error: unknown): string {
-  return error instanceof Error ? error.message : ''
 }
 
 /** Another process holds the write lock. This is temporary. */
@@ -13,7 +11,7 @@ export function isBusy(error: unknown): boolean {
   return (
     code(error).startsWith('SQLITE_BUSY') ||
     code(error).startsWith('SQLITE_LOCKED') ||
-    message(error).includes('database is locked')
+    messageOf(error).includes('database is locked')
   )
 }
 
@@ -25,15 +23,15 @@ export function isDuplicate(error: unknown): boolean {
   return (
     code(error) === 'SQLITE_CONSTRAINT_UNIQUE' ||
     code(error) === 'SQLITE_CONSTRAINT_PRIMARYKEY' ||
-    message(error).includes('UNIQUE constraint failed')
+    messageOf(error).includes('UNIQUE constraint failed')
   )
 }
 
 /** Whether the savepoint does not exist because its transaction has ended. */
 export function isNoSavepoint(error: unknown): boolean {
-  return message(error).includes('no such savepoint')
+  return messageOf(error).includes('no such savepoint')
 }
 
 export function isAlreadyApplied(error: unknown): boolean {
-  return /already exists|duplicate column name/.test(message(error))
+  return /already exists|duplicate column name/.test(messageOf(error))
 }

@@ -124,9 +124,6 @@ function Form({ title, edited: newest }: { readonly title: string; readonly edit
     <form
       class="sheet"
       noValidate
-      onInput={({ target }) => {
-        if (isControl(target) && isName(target.name)) set(target.name, target.value)
-      }}
       onSubmit={(event) => {
         event.preventDefault()
         void submit()
@@ -166,14 +163,6 @@ function Form({ title, edited: newest }: { readonly title: string; readonly edit
   )
 }
 
-function isControl(target: EventTarget | null) {
-  return (
-    target instanceof HTMLInputElement ||
-    target instanceof HTMLSelectElement ||
-    target instanceof HTMLTextAreaElement
-  )
-}
-
 /** Found by name, not by aria-invalid, which may still be set on a timer whose correction is being checked. */
 function focusFirst(names: readonly string[]): void {
   const selectors = names.map((name) => `form [id="${CSS.escape(name)}"]`)
@@ -205,9 +194,7 @@ const INPUTS: Readonly<Record<string, object>> = {
   zone: { list: 'zones', autocomplete: 'off' },
 }
 
-/**
- * The label and the control of a field, with its help or error below. The form listens to the events of this control.
- */
+/** The label and the control of a field, with its help or error below. */
 function Entry({ form: { entries, errors, set }, field }: EntryProps) {
   const { name, label, help, kind = 'text', values, otherwise } = field
   const error = errors[name]
@@ -216,6 +203,7 @@ function Entry({ form: { entries, errors, set }, field }: EntryProps) {
     id: name,
     name,
     value,
+    onInput: ({ currentTarget }: { currentTarget: { value: string } }) => set(name, currentTarget.value),
     'aria-invalid': error !== undefined,
     'aria-describedby': `${name}-help`,
   }

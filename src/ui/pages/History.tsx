@@ -1,21 +1,15 @@
-/** Runs and skipped slots of a schedule in one list, newest slot first. */
-import { useState } from 'preact/hooks'
-import { api, contentOf } from '../api/client.ts'
+/** The newest runs and skipped slots of a schedule in one list, newest slot first. */
 import type { ListedJob, Schedule } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
-import { Button } from '../parts/Button.tsx'
 import { Section } from '../parts/layout.tsx'
 import { Empty, Loaded } from '../parts/placeholders.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
-import { toastError } from '../parts/toast.tsx'
 import { link } from '../router.ts'
 import { Ago, At } from '../time/Time.tsx'
 import { count, zoneOf } from '../time/format.ts'
 import { attemptColumn, outcomeColumn, stateColumn, tookColumn } from './job-columns.tsx'
 
-const PATH = '/api/v1/schedules/{id}/history'
 const NEWEST = 25
-const OLDER = 50
 
 const columns = (timerZone: string): readonly Column<ListedJob>[] => [
   stateColumn,
@@ -40,41 +34,19 @@ const columns = (timerZone: string): readonly Column<ListedJob>[] => [
 ]
 
 export function History({ schedule: { id, timer } }: { readonly schedule: Schedule }) {
-  const first = useApi(PATH, { path: { id }, query: { limit: NEWEST } }, ['jobs'])
-  const [older, setOlder] = useState<readonly ListedJob[]>([])
-  const [isEnd, setEnd] = useState(false)
-  const newest = first.data?.items ?? []
-  const known = new Set(newest.map((job) => job.id))
-  const jobs = [...newest, ...older.filter((job) => !known.has(job.id))]
-  const loadOlder = async () => {
-    const before = jobs.at(-1)?.slot
-    const query = { limit: OLDER, ...(before != null && { before }) }
-    try {
-      const { items } = await contentOf(api.GET(PATH, { params: { path: { id }, query } }))
-      setOlder([...jobs.slice(newest.length), ...items])
-      setEnd(items.length < OLDER)
-    } catch (error) {
-      toastError(error)
-    }
-  }
+  const params = { path: { id }, query: { limit: NEWEST } }
   return (
     <Section title="Run history" aside={<a href={link(['jobs'], { scheduleId: id })}>All jobs</a>}>
-      <Loaded query={first} rows={5}>
-        {() => (
+      <Loaded query={useApi('/api/v1/schedules/{id}/history', params, ['jobs'])} rows={5}>
+        {({ items }) => (
           <Table
             label="Runs and skips"
-            rows={jobs}
+            rows={items}
             columns={columns(zoneOf(timer))}
-            view={String(older.length)}
             empty={<Empty title="No runs yet" />}
           />
         )}
       </Loaded>
-      {newest.length >= NEWEST && !isEnd && (
-        <div class="row pager">
-          <Button label="Show older" onClick={loadOlder} />
-        </div>
-      )}
     </Section>
   )
 }

@@ -1,7 +1,7 @@
 /** One job: its timeline, args, result, error, and its growing log. */
 import { spanText } from '../../duration.ts'
 import { cancelJob, retryJob } from '../actions.tsx'
-import type { Job } from '../api/generated/api.ts'
+import type { Attempts, Job } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
 import { Copy, Json } from '../parts/Json.tsx'
@@ -11,11 +11,12 @@ import { ProgressBar, shareOf } from '../parts/Progress.tsx'
 import { JobState } from '../parts/State.tsx'
 import { link } from '../router.ts'
 import { mayOperate } from '../session.ts'
-import { At } from '../time/Time.tsx'
+import { At, Took } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
-import { JobTook } from './job-columns.tsx'
-import { JobTimeline } from './JobTimeline.tsx'
+import { JobTook, outcome } from './job-columns.tsx'
 import { Log, useLog } from './Log.tsx'
+import type { ComponentChildren } from 'preact'
+import { Icon, type IconName } from '../parts/Icon.tsx'
 
 export function JobPage({ id }: { readonly id: string }) {
   const query = useApi('/api/v1/jobs/{id}', { path: { id } }, ['jobs'])
@@ -128,4 +129,103 @@ function factsOf(job: Job) {
     Submitter: submitter !== null && <a href={link(['jobs'], { submitter })}>{submitter}</a>,
     Priority: priority !== 0 && priority,
   }
+}
+
+type Attempt = Attempts['items'][number]
+
+interface Step {
+  readonly icon: IconName
+  readonly tone?: 'good' | 'bad' | 'now' | undefined
+  readonly title: string
+  readonly details?: ComponentChildren
+  readonly at: string | null
+}
+
+export function JobTimeline({ job }: { readonly job: Job }) {
+  const query = useApi('/api/v1/jobs/{id}/attempts', { path: { id: job.id } }, ['jobs'])
+  return (
+    <Loaded query={query} rows={3}>
+      {({ items }) => (
+        <ol class="course">
+          {steps(job, items).map(({ icon, tone, title, details, at }, index) => (
+            <li key={index} class={tone}>
+              <Icon name={icon} />
+              <div>
+                {title}
+                {at !== null && (
+                  <span class="below">
+                    <At at={at} />
+                  </span>
+                )}
+                {details}
+              </div>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Loaded>
+  )
+}
+
+function steps(job: Job, attempts: readonly Attempt[]): Step[] {
+  if (job.state === 'skipped')
+    return [{ icon: 'skipped', title: `Skipped: ${outcome(job)}`, at: job.slot ?? job.submittedAt }]
+  const steps: Step[] = [{ icon: 'plus', title: 'Submitted', at: job.submittedAt }]
+  steps.push(...attempts.map(attemptStep))
+  if (job.state === 'blocked')
+    steps.push({ icon: 'blocked', tone: 'now', title: 'Waiting until the earlier job finishes', at: null })
+  if (job.state === 'waiting') {
+    const { attempt, runAt: at } = job
+    const title = at === null ? 'Waiting for a free worker' : 'Not before'
+    if (attempt > 0) steps.push({ icon: 'retrying', tone: 'now', title: `Attempt ${attempt + 1} is due`, at })
+    else steps.push({ icon: 'waiting', tone: 'now', title, at })
+  }
+  if (job.stopRequestedAt !== null)
+    steps.push({ icon: 'stop', title: 'Asked to stop', at: job.stopRequestedAt })
+  if (job.finishedAt !== null)
+    steps.push({ icon: job.state, title: job.state, at: job.finishedAt, ...ENDS[job.state] })
+  return steps
+}
+
+function attemptStep({ attempt, outcome, worker, startedAt: started, endedAt: ended, error }: Attempt): Step {
+  const { icon, tone, text } = OUTCOMES[outcome ?? 'running']
+  const [firstLine = ''] = error?.split('\n', 1) ?? []
+  return {
+    icon,
+    tone,
+    title: `Attempt ${attempt} ${text}`,
+    at: started,
+    details: (
+      <>
+        <span class="below">
+          {worker !== null && <>on {worker}, </>}
+          {ended === null ? 'for ' : 'took '}
+          <Took from={started} to={ended} />
+        </span>
+        {ended !== null && (
+          <span class="below">
+            ended <At at={ended} />
+          </span>
+        )}
+        {firstLine !== '' && <span class="below">{firstLine}</span>}
+      </>
+    ),
+  }
+}
+
+const OUTCOMES = {
+  running: { icon: 'running', tone: 'now', text: 'is running' },
+  success: { icon: 'success', tone: 'good', text: 'succeeded' },
+  failed: { icon: 'failed', tone: 'bad', text: 'failed' },
+  timeout: { icon: 'late', tone: 'bad', text: 'timed out' },
+  cancelled: { icon: 'cancelled', tone: undefined, text: 'was cancelled' },
+  released: { icon: 'retrying', tone: undefined, text: 'was released by a stopping worker' },
+  snoozed: { icon: 'waiting', tone: undefined, text: 'asked to run again later' },
+  lost: { icon: 'dead', tone: 'bad', text: 'was lost with its worker' },
+} as const
+
+const ENDS: Readonly<Partial<Record<Job['state'], Pick<Step, 'tone' | 'title'>>>> = {
+  success: { tone: 'good', title: 'Succeeded' },
+  failed: { tone: 'bad', title: 'Failed permanently' },
+  cancelled: { title: 'Cancelled' },
 }

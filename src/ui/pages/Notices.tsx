@@ -88,7 +88,7 @@ export function Freezes() {
 function thaw(id: string): Promise<boolean> {
   return perform(() => api.DELETE('/api/v1/freezes/{id}', { params: { path: { id } } }), {
     title: 'End this freeze now?',
-    body: 'What it holds continues at once.',
+    body: 'Everything that it holds back continues immediately.',
     action: 'Thaw',
   })
 }

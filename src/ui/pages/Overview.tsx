@@ -1,5 +1,5 @@
 /** The first page: what is running, what will run, and what needs attention. */
-import type { JobCounts, ListedJob } from '../api/generated/api.ts'
+import type { JobCounts, ListedJob, Upcoming } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 import { PageHead, RowLink, Section } from '../parts/layout.tsx'
@@ -9,11 +9,10 @@ import { ProgressBar, shareOf } from '../parts/Progress.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link } from '../router.ts'
 import { isScoped } from '../session.ts'
-import { now } from '../time/clock.ts'
-import { Took } from '../time/Time.tsx'
-import { count, DAY_MS, HOUR_MS } from '../time/format.ts'
+import { now, zone } from '../time/clock.ts'
+import { Ago, Took } from '../time/Time.tsx'
+import { count, DAY_MS, HOUR_MS, MINUTE_MS, wall } from '../time/format.ts'
 import { Errors } from './Errors.tsx'
-import { NextHour } from './NextHour.tsx'
 import { Freezes, NeedsAttention } from './Notices.tsx'
 import { useWorkers, WorkerTable } from './Workers.tsx'
 
@@ -154,5 +153,101 @@ function Failed() {
     >
       <Errors filter={{ finishedFrom }} limit={MAX_ERRORS} />
     </Section>
+  )
+}
+
+const MAX_RUNS = 1000
+const LISTED = 6
+/** The full height of the chart represents at least this many runs. */
+const LEAST_HEIGHT = 4
+
+export function NextHour() {
+  // Starts at the full minute, so that the request does not change with each second.
+  const from = Math.floor(now.value.getTime() / MINUTE_MS) * MINUTE_MS
+  const query = {
+    from: new Date(from).toISOString(),
+    to: new Date(from + HOUR_MS).toISOString(),
+    limit: MAX_RUNS,
+  }
+  return (
+    <Section title="The next hour" aside={<a href={link(['calendar'])}>Calendar</a>}>
+      <Loaded query={useApi('/api/v1/upcoming', { query }, ['schedules'])} rows={3}>
+        {({ items, complete }) => (
+          <>
+            <Chart from={from} runs={items} />
+            {!complete && <p class="quiet">Only the first {count(items.length)} runs are shown.</p>}
+            <NextRuns runs={items} />
+          </>
+        )}
+      </Loaded>
+    </Section>
+  )
+}
+
+interface RunsProps {
+  readonly runs: Upcoming['items']
+}
+
+function Chart({ from, runs }: RunsProps & { readonly from: number }) {
+  const minutes = Array.from({ length: 60 }, () => 0)
+  for (const { at } of runs) {
+    const minute = Math.floor((Date.parse(at) - from) / MINUTE_MS)
+    minutes[minute] = (minutes[minute] ?? 0) + 1
+  }
+  const most = Math.max(LEAST_HEIGHT, ...minutes)
+  const timeOf = (minute: number) => wall(new Date(from + minute * MINUTE_MS), zone.value).time.slice(0, 5)
+  return (
+    <div class="hour" role="group" aria-label="Runs by minute">
+      {minutes.map((number, minute) => {
+        const words = `${timeOf(minute)}: ${count(number)} ${number === 1 ? 'run' : 'runs'}`
+        return (
+          <a
+            key={minute}
+            href={link(['calendar'], { at: new Date(from + minute * MINUTE_MS).toISOString() })}
+            aria-label={words}
+            title={words}
+            tabIndex={number === 0 ? -1 : undefined}
+          >
+            <i style={{ height: `${(number / most) * 100}%` }} />
+          </a>
+        )
+      })}
+      {[0, 15, 30, 45, 60].map((minute) => (
+        <span key={minute} style={{ left: `${(minute / 60) * 100}%` }} aria-hidden="true">
+          {timeOf(minute)}
+          {minute === 60 && ` ${zone.value}`}
+        </span>
+      ))}
+    </div>
+  )
+}
+
+function NextRuns({ runs }: RunsProps) {
+  const next = runs.filter(({ at }) => Date.parse(at) > now.value.getTime()).slice(0, LISTED)
+  const all = link(['schedules'], { order: 'nextRunAt' })
+  if (next.length === 0)
+    return (
+      <Empty title="No runs in the next hour">
+        <a href={all}>Upcoming runs</a>
+      </Empty>
+    )
+  return (
+    <ol class="next">
+      {next.map(({ at, scheduleId: schedule, task }) => (
+        <li key={`${at} ${schedule}`}>
+          <span class="number quiet">
+            <Ago at={at} />
+          </span>
+          <a class="row-link" href={link(['schedules', schedule])}>
+            {schedule}
+          </a>
+          <span class="quiet">{task}</span>
+        </li>
+      ))}
+      <li>
+        <span />
+        <a href={all}>all upcoming runs</a>
+      </li>
+    </ol>
   )
 }

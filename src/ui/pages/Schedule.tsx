@@ -1,6 +1,6 @@
 /** One schedule: its upcoming runs, its settings, past runs, and skipped slots with the reason. */
 import { useState } from 'preact/hooks'
-import { actOn, removeSchedules } from '../actions.tsx'
+import { actOn, perform, removeSchedules } from '../actions.tsx'
 import type { Schedule } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
@@ -17,9 +17,12 @@ import { At } from '../time/Time.tsx'
 import { count, zoneOf } from '../time/format.ts'
 import { spanText } from '../../duration.ts'
 import { History } from './History.tsx'
-import { RunWithArgs } from './RunWithArgs.tsx'
-import { type Field, POLICIES, type Value } from './schedule-form.ts'
+import { type Field, InvalidArgs, parsedArgs, POLICIES, type Value } from './schedule-form.ts'
 import { isActive, nextRunOf } from './Schedules.tsx'
+import { api } from '../api/client.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Wrong } from '../parts/Hint.tsx'
+import { toast } from '../parts/toast.tsx'
 
 const RUN_TIMES = 10
 
@@ -203,4 +206,55 @@ function Owner({ schedule: { declaredBy, submitter } }: ScheduleProps) {
     )
   if (submitter === null) return <>users (page, API or SQL)</>
   return <a href={link(['schedules'], { submitter })}>{submitter}</a>
+}
+
+export function RunWithArgs({ schedule: { id, args } }: { readonly schedule: Schedule }) {
+  const [isOpen, setOpen] = useState(false)
+  const [text, setText] = useState('')
+  const [error, setError] = useState<string | null>(null)
+  const run = () =>
+    perform(async () => {
+      try {
+        const body = { args: parsedArgs(text) }
+        await api.POST('/api/v1/schedules/{id}/run', { params: { path: { id } }, body })
+        toast(`${id}: run started, with these args`)
+        setOpen(false)
+      } catch (caught) {
+        if (!(caught instanceof InvalidArgs)) throw caught
+        setError(caught.message)
+      }
+    })
+  return (
+    <>
+      <Button
+        label="Run with args…"
+        onClick={() => {
+          setText(JSON.stringify(args, null, 2))
+          setError(null)
+          setOpen(true)
+        }}
+      />
+      {isOpen && (
+        <Dialog title="Run once with other args" onClose={() => setOpen(false)}>
+          <div class="field">
+            <label for="run-args">Args for this run only</label>
+            <textarea
+              id="run-args"
+              class="mono"
+              rows={8}
+              spellcheck={false}
+              value={text}
+              aria-invalid={error !== null}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+            <div role="alert">{error !== null && <Wrong>{error}</Wrong>}</div>
+          </div>
+          <div class="row dialog-actions">
+            <Button label="Cancel" onClick={() => setOpen(false)} />
+            <Button label="Run" kind="primary" onClick={run} />
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
 }

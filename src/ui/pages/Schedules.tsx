@@ -1,19 +1,19 @@
 /** All schedules: the columns of `systemctl list-timers`, and how their last runs went. */
 import { actOn, actOnMany, removeSchedules, type ScheduleAction } from '../actions.tsx'
-import type { ListedSchedule, Schedule } from '../api/generated/api.ts'
+import type { ListedSchedule, RecentRun, Schedule } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button, IconButton } from '../parts/Button.tsx'
 import { PageHead, RowLink } from '../parts/layout.tsx'
 import { type BulkAction, FilterChips, filtersOf, List, paging, Search, StateCounts } from '../parts/list.tsx'
 import { Empty } from '../parts/placeholders.tsx'
 import { Select } from '../parts/Select.tsx'
-import { Sparkline } from '../parts/Sparkline.tsx'
 import { ScheduleState } from '../parts/State.tsx'
 import type { Column } from '../parts/Table.tsx'
 import { link, query, setQuery } from '../router.ts'
 import { mayEdit, mayOperate } from '../session.ts'
 import { Ago } from '../time/Time.tsx'
 import { count, zoneOf } from '../time/format.ts'
+import { durationText } from '../../duration.ts'
 
 const STATUSES = ['active', 'retrying', 'frozen', 'paused', 'dead', 'invalid', 'done', 'retired'] as const
 const FILTERS = ['task', 'group', 'submitter', 'declaredBy'] as const
@@ -175,4 +175,55 @@ function NoSchedules({ isFiltered }: { readonly isFiltered: boolean }) {
       </p>
     </Empty>
   )
+}
+
+const WIDTH = 6
+const HEIGHT = 20
+const SHOWN = 20
+
+export function Sparkline({ schedule: { id, runs = [] } }: { readonly schedule: ListedSchedule }) {
+  if (runs.length === 0) return <span class="none">–</span>
+  const shown = runs.slice(0, SHOWN).toReversed()
+  const longest = Math.max(1, ...shown.map(tookMs))
+  const words = summary(shown)
+  return (
+    <a
+      class="sparkline"
+      href={link(['schedules', id])}
+      aria-label={`Last runs: ${words}`}
+      title={words}
+      tabIndex={-1}
+    >
+      <svg width={SHOWN * WIDTH} height={HEIGHT} aria-hidden="true">
+        {shown.map((run, index) => {
+          const height = run.state === 'skipped' ? 3 : 4 + Math.round((tookMs(run) / longest) * (HEIGHT - 4))
+          return (
+            <rect
+              key={run.id}
+              class={run.state}
+              x={(SHOWN - shown.length + index) * WIDTH}
+              y={HEIGHT - height}
+              width={WIDTH - 2}
+              height={height}
+              rx="1"
+            />
+          )
+        })}
+      </svg>
+    </a>
+  )
+}
+
+function summary(runs: readonly RecentRun[]): string {
+  const counts = new Map<string, number>()
+  for (const { state } of runs) counts.set(state, (counts.get(state) ?? 0) + 1)
+  const words = [...counts].map(([state, number]) => `${number} ${state}`)
+  const took = runs.map(tookMs).filter((ms) => ms > 0)
+  return took.length === 0
+    ? words.join(', ')
+    : `${words.join(', ')}; the longest took ${durationText(Math.max(...took))}`
+}
+
+function tookMs({ startedAt: started, finishedAt: finished }: RecentRun): number {
+  return started === null || finished === null ? 0 : Math.max(0, Date.parse(finished) - Date.parse(started))
 }

@@ -16,17 +16,6 @@ const HEARTBEAT_MS = 5000
 
 const jobsOf = (worker: string) => link(['jobs'], { state: 'running', worker })
 
-const heartbeatColumn: Column<Worker> = {
-  title: 'Heartbeat',
-  cell: ({ heartbeatAt }) => <Ago at={heartbeatAt} />,
-}
-
-const runsColumn: Column<Worker> = {
-  title: 'Runs',
-  isNumber: true,
-  cell: ({ id, running }) => <a href={jobsOf(id)}>{count(running)}</a>,
-}
-
 const columns: readonly Column<Worker>[] = [
   {
     title: 'State',
@@ -40,11 +29,18 @@ const columns: readonly Column<Worker>[] = [
   {
     title: 'Worker',
     isMain: true,
-    cell: (worker) => <WorkerName worker={worker} href={jobsOf(worker.id)} />,
+    cell: ({ id, name, host, pid }) => (
+      <>
+        <RowLink href={jobsOf(id)}>{name}</RowLink>
+        <span class="below">
+          {host}, process {pid}
+        </span>
+      </>
+    ),
   },
-  heartbeatColumn,
+  { title: 'Heartbeat', cell: ({ heartbeatAt }) => <Ago at={heartbeatAt} /> },
   { title: 'Started', cell: ({ startedAt }) => <Ago at={startedAt} /> },
-  runsColumn,
+  { title: 'Runs', isNumber: true, cell: ({ id, running }) => <a href={jobsOf(id)}>{count(running)}</a> },
   {
     title: 'Tasks',
     isWide: true,
@@ -68,33 +64,8 @@ const columns: readonly Column<Worker>[] = [
   },
 ]
 
-const shortColumns: readonly Column<Worker>[] = [
-  {
-    title: 'Worker',
-    isMain: true,
-    cell: (worker) => <WorkerName worker={worker} href={link(['workers'])} isSilentShown />,
-  },
-  heartbeatColumn,
-  runsColumn,
-]
-
-interface WorkerNameProps {
-  readonly worker: Worker
-  readonly href: string
-  readonly isSilentShown?: boolean
-}
-
-function WorkerName({ worker: { name, host, pid, alive }, href, isSilentShown = false }: WorkerNameProps) {
-  return (
-    <>
-      <RowLink href={href}>{name}</RowLink>
-      {isSilentShown && !alive && <span class="bad"> silent</span>}
-      <span class="below">
-        {host}, process {pid}
-      </span>
-    </>
-  )
-}
+/** The columns for which the overview has room. */
+const shortColumns = columns.filter(({ title }) => ['State', 'Worker', 'Heartbeat', 'Runs'].includes(title))
 
 export function useWorkers() {
   return useApi('/api/v1/workers', {}, ['workers', 'jobs'], HEARTBEAT_MS)

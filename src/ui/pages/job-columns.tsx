@@ -9,7 +9,7 @@ const SKIPPED: Readonly<Record<string, string>> = {
   overlap: 'the previous run had not finished',
   missed: 'later slots were due before it was submitted, and catch-up does not cover it',
   frozen: 'a freeze was in force',
-  'max-runs': 'the runs in progress may already reach the maximum',
+  'max-runs': 'the runs in progress may reach the maximum number of runs',
   unsubmittable: 'it could not be submitted',
 }
 

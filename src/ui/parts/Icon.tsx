@@ -30,7 +30,6 @@ const PATHS = {
   stop: 'M4 4h8v8H4Z',
   left: 'M10 3.5 5.5 8l4.5 4.5',
   right: 'M6 3.5 10.5 8 6 12.5',
-  theme: 'M8 2.5a5.5 5.5 0 1 0 0 11ZM8 2.5a5.5 5.5 0 0 1 0 11',
 } as const
 
 export type IconName = keyof typeof PATHS

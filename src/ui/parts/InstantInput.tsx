@@ -26,8 +26,6 @@ export function InstantInput({ value, onChange, ...attributes }: InstantInputPro
         type="datetime-local"
         value={text}
         onInput={(event) => {
-          // A form that listens receives the instant, not the typed text.
-          event.stopPropagation()
           const typed = event.currentTarget.value
           const at = instantOf(typed, zone.value)?.toISOString() ?? ''
           setDraft({ text: typed, value: at, zone: zone.value })

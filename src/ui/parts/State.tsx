@@ -15,7 +15,7 @@ const MEANINGS: Readonly<Record<AnyState, string>> = {
   invalid: 'Its timer cannot be read; edit the timer to continue',
   retired: 'No longer declared in code',
   running: 'A worker is running it',
-  external: 'It is in an external queue, which reports its outcome',
+  external: 'It is in an external queue, which will report the outcome',
   waiting: 'Waiting for a free worker, or for its start time',
   blocked: 'Starts when the previous job has finished',
   success: 'Its handler succeeded',

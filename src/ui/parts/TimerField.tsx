@@ -6,7 +6,6 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { TimerCheck } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { myZone } from '../time/format.ts'
-import { Button } from './Button.tsx'
 import { Hint, Wrong } from './Hint.tsx'
 import { Icon } from './Icon.tsx'
 import { RunTimes } from './RunTimes.tsx'
@@ -51,12 +50,6 @@ export function TimerField({ value, onChange, timerZone, anchor, refused }: Time
     setSettled(next)
     input.current?.focus()
   }
-  const goToError = () => {
-    if (syntaxError === undefined || syntaxError.column === null) return
-    const start = syntaxError.column - 1
-    input.current?.focus()
-    input.current?.setSelectionRange(start, start + (syntaxError.token?.length ?? 0))
-  }
   return (
     <div class="field">
       <label for="timer">Timer</label>
@@ -72,19 +65,11 @@ export function TimerField({ value, onChange, timerZone, anchor, refused }: Time
         aria-invalid={syntaxError !== undefined || refused !== undefined}
         aria-describedby="timer-check timer-help"
         onInput={(event) => onChange(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && syntaxError !== undefined) {
-            event.preventDefault()
-            goToError()
-          }
-        }}
       />
       <div id="timer-check" aria-live="polite" class="check-result">
         {refused !== undefined && syntaxError === undefined && <Wrong>{refused}</Wrong>}
         {error !== undefined && <p class="help">The timer cannot be checked now: {error.message}</p>}
-        {syntaxError !== undefined && (
-          <SyntaxErrorNote text={settled} error={syntaxError} onGo={goToError} onUse={use} />
-        )}
+        {syntaxError !== undefined && <SyntaxErrorNote text={settled} error={syntaxError} onUse={use} />}
         {check?.valid === true && <Meaning check={check} typed={text} onUse={use} />}
       </div>
       <p class="help examples" id="timer-help">
@@ -101,11 +86,10 @@ export function TimerField({ value, onChange, timerZone, anchor, refused }: Time
 interface SyntaxErrorNoteProps {
   readonly text: string
   readonly error: Extract<TimerCheck, { valid: false }>['error']
-  readonly onGo: () => void
   readonly onUse: (text: string) => void
 }
 
-function SyntaxErrorNote({ text, error, onGo, onUse }: SyntaxErrorNoteProps) {
+function SyntaxErrorNote({ text, error, onUse }: SyntaxErrorNoteProps) {
   const { message, column, token, hint } = error
   const start = (column ?? 1) - 1
   const end = start + Math.max(1, token?.length ?? 1)
@@ -130,7 +114,6 @@ function SyntaxErrorNote({ text, error, onGo, onUse }: SyntaxErrorNoteProps) {
         ) : (
           hint !== null && <span>{hint}</span>
         )}
-        {column !== null && <Button label="Go to the error" kind="link" onClick={onGo} />}
       </p>
     </>
   )
