@@ -22,7 +22,7 @@ import type { HandledTask, HandlerContext, Middleware } from './handler.ts'
 import type { Journal } from './journal.ts'
 import type { AttemptOptions } from './options.ts'
 
-/** How long a handler may continue after its signal was aborted. After that, its attempt ends without it. */
+/** How long a handler may continue after its signal was aborted. After that, the attempt ends without the handler. */
 export const ABANDON_MS = 5000
 /** After this many uncounted claims of a job, an attempt counts even if its worker was cut off. */
 const MAX_RELEASES = 10
@@ -108,16 +108,16 @@ export class AttemptRunner {
       return { kind: 'error', error: this.#values.errorText(error), permanent: isA(error, InvalidInputError) }
     }
     // Another handler may have blocked this process for longer than the lease, or the response to the claim may have
-    // been late, so another worker may be running the job by now. If none is, the job is released, and the attempt does
-    // not count.
+    // been late, so another worker may be running the job by now. If no other worker is, the job is released, and the
+    // attempt does not count.
     if (this.isAborted() || worker() !== job.worker) return { kind: 'released' }
     try {
       const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))
-      // Applies even if `middleware` returned something.
+      // The snooze applies even if `middleware` returned something.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
       return { kind: 'success', result: this.#values.storedResult(result), secrets: this.log.secrets }
     } catch (error) {
-      // Applies even if `middleware` wrapped the error.
+      // The snooze applies even if `middleware` wrapped the error.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
       const permanent = isA(error, PermanentError)
       return {
@@ -133,7 +133,7 @@ export class AttemptRunner {
 
   async #callWithin(middleware: Middleware, args: unknown): Promise<unknown> {
     let running: Promise<unknown> | undefined
-    // Checked here as well, so that `middleware` sees how the attempt ended.
+    // The result is checked here as well, so that `middleware` sees how the attempt ended.
     const run = () =>
       (running ??= this.#call(args).then((result) => {
         this.#values.resultText(result)
@@ -159,7 +159,7 @@ export class AttemptRunner {
       if (isA(error, SnoozedError)) this.#snoozedMs = error.delay
       throw error
     }
-    // Checked even without a result, so that `middleware` sees how the attempt ended.
+    // The signal is checked even if the handler returned, so that `middleware` sees how the attempt ended.
     if (this.#signal.reason !== null) throw this.#signal.reason
     if (task.resultSchema !== null) await this.#checkResult(result)
     return result

@@ -60,10 +60,7 @@ export class AttemptValues {
     const json = this.resultText(value)
     const stored = json === null ? null : this.#stored('result', json)
     if (stored !== json)
-      this.#log.write(
-        'warn',
-        'The result contains secrets of earlier progress; it is stored without its secrets',
-      )
+      this.#log.write('warn', 'The result contains secrets of earlier progress; it is stored without them')
     return stored
   }
 

@@ -51,7 +51,8 @@ export class Capacity {
   }
 
   /**
-   * The tasks that this worker has capacity for. Reserved capacity counts as free, because its jobs are not known yet.
+   * The tasks that this worker has capacity for. Reserved capacity counts as free, because it is not known yet which
+   * jobs will use it.
    */
   claimableTasks(): readonly string[] {
     return this.#free(0) > 0 ? [...this.#claimable(this.#taskLimits(0)).keys()] : []
@@ -68,15 +69,17 @@ export class Capacity {
   reserveForClaim(isAhead: boolean): ClaimReservation | null {
     this.#isClaimDeferred = this.#reserved > 0
     const { ahead } = this.#options
-    // The first jobs start immediately, because their capacity is reserved, and no other job waits while there is
-    // capacity.
+    // The first jobs start immediately, because their capacity is reserved, and no job that was claimed earlier waits
+    // while there is capacity.
     return this.#reserve(Infinity, isAhead ? ahead.wanted() : 0, (jobs) => {
       ahead.add(jobs)
       this.startAhead()
     })
   }
 
-  /** Starts jobs that were claimed ahead while there is capacity. A stopping worker returns these jobs to the queue. */
+  /**
+   * While there is capacity, starts jobs that were claimed ahead. A stopping worker returns these jobs to the queue.
+   */
   startAhead(): void {
     const { ahead, attempts, worker, isStopping } = this.#options
     if (isStopping()) ahead.giveBackAll()

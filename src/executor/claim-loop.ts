@@ -23,8 +23,8 @@ interface ClaimLoopOptions extends JobExecutorOptions {
 }
 
 /**
- * Promotes due jobs, then claims jobs until the queue is empty or the worker is full. Owns the capacity of the worker,
- * the jobs that were claimed ahead, and the statements without a response.
+ * Promotes due jobs, then claims jobs until the queue is empty or the worker is full. Owns the capacity of the worker
+ * and the jobs that were claimed ahead, and tracks the statements that got no response.
  */
 export class ClaimLoop {
   readonly loop: Loop
@@ -110,7 +110,7 @@ export class ClaimLoop {
     await this.#pass(false)
   }
 
-  /** Stops claiming, returns jobs that have not started to the queue, and waits for statements that may start jobs. */
+  /** Stops claiming, returns unstarted jobs to the queue, and waits for statements that may start jobs. */
   async stop(): Promise<void> {
     this.#isStopping = true
     const stopped = this.loop.stop()

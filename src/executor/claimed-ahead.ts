@@ -5,8 +5,8 @@ const SHORT_MS = 20
 /** A job that has not started after this time goes back to the queue, because other workers may have capacity. */
 const LONGEST_WAIT_MS = 100
 /**
- * After a claim has left out jobs without retries, nothing is claimed ahead for this long, so that those jobs get a
- * turn.
+ * After a claim has left out jobs that have no retries left, nothing is claimed ahead for this long, so that those jobs
+ * get a turn.
  */
 const PAUSE_MS = 1000
 const MAX = 500
@@ -19,7 +19,7 @@ interface Waiting {
 
 /**
  * Jobs that were claimed while this worker had no capacity for them, so that the server can work on the next claim
- * while handlers run and outcomes are written. They are limited to the number of recent short runs, and must have
+ * while handlers run and outcomes are written. There are never more of them than recent short runs, and they must have
  * retries left, because a worker that crashes loses them. Jobs that have not started have made no attempt.
  */
 export class ClaimedAhead {
@@ -53,11 +53,13 @@ export class ClaimedAhead {
     if (performance.now() < this.#pausedUntil) return 0
     this.#turn()
     const most = Math.min(MAX, Math.max(this.#ends.now, this.#ends.before))
-    // Claim at least half of them at once, because each claim takes several statements.
+    // Claim at least half of the maximum at once, because each claim takes several statements.
     return this.size > most / 2 ? 0 : most - this.size
   }
 
-  /** A claim left out jobs without retries. Without a pause, later jobs would always be claimed before them. */
+  /**
+   * A claim left out jobs that have no retries left. Without a pause, later jobs would always be claimed before them.
+   */
   pause(): void {
     this.#pausedUntil = performance.now() + PAUSE_MS
   }
@@ -68,7 +70,7 @@ export class ClaimedAhead {
     this.#arm()
   }
 
-  /** The job that was claimed first, or undefined if there is none. */
+  /** Removes and returns the job that has waited longest, or returns undefined if no job waits. */
   next(): ClaimedJob | undefined {
     const first = this.#waiting[this.#started]
     this.#started += 1

@@ -31,8 +31,8 @@ export interface HandOverContext<Connection = unknown> {
 /** Inserts jobs into an external queue. */
 export interface ExternalSubmit {
   /**
-   * Inserts all of the jobs, or throws or rejects. After an error or a crash, it may receive the same jobs with the
-   * same ids again, so the queue must ignore an id that it already has.
+   * Inserts all of the jobs; otherwise, throws or rejects. After an error or a crash, it may be called again with the
+   * same jobs and ids, so the queue must ignore an id that it already has.
    */
   submit(jobs: readonly Job[], context: HandOverContext): unknown
 }
@@ -63,7 +63,7 @@ const PROMOTE_AT_ONCE = 500
 const AT_ONCE = 100
 /** A pass ends after this time even if more jobs wait, so that the worker can stop. */
 const LONGEST_PASS_MS = 1000
-/** The deadline of `submit`, as a share of the lease, because on SQLite the heartbeat waits in the meantime. */
+/** The deadline of `submit`. It is a share of the lease, because on SQLite the heartbeat waits while `submit` runs. */
 const DEADLINE = { share: 1 / 3, mostMs: 20_000 }
 
 export class HandOver {
@@ -71,7 +71,8 @@ export class HandOver {
   readonly #options: HandOverOptions
   readonly #queue: HandOverQueue
   /**
-   * The batch size. After a callback has taken too long, it is one job, then gradually more, to find the job at fault.
+   * The batch size. It drops to one job after a callback has taken too long, and then grows again, so that the job at
+   * fault can be found.
    */
   #most = AT_ONCE
   #promotes = false
@@ -79,7 +80,7 @@ export class HandOver {
   #lastGroup = ''
   /** The jobs that `submit` received since the hand-over began, by id. */
   readonly #offered = new Map<string, ClaimedJob>()
-  /** The errors of jobs that have been refused since then, by id. */
+  /** The errors of jobs that have been refused since the hand-over began, by id. */
   readonly #refused = new Map<string, unknown>()
 
   constructor(options: HandOverOptions) {
@@ -101,7 +102,7 @@ export class HandOver {
     await this.loop.stop()
   }
 
-  /** Hands over what waits. @returns milliseconds until the next pass, or Infinity to sleep until woken */
+  /** Hands over the waiting jobs. @returns milliseconds until the next pass, or Infinity to sleep until woken */
   async pass(): Promise<number> {
     if (this.#promotes) await this.#promoteDue()
     const until = performance.now() + LONGEST_PASS_MS
@@ -154,7 +155,7 @@ export class HandOver {
       if (!isTooSlow && !(error instanceof TransactionEndedError)) throw error
       if (isTooSlow) this.#most = 1
       onError(ofCallback(error), 'hand-over')
-      // Before the error, the callback, or earlier calls in this hand-over, may have committed.
+      // The callback may have committed before it failed, and so may earlier calls in this hand-over.
       const offered = [...this.#offered.values()]
       const found = await store.handedOver(worker, offered.map(fenceOf))
       const fences = new Set(found.map(fenceText))
@@ -166,7 +167,7 @@ export class HandOver {
     return refused
   }
 
-  /** @throws the callback's error, without the secrets of the jobs, which the callback may have changed */
+  /** @throws the callback's error, without the secrets of the jobs, even if the callback changed the jobs */
   async #submit(jobs: readonly ClaimedJob[], context: HandOverContext): Promise<void> {
     const { queue, redaction } = this.#options
     try {

@@ -42,7 +42,7 @@ export class JobExecutor {
       settler,
       onEnded: (ranMs, isLost) => {
         this.claims.ended(ranMs)
-        // Otherwise, the attempt occupies capacity until its outcome is written.
+        // Unless the job is lost, the attempt occupies capacity until its outcome is written.
         if (isLost) this.claims.freed()
         this.#onWake?.()
       },

@@ -102,7 +102,7 @@ export class Journal {
   }
 
   /**
-   * Starts writing the lines and the progress of a job, and waits briefly until they are written. If that takes longer,
+   * Starts writing the lines and the progress of a job, and waits briefly for them to be written. If that takes longer,
    * the loops write them later. Does not wait for lines at the end of a long backlog.
    */
   async written(jobId: string): Promise<void> {

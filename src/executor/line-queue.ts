@@ -4,7 +4,7 @@ import type { NewLogLine } from '../store/executing-store.ts'
 export const MAX_WAITING_BYTES = 64 * 1024 * 1024
 /** The memory of a line without its message. */
 const LINE_BYTES = 256
-/** The memory per character of a string that has any character outside Latin-1. */
+/** The memory per character of a string that contains a character outside Latin-1. */
 const CHARACTER_BYTES = 2
 
 interface WaitingLine extends NewLogLine {
@@ -37,7 +37,7 @@ export class LineQueue {
     return this.#dropped
   }
 
-  /** The time at which the first line was added, by performance.now(), or Infinity if there is none. */
+  /** The time at which the oldest waiting line was added, by performance.now(), or Infinity if there is none. */
   get since(): number {
     return this.#lines[0]?.since ?? Infinity
   }

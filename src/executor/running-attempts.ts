@@ -71,7 +71,7 @@ export class RunningAttempts {
     return this.#running.get(jobId)
   }
 
-  /** The tasks whose handlers continue although their attempts have ended without them. */
+  /** The tasks of handlers that continue although their attempts have ended. */
   abandonedTasks(): string[] {
     return [...this.#abandoned].map(({ job }) => job.task)
   }
@@ -189,7 +189,7 @@ export class RunningAttempts {
     if (this.#isIdle) return Infinity
     for (const fence of await store.stopRequests(this.all().map(({ job }) => fenceOf(job)))) {
       const attempt = this.#running.get(fence.id)
-      // The response may refer to a claim of the job that has ended in the meantime.
+      // The response may be about an earlier claim of the job, whose attempt has ended in the meantime.
       if (attempt?.job.claim === fence.claim) attempt.abort(new CancelledError('The job was cancelled'))
     }
     return pollIntervalMs

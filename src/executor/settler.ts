@@ -126,7 +126,7 @@ export class Settler {
   async #write(): Promise<void> {
     const batch = this.#queue.slice(0, AT_ONCE)
     const result = await this.#settle(batch)
-    // Removed only now, so that the outcomes stay in the queue if the write fails.
+    // The batch is removed only now, so that the outcomes stay in the queue if the write fails.
     this.#queue.splice(0, batch.length)
     if (this.#locked.since.size === 0) this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     for (const attempt of result.locked) this.#locked.since.set(attempt, performance.now())
@@ -135,13 +135,14 @@ export class Settler {
 
   async #retryLocked(): Promise<void> {
     const batch = [...this.#locked.since.keys()].slice(0, AT_ONCE)
-    // Also set before the retry, in case it fails, so that other outcomes are written in between.
+    // The time is also set before the retry, so that if the retry fails, other outcomes are written before the next
+    // retry.
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const result = await this.#settle(batch)
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const since = new Map(batch.map((one) => [fenceText(one.fence), this.#locked.since.get(one)]))
     for (const attempt of batch) this.#locked.since.delete(attempt)
-    // Moved to the end of the map, so that every outcome gets a turn.
+    // Outcomes that are still locked move to the end of the map, so that every outcome gets a turn.
     for (const attempt of result.locked)
       this.#locked.since.set(attempt, since.get(fenceText(attempt.fence)) ?? performance.now())
     if (result.locked.length < batch.length) this.#options.onSettled(result)

@@ -64,8 +64,8 @@ export class UnansweredStatements {
     const [knownFences, knownJobs] = [new Set(known.map(fenceText)), new Set(known.map(({ id }) => id))]
     const held = await store.held(workerId)
     const unknown = held.filter(({ fence }) => !knownFences.has(fenceText(fence)))
-    // If this job were released, its next claim could get the number of a claim whose handler is still running here.
-    // That handler must end first.
+    // A job is not released while a handler for an earlier claim of it still runs here: its next claim could get the
+    // same number as that claim.
     const releasable = unknown.filter(({ fence }) => !knownJobs.has(fence.id))
     for (const attempt of releasable) settler.add(attempt)
     const heldFences = new Set(held.map(({ fence }) => fenceText(fence)))

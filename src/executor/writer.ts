@@ -23,7 +23,10 @@ export class Writer {
   readonly #options: WriterOptions
   #last: Promise<void> = Promise.resolve()
   #next: Promise<void> | null = null
-  /** The start of the first write after the last success, by performance.now(), or null if there was none. */
+  /**
+   * The time since which nothing has been written although a write was started, by performance.now(); null after a
+   * complete write.
+   */
   #since: number | null = null
   /** Called after each success. */
   readonly #onSuccess = new Set<() => void>()
@@ -51,7 +54,7 @@ export class Writer {
     for (const check of this.#onSuccess) check()
   }
 
-  /** Starts a write and briefly waits for it; does not wait while every write fails. */
+  /** Starts a write and waits briefly for it; does not wait if nothing could be written for some time. */
   async untilDone(isDone: () => boolean): Promise<void> {
     if (isDone() || (this.#since !== null && performance.now() - this.#since >= OUTCOME_WAIT_MS)) return
     // If the write fails, the loop repeats it and reports the error.

@@ -4,7 +4,8 @@ import type { AttemptEnd, JobOutcome } from './settle.ts'
 
 /**
  * How an attempt ended. `released` means that the worker stopped and returned the job to the queue. `snoozed` means
- * that the handler asked to run again later. `lost`: its worker died.
+ * that the handler asked to run again later. `lost` means that the worker died, or that the external queue did not
+ * report the outcome in time.
  *
  * @useDeclaredType
  */
@@ -28,7 +29,7 @@ export interface Attempt {
 
 /**
  * The stored outcome of an attempt, or null if it succeeded or never started. The last attempt of a cancelled job
- * counts as cancelled even if it failed, so no counter and no `last_error` includes it.
+ * counts as cancelled even if it failed, so neither a counter nor `last_error` includes it.
  */
 export function storedEnd(
   end: AttemptEnd,

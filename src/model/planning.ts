@@ -4,7 +4,7 @@ import { picked, PLAN_COLUMNS, SCHEDULE_COLUMNS, type Values } from './columns.t
 import { SETTINGS } from './settings.ts'
 import type { Idle, SkipReason } from './states.ts'
 
-/** The columns of a schedule that planning reads; `createdAt` is the start of the slots of an `every` timer. */
+/** The columns of a schedule that planning reads; the slots of an `every` timer count from `createdAt`. */
 export const PLANNING_COLUMNS = {
   ...picked(SETTINGS, [
     'task',
@@ -24,7 +24,7 @@ export const PLANNING_COLUMNS = {
   idle: PLAN_COLUMNS.idle,
 }
 
-/** A schedule as planning reads it; `frozenUntil`: slots before this time became due during a freeze. */
+/** A schedule as planning reads it. Slots before `frozenUntil` became due during a freeze. */
 export interface Plannable extends Values<typeof PLANNING_COLUMNS> {
   readonly id: string
   readonly successes: number
@@ -88,7 +88,7 @@ export interface Plan {
   /** Whether nextRunAt was set manually. */
   readonly isByHand: boolean
   readonly idle: Idle | null
-  /** Lower than before only if the clock was ahead and the schedule is planned again manually. */
+  /** Earlier than before only if the clock was ahead and the schedule is planned again manually. */
   readonly lastSlot: Date | null
   readonly lastError: string | null
   /** Nothing is decided before this time, because a freeze is active. */
@@ -101,7 +101,7 @@ export interface Circumstances {
   readonly open: OpenJobs
   /** A slot is on time as long as it has been due for at most this long: lease + poll interval, in milliseconds. */
   readonly missedAfterMs: number
-  /** The periods, since the next run, of all freezes that apply to the schedule, including those that have ended. */
+  /** The periods of all freezes that apply to the schedule, from its next run on, including freezes that have ended. */
   readonly freezes?: readonly FrozenTime[]
 }
 
@@ -149,7 +149,7 @@ export function laterOf(now: Date, lastSlot: Date | null): Date {
   return lastSlot !== null && lastSlot > now ? lastSlot : now
 }
 
-/** Now as a slot. Slots only increase, even if the clock was set back. */
+/** Now, as a slot that is later than the last one, even if the clock was set back. */
 export function nowAfter(now: Date, lastSlot: Date | null): Date {
   return lastSlot !== null && lastSlot >= now ? new Date(lastSlot.getTime() + 1) : now
 }

@@ -31,7 +31,7 @@ export type AttemptEnd =
   /** The handler threw. */
   | ({ readonly kind: 'error'; readonly error: string; readonly permanent: boolean } & Spread)
   | ({ readonly kind: 'timeout'; readonly error: string } & Spread)
-  /** Another worker took over the job. This is a failed attempt that is retried immediately. */
+  /** Another worker took over the job. The attempt counts as failed, and the job is retried immediately. */
   | { readonly kind: 'lost'; readonly error: string }
   | { readonly kind: 'cancelled'; readonly error: string | null }
   /** The external queue did not report the job's outcome in time. */

@@ -46,7 +46,7 @@ export interface UnsettledAttempt {
   readonly policy: RunPolicy
 }
 
-/** Used in place of a task name: all tasks that are not named, except the built-in ones. */
+/** Stands for all tasks that are not named, except the built-in ones; used in place of a task name. */
 export const EVERY_TASK = '*'
 
 /** The name under which jobs of an external queue are claimed, in `claim_task`. No task can have such a name. */
@@ -81,7 +81,7 @@ export interface SettledAttempt {
   readonly promoted: string | null
 }
 
-/** Leaves out jobs that were returned to the queue before they started, unless they are locked or rejected. */
+/** Does not include jobs that were returned to the queue before they started, unless they are locked or rejected. */
 export interface Settled {
   readonly settled: readonly SettledAttempt[]
   /** Jobs that this worker no longer holds, so nothing was written. */
@@ -116,9 +116,9 @@ export interface PlacedTurn {
 /** The state that one claim passes to the next. */
 export interface ClaimCursor {
   /**
-   * Continues each of these turns after its last job. The next claim without turns also sees freezes, and jobs that
-   * were added before that position. Empty if the last claim found fewer jobs than it asked for, or if other groups and
-   * tasks wait for a turn.
+   * The next claim continues each of these turns after its last job. A claim without turns also sees freezes, and jobs
+   * that were added before that position. Empty if the last claim found fewer jobs than it asked for, or if other
+   * groups and tasks wait for a turn.
    */
   turns: readonly PlacedTurn[]
   /** Whether the last claim left out jobs because they have no retries left. */
@@ -129,7 +129,7 @@ export interface ExecutingStore {
   /**
    * Makes waiting jobs claimable once their time has come.
    *
-   * @returns how many
+   * @returns how many jobs became claimable
    */
   promoteDue(limit: number, onRefused?: OnRefused): Promise<number>
 
@@ -149,7 +149,7 @@ export interface ExecutingStore {
     options?: ClaimOptions,
   ): Promise<ClaimedJob[]>
 
-  /** Excludes from claims a job that this worker cannot start, until its back-off ends. */
+  /** Makes claims skip a job that this worker cannot start, until the job's back-off ends. */
   leaveOut(job: ClaimedJob): void
 
   /** The number of jobs that are left out because the database rejected them or this worker cannot start them. */
@@ -193,7 +193,7 @@ export interface ExecutingStore {
    */
   postpone(refused: readonly { readonly id: string; readonly error: string }[]): Promise<void>
 
-  /** The claims of a worker that are committed and in the external queue. */
+  /** Those of a worker's claims that are committed and whose jobs are in the external queue. */
   handedOver(worker: string, claims: readonly Fence[]): Promise<Fence[]>
 
   /**
@@ -217,7 +217,7 @@ export interface ExecutingStore {
   /** Replaces messages in the log of a job, wherever they occur. @param replacements  by message */
   replaceLogs(jobId: string, replacements: ReadonlyMap<string, string>): Promise<void>
 
-  /** This worker's running jobs, as attempts that end as released. */
+  /** This worker's running jobs, as attempts to be settled as released. */
   held(worker: string): Promise<UnsettledAttempt[]>
 
   /**

@@ -196,7 +196,7 @@ it('secrets in earlier progress are removed from later progress and the result, 
     }),
   })
   expect(lines.filter((line) => !line.includes('before'))).toEqual([
-    'other place: The result contains secrets of earlier progress; it is stored without its secrets',
+    'other place: The result contains secrets of earlier progress; it is stored without them',
   ])
   expect(replaced.toSorted()).toEqual(['other place', 'same place'])
   // There are more secrets than the redaction can search for.

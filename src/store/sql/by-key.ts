@@ -59,10 +59,10 @@ export async function updateRows(
 }
 
 /**
- * Writes to schedules without changing them. In a cluster, only one server knows a lock. Across servers, two
- * transactions exclude each other only if both write the same row, and an unchanged value is not written. Without this,
- * a job that is submitted while the previous job ends on another server would stay blocked. Flipping the lowest bit
- * twice works for any value of the column.
+ * Writes the rows of schedules, but leaves their values as they were. In a cluster, a lock is known to only one server.
+ * Transactions on two servers exclude each other only if both write the same row, and a server does not write a row
+ * whose values stay the same. Without this, a job that is submitted while the previous job ends on another server would
+ * stay blocked. Flipping the lowest bit twice works for any value of the column.
  */
 export async function touchSchedules(tx: Context, ids: readonly string[]): Promise<void> {
   const assignments = { error_count: 'error_count + 1 - 2 * (error_count % 2)' }
@@ -70,7 +70,7 @@ export async function touchSchedules(tx: Context, ids: readonly string[]): Promi
     await updateRows(tx, tx.tables.schedule, assignments, ids.toSorted())
 }
 
-/** The number of rows that one transaction of `updateFound` writes. */
+/** Maximum number of rows that one transaction of `updateFound` writes. */
 const AT_ONCE = 500
 
 interface UpdateFound {
@@ -79,14 +79,14 @@ interface UpdateFound {
   readonly from: string
   /** The parameters of `from`. */
   readonly params?: readonly SqlValue[]
-  /** Checked again once a row is locked. */
+  /** Conditions that a row must still meet once it is locked. */
   readonly where: string
   readonly assignments: Readonly<Record<string, string>>
   /** The parameters of the assignments. */
   readonly values?: readonly SqlValue[]
 }
 
-/** Updates all rows that can be found and locked, in one transaction for each part. */
+/** Updates all rows that `from` finds and that can be locked, in as many transactions as needed. */
 export async function updateFound(
   context: TablesContext,
   { table, from, params = [], where, assignments, values = [] }: UpdateFound,
@@ -109,19 +109,19 @@ export async function updateFound(
 type Columns = Readonly<Record<string, BatchColumn>>
 type Row<Of extends Columns> = Readonly<Record<keyof Of & string, SqlValue>>
 
-/** Rows that are passed as parameters of a statement, as a table. */
+/** Rows that are passed as parameters of a statement, which reads them as a table. */
 export interface Batch {
   readonly table: string
   readonly params: readonly SqlValue[]
 }
 
 /**
- * A batch as a table. Values that differ between rows are passed as one JSON parameter; a value that is the same in all
- * rows is a separate parameter.
+ * Passes rows to a statement as a table. Values that differ between rows are passed as one JSON parameter; a value that
+ * is the same in all rows is a separate parameter.
  *
- * The cost of JSON_TABLE grows with its cells, and rows that are written together have much in common. On MariaDB
- * 10.11, this makes a batch 25 % cheaper: inserting 500 jobs takes 5.6 ms instead of 7.8, advancing 500 schedules 6.8
- * ms instead of 9.2, and updating the counters of 200 schedules 3.1 ms instead of 4.3.
+ * The cost of JSON_TABLE grows with the number of its cells, and rows that are written together have many values in
+ * common. On MariaDB 10.11, this makes a batch 25 % cheaper: inserting 500 jobs takes 5.6 ms instead of 7.8, advancing
+ * 500 schedules 6.8 ms instead of 9.2, and updating the counters of 200 schedules 3.1 ms instead of 4.3.
  *
  * @param columns  including `id`, which is different in each row
  */

@@ -1,11 +1,11 @@
 /**
  * Claims jobs: finds turns, locks jobs and starts them.
  *
- * A claim locks the rows that it starts or claims ahead, and once a second those that it may not claim ahead, through
- * the index on (ready, group_, claim_task, claim_rank) and the key, in index order and with SKIP LOCKED. So other
- * workers claim the following rows, and a row that another transaction has locked delays no claim. `ready` comes first,
- * so that the entry of a claimed job moves away from the entries of claimable jobs. The other columns of the index
- * never change.
+ * A claim locks the rows that it starts or claims ahead and, once a second, the rows that it may not claim ahead. It
+ * finds them through the index on (ready, group_, claim_task, claim_rank) and the key, and locks them in index order
+ * with SKIP LOCKED. Other workers therefore claim the rows that follow, and a row that another transaction has locked
+ * delays no claim. `ready` comes first, so that the entry of a claimed job moves away from the entries of claimable
+ * jobs. The other columns of the index never change.
  */
 import { isFrozenBy } from '../../model/freeze.ts'
 import type { ClaimedJob } from '../../model/job.ts'
@@ -29,8 +29,8 @@ import { handOverAttempts, startAttempts } from './start.ts'
 /** Maximum number of selections in one statement; SQLite allows 500. */
 const MAX_TURNS = 250
 /**
- * How many jobs one transaction holds because of a freeze, and how often a claim does this. Both are limited because
- * other claims wait for it.
+ * Maximum number of jobs that one transaction holds because of a freeze, and maximum number of rounds of a claim. Both
+ * are limited because other claims wait in the meantime.
  */
 const HELD_AT_ONCE = 500
 const MAX_ROUNDS = 20
@@ -61,8 +61,8 @@ export function handOver(
   const which = { names: [claimedAs(queue.name)], limit, afterGroup, ...(onRefused && { onRefused }) }
   return claimTurns(context, isolation, which, async (tx, rows, _before, lend) => {
     const jobs = await handOverAttempts(tx, worker, rows, queue)
-    // This is written first, so that if the callback ends the transaction, its writes are never stored without this
-    // one.
+    // The hand-over is written first, so that if the callback ends the transaction, the callback's writes are never
+    // stored without it.
     if (jobs.length > 0)
       await lend((connection, signal) => submit(jobs, connection, signal), queue.deadlineMs)
     return jobs
@@ -153,7 +153,7 @@ async function claimTurns(
 
 type LeftOutRows = ReturnType<Isolation['leftOut']>
 
-/** An active freeze, in the columns of a turn. */
+/** An active freeze, in the same columns as a turn. */
 interface FreezeRow {
   readonly in_group: string | null
   readonly claim_task: string | null
@@ -162,8 +162,9 @@ interface FreezeRow {
 }
 
 /**
- * The active freezes, and the next turns: first the groups after the one that had the last turn, then from the first
- * group again. The scan stops when it has found enough, so it never reads long queues, or many queues, to the end.
+ * The active freezes, and the next turns: first those of the groups after the one that had the last turn, then those of
+ * the other groups, from the first group on. The scan stops when it has found enough, so it never reads long queues, or
+ * many queues, to the end.
  */
 async function findTurns(
   { rows, tables, dialect }: Context,
@@ -172,7 +173,7 @@ async function findTurns(
   afterGroup: string,
 ): Promise<{ readonly turns: Turn[]; readonly freezes: FreezeRow[] }> {
   // Adds the number of tasks, so that the last group is read completely: within a group the rank decides, but the scan
-  // is in order of task names.
+  // is in the order of task names.
   const of = { tasks: tasks.length, limit: limit + tasks.length }
   const parts = (['>', '>='] as const).map(
     (from) =>
@@ -200,11 +201,12 @@ async function findTurns(
 const named = ({ in_group, claim_task }: Turn) => JSON.stringify([in_group, claim_task])
 
 /**
- * Locks an equal share of the claimable jobs of each turn, found through the claim index, so no other rows are locked.
+ * Locks the next claimable jobs of each turn, up to an equal share of the limit. They are found through the claim
+ * index, so no other rows are locked.
  *
  * [Servers remove the entries of claimed jobs from the index about once a second. Until then, each claim that begins at
- * the front passes over all of them: this takes 0.55 µs each on MariaDB, so a claim of 200 jobs after 10,000 took 5
- * ms.]
+ * the front passes over all of them. This takes 0.55 µs per entry on MariaDB, so a claim of 200 jobs after 10,000 took
+ * 5 ms.]
  */
 async function lockTurns<Row>(
   tx: Context,
@@ -221,7 +223,7 @@ async function lockTurns<Row>(
   const leftOut = groupBy(of.except, ({ group_: group }) => group)
   const exceptOf = ({ in_group: group, claim_task: name }: Turn) => {
     const ofGroup = leftOut.get(group) ?? []
-    // An external queue has one name for all of its tasks.
+    // In `claim_task`, an external queue has a single name for all of its tasks.
     return exceptFor(isTask(name) ? ofGroup.filter(({ task }) => task === name) : ofGroup, dialect.jobId)
   }
   const part = (turn: Turn & Partial<PlacedTurn>) =>
@@ -249,7 +251,7 @@ function inOrder<Of extends Turn>(turns: readonly Of[]): Of[] {
   )
 }
 
-/** Limits the number of jobs of each task, in the given order. */
+/** Keeps the first jobs of each task, up to the limit of the task. */
 function withinTaskLimits<Row extends { readonly task: string }>(
   rows: readonly Row[],
   taskLimits: ReadonlyMap<string, number>,
@@ -263,7 +265,7 @@ function withinTaskLimits<Row extends { readonly task: string }>(
   })
 }
 
-/** The turns, each continued after its last job; none if one of them had no job. */
+/** The turns, each with the position after its last job; empty if one of them had no job. */
 function placed(turns: readonly Turn[], rows: readonly StartableRow[]): PlacedTurn[] {
   const last = new Map<string, PlacedTurn>()
   for (const { id, group_, task, priority } of rows) {
@@ -273,7 +275,7 @@ function placed(turns: readonly Turn[], rows: readonly StartableRow[]): PlacedTu
   return last.size < turns.length ? [] : [...last.values()]
 }
 
-/** Holds the next jobs of these turns to which a freeze applies. */
+/** Of the next jobs of these turns, holds those to which a freeze applies. */
 async function hold(
   tx: Context,
   turns: readonly Turn[],
@@ -289,7 +291,7 @@ async function hold(
 /** The columns of a job that decide whether a freeze applies to it. */
 type FreezableRow = Pick<StartableRow, 'id' | 'task' | 'group_' | 'periodic_task_id'>
 
-/** Holds the jobs to which a freeze applies until it ends. @returns their ids */
+/** Holds jobs until the last freeze that applies to them ends. @returns the ids of the held jobs */
 async function holdFrozen(
   tx: Context,
   rows: readonly FreezableRow[],

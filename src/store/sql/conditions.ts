@@ -1,4 +1,4 @@
-/** Named conditions and assignments of statements. A condition reads the columns of the innermost table. */
+/** Named conditions and assignments for statements. A condition reads the columns of the innermost table. */
 import type { Owner } from '../../model/owner.ts'
 import type { Dialect, SqlValue } from '../database.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
@@ -30,7 +30,10 @@ export function exceptFor(rows: readonly { readonly id: string }[], one = '?'): 
   return and(`id NOT IN (${placeholders(rows, one)})`, ...rows.map(({ id }) => id))
 }
 
-/** The rows of an owner. Part of every statement of a scoped store, so that no id can access other rows. */
+/**
+ * Selects the rows of an owner. It is part of every statement of a scoped store, so that no id gives access to other
+ * rows.
+ */
 export function scopeCondition({ group, submitter }: Owner): Condition {
   return both(
     group === null ? NOTHING : and('group_ = ?', group),
@@ -46,7 +49,7 @@ export const FINAL = "state IN ('success', 'failed', 'cancelled', 'skipped')"
 /** For job: an external queue has the job and will report its outcome. */
 export const IN_QUEUE = "held_by BETWEEN ' ' AND ' ~'"
 
-/** For job, through the index on the state: running, but the job's worker is not registered. */
+/** For job, served by the index on the state: running, but the job's worker is not registered. */
 export const orphan = ({ worker }: Tables): string =>
   `state = 'running' AND worker IS NOT NULL AND worker NOT IN (SELECT id FROM ${worker})`
 
@@ -54,7 +57,7 @@ export const orphan = ({ worker }: Tables): string =>
 export const unreported = ({ now }: Pick<Dialect, 'now'>): string =>
   `held_by BETWEEN ' ' AND CONCAT(' ', ${now})`
 
-/** For job AS b, through the index on the state: blocked, although no other job of its schedule blocks it. */
+/** For job AS b, served by the index on the state: blocked, although no other job of its schedule blocks it. */
 export const blockedByNothing = ({ job }: Tables): string =>
   `b.state = 'blocked' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE a.open_key = b.open_key AND a.state <> 'blocked'
@@ -75,7 +78,10 @@ export const retriesNothing = ({ job }: Tables, schedule: string): string =>
     SELECT 1 FROM ${job} AS a WHERE ${RETRYING} AND a.open_key = ${schedule}.id
   )`
 
-/** Counts stop here, so that a manually written number does not prevent other jobs from starting. */
+/**
+ * Counters stop at this value, so that a large number that was written manually does not prevent other jobs from
+ * starting.
+ */
 export const LARGEST_COUNT = 2_147_483_647
 /** Expression: a count, plus one. */
 export const nextOf = (column: string): string =>

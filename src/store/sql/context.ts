@@ -14,7 +14,7 @@ export interface Context {
   readonly select: (columns: readonly string[]) => string
   /** Ends a SELECT that must see rows committed after the snapshot of this transaction; empty without a snapshot. */
   readonly current: string
-  /** The end of a SELECT of jobs whose schedule is already locked. */
+  /** Ends a SELECT of jobs whose schedule is already locked. */
   readonly locking: string
   readonly rows: Sql['rows']
   readonly run: Sql['run']
@@ -30,7 +30,7 @@ export interface TablesContext extends Context {
   /** Runs a transaction that may lend the connection to application code. */
   readonly lendingTransaction: <Result>(work: (tx: Context, lend: Lend) => Promise<Result>) => Promise<Result>
   /**
-   * A transaction that runs again after a unique key conflict. The second run reads the row that has the key.
+   * Runs a transaction, and runs it again after a unique key conflict. The second run reads the row that has the key.
    */
   readonly transactionOnKeys: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
 }

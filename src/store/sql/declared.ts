@@ -80,7 +80,7 @@ async function readState(
   }
 }
 
-/** The newest version is the one that was first seen most recently. */
+/** Stores a version when it is first seen; the version that was stored last is the newest. */
 async function noteVersion(context: Context, { name, hash, schedules }: SetVersion): Promise<void> {
   try {
     await context.run(`INSERT INTO ${context.tables.declaredSet} (name, hash, schedules) VALUES (?, ?, ?)`, [
@@ -93,7 +93,7 @@ async function noteVersion(context: Context, { name, hash, schedules }: SetVersi
   }
 }
 
-/** Reads the declarations of the workers, and only those versions of the set that a worker may have. */
+/** Selects the declarations of the workers, and only those versions of the set that a worker may have. */
 function live({ tables }: Context, { name, hash }: SetVersion): Selections {
   const { worker, declaredSet } = tables
   return {
@@ -145,7 +145,7 @@ async function retire(tx: Context, ids: readonly string[]): Promise<void> {
     tx,
     schedule,
     { id: 'schedule id', planned_from: 'text' },
-    // The schedule is marked as planned. Otherwise it would look edited, and would be planned.
+    // The schedule is recorded as planned; otherwise, it would look edited and would be planned.
     rows.map((row) => ({ id: row.id, planned_from: `${row.definition}|` })),
     { idle: "'retired'", nextrun: 'NULL', planned_from: 'b.planned_from' },
   )

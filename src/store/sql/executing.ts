@@ -26,8 +26,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
   const handingOver = new Isolation({ isLockWait })
   const settling = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
   const takingOver = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
-  // The progress of locked rows is skipped, so if the write waits for a lock, it is a table lock, for which other
-  // writes wait too.
+  // Locked rows are skipped, so if the write waits for a lock, it is a table lock, and other writes wait for it too.
   const saving = new Isolation({ isLockWait: () => false, few: Infinity })
 
   return {
@@ -84,8 +83,8 @@ export function executingStore(context: TablesContext): ExecutingStore {
     },
 
     async appendLogs(lines) {
-      // Lines are new, so nothing is remembered. If the write waits for a lock, it is a table lock, for which other
-      // writes wait too.
+      // Each call writes new lines, so refused lines need not be remembered. If the write waits for a lock, it is a
+      // table lock, and other writes wait for it too.
       const isolation = new Isolation({ isLockWait: () => false, few: Infinity })
       const items = lines.map((line, index) => ({ id: String(index), line }))
       const { left, refused } = await isolation.write(items, {
@@ -117,7 +116,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
           return replacement === undefined ? [] : [{ id, message: replacement }]
         })
         const columns = { id: 'integer', message: 'long text' } as const
-        // Halved if the server rejects it as too long.
+        // The batch is halved if the server rejects the statement as too long.
         const { left, refused } = await new Isolation({ isLockWait: () => false, few: Infinity }).write(
           replaced.map((line) => ({ id: String(line.id), line })),
           {

@@ -21,7 +21,8 @@ const of = (tables: Tables, task: string) =>
 const builtIn = (task: string) => `SUBSTR(${task}, 1, 8) = 'kalends.'`
 
 /**
- * Expression: the queue for the jobs of a schedule `s`; NULL if Kalends runs them, as it does those of built-in tasks.
+ * Expression: the queue for the jobs of a schedule `s`; NULL if Kalends runs them, as it always runs those of built-in
+ * tasks.
  */
 export function queueOfSchedule(tables: Tables): string {
   return `(CASE WHEN ${builtIn('s.task')} THEN NULL ELSE ${of(tables, 's.task')} END)`
@@ -109,7 +110,7 @@ async function writeRoutes(tx: Context, worker: string, queue: string, tasks: re
 }
 
 /**
- * Assigns the queue to jobs that have none and have not started: earlier jobs, and jobs that people inserted in SQL.
+ * Assigns the queue to jobs that have none and have not started: earlier jobs, and jobs that were inserted with SQL.
  */
 async function adopt(
   context: TablesContext,
@@ -134,7 +135,7 @@ async function adopt(
   })
 }
 
-/** The claims of a worker that are committed and in the external queue. */
+/** Those of a worker's claims that are committed and whose jobs are in the external queue. */
 export async function handedOver(
   { rows, dialect, tables }: Context,
   worker: string,

@@ -148,7 +148,10 @@ export function heldForNothing(context: Context): [schedules: string, jobs: stri
   ]
 }
 
-/** Releases these. Rows that another freeze still holds are held again when they are checked. */
+/**
+ * Releases the rows of `heldForNothing`. Rows to which another freeze still applies are held again when they are
+ * checked.
+ */
 export async function thaw(context: TablesContext): Promise<void> {
   const { tables, dialect } = context
   const [schedules, jobs] = heldForNothing(context)

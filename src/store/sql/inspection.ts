@@ -16,7 +16,7 @@ const MAX_WAITING = 100_000
 /** Maximum number of schedules with a slot in the future, and of schedules with the latest next runs. */
 const MAX_FURTHEST = 1000
 
-/** The number of most frequent schedules whose last slots are read. */
+/** The last slots are read for this many of the most frequent schedules. */
 const MAX_FREQUENT = 100
 /**
  * How many of a schedule's most recent rows are read, and how many of these must have missed slots for the schedule to

@@ -2,9 +2,9 @@
  * Isolates rows that cannot be written, so that each costs its batch only a few statements and delays no other row.
  *
  * If the database rejects a batch, it is written in halves until the rejected rows are found. If a batch times out on a
- * lock, its rows are written one at a time, because each wait takes equally long. No statement can skip such a lock,
- * because it is on a range or an entry of an index, or on a row that another transaction inserts. Rows that could not
- * be written are remembered and left out until their back-off ends.
+ * lock, its rows are written one at a time, because a wait takes equally long for one row and for many. No statement
+ * can skip such a lock, because it is on a range or an entry of an index, or on a row that another transaction inserts.
+ * Rows that could not be written are remembered and left out until their back-off ends.
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { AllRefusedError, type Refusal } from '../refusal.ts'
@@ -18,8 +18,8 @@ const MAX_WAITS = 2
  */
 const FEW = 3
 /**
- * The factor by which more rows are tried each time, so that a few calls are enough to identify a batch that contains
- * only bad rows.
+ * The factor by which the number of rows to try grows with each call, so that a few calls are enough to identify a
+ * batch that contains only bad rows.
  */
 const MORE = 4
 /** More rows are tried for this long, which is longer than the longest back-off of a loop. */
@@ -52,7 +52,8 @@ export interface Writing<Item, Result> {
 export interface Written<Item, Result> {
   readonly results: readonly Result[]
   /**
-   * Rows that were neither written nor rejected, because they were locked or followed an error that is not about a row.
+   * Rows that were neither written nor rejected, because they were locked, or because they came after an error that is
+   * not about a row.
    */
   readonly left: readonly Item[]
   readonly refused: readonly Refusal<Item>[]
@@ -75,14 +76,11 @@ export interface Finding<Item, Result> {
   readonly onRefused: ((id: string, error: unknown) => void) | undefined
 }
 
-/** The rows that one operation could not write, which it remembers. */
+/** Remembers the rows that one operation could not write. */
 export class Isolation {
   readonly #isLockWait: (error: unknown) => boolean
   readonly #few: number
-  /**
-   * The number of refusals without a success that it takes to blame the rows until `#doubtUntil`; after that, `#few`
-   * applies.
-   */
+  /** After this number of refusals without a success, a write gives up. After `#doubtUntil`, `#few` applies instead. */
   #mostTried: number
   #doubtUntil = Number.NEGATIVE_INFINITY
   readonly #refused = new LeftOut(REFUSED)
@@ -249,7 +247,7 @@ export class Isolation {
     }
     // The server accepts other rows.
     if (isAccepted && refused.length > 0) this.#doubtUntil = Number.NEGATIVE_INFINITY
-    // If the server is at fault, the rows are not.
+    // If the server is at fault, no row is blamed.
     const isToBlame = other === null || isAccepted
     if (isToBlame) for (const { item } of refused) this.#refused.add(item)
     const others = isToBlame ? [] : refused.map(({ item }) => item)
@@ -261,7 +259,7 @@ export class Isolation {
     }
   }
 
-  /** Blames no row, unless the reasons differ. The next call tries more rows. */
+  /** Unless the reasons differ, gives up without blaming any row. The next call tries more rows. */
   #giveUp(refused: readonly Refusal<Row>[], mostTried: number, of: number): void {
     const [reason = '', ...others] = new Set(refused.map(({ error }) => messageOf(error)))
     if (others.length > 0) return

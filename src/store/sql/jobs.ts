@@ -79,8 +79,8 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
       const { group, submitter } = owner
       const count = (index: string, of: Condition) =>
         countUpTo(context, dialect.found(job, { index }), both(of, scope), most)
-      // This must not use the owner's other indexes, because they contain its whole history, and this runs for every
-      // submission.
+      // This must not use the owner's other indexes, because they contain the owner's whole history, and this runs for
+      // every submission.
       if (submitter !== null) return count(jobOpenSubmitterIndex, and('open_submitter = ?', submitter))
       if (group !== null && group !== '') return count(jobOpenGroupIndex, and('open_group = ?', group))
       return count(jobStateIndex, and(OPEN))
@@ -100,7 +100,7 @@ async function finishLocked(
   const run = decide(locked.row)
   let settled: SettledAttempt | null = null
   if (run !== null) {
-    // The queue may be faster than the COMMIT of the hand-over, or the COMMIT may have failed.
+    // The queue may report the outcome before the hand-over is committed, or the COMMIT may have failed.
     const row = { ...locked.row, attempt: Math.max(1, locked.row.attempt) }
     const of = { row, outcome: { ...run, reason: null }, end: attemptEnd(run) }
     const promoted = await writeOutcomes(tx, [of], schedules)
@@ -267,7 +267,7 @@ function batches(jobs: readonly NewJob[]): NewJob[][] {
   const parts: NewJob[][] = []
   let size = Infinity
   for (const job of jobs) {
-    // Text that is not plain ASCII doubles in length as hexadecimal.
+    // Text that is not plain ASCII is written as hexadecimal, which doubles its length.
     size += 2 * job.args.length + 500
     if (size > LARGEST_INSERT || parts.at(-1)?.length === MAX_ROWS) {
       parts.push([])

@@ -2,7 +2,7 @@
 
 interface BackOff {
   readonly firstMs: number
-  /** The back-off doubles with each further failure, up to this time. */
+  /** Maximum back-off; the back-off doubles with each further failure. */
   readonly longestMs: number
   /** How long a row is remembered after its back-off; default: until it is written. */
   readonly knownMs?: number

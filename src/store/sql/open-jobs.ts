@@ -36,9 +36,9 @@ export interface JobsBefore {
 }
 
 /**
- * The non-final jobs of the schedules, even if the unique key does not cover them, because they may have been submitted
- * under another policy. Jobs that may be replaced or give way are locked, so that no worker claims them in the
- * meantime.
+ * The jobs of the schedules that are not final. This includes jobs that the unique key does not cover because they were
+ * submitted under another overlap policy. Jobs that may be replaced or give way are locked, so that no worker claims
+ * them in the meantime.
  *
  * @returns the jobs by schedule, without schedules whose jobs another transaction has locked
  */
@@ -67,7 +67,8 @@ export async function jobsBefore(
   const replacing = new Set(
     rows.filter((row) => row.overlap === 'replace' || row.yields === 1).map((row) => row.id),
   )
-  // Locks by key, after the keys were found, because locks through another index could deadlock with those of a claim.
+  // The keys are found first, and the rows are then locked by key, because locks through another index could deadlock
+  // with those of a claim.
   const replaceable = open.filter((one) => replacing.has(one.schedule))
   const got = await lockRows<OpenJob>(tx, {
     table: job,
@@ -185,7 +186,7 @@ export async function yieldRetries(
     tx,
     jobs.map((row) => ({ row, outcome })),
     schedules,
-    // The plan has decided the next run.
+    // The plan has already decided the next run.
     { next: () => null },
   )
 }

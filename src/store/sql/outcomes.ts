@@ -2,7 +2,7 @@
  * Writes the outcomes of jobs: the jobs, the blocked jobs whose turn comes next, and what the outcomes change in the
  * rows of their schedules: counters, the last error, the next retry and, where it depends on the outcome, the next run.
  *
- * The rows of the schedules, and then those of the jobs, must be locked; writes by key. The unique entry in
+ * The rows of the schedules must be locked first, then those of the jobs. Writes are by key. The unique entry in
  * (open_key, open_turn) passes from one job to the next.
  */
 import { fromStored, toText } from '../../model/instant.ts'
@@ -17,7 +17,7 @@ import { nextOf, RETRYING } from './conditions.ts'
 import type { Context } from './context.ts'
 import { type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
 
-/** The columns that are read of a job whose outcome is written. */
+/** The columns of a job that are read before its outcome is written. */
 export interface SettlingRow {
   id: string
   schedule: string | null
@@ -82,9 +82,9 @@ export function settledAttempt(
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /**
- * Writes the outcomes, and the jobs that become waiting, in the order of the schedules, as for inserts of jobs. The
- * unique key that allows only one job at a time passes from one job to the other, and InnoDB then also locks the next
- * entry of the index. [When this was two statements, two such transactions deadlocked.]
+ * Writes the outcomes, and the jobs that become waiting, in the order of the schedules, which is the order in which
+ * jobs are inserted. The unique key that allows only one job at a time passes from one job to the other, and InnoDB
+ * then also locks the next entry of the index. [When this was two statements, two such transactions deadlocked.]
  */
 async function writeJobs(
   tx: Context,
@@ -121,7 +121,7 @@ const JOB_ASSIGNMENTS = {
   state: "CASE WHEN b.stage = 1 AND t.state <> 'blocked' THEN t.state ELSE b.state END",
   reason: 'COALESCE(b.reason, t.reason)',
   attempt: unlessPromoted('attempt'),
-  // -1 keeps the value, because there was no attempt.
+  // -1 means that there was no attempt: `started` is cleared, and `releases` keeps its value.
   started: 'CASE WHEN b.released = -1 THEN NULL ELSE t.started END',
   releases: `CASE b.released WHEN 0 THEN 0 WHEN 1 THEN ${nextOf('t.releases')} ELSE t.releases END`,
   run_at: unlessPromoted('run_at'),
@@ -176,7 +176,7 @@ export async function nextInTurn(
   if (schedules.length === 0) return new Map()
   const ids = final.map(({ id }) => id)
   const { jobId } = tx.dialect
-  // Without the index, MySQL reads the history of each schedule.
+  // Without this index, MySQL would read the whole history of each schedule.
   const { job, openIndex: index } = tx.tables
   const rows = await tx.rows<{ id: string; schedule: string }>(
     `SELECT MIN(id) AS id, open_key AS schedule
@@ -301,7 +301,7 @@ function scheduleAfter(row: PlannableRow, jobs: readonly Settling[], open: numbe
     errors,
     failed_attempts: jobs.filter(isFailure).length,
     last_finished: runs.length === 0 ? null : clock,
-    // A job that yielded keeps the error of its last attempt.
+    // If a job yielded, the schedule keeps the error of the job's last attempt.
     attempted: Number(latest !== undefined && !(latest.state === 'failed' && latest.error === null)),
     last_error: latest === undefined || latest.state === 'success' ? null : latest.error,
     moved: Number(change !== null),

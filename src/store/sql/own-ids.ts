@@ -21,7 +21,7 @@ export async function findOwn(
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const scope = scopeCondition(owner)
-  // All job ids have this form. A server would ignore a trailing blank.
+  // Names that cannot be job ids are left out, because a server would ignore a trailing blank.
   const possible = table === 'job' ? names.filter(isJobId) : names
   if (scope.text === '') return new Map(possible.map((name) => [name, name]))
   if (possible.length === 0) return new Map()
@@ -55,7 +55,7 @@ export async function findOwnId(
 /** The form of generated ids. */
 const GENERATED = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/** The stored id of a row; if the row no longer exists, the more likely of the two ids. */
+/** The stored id of a row; if the row no longer exists, the more likely of the two possible ids. */
 export async function storedId(
   context: Context,
   table: 'schedule' | 'job',

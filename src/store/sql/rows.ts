@@ -34,7 +34,7 @@ const PLANNABLE = {
 }
 const SCHEDULE = { ...SETTINGS, ...SCHEDULE_COLUMNS, idle: PLAN_COLUMNS.idle }
 const JOB = { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS }
-/** The other columns are empty or written by the claim, and the driver takes time for each column. */
+/** The other columns are empty or are written by the claim, and each column costs the driver time. */
 const STARTABLE = {
   ...OCCURRENCE_COLUMNS,
   ...JOB_SETTINGS,
@@ -51,7 +51,7 @@ export interface ScheduleRow extends PlannableRow, Row<typeof SCHEDULE> {}
 export interface JobRow extends Row<typeof JOB> {
   id: string
 }
-/** A job that may start, and the database's clock when it was read. */
+/** A job that may start, and the database's clock at the time when the job was read. */
 export interface StartableRow extends Row<typeof STARTABLE> {
   id: string
   clock: string
@@ -211,7 +211,10 @@ export function toPlannable(row: PlannableRow): Plannable {
 /** The suffix of `planned_from` if nextrun was set manually; `wake_at` accepts it. */
 const BY_HAND = '|by hand'
 
-/** The value of `planned_from`, which `wake_at` compares: the definition and the nextrun of the last planning. */
+/**
+ * The value of `planned_from`: the definition and the nextrun of the last planning. The generated column `wake_at`
+ * compares them with the current ones.
+ */
 export function plannedFrom(
   definition: string,
   { nextRunAt, isByHand }: { readonly nextRunAt: Date | null; readonly isByHand: boolean },

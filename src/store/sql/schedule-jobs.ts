@@ -38,7 +38,7 @@ export function idOf({ row, ids }: Planned, { slot }: { readonly slot: Date }): 
 const MAX_MISSED = 2_147_483_647
 
 /**
- * Leaves out the slots that already have a row in the job table, although the schedule's row does not show it. A run
+ * Leaves out slots that already have a row in the job table, although the schedule's row does not reflect this. A run
  * replaces a skip that was written while the clock was ahead, because that slot was not missed after all. Only the
  * schedule and the slot matter: if another row has the id of an occurrence, the occurrence gets a different id.
  */
@@ -74,7 +74,7 @@ export async function withoutDecided(tx: Context, planned: Planned): Promise<Pla
 }
 
 /**
- * Merges a skip into the previous skip if it has the same reason, so that a long run leaves one row in the history
+ * Merges a skip into the previous skip if both have the same reason, so that a long run leaves one row in the history
  * instead of one per slot.
  *
  * @returns the plans without the merged skips
@@ -89,7 +89,8 @@ export async function foldSkips(tx: Context, planned: readonly Planned[]): Promi
        AND (${candidates.map(() => '(periodic_task_id = ? AND slot = ?)').join(' OR ')})`,
     candidates.flatMap(({ row }) => [row.id, row.last_slot]),
   )
-  // The skip is merged only if no other transaction has locked it, because the history must not delay a schedule.
+  // A skip is merged only if no other transaction has locked the previous one, because the history must not delay a
+  // schedule.
   const free = await lockRows<{ id: string }>(tx, {
     table: tx.tables.job,
     columns: 'id',
@@ -102,7 +103,7 @@ export async function foldSkips(tx: Context, planned: readonly Planned[]): Promi
     const [skip] = skips
     const into = before.get(candidate.row.id)
     if (skip === undefined || skip.error !== null || into?.reason !== skip.reason) return []
-    // The skip is not merged, because there is a run in between.
+    // The skip is not merged if there is a run in between.
     return runs.some(({ slot }) => slot < skip.slot) ? [] : [{ candidate, skip, into }]
   })
   if (folded.length === 0) return planned

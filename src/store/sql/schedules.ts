@@ -205,7 +205,7 @@ async function insert(
 }
 
 /**
- * Plans a row that this transaction has written, in its current state.
+ * Plans a schedule from its current row, which this transaction has written.
  *
  * @param written  the written row, without the plan
  */

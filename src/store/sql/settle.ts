@@ -36,13 +36,13 @@ export async function settle(
   const recorded = attemptRecorder()
   const write = (some: readonly UnsettledAttempt[]) =>
     recorded((record) =>
-      // If a job was manually reopened after the next job was selected, the reopened job has the turn.
+      // If a job was manually reopened after the next job was selected, it is the reopened job's turn.
       context.transactionOnKeys((tx) => settleAll(tx, some, record)),
     )
   const items = attempts.map((attempt) => ({ id: attempt.fence.id, attempt }))
   const { results, left, refused } = await isolation.write(items, {
     write: (some) => write(some.map(({ attempt }) => attempt)),
-    // The database may reject the result or the error text.
+    // The database may have rejected only the result or the error text.
     alone: ({ attempt }, error) => write([{ ...attempt, end: withoutTexts(attempt.end, messageOf(error)) }]),
     wrote: ({ settled }) => settled.length > 0,
   })
@@ -86,7 +86,7 @@ async function settleSimple(
   attempts: readonly UnsettledAttempt[],
 ): Promise<ReadonlyMap<UnsettledAttempt, SettledAttempt>> {
   const simple = new Map(attempts.filter(isSimple).map((attempt) => [fenceText(attempt.fence), attempt]))
-  // There are no further conditions, because with statistics, SQLite might use another index for them.
+  // There are no further conditions, because SQLite might then use another index if it has statistics.
   const rows = await lockRows<Fence & { state: JobState; schedule: string | null; clock: string }>(tx, {
     table: tx.tables.job,
     columns: `id, worker, claim, state, periodic_task_id AS schedule, ${tx.dialect.now} AS clock`,
@@ -116,7 +116,7 @@ const withoutSchedule = ({ attempt }: ClaimedJob): LockedJob => ({
   yields: false,
 })
 
-/** The columns that the success of a job without a schedule writes, except for its result. */
+/** The assignments for a successful job without a schedule, except for its result. */
 const SUCCESS = { state: "'success'", releases: '0', run_at: 'NULL', frozen_until: 'NULL', error: 'NULL' }
 
 const resultOf = ({ outcome }: SettledAttempt) => (outcome.state === 'success' ? outcome.result : null)
@@ -264,9 +264,10 @@ class AttemptsLocked extends Error {
 }
 
 /**
- * For the transactions of one call. If another transaction locks gaps in `attempt`, as `DELETE … WHERE ended < …` does
- * under REPEATABLE READ, the transaction runs again without recording its attempts, because the history must not keep
- * outcomes from being written. Later transactions do not record theirs, because each would wait for the lock.
+ * Records attempts in the transactions of one call. If another transaction locks gaps in `attempt`, as `DELETE … WHERE
+ * ended < …` does under REPEATABLE READ, the transaction runs again without recording its attempts, because the history
+ * must not keep outcomes from being written. Later transactions do not record theirs, because each would wait for the
+ * lock.
  *
  * @returns a function that runs the transaction
  */

@@ -63,11 +63,11 @@ export const BATCH = { first: 64, most: 500, ms: PART_MS }
 const MAX_JOBS = 500
 /**
  * Once a transaction has planned this many slots, it plans no more schedules. The last schedule may exceed the number,
- * after a long absence.
+ * for example after a long downtime.
  */
 const MAX_SLOTS = 10_000
 
-/** What submissions remember. */
+/** What one submission passes to the next. */
 export interface Submitting {
   readonly isolation: Isolation
   readonly batch: Fitting
@@ -93,7 +93,7 @@ export async function submit(
       if (!how.careful) batch.took(some.length - result.left.length, performance.now() - began)
       return result
     })
-  // The limits are for one transaction, because two together could start more jobs.
+  // Only the first transaction may start jobs, because two transactions together could exceed the limits.
   let limits = startLimits
   const { results, left, refused } = await isolation.write<Mark, SubmitResult>(marks, {
     write: (some) => {
@@ -287,7 +287,7 @@ async function noteNotDue(tx: Context, rows: readonly PlannableRow[]): Promise<v
   )
 }
 
-/** The marks whose rows were locked; marks of deleted rows are forgotten. */
+/** The marks whose rows were locked; marks of deleted rows are left out. */
 async function stillLocked(
   tx: Context,
   marks: readonly Mark[],

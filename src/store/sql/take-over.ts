@@ -87,7 +87,7 @@ export async function sweep(
 /**
  * If the repair of a row times out on a lock, the row is left to a later sweep.
  *
- * @throws after all other rows, if the database rejects one
+ * @throws if the database rejects a row, after all other rows have been tried
  */
 async function repairEach(
   isolation: Isolation,
@@ -125,7 +125,7 @@ function stale(context: Context, worker: string, leaseMs: number): { text: strin
   }
 }
 
-/** Selects at most one of each, to find out whether there are any. */
+/** Selects at most one orphan of each kind, to find out whether there are any. */
 function anyOrphan(context: Context): string[] {
   return anyOrphans(context).map((found) => `SELECT 'orphan' AS kind, id, ${NO_MARK} ${found} LIMIT 1`)
 }
@@ -133,7 +133,8 @@ function anyOrphan(context: Context): string[] {
 /** Jobs of dead workers, and jobs whose queue did not report their outcome: ` FROM … WHERE …`. */
 function anyOrphans({ tables, dialect }: Context): [running: string, external: string] {
   const { job, jobStateIndex, heldIndex } = tables
-  // With statistics, the servers and SQLite would read all jobs if many of them are running.
+  // The index is named because otherwise, with statistics, the servers and SQLite would read all jobs if many of them
+  // are running.
   return [
     `FROM ${dialect.found(job, { index: jobStateIndex })} WHERE ${orphan(tables)}`,
     `FROM ${dialect.found(job, { index: heldIndex })} WHERE ${unreported(dialect)}`,
@@ -144,7 +145,7 @@ function broken(context: Context, leaseMs: number): string[] {
   const { tables, dialect } = context
   return [
     ...heldForNothing(context).map((found) => `SELECT 'held' AS kind, id, ${NO_MARK} ${found} LIMIT 1`),
-    // If a manual edit or a clock moved the end of a mark far ahead, the mark would hold the row until then.
+    // A manual edit or a wrong clock moved the end of the mark far ahead, and the mark would hold the row until then.
     `SELECT 'far mark' AS kind, id, worker, ${dialect.instant('marked')} AS marked
      FROM ${tables.schedule}
      WHERE worker IS NOT NULL AND wake_at > ${dialect.nowPlus(2 * leaseMs)}`,
@@ -234,7 +235,7 @@ async function endMarks(context: TablesContext, marks: readonly Found[]): Promis
   })
 }
 
-/** This worker's running jobs, as attempts that end as released. */
+/** This worker's running jobs, as attempts to be settled as released. */
 export async function held(context: TablesContext, worker: string): Promise<UnsettledAttempt[]> {
   const rows = await context.transaction(async (tx) => {
     await confirmReads(tx)
@@ -273,7 +274,7 @@ export async function orphans(
 function endOfOrphan({ state, reason, worker, attempt, queue, timeout }: JobRow): AttemptEnd {
   if (state === 'running')
     return { kind: 'lost', error: `The worker ${worker ?? ''} was lost during attempt ${String(attempt)}` }
-  // A worker crashed after the hand-over and before it finished the job.
+  // The worker crashed after the hand-over, before it finished the job.
   if (reason === HANDED_OVER) return { kind: 'success', result: null }
   const span = spanWords(timeout ?? DEFAULT_REPORT_MS)
   return {

@@ -109,8 +109,8 @@ async function writeHeartbeat({ run, tables, dialect }: Context, worker: string)
 
 /**
  * Makes the commit confirm what this transaction has read, if it writes nothing else: a former primary may still answer
- * reads, without the commits of the new primary, but it cannot commit. It can still commit a transaction that changes
- * nothing, so this inserts a row and deletes it again.
+ * reads, without the commits of the new primary, but it cannot commit a change. A transaction that changes nothing
+ * would still commit, so this function inserts a row and deletes it again.
  *
  * [A member that was leaving its replication group reported ONLINE and PRIMARY for two seconds. Rows that it did not
  * have were considered lost, so handlers were aborted and outcomes dropped. The heartbeat of a worker that had

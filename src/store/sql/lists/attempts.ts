@@ -1,6 +1,6 @@
 /**
- * The attempts of jobs, as shown in lists. Attempts that did not succeed are rows; a successful attempt is part of its
- * job's row.
+ * The attempts of jobs, as shown in lists. An attempt that ended without success is a row; a running or successful
+ * attempt is part of its job's row.
  */
 import type { Attempt } from '../../../model/attempt.ts'
 import type { StoredOutcome, JobState } from '../../../model/states.ts'
@@ -65,7 +65,7 @@ export async function attemptsOf(
      LIMIT ${integerLiteral(limit)}`,
     [job.id],
   )
-  // An attempt that ended between the two statements is now a row, and the next attempt may be as well.
+  // An attempt that ended between the two statements now has a row, and the next attempt may have one as well.
   const inJob = rows.some(({ claim }) => claim === job.claim) ? [] : attemptInJob(job)
   return [...rows.toReversed().map(toAttempt), ...inJob].slice(-limit)
 }

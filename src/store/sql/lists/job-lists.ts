@@ -15,7 +15,7 @@ import { countBy, firstRows, groupsIn } from './scan.ts'
 
 /** The number of oldest jobs of a task that are read to find out whether the task was ever claimed. */
 const MAX_FIRST = 100
-/** The number of characters of an error that distinguish failures. */
+/** Failures are distinguished by this many characters of their errors. */
 const ERROR_START = 500
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

@@ -41,8 +41,8 @@ export function scheduleRange(
   const order = by === 'nextRunAt' ? ['wake_at', 'id'] : BY_KEY
   // The owner comes first, so that a result never depends on other owners' rows. The most selective conditions follow.
   const choices: Choice[] = [
-    // Ordering by the next run sorts all schedules of the owner: the index on wake_at would also read other owners'
-    // rows.
+    // To order by the next run, all schedules of the owner are sorted: a scan of the index on wake_at would also read
+    // other owners' rows.
     ...choice(scope, ownerIndex(tables, 'schedule', owner), order),
     ...(by === 'nextRunAt' ? [{ index: tables.wakeIndex, where: NOTHING, order }] : []),
     ...equal('submitter', tables.scheduleSubmitterIndex, conditions.submitter),
@@ -53,7 +53,7 @@ export function scheduleRange(
     ...equal('status', tables.scheduleStatusIndex, isCommon ? status : undefined),
   ]
   const searched = [
-    // The prefix is not searched, because the owner does not see it.
+    // The owner's prefix of the id is not searched, because the owner does not see it.
     contains("REPLACE(id, ?, '')"),
     ...['summary', 'subject', 'task'].map((column) => contains(`COALESCE(${column}, '')`)),
   ]
@@ -85,7 +85,7 @@ export function jobRange({ tables, dialect }: Context, owner: Owner, conditions:
     choice(where, tables.jobStateIndex, ['finished', 'id']).map((one) => ({ ...one, anyOf }))
   // The owner comes first, so that a result never depends on other owners' rows. The most selective conditions follow.
   const choices: Choice[] = [
-    // There are few such jobs, even if the owner or the schedule has a long history.
+    // There are few open jobs, even if the owner or the schedule has a long history.
     ...choice(open, tables.openIndex),
     ...choice(scope, ownerIndex(tables, 'job', owner)),
     ...choice(id === undefined ? NOTHING : beginsWith(storedIds(owner, id), dialect), null),
@@ -107,7 +107,8 @@ export function jobRange({ tables, dialect }: Context, owner: Owner, conditions:
 
 /** Job ids that begin with one of these strings. DEL is the last ASCII character. */
 function beginsWith(starts: readonly string[], { jobId }: Context['dialect']): Condition {
-  // Servers pad with blanks when they compare, so a trailing blank has no effect, and no id ends with one.
+  // Servers pad strings with blanks when they compare them, so a trailing blank has no effect, and no id ends with a
+  // blank.
   const conditions = starts.map(
     (start) => `id ${start.endsWith(' ') ? '>' : '>='} ${jobId} AND id <= ${jobId}`,
   )

@@ -9,7 +9,7 @@ import { type JobRow, type ScheduleRow, toJob, toSchedule } from '../rows.ts'
 const LIST_BYTES = 4_000_000
 /** The size limit for one value; lists rarely need more. */
 const MAX_PREVIEW_BYTES = 2048
-/** JSON cannot be shortened, so it is left out. Text is cut to its beginning. */
+/** JSON cannot be shortened, so a long value is left out. Of a long text, only the beginning is kept. */
 const LARGE_JSON: readonly string[] = ['args', 'progress', 'result']
 const LARGE_TEXT: readonly string[] = ['error', 'last_error']
 /** Maximum number of large columns in a row. */
@@ -43,7 +43,7 @@ function jsonPreview(column: string, most: number): string[] {
   return [`CASE WHEN ${isLonger} THEN NULL ELSE ${column} END AS ${column}`, sizeIf(isLonger, column)]
 }
 
-/** Columns: the beginning of the text, and its size if it is longer. */
+/** Columns: the beginning of the text, and the size of the whole text if it is longer. */
 export function textPreview(column: string, most: number): string[] {
   // The size in bytes does not show whether characters were cut off.
   const isLonger = `SUBSTR(${column}, ${integerLiteral(most + 1)}, 1) LIKE '_'`
@@ -82,7 +82,7 @@ function truncatedOf(row: ListedRow<object>): Pick<Listed<object>, 'truncated'> 
   return Object.keys(truncated).length === 0 ? {} : { truncated }
 }
 
-/** Removes the line that was cut off, because the beginning of a secret would not be recognised. */
+/** Removes the last line if the text was cut, because the beginning of a secret would not be recognised. */
 export function wholeLines(text: string | null, bytes: number | null | undefined): string | null {
   if (text === null || bytes === null || bytes === undefined) return text
   return text.slice(0, Math.max(0, text.lastIndexOf('\n')))

@@ -47,7 +47,7 @@ function positionOf(range: Range, after: string): Position {
   if (instantOf(range) === null) return { instant: null, id: after }
   const [, instant = '', id] = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.\d]{0,4}|)\/(.*)$/s.exec(after) ?? []
   const date = fromText(instant)
-  // Excludes 30 February, which servers reject.
+  // Excludes dates such as 30 February, which servers reject.
   const isInstant = date !== null && toText(date).startsWith(instant.slice(0, 19))
   if (id !== undefined && (instant === '' || isInstant)) return { instant: instant || null, id }
   throw noPosition(after)

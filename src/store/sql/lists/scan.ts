@@ -81,7 +81,7 @@ export async function* scan<Row>(
   let last = after
   for (const part of partsOf(range, after)) {
     for (let isEnd = false; !isEnd; ) {
-      // Read at least one row, because the rows without an instant follow even if a bound was reached.
+      // Read at least one row: even if the rows with an instant used up the bound, the rows without one follow.
       const limit = Math.max(1, Math.min(size.rows(), searchWithin - scanned))
       const started = performance.now()
       const { text, params } = sliceOf(context, part, last, limit, options)
@@ -157,7 +157,7 @@ function sliceOf(
 }
 
 /**
- * This is not a row comparison, because servers do not use the index for those.
+ * Selects the rows after a position. This is not a row comparison, because servers do not use an index for one.
  *
  * @param key  the placeholder for a key of the table
  */
@@ -184,7 +184,7 @@ export async function firstRows<Row>(
   limit: number,
   options: ScanOptions,
 ): Promise<Found<Row>> {
-  // A map, because a row that moves during the scan may be found twice.
+  // This is a map, because a row that moves during the scan may be found twice.
   const found = new Map<string, Row & Position>()
   let next: Position | null = null
   for await (const { rows, last } of scan<Row>(context, range, options)) {

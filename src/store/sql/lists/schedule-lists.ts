@@ -49,8 +49,8 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
       withMore(schedulesIn({ ...conditions, status })),
     )
   /**
-   * The same schedules in order of the next run. Marked schedules come first, because they move. Frozen schedules have
-   * slots before wake_at.
+   * The same schedules in order of the next run. Marked schedules come first, because their wake_at changes. Frozen
+   * schedules are a range of their own, because they have slots before wake_at.
    */
   const inOrder = (): Range[] => {
     const inWakeOrder: Range = {
