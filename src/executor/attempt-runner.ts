@@ -62,14 +62,18 @@ export class AttemptRunner {
   }
 
   /** Aborts the handler's signal. Only the first reason counts. */
-  abort(reason: AbortReason, isReleased = false): void {
-    if (!this.#isOver && !this.isAborted()) this.#deadlines.set(this, ABANDON_MS)
-    this.#signal.abort(reason, isReleased)
+  abort(reason: AbortReason): void {
+    this.#abort(reason, false)
   }
 
   /** Like `abort`, but the job goes back to the queue if this worker still holds it, and the attempt does not count. */
   release(reason: LeaseLostError | StoppedError): void {
-    this.abort(reason, true)
+    this.#abort(reason, true)
+  }
+
+  #abort(reason: AbortReason, isReleased: boolean): void {
+    const isFirst = this.#signal.abort(reason, isReleased)
+    if (isFirst && !this.#isOver) this.#deadlines.set(this, ABANDON_MS)
   }
 
   timeOut(): void {

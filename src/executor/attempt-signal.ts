@@ -19,11 +19,13 @@ export class AttemptSignal {
     return this.#isReleased
   }
 
-  abort(reason: AbortReason, isReleased: boolean): void {
-    if (this.#reason !== null) return
+  /** @returns whether this is the first reason */
+  abort(reason: AbortReason, isReleased: boolean): boolean {
+    if (this.#reason !== null) return false
     this.#reason = reason
     this.#isReleased = isReleased
     this.#controller?.abort(reason)
+    return true
   }
 
   get(): AbortSignal {

@@ -19,7 +19,7 @@ interface Waiting {
 
 /**
  * Jobs that were claimed while this worker had no capacity for them, so that the server can work on the next claim
- * while handlers run and outcomes are written. There are never more of them than recent short runs, and they must have
+ * while handlers run and outcomes are written. No more are claimed than there were recent short runs, and they must have
  * retries left, because a worker that crashes loses them. Jobs that have not started have made no attempt.
  */
 export class ClaimedAhead {

@@ -31,7 +31,7 @@ export interface HandOverContext<Connection = unknown> {
 /** Inserts jobs into an external queue. */
 export interface ExternalSubmit {
   /**
-   * Inserts all of the jobs; otherwise, throws or rejects. After an error or a crash, it may be called again with the
+   * Must insert all of the jobs, or throw or reject. After an error or a crash, it may be called again with the
    * same jobs and ids, so the queue must ignore an id that it already has.
    */
   submit(jobs: readonly Job[], context: HandOverContext): unknown
@@ -71,8 +71,8 @@ export class HandOver {
   readonly #options: HandOverOptions
   readonly #queue: HandOverQueue
   /**
-   * The batch size. It drops to one job after a callback has taken too long, and then grows again, so that the job at
-   * fault can be found.
+   * The batch size. After a callback has taken too long, it drops to one job, so that the job at fault can be found, and
+   * then grows again.
    */
   #most = AT_ONCE
   #promotes = false

@@ -24,8 +24,8 @@ export class Writer {
   #last: Promise<void> = Promise.resolve()
   #next: Promise<void> | null = null
   /**
-   * The time since which nothing has been written although a write was started, by performance.now(); null after a
-   * complete write.
+   * When the first write after the last complete write began, or when a part was last written, by performance.now();
+   * null after a complete write.
    */
   #since: number | null = null
   /** Called after each success. */

@@ -48,25 +48,30 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   const tooLarge = () =>
     new Problem(413, 'BODY_TOO_LARGE', `A body may have at most ${limit} bytes; send less at a time`)
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge()
-  const late = AbortSignal.timeout(MAX_TIME_MS)
+  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = request.body?.getReader()
+  if (reader === undefined) return new Uint8Array()
+  let late: NodeJS.Timeout | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    late = setTimeout(() => {
+      reject(new Problem(408, 'TIMEOUT', `The body took longer than ${MAX_TIME_MS} ms to arrive`))
+    }, MAX_TIME_MS)
+  })
   const parts: Uint8Array[] = []
-  let size = 0
   try {
-    const receiver = new WritableStream<Uint8Array>({
-      write: (part) => {
-        size += part.length
-        if (size > limit) throw tooLarge()
-        parts.push(part)
-      },
-    })
-    await request.body?.pipeTo(receiver, { signal: late })
+    for (let size = 0; ; ) {
+      const { done, value } = await Promise.race([reader.read(), timeout])
+      if (done) return Buffer.concat(parts)
+      size += value.length
+      if (size > limit) throw tooLarge()
+      parts.push(value)
+    }
   } catch (error) {
+    reader.cancel().catch(() => undefined)
     if (error instanceof Problem) throw error
-    if (late.aborted)
-      throw new Problem(408, 'TIMEOUT', `The body took longer than ${MAX_TIME_MS} ms to arrive`)
     throw new Problem(400, 'BODY_CUT_SHORT', 'The body is incomplete')
+  } finally {
+    clearTimeout(late)
   }
-  return Buffer.concat(parts)
 }
 
 const QUOTE = 0x22

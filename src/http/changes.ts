@@ -34,7 +34,8 @@ const PING_TICKS = 15
 export class Changes {
   readonly #limits: { readonly listeners: number; readonly perUser: number; readonly lifeMs: number }
   readonly #streams = new Set<EventStream>()
-  readonly #changed: () => Promise<readonly Topic[]>
+  readonly #kalends: Kalends
+  #changed: () => Promise<readonly Topic[]> = () => Promise.resolve([])
   #ticks = 0
   #timer: NodeJS.Timeout | null = null
 
@@ -42,7 +43,7 @@ export class Changes {
     checkKeys(options, ['listeners', 'perUser', 'lifeMs'], 'events.')
     const { listeners = 200, perUser = 10, lifeMs = 600_000 } = options
     this.#limits = { listeners, perUser, lifeMs }
-    this.#changed = watched(() => kalends.api.views.changeTokens())
+    this.#kalends = kalends
   }
 
   /** @throws Problem 429 when this user has too many connections, 503 when there are too many in total */
@@ -64,8 +65,8 @@ export class Changes {
     stream.send('retry: 2000\nid: 1\nevent: hello\ndata: {}')
     if (isReconnect) stream.notify(isScoped ? SCOPED_TOPICS : TOPICS)
     if (this.#timer === null) {
+      this.#changed = watched(() => this.#kalends.api.views.changeTokens())
       this.#timer = setInterval(() => this.#tick(), TICK_MS).unref()
-      // The first read only finds out what later reads are compared with.
       void this.#changed()
     }
     if (signal.aborted) stream.close()
@@ -86,7 +87,7 @@ export class Changes {
   #tick(): void {
     this.#ticks += 1
     void this.#changed().then((topics) => this.#notify(topics, false))
-    if (this.#ticks % SCOPED_TICKS === 0) this.#notify(SCOPED_TOPICS, true)
+    this.#notify(this.#ticks % SCOPED_TICKS === 0 ? SCOPED_TOPICS : [], true)
     if (this.#ticks % PING_TICKS === 0) for (const stream of this.#streams) stream.send(': ping')
   }
 
@@ -173,7 +174,12 @@ export class EventStream {
   }
 }
 
-/** @returns the topics that changed since the last call; none during a read, and while the database is unavailable */
+/**
+ * The first call only reads what later calls compare with. The second returns all topics, because the client may have
+ * read its data before the first.
+ *
+ * @returns the topics that changed since the last call; none during a read, and while the database is unavailable
+ */
 function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topic[]> {
   let isReading = false
   let known: ChangeTokens | null = null
@@ -186,7 +192,11 @@ function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topi
     isReading = false
     const before = known
     known = now ?? known
-    if (before === null || now === null) return []
+    if (now === null) return []
+    if (before === null) {
+      again = TOPICS
+      return []
+    }
     const changed = TOPICS.filter((topic) => now[topic] !== before[topic])
     // Databases store the time of a change in seconds, so a later change in the same second would not be noticed: the
     // next call returns these topics again.

@@ -143,7 +143,7 @@ function unclaimedJobs({ waiting, now }: DoctorInput, alive: DoctorInput['worker
     if (able.length === 0 || !isLate || able.some(({ running }) => running > 0)) return []
     return findings('unclaimed-job', [{ id: waits.task }], () => ({
       problem: `${waitText(waits, now)}, although ${able.map(({ id }) => id).join(', ')} could run ${waits.count === 1 ? 'it' : 'them'} and ${able.length === 1 ? 'runs' : 'run'} nothing`,
-      fix: 'look at `/health` and the log of that worker; look for an open transaction that locks the rows; restart the worker',
+      fix: 'look at `/health` and the logs of these workers; look for an open transaction that locks the rows; restart the workers',
     }))
   })
 }
@@ -165,7 +165,7 @@ function nameOf(claimed: string): string {
 
 const FREQUENT_MS = 60_000
 
-export function scheduleFindings(seen: DoctorInput): Finding[] {
+function scheduleFindings(seen: DoctorInput): Finding[] {
   const { schedules, behind } = seen
   return [
     ...invalidSchedules(schedules),

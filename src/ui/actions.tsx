@@ -85,7 +85,8 @@ export function removeSchedules(ids: readonly string[], declaredBy: string | nul
   )
   return perform(
     async () => {
-      await api.POST('/api/v1/schedules/batch-delete', { body: { ids: [...ids] } })
+      if (isOne) await api.DELETE('/api/v1/schedules/{id}', { params: { path: { id: only } } })
+      else await api.POST('/api/v1/schedules/batch-delete', { body: { ids: [...ids] } })
       toast(`Deleted ${names}`)
     },
     { title: `Delete ${names}?`, body, action: 'Delete', isDangerous: true },

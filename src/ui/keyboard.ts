@@ -4,8 +4,7 @@
  */
 import { signal } from '@preact/signals'
 import { following } from './api/live.ts'
-import { PLACES } from './router.ts'
-import { go, link } from './router.ts'
+import { go, link, PLACES } from './router.ts'
 import { load, save } from './storage.ts'
 
 const KEYS_ON = 'kalends.keys'

@@ -51,7 +51,7 @@ export interface Vitals {
   /** Time since this worker last found that it had been evicted, or null if never. */
   readonly sinceLeaseLostMs: number | null
   readonly running: number
-  /** Null if this worker runs no jobs. */
+  /** Null if this worker runs no jobs, like `log`. */
   readonly unwritten: Unwritten | null
   readonly log: UnwrittenLog | null
   /** Schedules and jobs that failed and wait for their back-off. */

@@ -1,9 +1,8 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { readBody } from '../../src/http/body.ts'
 
-/** A request whose body has a part and then never ends. */
-function endless() {
-  const cancelled: unknown[] = []
+/** A request whose body has one part and then never ends. @param cancel  called when the rest is not wanted */
+function endless(cancel: () => Promise<void> = () => Promise.resolve()): Request {
   let parts = 0
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => {
@@ -11,34 +10,48 @@ function endless() {
       if (parts === 1) controller.enqueue(new TextEncoder().encode('{"a":'))
       return parts === 1 ? undefined : new Promise(() => undefined)
     },
-    cancel: (reason) => void cancelled.push(reason),
+    cancel,
   })
-  const request = new Request('http://localhost/', { method: 'POST', body, duplex: 'half' })
-  return { request, cancelled }
+  return new Request('http://localhost/', { method: 'POST', body, duplex: 'half' })
 }
 
-const read = (request: Request) => readBody(request, 1000, () => Promise.resolve())
+const read = (request: Request, limit = 1000) => readBody(request, limit, () => Promise.resolve())
 
-it('a body that does not arrive in time is refused, and the rest of it is not read', async () => {
-  const late = new AbortController()
-  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(late.signal)
-  onTestFinished(() => timeout.mockRestore())
-  const { request, cancelled } = endless()
-  const refused = expect(read(request)).rejects.toMatchObject({ status: 408, code: 'TIMEOUT' })
-  late.abort()
-  await refused
-  expect(timeout).toHaveBeenCalledWith(30_000)
-  expect(cancelled).toHaveLength(1)
+const cancels: [string, () => Promise<void>][] = [
+  ['at once', () => Promise.resolve()],
+  ['never, as in a request that was cloned', () => new Promise(() => undefined)],
+  ['with an error', () => Promise.reject(new Error('gone'))],
+]
+
+it.each(cancels)('a body that does not arrive in time is rejected if its source ends %s', async (_, ends) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const cancel = vi.fn(ends)
+  const rejected = expect(read(endless(cancel))).rejects.toMatchObject({ status: 408, code: 'TIMEOUT' })
+  await vi.advanceTimersByTimeAsync(29_999)
+  expect(cancel).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1)
+  await rejected
+  expect(cancel).toHaveBeenCalledOnce()
 })
 
-it('a body that is larger than the limit is refused before its end', async () => {
-  const { request, cancelled } = endless()
-  await expect(readBody(request, 4, () => Promise.resolve())).rejects.toMatchObject({ status: 413 })
-  expect(cancelled).toHaveLength(1)
-})
+it.each(cancels)(
+  'a body that is too large is rejected before its end if its source ends %s',
+  async (_, ends) => {
+    const cancel = vi.fn(ends)
+    await expect(read(endless(cancel), 4)).rejects.toMatchObject({ status: 413, code: 'BODY_TOO_LARGE' })
+    expect(cancel).toHaveBeenCalledOnce()
+  },
+)
 
-it('a body whose connection breaks is refused', async () => {
+it('a body whose connection breaks is rejected', async () => {
   const body = new ReadableStream({ start: (controller) => controller.error(new Error('reset')) })
   const request = new Request('http://localhost/', { method: 'POST', body, duplex: 'half' })
   await expect(read(request)).rejects.toMatchObject({ status: 400, code: 'BODY_CUT_SHORT' })
+})
+
+it('a body that the application has already read is a mistake of the application', async () => {
+  const request = new Request('http://localhost/', { method: 'POST', body: '{}' })
+  await request.text()
+  await expect(read(request)).rejects.toThrow(TypeError)
 })

@@ -137,6 +137,9 @@ eachDatabase((under) => {
       api.database.query("INSERT INTO worker (id, name, host, pid, tasks) VALUES ('x/1', 'x', 'h', 1, '[]')"),
     )
     await told('schedules', () => api.database.query('DELETE FROM periodic_task'))
+    await told('schedules', () =>
+      api.call('POST /api/v1/freezes', { body: { task: 'mail', until: '2999-01-01T00:00:00Z' } }),
+    )
   })
 })
 
@@ -163,6 +166,24 @@ it.skipIf(sqlite === undefined)(
         'jobs',
         'workers',
       ])
+    }
+  },
+)
+
+it.skipIf(sqlite === undefined)(
+  'the first listener is told about changes before its first poll, even if they leave no trace in the poll',
+  async () => {
+    const api = await scene()
+    // Servers store the time of a change in seconds, so a second change in the same second is not visible.
+    api.kalends.api.views.changeTokens = () => Promise.resolve({ schedules: '1', jobs: '1', workers: '1' })
+    for (const _ of ['first', 'again']) {
+      const stream = await follow(api)
+      await stream.until(({ event }) => event === 'hello')
+      await pass(2000)
+      expect(stream.messages.filter(({ event }) => event === 'change')).toMatchObject([
+        { topics: ['schedules', 'jobs', 'workers'] },
+      ])
+      await stream.leave()
     }
   },
 )

@@ -300,7 +300,7 @@ describe('a problem is found:', () => {
         ],
         waiting: [{ task: 'a', count: 1, since: ago(1e9) }],
       },
-      /although w\/1, w\/2 could run it/,
+      /although w\/1, w\/2 could run it and run nothing/,
       /log/,
     ],
     [

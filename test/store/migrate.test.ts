@@ -56,7 +56,7 @@ onEachStore((under) => {
     expect(await Kalends.migrationStatements(database.url, options)).toEqual([])
   })
 
-  it('six processes that open an empty database at once all get a store', async () => {
+  it('six stores that are opened on an empty database at once all open', async () => {
     const database = await under.bare()
     const stores = await Promise.all(Array.from({ length: 6 }, () => openStore(database.url)))
     try {

@@ -19,14 +19,17 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([
   1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 2006, 2013, 3032, 4031,
   // Galera: node not ready
   1047,
-  // read-only by option, mode or transaction; 1665: binlog_format=STATEMENT rejects writes at READ COMMITTED
+  // read-only table, option, transaction or mode; 1665: binlog_format=STATEMENT rejects writes at READ COMMITTED
+  1036,
   1290, 1665, 1792, 1836,
   // files, disks and memory: a file cannot be opened or written, or the disk, a table or the memory is full
-  1016, 1017, 1021, 1023, 1024, 1026, 1036, 1037, 1041, 1114, 1206, 1878,
-  // KILL QUERY, and the time limits of MariaDB and MySQL
+  1016, 1017, 1021, 1023, 1024, 1026, 1037, 1041, 1114, 1206, 1878,
+  // KILL QUERY, and the time limits: max_statement_time of MariaDB, max_execution_time of MySQL
   1317, 1969, 3024,
-  // group replication: the member is stopping, not ONLINE, outside its group, or waited in vain for others
-  3100, 3781, 3782, 3783, 3796, 3797, 3798, 3799,
+  // group replication: the member has left its group (3100), waited in vain (3781 to 3783, 3797, 3798), is not ONLINE
+  // (3796) or is stopping (3799)
+  3100,
+  3781, 3782, 3783, 3796, 3797, 3798, 3799,
 ])
 
 /** Errors of the server's file system calls, such as 3 (a write failed) and 20 (disk full). */

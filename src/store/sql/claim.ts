@@ -26,6 +26,7 @@ import { inForce } from './freezes.ts'
 import type { Isolation } from './isolate.ts'
 import { policyOf, startableColumns, type StartableRow } from './rows.ts'
 import { handOverAttempts, startAttempts } from './start.ts'
+
 /** Maximum number of selections in one statement; SQLite allows 500. */
 const MAX_TURNS = 250
 /**

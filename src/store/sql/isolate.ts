@@ -80,7 +80,10 @@ export interface Finding<Item, Result> {
 export class Isolation {
   readonly #isLockWait: (error: unknown) => boolean
   readonly #few: number
-  /** After this number of refusals without a success, a write gives up. After `#doubtUntil`, `#few` applies instead. */
+  /**
+   * After this number of refusals for the same reason without a success, a write gives up and blames no row. After
+   * `#doubtUntil`, `#few` applies instead.
+   */
   #mostTried: number
   #doubtUntil = Number.NEGATIVE_INFINITY
   readonly #refused = new LeftOut(REFUSED)

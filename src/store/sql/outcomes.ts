@@ -6,7 +6,7 @@
  * (open_key, open_turn) passes from one job to the next.
  */
 import { fromStored, toText } from '../../model/instant.ts'
-import { type AttemptEnd, finish, type JobOutcome } from '../../model/settle.ts'
+import { finish, type JobOutcome } from '../../model/settle.ts'
 import type { JobState } from '../../model/states.ts'
 import type { Dialect } from '../database.ts'
 import type { SettledAttempt } from '../executing-store.ts'
@@ -36,8 +36,6 @@ export interface SettlingRow {
 export interface Settling {
   readonly row: SettlingRow
   readonly outcome: JobOutcome
-  /** How the attempt ended; omitted if there was none. */
-  readonly end?: AttemptEnd
 }
 
 export function settlingColumns({ instant, now }: Dialect): string {

@@ -5,12 +5,21 @@
  * Locks schedules first and then jobs, each by key, in key order and with SKIP LOCKED; rows that other transactions
  * have locked are returned, and settled again later. An outcome moves the job's entry in the index on (state,
  * finished), and its entry in (open_key, open_turn), which passes to the next job of the schedule.
+ *
+ * Attempts that did not succeed are inserted into `attempt`; an older row with the same key is replaced. If another
+ * transaction locks that table, the outcomes are written without them.
  */
 import { messageOf } from '../../errors.ts'
 import { storedEnd } from '../../model/attempt.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { type ClaimedJob, type Fence, fenceText } from '../../model/job.ts'
-import { type JobOutcome, type LockedJob, outcomeOf, withoutTexts } from '../../model/settle.ts'
+import {
+  type AttemptEnd,
+  type JobOutcome,
+  type LockedJob,
+  outcomeOf,
+  withoutTexts,
+} from '../../model/settle.ts'
 import type { JobState } from '../../model/states.ts'
 import type { Settled, SettledAttempt, UnsettledAttempt } from '../executing-store.ts'
 import { placeholders } from '../literals.ts'
@@ -167,7 +176,7 @@ async function settleOthers(
   )
   const lost: UnsettledAttempt[] = []
   const locked: UnsettledAttempt[] = []
-  const ended: (Settling & { readonly attempt: UnsettledAttempt })[] = []
+  const settling: (SettlingAttempt & { readonly attempt: UnsettledAttempt })[] = []
   for (const attempt of attempts) {
     const { fence, end } = attempt
     const row = running.get(fence.id)
@@ -181,16 +190,16 @@ async function settleOthers(
         timer: schedules.rows.get(row.schedule ?? '')?.timer ?? null,
         yields: blocking.has(row.schedule ?? ''),
       })
-      ended.push({ attempt, row, end, outcome })
+      settling.push({ attempt, row, end, outcome })
     }
   }
   if (lost.length > 0) await confirmReads(tx)
-  const turns = await nextInTurn(tx, ended)
+  const turns = await nextInTurn(tx, settling)
   const heldTurns = await heldAmong(tx, turns)
   // An outcome waits while the next job is locked, because the two are written together.
   const isHeld = ({ row }: Settling) => row.schedule !== null && heldTurns.has(row.schedule)
-  locked.push(...ended.filter(isHeld).map(({ attempt }) => attempt))
-  const written = ended.filter((one) => !isHeld(one))
+  locked.push(...settling.filter(isHeld).map(({ attempt }) => attempt))
+  const written = settling.filter((one) => !isHeld(one))
   const promoted = new Map([...turns].filter(([schedule]) => !heldTurns.has(schedule)))
   await writeOutcomes(tx, written, schedules.rows, { promoted })
   await record(tx, written)
@@ -257,7 +266,10 @@ async function lockSchedulesOf(
 }
 
 /** Records attempts in the transaction that writes their outcomes. */
-export type RecordAttempts = (tx: Context, ended: readonly Settling[]) => Promise<void>
+export type RecordAttempts = (tx: Context, settling: readonly SettlingAttempt[]) => Promise<void>
+
+/** How an attempt ended, and the outcome of its job. */
+type SettlingAttempt = Settling & { readonly end: AttemptEnd }
 
 class AttemptsLocked extends Error {
   override readonly name = 'AttemptsLocked'
@@ -275,9 +287,9 @@ export function attemptRecorder(): <Result>(
   transaction: (record: RecordAttempts) => Promise<Result>,
 ) => Promise<Result> {
   let isLocked = false
-  const record: RecordAttempts = async (tx, ended) => {
+  const record: RecordAttempts = async (tx, settling) => {
     if (isLocked) return
-    await insertAttempts(tx, ended).catch((error: unknown) => {
+    await insertAttempts(tx, settling).catch((error: unknown) => {
       throw tx.dialect.isLockWait(error)
         ? new AttemptsLocked('Another transaction has locked the table attempt', { cause: error })
         : error
@@ -294,9 +306,9 @@ export function attemptRecorder(): <Result>(
   }
 }
 
-async function insertAttempts(tx: Context, attempts: readonly Settling[]): Promise<void> {
+async function insertAttempts(tx: Context, attempts: readonly SettlingAttempt[]): Promise<void> {
   const rows = attempts.flatMap(({ row, end, outcome: of }) => {
-    const stored = end === undefined ? null : storedEnd(end, of)
+    const stored = storedEnd(end, of)
     if (stored === null) return []
     // Text that is not an instant can only have been written manually.
     const started = fromText(row.started) ?? fromStored(row.clock)

@@ -257,7 +257,6 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
         last_error: plan.lastError,
         last_run: newest === undefined ? null : row.clock,
         last_job: newest === undefined ? null : idOf(one, newest),
-        // Uses the row as read under the lock; the column itself would include a later edit.
         planned_from: plannedFrom(row.definition, plan),
         frozen_until: plan.frozenUntil && toText(plan.frozenUntil),
       }

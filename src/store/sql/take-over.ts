@@ -145,7 +145,7 @@ function broken(context: Context, leaseMs: number): string[] {
   const { tables, dialect } = context
   return [
     ...heldForNothing(context).map((found) => `SELECT 'held' AS kind, id, ${NO_MARK} ${found} LIMIT 1`),
-    // A manual edit or a wrong clock moved the end of the mark far ahead, and the mark would hold the row until then.
+    // A manual edit or a wrong clock can move the end of a mark far ahead; the mark would hold the row until that time.
     `SELECT 'far mark' AS kind, id, worker, ${dialect.instant('marked')} AS marked
      FROM ${tables.schedule}
      WHERE worker IS NOT NULL AND wake_at > ${dialect.nowPlus(2 * leaseMs)}`,

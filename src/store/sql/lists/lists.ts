@@ -82,11 +82,16 @@ export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): Lis
     },
 
     async changeTokens() {
-      const { schedule, job, worker } = tables
-      const [schedules = '', jobs = ''] = await dialect.changeTokens(context.database, [schedule, job])
+      const { schedule, job, worker, freeze } = tables
+      const [schedules = '', jobs = '', freezes = ''] = await dialect.changeTokens(context.database, [
+        schedule,
+        job,
+        freeze,
+      ])
       // Heartbeats change this table constantly, so the token is the list of ids.
       const rows = await context.rows<{ id: string }>(`SELECT id FROM ${worker} ORDER BY id`)
-      return { schedules, jobs, workers: rows.map(({ id }) => id).join(' ') }
+      // Freezes are shown with the schedules.
+      return { schedules: `${schedules} ${freezes}`, jobs, workers: rows.map(({ id }) => id).join(' ') }
     },
   }
 }
