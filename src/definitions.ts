@@ -14,7 +14,7 @@ import { type AnyDeclaration, type DeclaredSet, DeclaredSets, type OnRemoved } f
 import type { SettingsContext } from './schedules/settings.ts'
 import type { RetentionStore } from './store/retention-store.ts'
 
-/** The handlers and sets that the application declares before the start, and Kalends' own housekeeping. */
+/** The handlers and sets that the application declares before it calls `start`, and Kalends' own housekeeping. */
 export class Definitions {
   readonly handlers = new Map<string, HandledTask>()
   readonly #declared = new DeclaredSets()
@@ -22,7 +22,7 @@ export class Definitions {
   readonly #queue: Pick<ExternalQueue, 'tasks'> | null
 
   /**
-   * @param retention  false prunes no jobs
+   * @param retention  false: no jobs are pruned
    * @param queue  the external queue, or null if there is none
    */
   constructor(retention: RetentionOptions | false, queue: Pick<ExternalQueue, 'tasks'> | null) {

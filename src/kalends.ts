@@ -62,7 +62,7 @@ export class Kalends {
   /** Reports about jobs in the external queue. */
   readonly external: ExternalJobs
   /**
-   * For `kalends/http`: the same parts with limits, on connections that no loop waits for.
+   * For `kalends/http`: the same parts with limits, on connections that no loop uses.
    *
    * @internal
    */
@@ -299,7 +299,7 @@ export class Kalends {
     return this.#calls.freezes.list()
   }
 
-  /** The jobs and slots that a freeze would hold and skip. Changes nothing. @throws as `freeze` does */
+  /** The jobs that a freeze would hold, and the slots that it would skip. Changes nothing. @throws as `freeze` does */
   previewFreeze(target: FreezeTarget): Promise<FreezePreview> {
     return this.#calls.freezes.preview(target)
   }

@@ -8,7 +8,7 @@ export interface BaseTimeContext {
   readonly nowMicros: number
   /** The zone for times that name none. */
   readonly zone: string
-  /** The option that the text was given to. */
+  /** The option whose value is parsed, for errors. */
   readonly option: string
 }
 
@@ -35,7 +35,7 @@ export function baseTime(text: string, context: BaseTimeContext): number {
       relativeTime(text, context) ?? unixTime(text) ?? isoTime(text, context) ?? wallClockTime(text, context)
     if (found !== undefined) return found
   } catch (error) {
-    // A part of it is not a time span, a date or a zone.
+    // A part of the text is not a valid time span, date or zone.
     cause = error
   }
   throw new UsageError(

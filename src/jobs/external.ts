@@ -1,4 +1,4 @@
-/** Reports about jobs in an external queue. */
+/** Records the outcomes of jobs in an external queue, as the application reports them. */
 import { ConflictError, errorText, InvalidInputError, missing } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkedInstant, shownInput } from '../model/input.ts'
@@ -37,7 +37,7 @@ const OPTIONS = namesOf<FinishOptions>({
 })
 const STATES = ['success', 'failed', 'cancelled'] as const
 
-/** The jobs in an external queue: `kalends.external`. */
+/** `kalends.external`: for reports about jobs in an external queue. */
 export class ExternalJobs {
   readonly #store: Pick<JobStore, 'get' | 'finish'>
   readonly #context: ExternalContext

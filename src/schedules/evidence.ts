@@ -52,7 +52,10 @@ export async function evidenceOf(
     /** Whether the reader may see worker ids. */
     namesWorkers,
     liveWorkers: workers.length,
-    /** The tasks that live workers run or hand over, or `EVERY_TASK`; also their queues, as claims name them. */
+    /**
+     * The tasks that live workers run, or `EVERY_TASK`, and the queues to which they hand jobs over, as claims name
+     * them.
+     */
     handledTasks: new Set(workers.flatMap(({ tasks }) => tasks)),
     now: await stores.schedules.now(),
     at,
