@@ -76,7 +76,7 @@ export class Definitions {
    */
   async sets(context: SettingsContext, runsJobs: boolean): Promise<DeclaredSet[]> {
     const isHandled = (task: string) => !runsJobs || this.#isExternal(task) || this.handlers.has(task)
-    // Kalends' own set comes first, because everything relies on it.
+    // Kalends' own set is checked and listed first.
     const own = runsJobs ? await this.#housekeeping?.check(context, () => true) : undefined
     return [...(own ?? []), ...(await this.#declared.check(context, isHandled))]
   }

@@ -74,7 +74,7 @@ export class ConflictError extends KalendsError {
   }
 }
 
-/** The schedule was edited after the version that the caller read. Nothing was written. */
+/** The schedule has been edited since the caller read it. Nothing was written. */
 export class VersionError extends KalendsError {
   readonly code = 'KALENDS_VERSION'
 

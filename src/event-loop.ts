@@ -6,7 +6,10 @@ import { setImmediate as turn } from 'node:timers/promises'
 /** How long one part of a larger piece of work should occupy the event loop, in milliseconds. */
 export const PART_MS = 50
 
-/** For work in parts: call the returned function between two parts. It yields to the event loop if it is time to. */
+/**
+ * For work in parts: call the returned function between two parts. It yields to the event loop if the last yield was
+ * too long ago.
+ */
 export function betweenParts(ms = PART_MS): () => Promise<void> {
   let turned = performance.now()
   return async () => {

@@ -59,7 +59,7 @@ export class Kalends {
   readonly jobs: Jobs
   /** Lists and counts for user interfaces. Their cost is bounded, regardless of the size of the tables. */
   readonly views: Views
-  /** Reports about jobs in the external queue. */
+  /** Takes reports about jobs in the external queue. */
   readonly external: ExternalJobs
   /**
    * For `kalends/http`: the same parts with limits, on connections that no loop uses.
@@ -115,7 +115,7 @@ export class Kalends {
     const checked = checkedOptions(options)
     const { retention = {} } = options
     const definitions = new Definitions(retention, checked.externalQueue)
-    // If a loop's connection is lost without notice, the loop continues when the lease of its marks has ended.
+    // If a loop's connection is lost without notice, the loop gives it up after a lease, when its marks have ended.
     const stores = await openStores(target, { ...options, longestUseMs: checked.leaseMs })
     return new Kalends(stores, checked, definitions)
   }

@@ -21,7 +21,7 @@ const DATE = String.raw`(?:[A-Za-z]{3,9} )?(?:\d{2}|\d{4})-\d{1,2}-\d{1,2}`
 const TIME = String.raw`\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d+)?)?`
 const WALL_CLOCK = new RegExp(`^(${DATE})?(?:(?:^| )(${TIME}))?(?: ([A-Za-z][\\w/+-]*))?$`)
 const ISO = new RegExp(`^(\\d{4}-\\d\\d-\\d\\d)T(${TIME})(Z|[+-]\\d\\d:?\\d\\d)?$`)
-// Before this instant, no zone shows the year 1970.
+// At this instant, the year 1970 has not begun in any zone.
 const BEFORE_ALL = -2 * 86_400_000_000
 
 /**

@@ -37,7 +37,7 @@ export function taskNames({ tasks }: Access): string[] | undefined {
   return tasks?.map((one) => (typeof one === 'string' ? one : one.name))
 }
 
-/** The origin of a request. */
+/** Where a request comes from. */
 export interface RequestContext {
   /** Node's own request, including what the application's middleware added, such as a session. */
   readonly incoming?: IncomingMessage | undefined

@@ -173,7 +173,9 @@ export class EventStream {
   }
 }
 
-/** @returns the topics that changed since the last call; none during a read, and while the database is unavailable */
+/**
+ * @returns the topics that changed since the last call; none during another read or while the database is unavailable
+ */
 function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topic[]> {
   let isReading = false
   let known: ChangeTokens | null = null

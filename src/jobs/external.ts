@@ -53,7 +53,7 @@ export class ExternalJobs {
    *
    * @returns the job afterwards
    * @throws InvalidInputError naming the option, NotFoundError
-   * @throws ConflictError when the job does not belong to an external queue, or waits for another hand-over
+   * @throws ConflictError when the job does not belong to an external queue, or cannot have been handed over yet
    */
   async finish(id: string, options: FinishOptions): Promise<Job> {
     checkKeys(options, OPTIONS)
@@ -67,7 +67,7 @@ export class ExternalJobs {
       throw new InvalidInputError('state', `must be one of ${STATES.join(', ')}, got ${shownInput(state)}`)
     for (const [name, value] of Object.entries({ error, result }))
       if (value !== undefined && (name === 'result') !== (state === 'success'))
-        throw new InvalidInputError(name, `a ${state} run has none; leave it out`)
+        throw new InvalidInputError(name, `must be left out if the state is '${state}'`)
     const times = {
       startedAt: checkedInstant('startedAt', options.startedAt) ?? null,
       finishedAt: checkedInstant('finishedAt', options.finishedAt) ?? null,

@@ -69,7 +69,7 @@ interface Found extends Pick<ManyResult, 'matched' | 'matchedIsExact' | 'more'> 
  * Changes the jobs one at a time. The jobs are selected before the first change.
  *
  * @param change  returns the job afterwards, or throws a ConflictError if it cannot be changed
- * @throws InvalidInputError for a state that the action cannot change, or an invalid limit
+ * @throws InvalidInputError for a filter with a state in which the action cannot change jobs, or for an invalid limit
  */
 export async function changeMany(
   lists: Lists,

@@ -12,7 +12,7 @@ export const MINUTE_MS = 60_000
 
 /** Maximum number of jobs in each state that an explanation mentions. */
 const MAX_OPEN = 5
-/** Maximum number of rows to read: those of the minute in question, and the next row. */
+/** Maximum number of rows to read, from the start of the minute in question. */
 const AROUND = 100
 
 export type Evidence = Readonly<Awaited<ReturnType<typeof evidenceOf>>>

@@ -127,8 +127,9 @@ export class Views {
   }
 
   /**
-   * The run times between two instants, earliest first. Reads schedules in order of their next run until it has the
-   * first `limit` run times; with a condition, reads only matching schedules. At most 20,000 schedules are searched.
+   * The run times between two instants, earliest first. Schedules are read in the order of their next runs until the
+   * first `limit` run times are known; with a condition, only matching schedules are read. At most 20,000 schedules are
+   * searched.
    *
    * @returns `complete` is false if there are more schedules, if there are more run times than `limit`, or if the
    *   search took too long

@@ -91,7 +91,7 @@ export function flag(text: string): boolean {
 /**
  * Splits a line into words as systemd does: blanks, quotes, C escapes.
  *
- * @param isStrict  whether an unknown escape is an error, as in Environment=; in commands, it stays as it is
+ * @param isStrict  whether an unknown escape is an error, as in Environment=; in commands, it is left unchanged
  * @throws IgnoredValue for the part that cannot be read, after yielding the words before it
  */
 export function* wordsOf(text: string, isStrict = false): Generator<[word: string, source: string], void> {
