@@ -1,4 +1,4 @@
-/** Everything that a Kalends can do on some of its connections: those for calls, or those for the REST API. */
+/** Everything that a Kalends can do on one set of its connections: those for calls or those for the REST API. */
 import { freezes } from './freezes.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { FULL_AUTHORITY } from './model/authority.ts'
@@ -32,6 +32,6 @@ export function accessTo(
 
 export async function diagnosed({ inspection }: Store, leaseMs: number): Promise<Finding[]> {
   const drift = schemaFindings(await inspection.schemaDrift())
-  // If tables are missing or differ, the other checks may not be able to read them.
+  // The other checks may be unable to read tables that are missing or have an unexpected structure.
   return drift.length > 0 ? drift : doctorFindings(await inspection.inspect(), leaseMs)
 }

@@ -14,7 +14,7 @@ import { type AnyDeclaration, type DeclaredSet, DeclaredSets, type OnRemoved } f
 import type { SettingsContext } from './schedules/settings.ts'
 import type { RetentionStore } from './store/retention-store.ts'
 
-/** The handlers and sets that the application declares before the start, and Kalends' own housekeeping. */
+/** The handlers and sets that the application declares before it calls `start`, and Kalends' own housekeeping. */
 export class Definitions {
   readonly handlers = new Map<string, HandledTask>()
   readonly #declared = new DeclaredSets()
@@ -22,7 +22,7 @@ export class Definitions {
   readonly #queue: Pick<ExternalQueue, 'tasks'> | null
 
   /**
-   * @param retention  false prunes no jobs
+   * @param retention  false: no jobs are pruned
    * @param queue  the external queue, or null if there is none
    */
   constructor(retention: RetentionOptions | false, queue: Pick<ExternalQueue, 'tasks'> | null) {
@@ -76,7 +76,7 @@ export class Definitions {
    */
   async sets(context: SettingsContext, runsJobs: boolean): Promise<DeclaredSet[]> {
     const isHandled = (task: string) => !runsJobs || this.#isExternal(task) || this.handlers.has(task)
-    // Kalends' own set comes first, because everything relies on it.
+    // Kalends' own set is checked and listed first.
     const own = runsJobs ? await this.#housekeeping?.check(context, () => true) : undefined
     return [...(own ?? []), ...(await this.#declared.check(context, isHandled))]
   }

@@ -1,6 +1,6 @@
 /**
- * Durations and relative times as text. `spanText` is exact and can be used in a timer or a setting; `durationText` and
- * `relativeTime` are rounded down, for people to read.
+ * Durations and relative times as text. `spanText` is exact and can be used in a timer or a setting; the results of
+ * `durationText` and `relativeTime` are rounded down, for people to read.
  */
 
 const SECOND = 1000
@@ -10,7 +10,7 @@ const DAY = 24 * HOUR
 const MONTH = 30.4375 * DAY
 const YEAR = 365.25 * DAY
 
-/** The units of spans, largest first. There are no months and years because they vary in length. */
+/** The units of spans, largest first. Months and years are not used because their lengths vary. */
 const UNITS: readonly (readonly [milliseconds: number, unit: string, word: string])[] = [
   [7 * DAY, 'w', 'week'],
   [DAY, 'd', 'day'],

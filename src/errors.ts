@@ -27,7 +27,7 @@ export class InvalidInputError extends KalendsError {
   }
 }
 
-/** Runs a check of one field, whose error is about the value. @throws InvalidInputError */
+/** Runs a check of one field, and adds the name of the field to its error. @throws InvalidInputError */
 export function asInput<Value>(field: string, check: () => Value): Value {
   try {
     return check()
@@ -74,7 +74,7 @@ export class ConflictError extends KalendsError {
   }
 }
 
-/** The schedule was edited after the version that the caller read. Nothing was written. */
+/** The schedule has been edited since the caller read it. Nothing was written. */
 export class VersionError extends KalendsError {
   readonly code = 'KALENDS_VERSION'
 
@@ -88,7 +88,7 @@ export class ForbiddenError extends KalendsError {
   readonly code = 'KALENDS_FORBIDDEN'
 }
 
-/** An owner has reached the scope's limit on schedules or open jobs; `limit` names it. */
+/** An owner has reached the limit on schedules or open jobs; `limit` says which. */
 export class LimitError extends KalendsError {
   readonly code = 'KALENDS_LIMIT'
   readonly limit: 'schedules' | 'openJobs'
@@ -102,7 +102,7 @@ export class LimitError extends KalendsError {
 /** The database cannot be reached or is not working; try again later. */
 export class StoreUnavailableError extends KalendsError {
   readonly code = 'KALENDS_STORE_UNAVAILABLE'
-  /** Whether the database works, but another transaction has held a lock for too long. */
+  /** Whether the database works, but another transaction held a lock for too long. */
   readonly isLockWait: boolean
 
   constructor(
@@ -114,7 +114,9 @@ export class StoreUnavailableError extends KalendsError {
   }
 }
 
-/** Too many requests are waiting for the database. Nothing was done; try again later. */
+/**
+ * Too many requests are waiting for the database, or too many writes of one owner. Nothing was done; try again later.
+ */
 export class OverloadedError extends KalendsError {
   readonly code = 'KALENDS_OVERLOADED'
 }
@@ -129,7 +131,7 @@ export class SchemaError extends KalendsError {
   readonly code = 'KALENDS_SCHEMA'
 }
 
-/** Thrown by a handler when the run can never succeed, so that it is not retried. */
+/** Thrown by a handler if the run can never succeed: it is not retried. */
 export class PermanentError extends KalendsError {
   readonly code = 'KALENDS_PERMANENT'
 }
@@ -195,12 +197,13 @@ export function errorText(thrown: unknown, causes = MAX_CAUSES): string {
 }
 
 /**
- * Cuts a string that is longer than `limit` bytes. Returns a copy, because a substring keeps the whole string in memory.
+ * Cuts a string that is longer than `limit` bytes. Returns a copy, because a substring keeps the whole string in
+ * memory.
  */
 export function shortened(text: string, limit: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= limit) return bytes.toString()
-  // Secrets.hiddenInText looks for this note, in case a secret becomes known later.
+  // Secrets.hiddenInText looks for this note, because a secret that becomes known later may have been cut here.
   const note = `… (cut, of ${bytes.length} bytes)`
   const start = bytes.subarray(0, Math.max(0, limit - Buffer.byteLength(note)))
   // The last character may have been cut in half.
@@ -290,7 +293,8 @@ function isPath(word: string): boolean {
 }
 
 /**
- * A quoted path ends at its quote. Other absolute paths may contain spaces, so they end at the last path in the line.
+ * A quoted path ends at the closing quote. Other absolute paths may contain spaces, so everything up to the last path
+ * in the line is treated as one path.
  */
 function pathEnd(items: readonly string[], at: number, last: number): number {
   const word = items[at] ?? ''

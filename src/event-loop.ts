@@ -6,7 +6,10 @@ import { setImmediate as turn } from 'node:timers/promises'
 /** How long one part of a larger piece of work should occupy the event loop, in milliseconds. */
 export const PART_MS = 50
 
-/** For work in parts: call the returned function between two parts. It yields to the event loop if that is due. */
+/**
+ * For work in parts: call the returned function between two parts. It yields to the event loop if the last yield was
+ * too long ago.
+ */
 export function betweenParts(ms = PART_MS): () => Promise<void> {
   let turned = performance.now()
   return async () => {
@@ -26,7 +29,7 @@ interface FittingOptions {
 /** The largest growth factor from one part to the next. */
 const GROWTH = 8
 
-/** Estimates how many rows of a kind can be processed in a given time, based on how long the last ones took. */
+/** Estimates how many rows can be processed in a given time, based on how long the last rows took. */
 export class Fitting {
   readonly #options: FittingOptions
   #rows: number

@@ -35,7 +35,7 @@ export class Emitter<Events extends object> {
       listeners.delete(subscription)
       signal?.removeEventListener('abort', end)
     }
-    // Subscribing the same listener twice calls it twice.
+    // A listener that is subscribed twice is called twice.
     const subscription: Listener<Events[Name]> = (payload) => listener(payload)
     if (signal?.aborted === true) return end
     signal?.addEventListener('abort', end)
@@ -49,7 +49,7 @@ export class Emitter<Events extends object> {
     const listeners = this.#listeners.get(name)
     if (!published.hasSubscribers && (listeners === undefined || listeners.size === 0)) return
     const payload = payloadOf()
-    // If a subscriber of the channel throws, Node.js rethrows in the next tick, as an uncaught exception.
+    // If a subscriber of the channel throws, Node.js rethrows the error in the next tick, as an uncaught exception.
     published.publish(payload)
     for (const listener of listeners ?? []) {
       try {

@@ -17,7 +17,7 @@ export interface FreezeTarget {
   readonly group?: string | undefined
   /** Freezes everything; cannot be combined with the other fields. */
   readonly all?: boolean | undefined
-  /** When it ends automatically. */
+  /** When the freeze ends automatically. */
   readonly until: Date
 }
 
@@ -27,7 +27,7 @@ export interface FreezeOptions extends FreezeTarget {
   readonly reason?: string | undefined
 }
 
-/** The jobs and slots that a freeze would hold or skip. */
+/** The jobs that a freeze would hold, and the slots that it would skip. */
 export interface FreezePreview {
   /** The first 1000 slots that would occur during the freeze, earliest first. One-offs run when the freeze ends. */
   readonly slots: readonly Upcoming[]
@@ -43,7 +43,7 @@ const TARGET = { scheduleId: true, task: true, group: true, all: true, until: tr
 const OPTIONS = namesOf<FreezeOptions>({ ...TARGET, reason: true })
 const MAX_SLOTS = 1000
 
-/** The operations on freezes. @param onThaw  called after a freeze was ended */
+/** The operations on freezes. @param onThaw  called after a freeze has been ended */
 export function freezes(store: FreezeStore, scope: Scope, now: () => Date, onThaw: () => void) {
   async function slotsOf(
     scheduleId: string,
@@ -70,7 +70,7 @@ export function freezes(store: FreezeStore, scope: Scope, now: () => Date, onTha
       throw new InvalidInputError(
         'all',
         all
-          ? 'it freezes everything; leave out scheduleId, task and group, or all'
+          ? 'freezes everything; leave out either all, or scheduleId, task and group'
           : 'name a scheduleId, a task or a group, or set all: true to freeze everything',
       )
     if (checkedInstant('until', until) == null) throw new InvalidInputError('until', 'must be a valid Date')

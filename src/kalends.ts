@@ -59,10 +59,10 @@ export class Kalends {
   readonly jobs: Jobs
   /** Lists and counts for user interfaces. Their cost is bounded, regardless of the size of the tables. */
   readonly views: Views
-  /** Reports about jobs in the external queue. */
+  /** Takes reports about jobs in the external queue. */
   readonly external: ExternalJobs
   /**
-   * For `kalends/http`: the same parts with limits, on connections that no loop waits for.
+   * For `kalends/http`: the same parts with limits, on connections that no loop uses.
    *
    * @internal
    */
@@ -115,7 +115,7 @@ export class Kalends {
     const checked = checkedOptions(options)
     const { retention = {} } = options
     const definitions = new Definitions(retention, checked.externalQueue)
-    // If a loop's connection is lost without notice, the loop continues when the lease of its marks has ended.
+    // If a loop's connection is lost without notice, the loop gives it up after a lease, when its marks have ended.
     const stores = await openStores(target, { ...options, longestUseMs: checked.leaseMs })
     return new Kalends(stores, checked, definitions)
   }
@@ -299,7 +299,7 @@ export class Kalends {
     return this.#calls.freezes.list()
   }
 
-  /** The jobs and slots that a freeze would hold and skip. Changes nothing. @throws as `freeze` does */
+  /** The jobs that a freeze would hold, and the slots that it would skip. Changes nothing. @throws as `freeze` does */
   previewFreeze(target: FreezeTarget): Promise<FreezePreview> {
     return this.#calls.freezes.preview(target)
   }

@@ -10,10 +10,10 @@ export function namesOf<Options extends object>(
 }
 
 /**
- * Otherwise, a misspelt option would be ignored and its default used.
+ * Rejects unknown keys. Otherwise, a misspelt option would be ignored and its default used.
  *
  * @param path  the prefix of names in errors, such as `retention.`
- * @throws InvalidInputError when the value is not an object, or naming the first unknown key
+ * @throws InvalidInputError when the value is not an object, or has an unknown key
  */
 export function checkKeys(given: unknown, known: readonly string[], path = ''): void {
   if (typeof given !== 'object' || given === null)

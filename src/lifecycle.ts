@@ -108,7 +108,7 @@ export class Lifecycle {
 
   async #start(options: CheckedStart): Promise<void> {
     const worker = await this.#build(options)
-    // Assigned before the start, because the worker's first actions may already wake it.
+    // Assigned before the worker starts, because calls during the start may already wake it.
     this.#worker = worker
     try {
       await worker.start()
@@ -126,7 +126,7 @@ export class Lifecycle {
     return new Worker({
       ...this.#options,
       store: this.#stores.loops,
-      // A start waits longer for locks than a loop does, so that a brief lock does not make it fail.
+      // A start waits longer for locks than a loop does, so that a brief lock does not make the start fail.
       declaredAtStart: this.#stores.calls.declared,
       handlers: this.#definitions.handlers,
       sets: await this.sets(runsJobs),

@@ -51,13 +51,13 @@ export class Loop {
   readonly #options: LoopOptions
   #running: Promise<void> | null = null
   #stopping = false
-  /** Keeps a wake-up that arrives during a pass. */
+  /** Remembers a wake-up that arrives during a pass. */
   #woken = false
   #endSleep: (() => void) | null = null
   #busy: Moment | null = null
   /** The end of the sleep, by performance.now(), or null to sleep until woken. */
   #due: number | null = null
-  /** Whether the last pass failed after waiting for a lock; if so, the next pass starts soon. */
+  /** Whether the last pass failed because it waited too long for a lock; if so, the next pass starts soon. */
   #hasWaited = false
   #passes: Passes = { lastGoodPassAt: null, ...NO_ERRORS }
 

@@ -59,8 +59,8 @@ export interface KalendsOptions extends StoreOptions {
   readonly middleware?: Middleware | readonly Middleware[] | undefined
   /**
    * The paths of secrets in args, results and progress: `args.password`, `result.token`, `args.users.*.key`.
-   * kalends/http shows these values as `[redacted]`, and the same values are also hidden in errors, job logs, events
-   * and log messages, as values and as names of properties. Set this option in every process.
+   * kalends/http shows these values as `[redacted]`. They are also hidden wherever they occur in errors, job logs,
+   * events and log messages, even as names of properties. Set this option in every process.
    */
   readonly redact?: readonly string[] | undefined
   /** Hands jobs over to the application's own queue, instead of running them. */
@@ -70,8 +70,8 @@ export interface KalendsOptions extends StoreOptions {
 /** Another queue that runs the jobs: the application's own job table, BullMQ or any other. */
 export interface ExternalQueueOptions extends ExternalSubmit {
   /**
-   * The tasks, or their names, whose jobs go to this queue. Default: all tasks. The database stores them, so that all
-   * workers agree, including workers without this option. Waiting jobs of these tasks also go to the queue.
+   * The tasks, or their names, whose jobs go to this queue. Default: all tasks. The list is stored in the database, so
+   * that all workers agree, including workers without this option. Jobs that are already waiting also go to the queue.
    */
   readonly tasks?: readonly (string | Pick<Task, 'name'>)[] | undefined
   /**
@@ -110,8 +110,8 @@ export interface StopOptions {
 }
 
 /**
- * The schedules and jobs that a scope can access (those of a group, a submitter, or both), and what it may do with
- * them.
+ * The schedules and jobs that a scope can access (those of a group, of a submitter, or of both), and what it may do
+ * with them.
  */
 export interface ScopeOptions {
   readonly group?: string | undefined
@@ -121,7 +121,7 @@ export interface ScopeOptions {
   readonly limits?: OwnerLimits | undefined
 }
 
-/** The limit of the LONGTEXT columns, whose values are sent as hexadecimal in packets of at most 1 GB. */
+/** The limit of the LONGTEXT columns: values are sent as hexadecimal in packets of at most 1 GB. */
 const LARGEST_ARGS_LIMIT = 2 ** 28
 const WORKER_NAME_LIMIT = 190
 const DEFAULT_LEASE_MS = 60_000
@@ -238,7 +238,7 @@ function checkedMiddleware(given: Middleware | readonly Middleware[]): Middlewar
     )
 }
 
-/** @throws InvalidInputError also for an empty name, which would give access to rows without an owner */
+/** @throws InvalidInputError for an invalid name or an empty one, which would give access to rows without an owner */
 export function ownerName(field: 'group' | 'submitter', options: ScopeOptions): string | null {
   // Untyped code may pass null for a field that it does not use.
   const name = checkedSettings([field], { [field]: options[field] ?? undefined })[field] ?? null
@@ -257,7 +257,7 @@ const DEFAULT_GRACE_MS = 30_000
 export type CheckedStart = Readonly<ReturnType<typeof checkedStart>>
 
 /**
- * @param queue  of this process, or null if there is none
+ * @param queue  the external queue of this process, or null if there is none
  * @throws InvalidInputError naming the option
  */
 export function checkedStart(options: StartOptions, queue: Pick<ExternalQueue, 'tasks'> | null) {
@@ -271,7 +271,10 @@ export function checkedStart(options: StartOptions, queue: Pick<ExternalQueue, '
   checkedFlag('signals', signals)
   const concurrency = checkedWhole('concurrency', options.concurrency, 0, 10_000)
   if (queue?.tasks === null && (concurrency ?? 0) > 0)
-    throw new InvalidInputError('concurrency', 'all jobs go to the external queue; leave it out')
+    throw new InvalidInputError(
+      'concurrency',
+      'has no effect, because all jobs go to the external queue; leave it out',
+    )
   if (!scheduler && concurrency === 0 && queue === null)
     throw new InvalidInputError(
       'concurrency',
@@ -279,7 +282,7 @@ export function checkedStart(options: StartOptions, queue: Pick<ExternalQueue, '
     )
   return {
     schedules: scheduler,
-    // If all tasks go to an external queue, only built-in tasks are left.
+    // If all tasks go to an external queue, this worker runs only built-in tasks.
     concurrency: concurrency ?? (queue?.tasks === null ? 1 : DEFAULT_CONCURRENCY),
     signals,
     graceMs: graceOf(options.grace, DEFAULT_GRACE_MS),

@@ -29,7 +29,7 @@ const OF_QUEUE = ['submit', 'reports', 'timeout']
 
 /**
  * Submits the jobs of schedules to the application's own queue. All processes that embed a scheduler share the work;
- * each occurrence is handed over once. The same as `Kalends.open` with an `externalQueue` for all tasks.
+ * each occurrence is handed over once. This is the same as `Kalends.open` with an `externalQueue` for all tasks.
  */
 export class PeriodicScheduler {
   readonly schedules: Schedules

@@ -72,14 +72,14 @@ export function scopes({ events, lifecycle, handlers, ...options }: ScopesContex
 
 /** @throws InvalidInputError when the scope would cover every owner, or is granted a built-in task */
 export function scopeAuthority(options: ScopeOptions): Authority {
-  // Untyped code may pass a value such as the null of a session without a user. If a misspelt field were ignored, the
-  // scope would give access to more rows than intended.
+  // Untyped code may pass null, for example for a session without a user. If a misspelt field were ignored, the scope
+  // would give access to more rows than intended.
   checkKeys(options, SCOPE_OPTIONS, 'scope.')
   const owner = { group: ownerName('group', options), submitter: ownerName('submitter', options) }
   if (owner.group === null && owner.submitter === null)
     throw new InvalidInputError(
       'scope',
-      'must have a group or a submitter, or the scope would reach everything',
+      'must have a group or a submitter; otherwise, the scope would cover everything',
     )
   return {
     owner,

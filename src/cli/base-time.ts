@@ -8,7 +8,7 @@ export interface BaseTimeContext {
   readonly nowMicros: number
   /** The zone for times that name none. */
   readonly zone: string
-  /** The option that the text was given to. */
+  /** The option whose value is parsed, for errors. */
   readonly option: string
 }
 
@@ -21,7 +21,7 @@ const DATE = String.raw`(?:[A-Za-z]{3,9} )?(?:\d{2}|\d{4})-\d{1,2}-\d{1,2}`
 const TIME = String.raw`\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d+)?)?`
 const WALL_CLOCK = new RegExp(`^(${DATE})?(?:(?:^| )(${TIME}))?(?: ([A-Za-z][\\w/+-]*))?$`)
 const ISO = new RegExp(`^(\\d{4}-\\d\\d-\\d\\d)T(${TIME})(Z|[+-]\\d\\d:?\\d\\d)?$`)
-// Before this instant, no zone shows the year 1970.
+// At this instant, the year 1970 has not begun in any zone.
 const BEFORE_ALL = -2 * 86_400_000_000
 
 /**
@@ -35,7 +35,7 @@ export function baseTime(text: string, context: BaseTimeContext): number {
       relativeTime(text, context) ?? unixTime(text) ?? isoTime(text, context) ?? wallClockTime(text, context)
     if (found !== undefined) return found
   } catch (error) {
-    // A part of it is not a time span, a date or a zone.
+    // A part of the text is not a valid time span, date or zone.
     cause = error
   }
   throw new UsageError(

@@ -90,7 +90,7 @@ function zoneName(date: Date, zone: string, language: string, style: 'short' | '
   return format.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? ''
 }
 
-/** Whether a zone never differs from UTC: then, like systemd, the report does not repeat its times in UTC. */
+/** Whether a zone never differs from UTC. For such a zone, the report does not repeat times in UTC, like systemd. */
 function isUtc(zone: string): boolean {
   const year = 2024
   return [0, 6].every(

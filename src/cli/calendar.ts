@@ -26,7 +26,7 @@ export default function calendarCommand({
     .option('--iterations <n>', 'how many elapses of each to show', wholeNumber(0, 999_999), 1)
     .option('--base-time <time>', "elapses after this time, such as '2026-03-27 00:00 UTC' (default: now)")
     .option('--zone <zone>', "zone of events without one: an IANA name or 'local'", 'UTC')
-    .option('--json', 'print one JSON object per line for each expression')
+    .option('--json', 'print a JSON object for each expression, one per line')
     .addHelpText(
       ...examples(
         "calendar 'Mon..Fri 9:00 Europe/Berlin'",

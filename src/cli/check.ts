@@ -13,7 +13,7 @@ export default function checkCommand(): AnyCommand {
         'anything: ids, timers, zones, args, missing handlers. Needs no database. Prints all problems at once, and\n' +
         'exits with 1 if there are any.',
     )
-    .argument('<module>', 'the file of the application: handlers and declared schedules')
+    .argument('<module>', "the application's module, with handlers and declared schedules")
     .option('--zone <zone>', "zone of timers without one: an IANA name, or 'local'")
     .option('--json', 'print JSON: { "ok", "problems" }')
     .addHelpText(...examples('check app.js', 'check app.js --json | jq -r .problems[]'))

@@ -34,10 +34,10 @@ const LINES_IN_ERROR = 5
 const SHELL = '/bin/sh'
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** The operating system rejects arguments with NUL. */
+/** The operating system rejects arguments that contain NUL. */
 const text = z.string('must be a string').refine(hasNoNul, { error: 'must be a string without NUL' })
 
-/** The schema of the args. Errors do not repeat keys or values of the input, because anyone could have written them. */
+/** The schema of the args. Errors do not repeat keys or values, because the args may come from anyone. */
 const schema = z
   .strictObject(
     {
@@ -52,7 +52,7 @@ const schema = z
       shellPath: text.exactOptional(),
       /**
        * The program's whole environment, except PATH, HOME, SHELL, LOGNAME and USER: it does not inherit the worker's
-       * environment. The schema is not a record, because a record would name the keys in errors.
+       * environment. A record schema is not used here, because its errors would contain the keys.
        */
       env: z
         .custom<Record<string, string>>(isEnvironment, 'must be an object of strings without NUL')
@@ -91,10 +91,10 @@ export async function runCommand(
   const child = spawn(file, rest, {
     cwd: args.cwd ?? user?.home ?? homedir(),
     env: environmentOf(args, user),
-    // Switching to the user is the last step before the program is found and started, so the job's PATH and LD_PRELOAD
-    // affect nothing that still runs as root. The user's other groups are not included.
+    // Switching to the user is the last step before the program is looked up and started, so the job's PATH and
+    // LD_PRELOAD affect nothing that still runs as root. The process does not get the user's supplementary groups.
     ...(user !== null && { uid: user.uid, gid: user.gid }),
-    // This creates a process group, which can be signalled as a whole.
+    // This creates a process group that can be signalled as a whole.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   })
@@ -112,7 +112,7 @@ export async function runCommand(
     lines += 1
     if (level === 'warn') last.push(line)
     if (last.length > LINES_IN_ERROR) last.shift()
-    if (lines === MAX_LINES) log.warn(`More than ${MAX_LINES} lines: the rest is discarded`)
+    if (lines === MAX_LINES) log.warn(`The output has at least ${MAX_LINES} lines: the rest is discarded`)
     if (lines >= MAX_LINES) return
     log[level](line)
     if (line.length === LONGEST_LINE)
@@ -135,7 +135,7 @@ export async function runCommand(
 /**
  * The program and its arguments, run through `runuser` if the job names another user.
  *
- * @param runsAs  the user that the worker was started with; a job cannot choose another one
+ * @param runsAs  the user of `--command-user`; a job cannot choose another user
  */
 function commandLine(args: CommandArgs, runsAs: CommandUser | null): readonly [string, ...string[]] {
   const [program = '', ...rest] =
@@ -144,7 +144,7 @@ function commandLine(args: CommandArgs, runsAs: CommandUser | null): readonly [s
   if (args.user === undefined || args.user === (runsAs?.name ?? username)) return [program, ...rest]
   if (runsAs !== null)
     throw new PermanentError(
-      `this worker runs all commands as '${runsAs.name}' (--command-user), but this one names the user '${args.user}': leave 'user' out`,
+      `this worker runs all commands as '${runsAs.name}' (--command-user), but this command names the user '${args.user}': leave 'user' out`,
     )
   if (uid !== 0)
     throw new PermanentError(
@@ -194,7 +194,7 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-/** Reads a stream to its end. Long lines do not increase memory use without limit. */
+/** Reads a stream to its end. Only the start of a long line is kept in memory. */
 async function readLines(stream: Readable, keep: (line: string) => void): Promise<void> {
   let line = ''
   let isAfterReturn = false
@@ -212,7 +212,7 @@ async function readLines(stream: Readable, keep: (line: string) => void): Promis
       isAfterReturn = text.endsWith('\r')
     }
   } catch (error) {
-    keep(`Its further output cannot be read: ${messageOf(error)}`)
+    keep(`The rest of the output cannot be read: ${messageOf(error)}`)
   }
   if (line !== '') keep(line)
 }

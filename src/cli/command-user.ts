@@ -19,7 +19,7 @@ export const USER_NAME = /^[a-z_][\w.-]*\$?$/i
 export function commandUser(name: string): CommandUser {
   const { uid: own, username } = userInfo()
   if (own !== 0)
-    throw wrong(`it needs a worker that runs as root; this one and its commands run as '${username}'`)
+    throw wrong(`this requires a worker that runs as root; this worker and its commands run as '${username}'`)
   if (!USER_NAME.test(name)) throw wrong(`'${name}' is not the name of a user`)
   const user = findUser(name)
   if (user?.name !== name) throw wrong(`the user '${name}' does not exist on this machine`)

@@ -18,7 +18,7 @@ export type Command<
 
 export type Option = typed.Option
 
-/** A command with unknown options and arguments. */
+/** A command whose options and arguments the compiler does not know. */
 export type AnyCommand = typed.CommandUnknownOpts
 
 /** For `addHelpText`. */

@@ -26,7 +26,7 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
   prune: ['remove final jobs and their logs by age and number', () => import('./prune.ts')],
   import: ['create schedules from a crontab or from systemd timers', () => import('./import/index.ts')],
   completion: [
-    'print the completion script of a shell',
+    'print a completion script for a shell',
     async () => {
       const { completionCommand } = await import('./completion.ts')
       return { default: () => completionCommand(program) }
@@ -44,7 +44,7 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict with the current state, 5 database unreachable,
 130 interrupted. Data goes to stdout, everything else to stderr; --json prints one JSON object per line.`
 
-/** @param args  the command line: only the command that it names is loaded */
+/** @param args  the command line; only the command named in it is loaded */
 export async function program(args: readonly string[]): Promise<AnyCommand> {
   const named = args.find((arg) => !arg.startsWith('-') && arg !== 'help')
   const main = new Command('kalends')

@@ -43,12 +43,12 @@ complete -c kalends -f -a '(__kalends_complete)'
 `,
 }
 
-/** @param program  loads the command that these words name */
+/** @param program  loads the command that the words name */
 export function completionCommand(program: (words: readonly string[]) => Promise<AnyCommand>): AnyCommand {
   return new Command('completion')
-    .description('Prints the completion script of a shell: commands, options and their choices.')
+    .description('Prints a script that completes commands, options and their choices in a shell.')
     .addArgument(new Argument('<shell>').choices(SHELLS))
-    .argument('[words...]', 'after --: prints the words that may replace the last of these')
+    .argument('[words...]', 'after --: prints the candidates for the last word')
     .addHelpText(
       'after',
       `

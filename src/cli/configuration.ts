@@ -35,9 +35,9 @@ export function withDatabaseOptions<Args extends unknown[], Flags extends Option
       )
       .option(
         '--table-prefix <text>',
-        "before the names of all tables, such as 'kalends_' (KALENDS_TABLE_PREFIX)",
+        "the prefix of all table names, such as 'kalends_' (KALENDS_TABLE_PREFIX)",
       )
-      .option('--schema <name>', 'the database of the tables, on the same server (KALENDS_SCHEMA)')
+      .option('--schema <name>', 'the database that contains the tables, on the same server (KALENDS_SCHEMA)')
       .option(
         '--config <file>',
         `the configuration file (default: ${CONFIG_FILE} in this folder, if it exists)`,

@@ -20,7 +20,7 @@ export default function doctorCommand(): AnyCommand {
         'Exits with 1 if there is a problem.',
     )
     .option(...LEASE_OPTION)
-    .option('--json', 'print one JSON object per line for each problem')
+    .option('--json', 'print a JSON object for each problem, one per line')
     .addHelpText('after', HELP)
     .addHelpText(
       ...examples(

@@ -1,4 +1,6 @@
-/** Failures of commands: one clear message on stderr, and an exit code that tells scripts the kind of failure. */
+/**
+ * Failures of commands: one clear message on stderr, and an exit code that tells scripts what kind of failure it was.
+ */
 import { CommanderError } from 'commander'
 import { errorText, InvalidInputError, messageOf } from '../errors.ts'
 import { SETTING_NAMES } from '../model/settings.ts'
@@ -33,7 +35,7 @@ export class UsageError extends CommandError {
   }
 }
 
-/** The command has already reported everything, and only the exit code is left. */
+/** The command has already reported everything; only the exit code remains to be set. */
 export class QuietFailure extends CommandError {
   constructor(exitCode: number = EXIT.failed) {
     super('', exitCode)

@@ -1,4 +1,4 @@
-/** Options of commands that derive from the tables of settings and filters, and settings as lines of output. */
+/** Command options derived from the tables of settings and filters, and settings as lines of output. */
 import { spanText } from '../duration.ts'
 import type { Conditions, Filters } from '../model/filters.ts'
 import {
@@ -78,7 +78,7 @@ export async function givenSettings(
   return given
 }
 
-/** The label and text of each of these settings, or null if the setting is not worth a line. */
+/** The label and text of each of these settings; the text is null if the setting is not worth a line. */
 export function settingFacts(
   row: object,
   names: readonly SettingName[],

@@ -16,15 +16,15 @@ const COLUMNS: readonly Column<Freeze>[] = [
 export function freezeCommand(): AnyCommand {
   const command = new Command('freeze')
     .description(
-      'Stops a schedule, a task, a group or everything until a given time. Waiting jobs and retries wait,\n' +
-        'slots are skipped with the reason frozen, and one-offs run when it ends. Running jobs continue.',
+      'Stops a schedule, a task, a group or everything until a given time. Waiting jobs and retries are held,\n' +
+        'slots are skipped with the reason frozen, and one-offs run when the freeze ends. Running jobs continue.',
     )
     .option('--schedule <id>', 'only this schedule')
     .option('--task <name>', 'only this task')
     .option('--group <name>', 'only this group')
     .option('--all', 'everything')
-    .requiredOption('--until <time>', 'when it ends')
-    .option('--reason <text>', 'why, for people')
+    .requiredOption('--until <time>', 'when the freeze ends')
+    .option('--reason <text>', 'a note for people')
     .option('--dry-run', 'only show what would be held and skipped')
     .addHelpText(
       ...examples(

@@ -11,7 +11,8 @@ const EXAMPLE = 'export default (kalends) => { kalends.handle(…); kalends.decl
 
 /**
  * @param path  of a file, relative to the current folder
- * @returns the function that sets up a Kalends; errors that it throws are reported as errors of the module
+ * @returns a function that sets up a Kalends; errors thrown by the module's function are reported as errors of the
+ *   module
  * @throws CommandError that explains what is wrong with the file
  */
 export async function loadModule(path: string): Promise<Setup> {

@@ -19,7 +19,7 @@ for (const stream of [process.stdout, process.stderr]) {
 
 const main = await program(args)
 try {
-  // Workers stop cleanly; other commands end here.
+  // Workers stop cleanly; Ctrl-C ends other commands here.
   if (!isWorker) process.once('SIGINT', () => process.exit(EXIT.interrupted))
   await main.parseAsync(args, { from: 'user' })
 } catch (error) {

@@ -1,4 +1,4 @@
-/** The output of commands: data goes to stdout, messages go to stderr, and colours only to a terminal. */
+/** The output of commands: data goes to stdout and messages to stderr; only terminals get colours. */
 import { styleText } from 'node:util'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
@@ -11,7 +11,7 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${harmlessJson(JSON.stringify(value))}\n`)
 }
 
-/** The result of a command: for programs with `--json`, otherwise for people. */
+/** The result of a command: JSON with `--json`, otherwise text for people. */
 export function printResult(json: boolean | undefined, value: unknown, text: string): void {
   if (json === true) printJson(value)
   else print(text)
@@ -40,13 +40,13 @@ export function lineWidth(): number {
 
 /**
  * Characters that control a terminal or reorder the text around them (C0, C1, line separators, bidi controls), and
- * invisible characters, which can make different strings look the same. Emoji and scripts such as Arabic need joiners and
- * variation selectors, so these are printed there, but escaped after any other character.
+ * invisible characters, which can make different strings look the same. Emoji and scripts such as Arabic need joiners
+ * and variation selectors, so these are printed after such characters and escaped after any other character.
  */
 const ACTIVE =
   /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufff9-\ufffb]|(?![\u200c\u200d\p{Variation_Selector}])\p{Default_Ignorable_Code_Point}|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{M}\p{Script=Arabic}])[\u200c\u200d\p{Variation_Selector}]/gu
 
-/** Escapes characters that would move the cursor, change colours or hide, because rows may contain any text. */
+/** Escapes characters that could move the cursor, change colours or be invisible, because rows may contain any text. */
 export function harmlessText(text: string): string {
   return text.replaceAll(ACTIVE, (character) => {
     const code = character.codePointAt(0) ?? 0
@@ -58,8 +58,8 @@ export function harmlessText(text: string): string {
 }
 
 /**
- * A message with several lines, such as one with a stack. All lines after the first are indented, so that a name with a
- * line break cannot start a line that looks like another message.
+ * A message with several lines, such as an error with its stack. All lines after the first are indented, so that a name
+ * with a line break cannot start a line that looks like another message.
  */
 export function harmlessLines(text: string): string {
   return text
@@ -68,7 +68,7 @@ export function harmlessLines(text: string): string {
     .join('\n')
 }
 
-/** JSON without control characters that parses to the same value. JSON.stringify escapes only the C0 characters. */
+/** The same JSON with control characters escaped. JSON.stringify escapes only the C0 characters. */
 export function harmlessJson(json: string): string {
   return json.replaceAll(ACTIVE, (character) =>
     // pino ends its lines with a newline; within text, newlines are already escaped.

@@ -23,7 +23,7 @@ export default function pruneCommand(): AnyCommand {
     .addHelpText(...examples('prune --age 7d', 'prune --per-schedule 100 --yes'))
   return onDatabase(command, async (kalends, { age, perSchedule, yes, json }) => {
     await confirm(
-      `Remove final jobs that ended more than ${age} ago, all but the newest ${perSchedule} of each schedule, and done schedules with after_done = delete?`,
+      `Remove final jobs that ended more than ${age} ago or are not among the newest ${perSchedule} of their schedule, and done schedules with after_done = delete?`,
       yes,
     )
     const removed = await kalends.prune({ age, perSchedule })

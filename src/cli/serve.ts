@@ -42,7 +42,7 @@ const PLAIN_HTTP =
 
 /**
  * @param text  the address: `127.0.0.1:4040`, `[::1]:4040`, `4040` for this machine only, or `unix:/path`
- * @throws UsageError for options that cannot work together
+ * @throws UsageError for options that are invalid or cannot be combined
  */
 export function serving(
   text: string,
@@ -110,7 +110,7 @@ function urlOf(address: Address, port?: number): string {
   return `http://${host}:${port ?? address.port}/`
 }
 
-/** @throws CommandError if the server cannot listen there */
+/** @throws CommandError if the server cannot listen on the address */
 async function listen(server: Server, address: Address): Promise<void> {
   const url = urlOf(address)
   try {
@@ -156,14 +156,14 @@ function announce(server: Server, address: Address, token: Token | null, log: Lo
   const port = typeof bound === 'object' && bound !== null && 'port' in bound ? bound.port : undefined
   const url = urlOf(address, port)
   log.info({ url, token: token === null ? 'none needed' : 'needed' }, 'The REST API is served')
-  // A name may resolve to any address, so check the bound address. No browser can open a Unix socket.
+  // The host may be a name that resolves to any address, so check the bound address. No browser can open a Unix socket.
   if (typeof bound !== 'object' || bound === null || 'path' in address) return
   const isRemote = !isLoopback(bound.address)
   if (isRemote) log.warn({ url }, PLAIN_HTTP)
   if (token === null) return
   // Do not use the logger here, because logs are stored and forwarded. Do not print a token that the user chose.
   if (token.isOwn) {
-    // Browsers cannot open the wildcard address, which means all addresses of this machine.
+    // Browsers cannot open a wildcard address, which stands for all addresses of this machine.
     const page = url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, '//localhost:')
     say(`Sign in: ${page}#token=${token.value}`)
     say(`The token is stored in ${token.file}.`)

@@ -23,7 +23,7 @@ export type SessionFlags = DatabaseFlags & {
 }
 
 /**
- * Adds the database options and `--json` to a command, and an action that calls `work` with the opened database, the
+ * Adds to a command the database options, `--json`, and an action that calls `work` with the opened database, the
  * arguments and the options.
  */
 export function onDatabase<Args extends unknown[], Flags extends OptionValues>(
@@ -66,7 +66,7 @@ export async function withKalends<Result>(
   }
 }
 
-/** Otherwise, SQLite would create an empty file. */
+/** Without this check, SQLite would create an empty file. */
 export function mustExist({ database, origin }: Configuration): void {
   const path = sqlitePath(database)
   if (path === null || existsSync(path)) return

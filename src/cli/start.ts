@@ -56,15 +56,18 @@ export default function startCommand(): AnyCommand {
 function declaredCommand() {
   const command = new Command('start')
     .description('Starts this process as a worker: it submits the jobs of due schedules and runs jobs.')
-    .argument('[module]', 'the file of the application: handlers and declared schedules')
+    .argument('[module]', "the application's module, with handlers and declared schedules")
   return withDatabaseOptions(command)
     .option('--worker <name>', "the worker's name, for people (default: the host's name)")
     .option('--concurrency <n>', 'how many jobs may run at the same time', wholeNumber(1, 9999), 10)
     .option('--no-scheduler', 'submit nothing: run jobs only')
     .option('--no-executor', 'run no jobs: submit only')
     .option('--zone <zone>', "zone of the code's timers without one: an IANA name, or 'local'")
-    .option('--lease <span>', 'after this time, others take over the jobs of a dead worker (default: 60s)')
-    .option('--poll-interval <span>', 'how often to check for changes by others (default: 1s)')
+    .option(
+      '--lease <span>',
+      'time after which other workers take over the jobs of a dead worker (default: 60s)',
+    )
+    .option('--poll-interval <span>', 'how often to check for changes by other processes (default: 1s)')
     .option(
       '--redact <paths>',
       'secrets to hide in errors, logs and the API, such as args.password,args.users.key',
@@ -73,7 +76,10 @@ function declaredCommand() {
     .option('--grace <span>', 'how long running jobs may continue when the worker stops', checkedSpan, '30s')
     .option('--allow-commands', 'run jobs of the task command: programs that the database names (see below)')
     .option('--command-user <name>', 'run all commands as this user (root only)')
-    .option('--http <address>', 'serve the REST API there: 127.0.0.1:4040, or unix:/run/kalends.sock')
+    .option(
+      '--http <address>',
+      'serve the REST API at this address: 127.0.0.1:4040 or unix:/run/kalends.sock',
+    )
     .option('--token-file <file>', 'the token of the API; created if it is missing (KALENDS_TOKEN)')
     .option(
       '--trusted-proxy <cidr>',
@@ -81,9 +87,9 @@ function declaredCommand() {
       (range: string, before: readonly string[]) => [...before, range],
       [],
     )
-    .option('--http-built-in-tasks', 'callers of the API may use the tasks command and kalends.*')
+    .option('--http-built-in-tasks', 'let callers of the API use the tasks command and kalends.*')
     .addOption(
-      new Option('--log-level <level>', 'the least important lines to log')
+      new Option('--log-level <level>', 'the lowest level to log')
         .choices(LOG_LEVELS)
         .default('info' satisfies (typeof LOG_LEVELS)[number]),
     )
@@ -172,8 +178,8 @@ function checkedSpan(text: string): string {
 }
 
 /**
- * A terminal sends Ctrl-C to every process in the foreground, and npm forwards it, so a second signal within this time
- * counts as the same one.
+ * A terminal sends Ctrl-C to every process in the foreground, and npm forwards the signal as well. A second signal
+ * within this time therefore counts as the same signal.
  */
 const SAME_MS = 500
 

@@ -1,4 +1,4 @@
-/** Prints tables as systemctl does: a title line, and columns two blanks apart, at most as wide as the terminal. */
+/** Prints tables as systemctl does: a title line, columns two spaces apart, and at most as wide as the terminal. */
 import type { Listed, ListPage, PageQuery } from '../index.ts'
 import { harmlessText, lineWidth, painted, print, printJson, say, type Style } from './output.ts'
 import { counted } from './values.ts'
@@ -10,7 +10,7 @@ export interface Column<Row> {
   readonly align?: 'right'
   /** The smallest width in cells that the column may be cut to; default: it is not cut. */
   readonly least?: number
-  /** If there is not enough room, columns with the largest number are omitted first; default: never. */
+  /** If there is not enough room, columns with the largest number are omitted first; default: never omitted. */
   readonly optional?: number
 }
 
@@ -74,7 +74,7 @@ const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u
 const characters = new Intl.Segmenter()
 
-/** The width of a text in terminal cells. */
+/** The width of a string in terminal cells. */
 export function cellsOf(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length
   let cells = 0
@@ -108,7 +108,7 @@ export function printRows<Row>(
 
 const PAGE = 1000
 /** The description of `--after`. */
-export const AFTER = 'continue after an earlier list, which prints the value to use here'
+export const AFTER = 'continue an earlier list, which printed the value to pass here'
 
 interface List<Row> {
   readonly list: (page: PageQuery) => Promise<ListPage<Listed<Row>>>
@@ -123,12 +123,12 @@ interface ListFlags {
   readonly json?: boolean | undefined
 }
 
-/** Prints the first rows of a list as a table; with `--json`, including the values that a list omits. */
+/** Prints the first rows of a list: as a table, or with `--json`, as whole rows with the values that lists omit. */
 export async function printList<Row extends { readonly id: string }>(
   { list, get, columns, noun }: List<Row>,
   { limit, after, json = false }: ListFlags,
 ): Promise<void> {
-  // A map, because a row that moves during the reads may be found twice.
+  // A map, because a row whose position changes between reads may be found twice.
   const found = new Map<string, Listed<Row>>()
   const read = async (from: string | undefined) => {
     const { items, ...page } = await list({ limit: Math.min(PAGE, limit - found.size), after: from })

@@ -1,6 +1,7 @@
 /**
  * The token that callers of `--http` send. The token comes from a file or the environment, not from an option, because
- * every local account can read the arguments of a process. Without one, a token is created and kept in a file.
+ * every local account can read the arguments of a process. If neither provides a token, one is created and kept in a
+ * file.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -24,7 +25,7 @@ export interface Token {
   readonly value: string
   /** The file that contains the token, or null if the token came from the environment. */
   readonly file: string | null
-  /** Whether the token is in Kalends' default file, which means that the user has not chosen how to provide it. */
+  /** Whether the token is in Kalends' default file, because the user did not choose where it comes from. */
   readonly isOwn: boolean
 }
 
@@ -47,8 +48,8 @@ export function ownToken(database: string, environment: NodeJS.ProcessEnv = proc
 }
 
 /**
- * For a SQLite database, the token file is next to the database file, because anyone who can read that file can read
- * everything anyway. For other databases, it is in the user's state folder.
+ * For a SQLite database, the token file is next to the database file, because anyone who can read the database can read
+ * everything anyway. For other databases, the token file is in the user's state folder.
  */
 function defaultFile(database: string, environment: NodeJS.ProcessEnv): string {
   const path = sqlitePath(database)
@@ -82,7 +83,7 @@ function read(file: string): string | null {
     throw error
   }
   try {
-    // Checks the opened file, because its name may refer to another file by now.
+    // Checks the opened file, because the name may refer to another file by now.
     const { mode, uid } = fstatSync(descriptor)
     const own = process.getuid?.()
     if ((mode & constants.S_IFMT) !== constants.S_IFREG)

@@ -28,7 +28,7 @@ export function wholeNumber(least: number, most: number, otherwise?: string): (t
 }
 
 export function jsonValue(text: string): unknown {
-  // commander would treat undefined as no value.
+  // commander would replace null with an empty string.
   if (text.trim() === 'null') throw new InvalidArgumentError('It must be an object, not null.')
   try {
     return JSON.parse(text)

@@ -24,7 +24,7 @@ export default function workersCommand(): AnyCommand {
   const command = new Command('workers')
     .description(
       'Lists the workers that are registered in the database: running ones, and crashed ones,\n' +
-        'whose work the others take over within the lease.',
+        'whose work other workers take over within the lease.',
     )
     .option(...LEASE_OPTION)
     .addHelpText(...examples('workers', 'workers --json | jq -r .id'))

@@ -6,7 +6,9 @@ import { InvalidInputError } from '../errors.ts'
 import type { GrantedTasks, OwnerLimits } from '../index.ts'
 import { Problem, shortened } from './problem.ts'
 
-/** operate can also run, pause, resume, reset, cancel and retry; admin can also create, change and delete schedules. */
+/**
+ * `operate` can also run, pause, resume, reset, cancel and retry; `admin` can also create, change and delete schedules.
+ */
 export type Role = 'read' | 'operate' | 'admin'
 export type Permission = Role | 'submit'
 
@@ -24,7 +26,7 @@ export interface Access {
    * without a scope, the default is every task except the built-in ones.
    */
   readonly tasks?: GrantedTasks | undefined
-  /** Limits of the owner; without a scope, there are no limits by default. */
+  /** Limits of the owner; default without a scope: no limits. */
   readonly limits?: OwnerLimits | undefined
   /** The user's name for the audit log. */
   readonly user?: string | undefined
@@ -35,7 +37,7 @@ export function taskNames({ tasks }: Access): string[] | undefined {
   return tasks?.map((one) => (typeof one === 'string' ? one : one.name))
 }
 
-/** The origin of a request. */
+/** Where a request comes from. */
 export interface RequestContext {
   /** Node's own request, including what the application's middleware added, such as a session. */
   readonly incoming?: IncomingMessage | undefined
@@ -79,7 +81,7 @@ export function requirePermission({ role, submit = false }: Access, needed: Perm
 }
 
 /**
- * The result of `authorize` may be untyped. A scope that is null or has a misspelt name must not allow everything.
+ * The result of `authorize` may be untyped. A scope that is null or has a misspelt field must not allow everything.
  *
  * @throws TypeError
  */
@@ -92,7 +94,7 @@ export function checkAccess({ role, submit, scope, tasks }: Access): void {
   const mayWrite = role !== 'read' || submit === true
   if (scope !== undefined && mayWrite && tasks === undefined)
     throw new TypeError(
-      'authorize returned a scope that may write, but no tasks: name the tasks that it may use, as in { role, scope, tasks }',
+      'authorize returned a scope that may write, but no tasks: list the tasks that it may use, as in { role, scope, tasks }',
     )
 }
 
@@ -140,7 +142,7 @@ export function bearer(tokens: Readonly<Record<string, Access>>): Authorize {
     if (sent === undefined) return null
     const digest = digestOf(sent)
     let found: Access | null = null
-    // Compares all tokens, so that the time reveals nothing.
+    // Compares all tokens, so that the duration reveals nothing.
     for (const { digest: one, access } of known) if (timingSafeEqual(one, digest)) found = access
     return found
   }

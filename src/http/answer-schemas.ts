@@ -15,7 +15,7 @@ export const Schedule = z.strictObject({
   ...columnsOut({ ...SETTINGS, ...SCHEDULE_COLUMNS }),
   status,
   waitingFor: orNull(z.enum(['finish'])).describe(
-    'finish: active, but without a next run, because the next run counts from the end of the current run',
+    'finish: active, but without a next run, because the time of the next run depends on when the current run ends',
   ),
 })
 /** For rows of lists. */
@@ -23,7 +23,7 @@ const truncated = z
   .partialRecord(z.enum(['args', 'result', 'progress', 'error', 'lastError']), z.int())
   .optional()
   .describe(
-    'Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them.',
+    'Large values that the list omits (null) or shortens (errors, to their first lines), with their sizes in bytes. GET on the row returns them in full.',
   )
 export const RecentRun = z.strictObject({
   id: z.string(),
@@ -42,7 +42,7 @@ const paging = {
     'The total on all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it found that many',
   ),
   next: orNull(z.string()).describe(
-    '`after` for the next page; null at the end. A search may return fewer rows than the limit, or none, and a next page',
+    '`after` for the next page; null at the end. A search may return fewer rows than the limit, or none, although there is a next page',
   ),
 }
 export const SchedulePage = z.strictObject({ items: z.array(ListedSchedule), ...paging })
@@ -57,7 +57,9 @@ export const SubmittedJob = Job.extend({
   warning: z
     .string()
     .optional()
-    .describe('Set if no worker is known to handle the task; names the most similar task'),
+    .describe(
+      'Set if no worker is known to handle the task; suggests the known task with the most similar name',
+    ),
 })
 export const ListedJob = Job.extend({ truncated })
 export const JobPage = z.strictObject({ items: z.array(ListedJob), ...paging })
@@ -180,8 +182,8 @@ export const Health = z.strictObject({
   live: z.boolean().describe('False if the process cannot recover without a restart'),
   worker: orNull(z.string()).optional(),
   running: z.int().optional(),
-  unwritten: z.int().optional().describe('Finished runs whose result is not written yet'),
-  locked: z.int().optional().describe('The number of these that wait for a locked row'),
+  unwritten: z.int().optional().describe('Finished runs whose result has not been written yet'),
+  locked: z.int().optional().describe('How many of these wait for a locked row'),
   rejected: z.int().optional().describe('Finished runs whose result the database rejects'),
   clockAheadMs: orNull(z.number())
     .optional()

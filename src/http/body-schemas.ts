@@ -9,7 +9,7 @@ const settings = settingsIn(SETTING_NAMES)
 const zone = z
   .string()
   .optional()
-  .describe("The zone of a timer that names none: an IANA name, or 'local' for that of the server")
+  .describe("The zone of a timer that names none: an IANA name, or 'local' for the server's zone")
 
 export const ScheduleInput = z.strictObject({
   ...settings,
@@ -46,7 +46,10 @@ export const FreezeTarget = z.strictObject({
   scheduleId: scheduleId.optional(),
   task: settings.task.unwrap().optional(),
   group: settings.group.unwrap().optional(),
-  all: z.boolean().optional().describe('Freeze everything; not together with the other fields'),
+  all: z
+    .boolean()
+    .optional()
+    .describe('Freeze everything; cannot be combined with `scheduleId`, `task` or `group`'),
   until: instantIn,
 })
 export const NewFreeze = FreezeTarget.extend({ reason })
@@ -57,7 +60,9 @@ export const NewJob = z.strictObject({
   ...settingsIn(JOB_SETTING_NAMES),
   task: settings.task.unwrap(),
   runAt: instantIn.optional(),
-  delay: span(0, LONGEST_DELAY_MS).optional().describe('In place of `runAt`: the time from now'),
+  delay: span(0, LONGEST_DELAY_MS)
+    .optional()
+    .describe('Instead of `runAt`: the time from now to the earliest start'),
 })
 
 export const JobsAction = z
@@ -65,7 +70,12 @@ export const JobsAction = z
     ids: z.array(jobId).min(1).max(1000).optional(),
     filter: z.strictObject(jobFilter).optional(),
     dryRun: z.boolean().optional().describe('Only count the matching jobs'),
-    limit: z.int().min(1).max(1000).optional().describe('Maximum number of jobs of a filter; default 1000'),
+    limit: z
+      .int()
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe('Maximum number of jobs to select with a filter; default 1000'),
   })
   .refine(({ ids, filter }) => (ids === undefined) !== (filter === undefined), {
     error: "must have either 'ids' or 'filter'",

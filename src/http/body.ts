@@ -77,12 +77,12 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const MINUS = 0x2d
-/** Matches the start of a number and everything that JSON.parse could include in it. */
+/** Matches the start of a number and every character that JSON.parse could read as part of it. */
 const NUMBER = /[-\d][-+.\deE]*/y
 
 /**
  * Checked before parsing, because a deeply nested body is expensive for every function that traverses it. This check
- * takes a single pass for any input: a regular expression for strings would start again at each quote of an
+ * takes a single pass for any input. A regular expression for strings would start again at each quote of an
  * unterminated string.
  */
 function checkTokens(text: string): void {

@@ -1,8 +1,8 @@
 /**
- * Server-sent events that name what to read again, without its content.
+ * Server-sent events that tell clients what to read again. The events do not include the data.
  *
- * One query per second finds every change, whether by this process, by another process or in SQL. The query runs only
- * while a client is connected. A message only names topics, so it is small, contains no secrets, and can be missed
+ * One query per second finds every change, whether made by this process, by another process or in SQL. The query runs
+ * only while a client is connected. A message only names topics, so it is small, contains no secrets, and can be missed
  * without harm. A client that reconnects (`Last-Event-ID`) may have missed messages, so it receives all topics.
  *
  * Everything is limited: messages (one per second), connections (in total and per user), the lifetime of a connection
@@ -91,19 +91,19 @@ export class Changes {
     if (this.#ticks % PING_TICKS === 0) for (const stream of this.#streams) stream.send(': ping')
   }
 
-  /** Without topics, sends those that a slow client had no room for. */
+  /** If `topics` is empty, only sends topics that slow clients had no room for. */
   #notify(topics: readonly Topic[], isScoped: boolean): void {
     for (const stream of this.#streams) if (stream.listener.isScoped === isScoped) stream.notify(topics)
   }
 }
 
-/** Maximum number of messages that may wait in a connection. */
+/** Maximum number of messages that may wait for one connection. */
 const MAX_WAITING = 8
 /** A client that has read nothing for this long is disconnected. */
 const STUCK_MS = 30_000
 
 interface Listener {
-  /** The user whose connections are counted together, or null if unknown. */
+  /** The user (or address) whose connections are counted together, or null if unknown. */
   readonly user: string | null
   /** Whether the caller sees only the rows of one owner. */
   readonly isScoped: boolean
@@ -178,7 +178,7 @@ export class EventStream {
  * The first call only reads what later calls compare with. The second returns all topics, because the client may have
  * read its data before the first.
  *
- * @returns the topics that changed since the last call; none during a read, and while the database is unavailable
+ * @returns the topics that changed since the last call; none during another read or while the database is unavailable
  */
 function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topic[]> {
   let isReading = false
@@ -198,8 +198,8 @@ function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topi
       return []
     }
     const changed = TOPICS.filter((topic) => now[topic] !== before[topic])
-    // Databases store the time of a change in seconds, so a later change in the same second would not be noticed: the
-    // next call returns these topics again.
+    // Databases store the time of a change in seconds, so a later change in the same second would not be noticed.
+    // Therefore, the next call returns these topics again.
     const topics = [...changed, ...again]
     again = changed
     return topics

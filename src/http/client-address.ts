@@ -38,8 +38,8 @@ export class TrustedProxies {
 
   /**
    * The client's address: the address of the connection, or if a trusted proxy opened it, the right-most address in
-   * `X-Forwarded-For` that is not a trusted proxy. The client itself may have written the addresses to the left of that
-   * one.
+   * `X-Forwarded-For` that is not a trusted proxy. The client itself may have written any addresses to the left of
+   * this one.
    *
    * @param connection  the address of the other end of the connection, or null if unknown, for example a Unix socket
    */
@@ -65,7 +65,7 @@ export function isLoopback(address: string): boolean {
 }
 
 /**
- * The key under which a limit counts one client: an IPv4 address, or a /64 network of IPv6, because providers give each
+ * The key under which a limit counts one client: an IPv4 address, or an IPv6 /64 network, because providers give each
  * customer such a network, which has more addresses than any table can hold.
  */
 export function clientKey(address: string): string {

@@ -118,13 +118,13 @@ function reference(schema: z.ZodType): Json {
 }
 
 function jsonSchema(schema: z.core.$ZodType): Json {
-  // Numbers in a query are converted from text; the document describes the number.
+  // Numbers in a query are converted from text, but the document describes them as numbers.
   const isCoerced = schema instanceof z.ZodOptional && schema.unwrap() instanceof z.ZodNumber
   const io = isCoerced ? 'output' : 'input'
   return withoutIdentity({ ...z.toJSONSchema(schema, { io, unrepresentable: 'any' }) })
 }
 
-/** Removes ids that only apply to the document. */
+/** Removes keywords that only apply to a whole document. */
 function withoutIdentity({ $schema: _schema, $id: _$id, id: _id, ...schema }: Json): Json {
   return schema
 }

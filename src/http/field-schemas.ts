@@ -84,7 +84,7 @@ export function columnsOut(columns: Columns): Readonly<Record<string, z.ZodType>
   )
 }
 
-/** @param least  milliseconds, as `most` */
+/** @param least  in milliseconds, like `most` */
 export const span = (least: number, most: number) =>
   z.union([z.int().min(least).max(most), text(100, 1)], {
     error: "must be milliseconds, or a time span such as '10min'",

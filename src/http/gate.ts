@@ -46,7 +46,7 @@ export class Gate {
     this.#origins = new Set(origins.map((origin) => originOf(origin)))
   }
 
-  /** The context with the client's address instead of the connection's. */
+  /** The same context, with the client's address instead of the connection's. */
   withClient(request: Request, context: RequestContext): RequestContext {
     const connection = (context.incoming?.socket.remoteAddress ?? context.address) || null
     const address = this.#proxies.clientOf(connection, request.headers)
@@ -72,7 +72,7 @@ export class Gate {
 
   /**
    * @throws Problem 421 when the request names an unknown host
-   * @throws Problem 403 for an open API behind a proxy, where it would be open to everyone who can reach the proxy
+   * @throws Problem 403 when an open API is behind a proxy, because everyone who can reach the proxy could use it
    */
   checkHost(request: Request, { incoming }: RequestContext): void {
     const host = hostOf(request)

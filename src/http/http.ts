@@ -127,8 +127,8 @@ function serviceOf(kalends: Kalends, options: HttpOptions): Service {
 
 /**
  * Spreads the long synchronous work of many requests over several turns of the event loop. If a hundred requests were
- * parsed in one turn, every timer and every response from the database would wait for all of them. A single submission
- * of a schedule needs about twelve responses from the database.
+ * parsed in one turn, every timer and every response from the database would wait for all of them. Submitting the jobs
+ * of one schedule alone takes about twelve responses from the database.
  *
  * @returns a function that resolves for one caller per turn, in the order of the calls
  */
@@ -217,8 +217,8 @@ async function callerOf(one: Operation, entry: Entry, { gate, logger }: Service)
     return await gate.access(entry.request, entry.context, needsSignIn)
   } catch (error) {
     if (needsSignIn) throw error
-    // A probe gets an immediate response, but its credentials count like any others, so that probes cannot be used to
-    // guess credentials.
+    // A probe with wrong credentials gets an immediate response, but counts as a failed sign-in, so that probes cannot
+    // be used to guess credentials.
     if (error instanceof Problem && error.status === 401) logRefused(error, entry, logger)
     return { role: 'read', user: UNKNOWN_USER }
   }

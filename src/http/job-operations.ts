@@ -33,7 +33,7 @@ export const jobOperations: readonly Operation[] = [
   operation('listJobs', 'GET', PATH, 'read', {
     summary: 'List jobs, newest first',
     description:
-      'With a final state, the jobs that ended last come first. For a page, filters without an index, such as the text of errors, search the next 100,000 jobs that match the other filters.',
+      'With a final state, the jobs that ended last come first. For each page, filters without an index, such as the text of errors, search the next 100,000 jobs that match the other filters.',
     query: queries.JobsQuery,
     answers: { 200: { description: 'One page', schema: answers.JobPage } },
     run: async (call) => {
@@ -72,7 +72,7 @@ export const jobOperations: readonly Operation[] = [
   }),
   operation('jobAttempts', 'GET', `${ONE}/attempts`, 'read', {
     summary: 'List the newest 100 attempts of a job, oldest first',
-    description: 'Attempts before a manual retry, a running one and a successful one are included.',
+    description: 'This includes attempts before a manual retry, a running attempt and a successful attempt.',
     params: JobParams,
     answers: { 200: { description: 'Attempts', schema: answers.Attempts } },
     run: async (call) => {
@@ -109,7 +109,7 @@ export const jobOperations: readonly Operation[] = [
     }),
     operation(`${action}Jobs`, 'POST', `${PATH}/${action}`, 'operate', {
       summary: ACTIONS[action].many,
-      description: `By id, or by a filter and the state ${ACTIONS[action].states}, up to 1000 at a time. With dryRun it only counts them.`,
+      description: `By id, or by a filter and the state ${ACTIONS[action].states}, up to 1000 at a time. With dryRun, the matching jobs are only counted.`,
       body: bodies.JobsAction,
       answers: { 200: { description: 'The result', schema: answers.JobsActionAnswer } },
       run: async (call) => ok(await actOnMany(call, action)),
@@ -159,7 +159,7 @@ async function actOnMany(call: Call<unknown, unknown, typeof bodies.JobsAction._
     dryRun,
     ...(ids === undefined && { limit }),
     each: async (id, change) => void (await acted(call, id, change)),
-    // After an internal error or if the database is unavailable, the other jobs would fail as well.
+    // After an internal error, or while the database is unavailable, the other jobs would fail as well.
     isRefusal: (error) => (problemOf(error)?.status ?? 500) < 500,
   })
   return {

@@ -24,7 +24,7 @@ export function metricsOf(kalends: Kalends, given: MetricsRegistry | undefined):
   }
 }
 
-/** Starts counting now, so that the first scrape includes earlier events. */
+/** Starts counting immediately, so that the first scrape includes earlier events. */
 async function ownRegistry(kalends: Kalends): Promise<MetricsRegistry | null> {
   try {
     const client = await import('prom-client')

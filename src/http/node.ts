@@ -24,7 +24,7 @@ export function node(handler: HttpHandler): (request: IncomingMessage, response:
     if (request.readableDidRead && request.body !== undefined && request.body !== null)
       request.rawBody = bytesOf(request.body)
     const listener = getRequestListener((web) => handler(web, { incoming: request, basePath }), {
-      // The globals belong to the application.
+      // The globals belong to the application, so they are not replaced.
       overrideGlobalObjects: false,
       errorHandler: () => new Response(null, { status: 400 }),
     })

@@ -1,5 +1,6 @@
 /**
- * One operation of the API: its route, permission, input and responses. The OpenAPI document is generated from these.
+ * One operation of the API: its route, permission, input and responses. The OpenAPI document is generated from the
+ * operations.
  */
 import { z } from 'zod'
 import type { Kalends, Scope } from '../index.ts'
@@ -49,7 +50,7 @@ export interface Answers {
   readonly [status: number]: {
     readonly description: string
     readonly schema?: z.ZodType
-    /** The content type of any other body. */
+    /** The content type of a body without a schema. */
     readonly type?: string
   }
 }
@@ -57,7 +58,7 @@ export interface Answers {
 interface Description {
   readonly summary: string
   readonly description?: string
-  /** Whether the operation covers all owners, in which case callers with a scope cannot use it. */
+  /** Whether the operation covers all owners, so that callers with a scope cannot use it. */
   readonly unscoped?: boolean
   readonly answers: Answers
 }

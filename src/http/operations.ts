@@ -1,4 +1,6 @@
-/** All operations, and those for freezes, overviews, the server and the caller itself. */
+/**
+ * The list of all operations, with the definitions of those for freezes, overviews, the server and the caller itself.
+ */
 import { z } from 'zod'
 import type { FailureGroup } from '../index.ts'
 import { checkTimer } from '../timer/index.ts'
@@ -95,7 +97,8 @@ export const operations: readonly Operation[] = [
       const found = await reach.views.failures(query)
       const items: FailureGroup[] = []
       for (const group of found.items.slice(0, MAX_FAILURES)) {
-        // Errors stored before `redact` was set, or written in SQL, still contain the secrets of their jobs' args.
+        // Errors that were stored before `redact` was set, or written in SQL, still contain secrets from the args of
+        // their jobs.
         const job = redaction.hides() ? await reach.jobs.get(group.lastJobId) : null
         items.push({ ...group, error: shownFailure(group.error, job, call) })
       }
@@ -133,7 +136,9 @@ export const operations: readonly Operation[] = [
   operation('checkTimer', 'GET', '/api/v1/timers/check', 'read', {
     summary: 'Check a timer and describe it',
     query: queries.CheckQuery,
-    answers: { 200: { description: 'The syntax error, or the meaning', schema: answers.TimerCheck } },
+    answers: {
+      200: { description: 'The syntax error, or the meaning of the timer', schema: answers.TimerCheck },
+    },
     run: async ({ query, kalends }) => {
       const { timer, zone = kalends.zone ?? undefined, limit = 10, after, anchor } = query
       const checked = checkTimer(timer, { zone, limit, after, anchor })
@@ -143,7 +148,7 @@ export const operations: readonly Operation[] = [
     },
   }),
   operation('getLoad', 'GET', '/api/v1/load', 'read', {
-    summary: 'Count planned and past runs by the hour',
+    summary: 'Count planned and past runs by hour',
     query: queries.LoadQuery,
     answers: { 200: { description: 'Hours', schema: answers.Load } },
     run: async ({ query, reach }) => {
@@ -168,7 +173,7 @@ export const operations: readonly Operation[] = [
   }),
   operation('getMe', 'GET', '/api/v1/me', 'read', {
     summary: 'Get what you may do here',
-    answers: { 200: { description: 'Role, scope and the zone of the server', schema: answers.Me } },
+    answers: { 200: { description: 'The role, the scope and the zone of the server', schema: answers.Me } },
     run: async ({ access, kalends }) =>
       ok({
         role: access.role,
@@ -183,7 +188,7 @@ export const operations: readonly Operation[] = [
   operation('followChanges', 'GET', '/api/v1/events', 'read', {
     summary: 'Follow changes as server-sent events',
     description:
-      'Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, name what to read again: at most one per second, for every change, including changes in SQL. With `Last-Event-ID`, the first event has all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything changed, so that it does not reveal what others do.',
+      'Events of the type `change` contain `{"topics": [...]}`, which lists what to read again: schedules, jobs or workers. At most one event per second is sent; together, the events cover every change, including changes in SQL. With `Last-Event-ID`, the first event lists all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything has changed, so that it does not reveal what others do.',
     answers: {
       200: { description: 'An endless stream', type: 'text/event-stream' },
       429: { description: 'This user or address has too many streams open' },
@@ -208,7 +213,7 @@ export const operations: readonly Operation[] = [
   operation('getHealth', 'GET', '/health', null, {
     summary: 'Whether this process works',
     description:
-      'For readiness probes, without a sign-in. Signed-in callers without a scope see the reasons.',
+      'For readiness probes; requires no sign-in. Signed-in callers without a scope see the reasons.',
     answers: {
       200: { description: 'The process works', schema: answers.Health },
       503: { description: 'The process does not work' },

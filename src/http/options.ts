@@ -53,7 +53,7 @@ export interface HttpOptions {
   readonly page?: boolean | undefined
 }
 
-/** The row that is about to be written. Ids are shown as the caller uses them. */
+/** The row that is about to be written. Its ids are those that the caller uses, without the prefix of a scope. */
 export interface Subject {
   readonly task: string
   readonly scheduleId?: string | null

@@ -36,7 +36,7 @@ interface File {
 }
 
 export class WebPage {
-  /** Null if the sources run without a built page. */
+  /** Null if Kalends runs from its sources without a built page. */
   readonly #html = PAGE['index.html'] ?? null
   readonly #files = new Map<string, File>()
 
@@ -70,8 +70,8 @@ export class WebPage {
     if (!wantsPage(request)) return path === '' || path === '/' ? this.#hint(base) : null
     // The page reports the unknown address and links back.
     if (path !== '') return path.startsWith('/api/') ? null : this.#page(path, 404)
-    // Relative addresses start from the folder, so the mount point must have a trailing slash. The location contains
-    // only the last segment, because the caller chooses the host name.
+    // Relative addresses are resolved against the folder, so the mount point must have a trailing slash. The location
+    // contains only the last segment, because the host name in the request is the caller's choice.
     return new Response(null, {
       status: 308,
       headers: { location: `./${base.slice(base.lastIndexOf('/') + 1)}/` },

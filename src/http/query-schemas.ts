@@ -55,7 +55,9 @@ const paging = {
   // An instant and an id.
   after: text(NAME_LIMIT + 25)
     .optional()
-    .describe('`next` of the previous page; in the order of ids, any id: only ids after it'),
+    .describe(
+      '`next` of the previous page. In a list ordered by id, this can be any id: the page starts after it',
+    ),
 }
 
 export const ScheduleParams = z.object({ id: scheduleId })
@@ -81,7 +83,9 @@ export const CheckQuery = z.strictObject({
   timer: z.string().max(2000),
   zone: text(100, 1).optional().describe("Added to a timer that names no zone; default: the server's zone"),
   after: instantIn.optional(),
-  anchor: instantIn.optional().describe('Where the slots of `every` start: when the schedule was created'),
+  anchor: instantIn
+    .optional()
+    .describe('The start of the slots of an `every` timer, which is the creation of the schedule'),
   limit: whole(0, 1000).describe('Run times; default 10'),
 })
 export const LoadQuery = z.strictObject({

@@ -6,7 +6,7 @@ const LONGEST_PATH = 8192
 const LONGEST_QUERY = 16_384
 const MAX_PARAMETERS = 100
 const LONGEST_HEADER = 8192
-/** The headers that the API reads. The server limits the headers that `authorize` reads, such as cookies. */
+/** The headers that the API reads. The HTTP server limits all others, such as the cookies that `authorize` reads. */
 const READ_HEADERS = [
   'accept',
   'accept-encoding',
@@ -32,7 +32,7 @@ export function checkSize({ pathname, search }: URL, headers: Headers): void {
     throw new Problem(
       414,
       'URL_TOO_LONG',
-      `A path may have ${LONGEST_PATH} characters and a query ${LONGEST_QUERY}, got ${pathname.length} and ${query}`,
+      `A path may have at most ${LONGEST_PATH} characters and a query ${LONGEST_QUERY}, got ${pathname.length} and ${query}`,
     )
   for (const name of READ_HEADERS) {
     const { length } = headers.get(name) ?? ''
@@ -40,7 +40,7 @@ export function checkSize({ pathname, search }: URL, headers: Headers): void {
       throw new Problem(
         431,
         'HEADER_TOO_LONG',
-        `The header ${name} may have ${LONGEST_HEADER} characters, got ${length}`,
+        `The header ${name} may have at most ${LONGEST_HEADER} characters, got ${length}`,
       )
   }
 }
@@ -64,8 +64,8 @@ export function pathBelow(base: string, { pathname }: URL, sent = ''): string | 
 }
 
 /**
- * The path in the form that routes use. This is not a regular expression, because one for trailing slashes would start
- * again at each slash.
+ * The path in the form that routes use. A regular expression for trailing slashes would start again at each slash, so a
+ * loop is used instead.
  */
 export function withoutSlashes(path: string): string {
   let end = path.length

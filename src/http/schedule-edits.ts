@@ -38,7 +38,7 @@ export async function onBasis<Before extends Schedule | null, Result>(
 }
 
 /**
- * Like `onBasis`, for a schedule that must exist, after the hook has permitted the change.
+ * Like `onBasis`, but the schedule must exist, and the hook must permit the change.
  *
  * @returns the schedule before the change, and the result
  * @throws NotFoundError
@@ -88,7 +88,7 @@ function ifMatch(request: Request): string | null {
   return tag
 }
 
-/** Replaces the markers that the editor was shown with the stored secrets. */
+/** Restores the stored secrets in place of the markers that the editor was shown. */
 export function withoutMarkers<Body extends { readonly args?: unknown }>(
   body: Body,
   { redaction }: Pick<Call, 'redaction'>,

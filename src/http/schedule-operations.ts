@@ -31,7 +31,7 @@ export const scheduleOperations: readonly Operation[] = [
   operation('listSchedules', 'GET', PATH, 'read', {
     summary: 'List schedules',
     description:
-      'Ordered by id. For a page, `text` is searched in the next 100,000 schedules that match the other filters.',
+      'Ordered by id. For each page, `text` is searched in the next 100,000 schedules that match the other filters.',
     query: queries.SchedulesQuery,
     answers: { 200: { description: 'One page', schema: answers.SchedulePage } },
     run: async (call) => {
@@ -80,7 +80,10 @@ export const scheduleOperations: readonly Operation[] = [
     answers: { 204: { description: 'Deleted' } },
     run: async (call) => {
       if (call.request.headers.has('if-match'))
-        throw invalidField('if-match', 'names a single version; delete schedules one at a time to use it')
+        throw invalidField(
+          'if-match',
+          'applies to a single schedule; delete schedules one at a time to use it',
+        )
       for (const id of new Set(call.body.ids))
         await removed({ ...call, params: { id } }).catch((error: unknown) => {
           if (!(error instanceof NotFoundError)) throw error
@@ -223,7 +226,7 @@ function timerDescription(text: string): string | null {
   }
 }
 
-/** The id exists and no job conflicts, so the schedule is in the wrong state. @throws Problem 400 */
+/** The schedule exists and no job conflicts, so the schedule is in the wrong state. @throws Problem 400 */
 function wrongState(error: unknown): never {
   throw error instanceof ConflictError ? new Problem(400, 'WRONG_STATE', error.message) : error
 }

@@ -30,7 +30,7 @@ export function shownJob(job: Listed<Job>, { access, redaction }: Reader): Job {
   }
 }
 
-/** @param job  the job of the attempts; null if nothing is hidden */
+/** @param job  the job that the attempts belong to; null if nothing is hidden */
 export function shownAttempts(
   attempts: readonly Listed<Attempt>[],
   job: Job | null,
@@ -43,12 +43,12 @@ export function shownAttempts(
   })
 }
 
-/** Returns the text that a handler logged, without secrets. */
+/** A line that a handler logged; for an owner, without stack traces and file paths. */
 export function shownText(text: string, { access }: Reader): string {
   return isOwner(access) ? logTextForOwner(text) : text
 }
 
-/** The payload to use for a job that was deleted or now has a different error. */
+/** The payload to use if the job was deleted or now has a different error, so that its secrets are unknown. */
 const UNKNOWN: Payload = { truncated: { args: 0, result: 0, progress: 0 } }
 /** Maximum number of characters of a failure, after its secrets are replaced. */
 const MAX_FAILURE_CHARACTERS = 500

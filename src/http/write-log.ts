@@ -15,7 +15,7 @@ export function writeLog(
   action: string,
 ) {
   const caller = { user: user ?? null, role, scope, action }
-  // The message is constant, and input only appears as the value of a field, so callers cannot forge log lines.
+  // The message is constant, and input appears only in the values of fields, so callers cannot forge log lines.
   const write = (event: Fields) => logger.info({ audit: { ...caller, ...event } }, 'Written through the API')
   /** @param args  the args of the row that the fields belong to */
   const hidden = (fields: Fields, args: unknown): Fields => {

@@ -1,4 +1,4 @@
-/** Reports about jobs in an external queue. */
+/** Records the outcomes of jobs in an external queue, as the application reports them. */
 import { ConflictError, errorText, InvalidInputError, missing } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkedInstant, shownInput } from '../model/input.ts'
@@ -37,7 +37,7 @@ const OPTIONS = namesOf<FinishOptions>({
 })
 const STATES = ['success', 'failed', 'cancelled'] as const
 
-/** The jobs in an external queue: `kalends.external`. */
+/** `kalends.external`: for reports about jobs in an external queue. */
 export class ExternalJobs {
   readonly #store: Pick<JobStore, 'get' | 'finish'>
   readonly #context: ExternalContext
@@ -53,7 +53,7 @@ export class ExternalJobs {
    *
    * @returns the job afterwards
    * @throws InvalidInputError naming the option, NotFoundError
-   * @throws ConflictError when the job does not belong to an external queue, or waits for another hand-over
+   * @throws ConflictError when the job does not belong to an external queue, or cannot have been handed over yet
    */
   async finish(id: string, options: FinishOptions): Promise<Job> {
     checkKeys(options, OPTIONS)
@@ -67,7 +67,7 @@ export class ExternalJobs {
       throw new InvalidInputError('state', `must be one of ${STATES.join(', ')}, got ${shownInput(state)}`)
     for (const [name, value] of Object.entries({ error, result }))
       if (value !== undefined && (name === 'result') !== (state === 'success'))
-        throw new InvalidInputError(name, `a ${state} run has none; leave it out`)
+        throw new InvalidInputError(name, `must be left out if the state is '${state}'`)
     const times = {
       startedAt: checkedInstant('startedAt', options.startedAt) ?? null,
       finishedAt: checkedInstant('finishedAt', options.finishedAt) ?? null,

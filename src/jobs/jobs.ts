@@ -35,7 +35,7 @@ import { type UnhandledTask, unhandledText } from './unhandled-tasks.ts'
 import { untilFinal, type WaitOptions } from './wait.ts'
 
 export interface JobsContext extends CallContext {
-  /** The warning that no worker is known to handle a task, or null if one is known. */
+  /** Finds out whether no worker is known to handle a task; null if one is known. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
   /** Subscribes to finished attempts in this process. @returns a function that ends the subscription */
   readonly onSettled: (listener: (jobId: string) => void) => () => void
@@ -193,7 +193,7 @@ export class Jobs {
     return this.#cancel(id, () => undefined)
   }
 
-  /** @param check  receives the locked job; if it throws, nothing is written */
+  /** @param check  called with the locked job; if it throws, nothing is written */
   async #cancel(id: string, check: (job: Pick<Job, 'state'>) => void): Promise<Job> {
     const { authority, onWrite } = this.#context
     const decide = (job: Pick<Job, 'task' | 'state'>) => {
@@ -244,8 +244,8 @@ export class Jobs {
   }
 
   /**
-   * The log lines of all attempts of a job, in order. Secrets in the result are redacted here, because the result may
-   * be newer than the lines.
+   * The log lines of all attempts of a job, in order. Secrets in the job's result are redacted here, because the result
+   * may be newer than the lines.
    *
    * @param query.after  the `id` of a line; only lines after it are returned
    * @param query.limit  1 to 1000, default 1000
@@ -265,8 +265,8 @@ export class Jobs {
   }
 
   /**
-   * The newest 100 attempts of a job, oldest first, including those before a manual retry, a running attempt, and the
-   * attempt that succeeded. Errors longer than 16,384 characters are shortened; see `truncated`.
+   * The newest 100 attempts of a job, oldest first. They include attempts before a manual retry, a running attempt, and
+   * the attempt that succeeded. Errors longer than 16,384 characters are shortened; see `truncated`.
    *
    * @throws NotFoundError
    */
@@ -274,14 +274,14 @@ export class Jobs {
     return (await this.#lists.attempts(id, MAX_ATTEMPTS)) ?? missing('job', id)
   }
 
-  /** @throws LimitError when this many more open jobs would exceed the owner's limit */
+  /** @throws LimitError when `more` additional open jobs would exceed the owner's limit */
   async #checkOpen(more: number, store = this.#store): Promise<void> {
     const { limits } = this.#context.authority
     if (limits !== null) checkOpenJobs(limits, await store.countOpen(limits.openJobs), more)
   }
 
   /**
-   * Rejects ids of this owner's existing rows that have no prefix, because the new job would hide those rows.
+   * Rejects an id if the owner already has a row with this id without the prefix, because the new job would hide it.
    *
    * @throws ConflictError
    */
@@ -305,12 +305,13 @@ export class Jobs {
       await this.#checkOpen(jobs.length, store)
       await store.submit(jobs)
     }
-    // In the caller's transaction, do not wait for a turn, because the call before it could be waiting for a lock of
-    // this transaction.
+    // In the caller's transaction, do not wait for a turn, because the call that has the turn may be waiting for a lock
+    // that this transaction holds.
     await (tx === undefined ? inTurn(submit) : submit())
     onWrite()
     const warned = warnings()
-    // The look-up would use another connection and keep the caller's transaction open.
+    // In the caller's transaction, do not wait for the look-up: it uses another connection, and the transaction would
+    // stay open in the meantime.
     if (tx === undefined) await warned
     return jobs.map(({ id }) => shownId(authority.owner, id))
   }

@@ -12,8 +12,8 @@ type Lists = Pick<ListStore, 'jobIds' | 'jobCounts'>
 type JobAction = 'cancel' | 'retry'
 
 /**
- * The states of jobs that an action can change. Blocked jobs are cancelled first, because cancelling a waiting job
- * would make one of them claimable.
+ * The states in which an action can change a job. Blocked jobs are cancelled first, because cancelling a waiting job
+ * would make a blocked job claimable.
  */
 const ACTION_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
   cancel: ['blocked', 'waiting', 'running', 'external'],
@@ -41,11 +41,11 @@ export interface ManyOptions {
    */
   readonly limit?: number | undefined
   /**
-   * Called for each job. It must call `change`, which changes the job and returns the changed job. An error that
-   * `isRefusal` accepts refuses only this job.
+   * Called for each job. It must call `change`, which changes the job and returns it. If it throws an error that
+   * `isRefusal` accepts, only this job is refused.
    */
   readonly each?: (id: string, change: () => Promise<Job>) => Promise<void>
-  /** Default: NotFoundError, ConflictError, ForbiddenError and LimitError. Other errors end the call. */
+  /** Default: true for NotFoundError, ConflictError, ForbiddenError and LimitError. Other errors end the call. */
   readonly isRefusal?: (error: unknown) => boolean
 }
 
@@ -53,7 +53,7 @@ export interface ManyOptions {
 export interface ManyResult {
   /** How many jobs match. */
   readonly matched: number
-  /** False if there are, or may be, more matching jobs. */
+  /** False if more jobs match, or may match. */
   readonly matchedIsExact: boolean
   readonly changed: readonly string[]
   readonly refused: readonly { readonly id: string; readonly error: unknown }[]
@@ -69,7 +69,7 @@ interface Found extends Pick<ManyResult, 'matched' | 'matchedIsExact' | 'more'> 
  * Changes the jobs one at a time. The jobs are selected before the first change.
  *
  * @param change  returns the job afterwards, or throws a ConflictError if it cannot be changed
- * @throws InvalidInputError for a state that the action cannot change, or an invalid limit
+ * @throws InvalidInputError for a filter with a state in which the action cannot change jobs, or for an invalid limit
  */
 export async function changeMany(
   lists: Lists,

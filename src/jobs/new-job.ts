@@ -17,11 +17,11 @@ import {
 import { type ArgsOption, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import type { NewJob, TransactionOption } from '../store/job-store.ts'
 
-/** When and how a directly submitted job runs. Its task sets the defaults. Times are milliseconds or time spans. */
+/** When and how a job without a schedule runs. Its task sets the defaults. Durations are milliseconds or time spans. */
 export interface JobOptions extends JobSettingOptions {
   /**
-   * 1 to 254 ASCII characters without a slash (fewer in a scope, because its prefix counts), but not a UUIDv8; default:
-   * a new UUID.
+   * 1 to 254 ASCII characters without a slash (fewer in a scope, because the prefix of the scope counts), but not a
+   * UUIDv8; default: a new UUID.
    */
   readonly id?: string | undefined
   /** The job does not start before this time; default: as soon as possible. */
@@ -86,7 +86,7 @@ export async function newJob(
 function startOf({ runAt, delay }: JobOptions): Pick<NewJob, 'runAt' | 'delayMs'> {
   if (delay === undefined) return { runAt: checkedInstant('runAt', runAt) ?? null, delayMs: null }
   if (runAt !== undefined)
-    throw new InvalidInputError('delay', 'it has the same meaning as runAt; leave one of them out')
+    throw new InvalidInputError('delay', 'cannot be combined with runAt; leave one of them out')
   const ms = spanOption('delay', delay, 0, { least: 0, most: LONGEST_DELAY_MS })
   return { runAt: null, delayMs: ms }
 }

@@ -27,7 +27,7 @@ const PRUNE_ARGS: StandardSchema<Retention> = {
     validate: (value) => (isRetention(value) ? { value } : { issues: [{ message: INVALID }] }),
   },
 }
-const INVALID = `must be ageMs, an integer of at least ${LIMITS.least}, and perSchedule, an integer of at least 1, and nothing else`
+const INVALID = `must have only ageMs, an integer of at least ${LIMITS.least}, and perSchedule, an integer of at least 1`
 
 export const pruneTask = task<Retention>('kalends.prune', { args: PRUNE_ARGS, timeout: '1h', retries: 0 })
 
@@ -72,7 +72,7 @@ export async function prune(
   }
 }
 
-/** This avoids the full hour, when most other schedules are due. */
+/** The timer avoids the top of the hour, when most other schedules are due. */
 export function housekeepingDeclarations(retention: Retention) {
   return [
     {

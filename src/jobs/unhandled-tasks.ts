@@ -32,7 +32,7 @@ export class UnhandledTasks {
   readonly #handled = new Set<string>()
   readonly #others = new Map<string, Found>()
 
-  /** @param handlers  of this process */
+  /** @param handlers  the handlers of this process */
   constructor(handlers: ReadonlyMap<string, unknown>, logger: Logger) {
     this.#handlers = handlers
     this.#logger = logger
@@ -41,7 +41,7 @@ export class UnhandledTasks {
   /**
    * Logs a warning when a task turns out to be unhandled. Concurrent calls share one look-up.
    *
-   * @param stores  of all owners
+   * @param stores  with the rows of all owners
    * @returns null when a worker handles the task or has claimed a job of it, or when the database does not respond
    */
   async find(task: string, stores: TaskStores): Promise<UnhandledTask | null> {

@@ -14,7 +14,11 @@ export interface WaitOptions {
 
 interface WaitedJob {
   readonly read: () => Promise<Job>
-  /** Calls back when an attempt of the job has ended in this process. @returns a function that ends the subscription */
+  /**
+   * Calls `ended` when an attempt of the job has ended in this process.
+   *
+   * @returns a function that ends the subscription
+   */
   readonly onEnd: (ended: () => void) => () => void
   readonly pollIntervalMs: number
 }
@@ -36,7 +40,7 @@ export async function untilFinal(
   signal?.addEventListener('abort', wake)
   try {
     for (;;) {
-      // Created before the read, so that an outcome that arrives between the read and the sleep ends the sleep.
+      // Created before the read, so that an attempt that ends between the read and the sleep also ends the sleep.
       awake = new AbortController()
       const job = await read()
       if (isFinal(job.state)) return job

@@ -46,7 +46,7 @@ interface SpanSetting extends Common {
   readonly most: number
   readonly default: number | null
   readonly taskDefault?: number | null
-  /** What null means there. */
+  /** What null means in the settings of a task. */
   readonly taskOtherwise?: string
 }
 
@@ -156,7 +156,7 @@ export const SETTINGS = {
     description: 'What happens to a slot while an earlier job of the schedule is unfinished',
   },
   /**
-   * Maximum number of runs for slots that are due at the same time, such as after a downtime: the newest slots run.
+   * Maximum number of runs for slots that are due at the same time, for example after downtime: the newest slots run.
    * With 0, only a slot that is on time runs; default 1.
    */
   catchUp: {
@@ -166,9 +166,9 @@ export const SETTINGS = {
     most: 1000,
     default: 1,
     description:
-      'Maximum number of runs for slots that are due at the same time, such as after a downtime: the newest slots run. With 0, only a slot that is on time runs',
+      'Maximum number of runs for slots that are due at the same time, for example after downtime: the newest slots run. With 0, only a slot that is on time runs',
   },
-  /** Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0. */
+  /** Delays all runs of the schedule by the same part of this time: milliseconds or a time span; default 0. */
   jitter: {
     kind: 'span',
     column: 'jitter',
@@ -176,7 +176,7 @@ export const SETTINGS = {
     most: INT,
     default: 0,
     replans: true,
-    description: 'Delays all runs of the schedule by the same share of this time',
+    description: 'Delays all runs of the schedule by the same part of this time',
   },
   /** No slot before this time. */
   starts: {
@@ -295,7 +295,7 @@ export const SETTINGS = {
     default: 'keep',
     description: 'What happens to a finished schedule once its jobs are pruned',
   },
-  /** Jobs with a larger priority run first; default 0. */
+  /** Jobs with a higher priority run first; default 0. */
   priority: {
     kind: 'whole',
     column: 'priority',
@@ -305,7 +305,7 @@ export const SETTINGS = {
     most: INT,
     default: 0,
     isOfJobs: true,
-    description: 'Jobs with a larger priority run first',
+    description: 'Jobs with a higher priority run first',
   },
   /** Groups take turns in the queue; default none. */
   group: {
@@ -317,7 +317,7 @@ export const SETTINGS = {
     isOfJobs: true,
     description: 'Groups take turns in the queue',
   },
-  /** The user that owns it. */
+  /** The user who owns the schedule or job. */
   submitter: {
     kind: 'text',
     column: 'submitter',
@@ -325,7 +325,7 @@ export const SETTINGS = {
     most: NAME_LIMIT,
     default: null,
     isOfJobs: true,
-    description: 'The user that owns it',
+    description: 'The user who owns the schedule or job',
   },
   /** The subject of its jobs, such as the id of a row of the application. */
   subject: {

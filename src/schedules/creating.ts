@@ -29,7 +29,7 @@ export async function createOrFind(
   const timer = isSameFine && id !== undefined ? (await schedules.get(id))?.timer : undefined
   const created = await newSchedule(stored, input, context, schedules, timer, CREATE)
   return await inTurn(async () => {
-    // The owner could also have a row with the same visible id whose stored id has no prefix.
+    // The owner may already have a row that has the same visible id, but a stored id without the prefix.
     const isHidden = id !== undefined && id !== stored
     const existing = isSameFine || isHidden ? await schedules.get(id ?? '') : null
     if (existing !== null && !isSameFine) throw inUse(existing.id)
@@ -59,7 +59,7 @@ export async function put(
   context: SchedulesContext,
 ): Promise<PutResult> {
   if ('id' in input && input.id !== id)
-    throw new InvalidInputError('id', `the schedule '${id}' cannot get another id; leave it out`)
+    throw new InvalidInputError('id', `the id of the schedule '${id}' cannot be changed; leave it out`)
   const existing = await schedules.get(id)
   const created = await newSchedule(id, input, context, schedules, existing?.timer, WITH_STATE)
   // An existing schedule keeps these values, because `enabled` belongs to users.
@@ -67,7 +67,7 @@ export async function put(
   const check = checkOf(id, options, context)
   const { limits } = context.authority
   return await inTurn(async () => {
-    // If the owner has limits, another call may have created the schedule before this turn.
+    // If the owner has limits, another call may have created the schedule while this call waited for its turn.
     const isNew = (limits === null ? existing : await schedules.get(id)) === null
     if (isNew) await checkCount(limits, schedules)
     return await schedules.put(

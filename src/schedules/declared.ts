@@ -115,8 +115,8 @@ export class DeclaredSets {
 /**
  * Writes a set to the database, in one transaction.
  *
- * @param isStart  false for later passes, which only repair: they log their changes, and re-create deleted schedules
- *   without a first run
+ * @param isStart  false for later passes, which only repair the set: they log their changes, and recreate deleted
+ *   schedules without a first run
  * @returns whether a schedule may be due because of the changes
  */
 export async function syncSet(
@@ -195,7 +195,7 @@ function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boo
     if (isStart)
       logger.warn(
         { set: set.name },
-        `Another live worker has a newer version of the set '${set.name}': this worker only reads it`,
+        `Another live worker has a newer version of the set '${set.name}': this worker does not change the schedules of the set`,
       )
     return
   }
@@ -216,7 +216,7 @@ function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boo
   for (const id of report.conflicts) {
     logger.error(
       about(id),
-      `Schedule '${id}' exists outside this set and is left unchanged; declare yours under another id, or delete the existing one`,
+      `Schedule '${id}' exists outside this set and is left unchanged; choose another id for the declaration, or delete the existing schedule`,
     )
   }
   logger.debug(

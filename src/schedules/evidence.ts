@@ -12,7 +12,7 @@ export const MINUTE_MS = 60_000
 
 /** Maximum number of jobs in each state that an explanation mentions. */
 const MAX_OPEN = 5
-/** Maximum number of rows to read: those of the minute in question, and the next row. */
+/** Maximum number of rows to read, from the start of the minute in question. */
 const AROUND = 100
 
 export type Evidence = Readonly<Awaited<ReturnType<typeof evidenceOf>>>
@@ -52,7 +52,10 @@ export async function evidenceOf(
     /** Whether the reader may see worker ids. */
     namesWorkers,
     liveWorkers: workers.length,
-    /** The tasks that live workers run or hand over, or `EVERY_TASK`; also their queues, as claims name them. */
+    /**
+     * The tasks that live workers run, or `EVERY_TASK`, and the queues to which they hand jobs over, as claims name
+     * them.
+     */
     handledTasks: new Set(workers.flatMap(({ tasks }) => tasks)),
     now: await stores.schedules.now(),
     at,

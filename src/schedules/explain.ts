@@ -147,7 +147,8 @@ function waitWords(job: Job, { schedule, handledTasks, namesWorkers, now }: Evid
 }
 
 /**
- * Warns that no live worker handles the task, before any job waits for one. Workers without any task use another queue.
+ * Warns that no live worker handles the task before any job waits for a worker. If live workers
+ * handle no tasks at all, another queue runs the jobs.
  */
 function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
   if (schedule.status !== 'active' || open.length > 0) return []
@@ -195,7 +196,7 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
   if (next === undefined && schedule.nextRunAt !== null && schedule.nextRunAt <= elapse)
     return [`${when} is due, but has not been submitted yet.`]
   return [
-    `Nothing is recorded for ${when}: it was paused, retired or had another timer then, its history was pruned, or its jobs go to another queue.`,
+    `Nothing is recorded for ${when}: it was paused or retired then, it had another timer, its history was pruned, or its jobs go to another queue.`,
   ]
 }
 
@@ -260,8 +261,8 @@ function elapseInMinute(schedule: Schedule, at: Date): Date | null {
 }
 
 /**
- * Whether this job covers the elapse: there are at most `missed` slots from the elapse to the job's own slot. A skip
- * counts its own slot; a run does not.
+ * Whether this job covers the elapse: there are at most `missed` slots from the elapse to the job's own slot. For a
+ * skip, its own slot counts; for a run, it does not.
  */
 function standsFor(job: Job, slot: Date, elapse: Date, schedule: Schedule): boolean {
   let count = 0

@@ -1,6 +1,6 @@
 /**
- * The operations on schedules that users and application code can run. None of these operations plans a schedule: the
- * scheduler notices every edit, whether it was made here or in SQL.
+ * The schedule operations that users and application code can call. None of them plans a schedule: the scheduler
+ * notices every edit, whether it was made here or in SQL.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { ConflictError, missing, VersionError } from '../errors.ts'
@@ -285,8 +285,8 @@ export class Schedules {
   }
 
   /**
-   * Where a call writes. In the caller's transaction, do not wait for a turn, because the call before it could be
-   * waiting for a lock of this transaction.
+   * Where a call writes. In the caller's transaction, the call does not wait for a turn, because the call that has the
+   * turn may be waiting for a lock that this transaction holds.
    */
   #in({ tx }: TransactionOption): WritePlace {
     const { schedules } = this.#stores
@@ -294,7 +294,7 @@ export class Schedules {
     return { schedules: schedules.in(tx), inTurn: (work) => work() }
   }
 
-  /** @throws ConflictError unless the schedule has an allowed status; and as the check of `checkOf` does */
+  /** @throws ConflictError unless the schedule has an allowed status, and the errors of the check of `checkOf` */
   #checkStatus(
     id: string,
     options: WriteOptions,

@@ -126,7 +126,7 @@ export async function newSchedule(
   return { id, settings, isDue: dueAtOnce(firstRun, settings) }
 }
 
-/** All errors that `newSettings` would find in a declaration, one for each option. */
+/** All errors that `newSettings` would find in a declaration, at most one per option. */
 export async function settingsProblems(input: AnyScheduleInput, context: SettingsContext): Promise<Error[]> {
   const { task, args, firstRun, timer: _, zone: __, ...options } = input
   const known = taskOf(task, context)
@@ -149,8 +149,8 @@ export async function settingsProblems(input: AnyScheduleInput, context: Setting
 /**
  * The checked changes to a schedule. Throws like newSettings.
  *
- * @param current  the schedule as it was read. The write must fail if its task has changed since then, or, if only the
- *   task is replaced, its args
+ * @param current  the schedule as it was read. The write must fail if the task of the schedule has changed since then,
+ *   or if the task is replaced without new args and the args of the schedule have changed
  */
 export async function settingsChanges(
   current: Pick<Schedule, 'task' | 'args'>,

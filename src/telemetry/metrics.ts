@@ -64,7 +64,7 @@ export function collectMetrics(
       }
     }),
     kalends.on('settled', ({ task, state, released, snoozed, startedAt, endedAt }) => {
-      // An attempt that a stopping worker returns to the queue, or that snoozes, did not fail.
+      // An attempt that a stopping worker released, or that the handler snoozed, did not fail.
       const waits = released ? 'released' : snoozed ? 'snoozed' : 'retry'
       const label = state === 'waiting' ? waits : state
       settled.inc({ task, state: label })

@@ -1,6 +1,6 @@
 /**
  * `kalends/testing`: runs an application's schedules and handlers in memory, on a clock that the test controls. A year
- * of a schedule takes only milliseconds.
+ * of a schedule passes in milliseconds.
  *
  * Nothing runs automatically. `advance` moves from one due time to the next, and at each does what a worker would do.
  * Handlers actually run, and their retries wait for the test clock.
@@ -27,8 +27,8 @@ export interface TestOptions extends Omit<KalendsOptions, (typeof OWN)[number]> 
   /** The initial time of the clock; default 2026-01-01T00:00Z. */
   readonly now?: Date | string | undefined
   /**
-   * A SQLite file, `sqlite:./file.db`, instead of memory. A second test application can open the same file at a later
-   * time, as after a restart, an outage or an upgrade.
+   * A SQLite file, `sqlite:./file.db`, instead of memory. A second test application can open the same file later, to
+   * simulate a restart, an outage or an upgrade.
    */
   readonly database?: string | undefined
 }
@@ -85,13 +85,13 @@ export class TestKalends {
   async drain(): Promise<void> {
     for (let round = 0; (await this.#step()).acted; round += 1) {
       if (round === MAX_ROUNDS)
-        throw new RangeError(`Work is due at ${this.#clock.now.toISOString()} endlessly`)
+        throw new RangeError(`There is always more work due at ${this.#clock.now.toISOString()}`)
       await tick()
     }
   }
 
   /**
-   * Moves the clock forward, and does all work at the time at which it becomes due.
+   * Moves the clock forward, and does all work when it becomes due.
    *
    * @param by  a time span such as `1d`, milliseconds, or the instant to move to
    */
@@ -109,7 +109,7 @@ export class TestKalends {
   }
 
   /**
-   * Moves the clock forward until a job has the given state; default: until it is final.
+   * Moves the clock forward until a job has the given state, or is final if no state is given.
    *
    * @param options.within  maximum time to advance; default `1d`
    * @throws NotFoundError, WaitTimeoutError
@@ -135,7 +135,7 @@ export class TestKalends {
     }
   }
 
-  /** Moves the clock to the next due time. @returns false when that is after `end`, or there is none */
+  /** Moves the clock to the next due time. @returns false when there is none, or it is after `end` */
   async #toNext(end: Date): Promise<boolean> {
     const { acted, next } = await this.#step()
     if (next === null || next > end) return acted

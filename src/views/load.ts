@@ -35,7 +35,7 @@ export interface Load {
 /**
  * Calculates the elapses of each group.
  *
- * @param pause  called regularly, so that other work can run. It returns false to skip the rest
+ * @param pause  called regularly, so that other work can run; if it returns false, the remaining groups are skipped
  * @returns the counts by hour, starting with the first
  */
 export async function planned(
@@ -66,7 +66,7 @@ export async function planned(
   return { hours: counts.map((count) => Math.round(count)), isExact }
 }
 
-/** @returns the elapses until `until`; null when the timer is invalid, whose schedule shows the error */
+/** @returns the elapses until `until`; null when the timer is invalid; its schedules show the error */
 async function walked(
   group: TimerGroup,
   from: Date,
@@ -97,7 +97,7 @@ async function walked(
   }
 }
 
-/** Jitter spreads the schedules of a group evenly over the span of the jitter. */
+/** Spreads the schedules of a group evenly over the span of their jitter. */
 function spread(counts: number[], from: number, at: number, { jitter, schedules }: TimerGroup): void {
   const add = (time: number, share: number) => {
     const hour = Math.floor((time - from) / HOUR_MS)

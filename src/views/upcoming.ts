@@ -16,7 +16,7 @@ export class UpcomingRuns {
   readonly #limit: number
   #until: Date
   #items: Upcoming[] = []
-  // A schedule that is planned during the search moves, and may be read again.
+  // A schedule that is planned during the search gets a later next run, and may be read again.
   readonly #seen = new Set<string>()
   #isAll = true
 
@@ -28,8 +28,8 @@ export class UpcomingRuns {
   }
 
   /**
-   * Later run times are not among the first `limit`, and are not calculated: 20,000 hourly timers have half a million
-   * run times per day.
+   * Run times after this instant are not among the first `limit`, and are not calculated: 20,000 hourly timers have
+   * half a million run times per day.
    */
   get until(): Date {
     return this.#until

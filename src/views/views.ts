@@ -1,4 +1,6 @@
-/** Overviews of large tables at a bounded cost: counts and searches stop at a limit, and the result indicates this. */
+/**
+ * Overviews of large tables at a bounded cost: counts and searches stop at a limit, and results say whether they did.
+ */
 import { firstLine } from '../errors.ts'
 import { setImmediate as turn } from 'node:timers/promises'
 import { betweenParts } from '../event-loop.ts'
@@ -14,7 +16,7 @@ import type {
 import { UpcomingRuns, type Upcoming } from './upcoming.ts'
 import { hourLoads, type Load, planned } from './load.ts'
 
-/** Failed jobs with the same first line of their error. */
+/** Failed jobs whose errors have the same first line. */
 export interface FailureGroup {
   readonly error: string
   readonly jobs: number
@@ -44,7 +46,7 @@ export interface UpcomingQuery extends Pick<ScheduleConditions, 'task' | 'group'
 
 /** Maximum computing time of a view, not including time spent in the database. */
 const COMPUTE_MS = 2000
-/** Maximum time before the event loop gets to run other work. */
+/** Maximum time before the event loop can do other work. */
 const TURN_MS = 10
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -75,7 +77,7 @@ export class Views {
   /**
    * The newest 10,000 failed jobs, grouped by the first line of their error, most frequent first.
    *
-   * @returns `complete` is false if there are, or may be, more jobs
+   * @returns `complete` is false if there are, or may be, more failed jobs
    */
   async failures(
     conditions: JobConditions = {},
@@ -125,8 +127,9 @@ export class Views {
   }
 
   /**
-   * The run times between two instants, earliest first. Reads schedules in order of their next run until it has the
-   * first `limit` run times; with a condition, reads only matching schedules. At most 20,000 schedules are searched.
+   * The run times between two instants, earliest first. Schedules are read in the order of their next runs until the
+   * first `limit` run times are known; with a condition, only matching schedules are read. At most 20,000 schedules are
+   * searched.
    *
    * @returns `complete` is false if there are more schedules, if there are more run times than `limit`, or if the
    *   search took too long

@@ -403,7 +403,7 @@ describe('units of users', () => {
     const { code, stderr } = await imported(cwd, 'etc/systemd/system', '--user', 'daemon')
     expect(code).toBe(2)
     expect(stderr).toMatch(
-      /option '--user': .*\/etc\/systemd\/system has the units of the system: leave --user out/,
+      /option '--user': .*\/etc\/systemd\/system contains system units: leave --user out/,
     )
   })
 

@@ -216,7 +216,7 @@ test.each([
     {},
     'all: name a scheduleId, a task or a group, or set all: true to freeze everything',
   ],
-  ['everything and a task', { all: true, task: 'x' }, 'all: it freezes everything; leave out'],
+  ['everything and a task', { all: true, task: 'x' }, 'all: freezes everything; leave out'],
   ['an unknown option', { taks: 'x' }, 'taks: unknown; did you mean task?'],
   ['a time that has passed', { all: true, until: at('09:00:30') }, 'until: must be an instant in the future'],
   ['no time', { all: true, until: undefined }, 'until: must be a valid Date'],

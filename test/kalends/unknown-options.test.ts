@@ -167,7 +167,7 @@ test('a put of the value from get changes nothing, or only the field that was ed
   expect(await schedules.put('a', { ...read })).toEqual({ result: 'unchanged', schedule: read })
   const changed = await schedules.put('a', { ...read, summary: 'x', enabled: true })
   expect(changed).toEqual({ result: 'changed', schedule: { ...read, summary: 'x' } })
-  await expect(schedules.put('b', { ...read })).rejects.toThrow(/^id: .*'b' cannot get another id/)
+  await expect(schedules.put('b', { ...read })).rejects.toThrow(/^id: .*'b' cannot be changed/)
 })
 
 test('zone is added to the timer, and delay is relative to now', async () => {

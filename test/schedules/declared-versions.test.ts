@@ -191,7 +191,7 @@ eachDatabase((under) => {
       await on.laterPass(old)
       const another = await live(on, 'old-2', [monthly('a'), monthly('b')])
       expect(another.messages()).toContain(
-        "warn: Another live worker has a newer version of the set 'set': this worker only reads it",
+        "warn: Another live worker has a newer version of the set 'set': this worker does not change the schedules of the set",
       )
       await on.laterPass(another)
       await on.laterPass(next)

@@ -169,7 +169,7 @@ eachDatabase((under) => {
       ])
     const { messages } = await deploy(open, code, {})
     expect(messages).toContain(
-      "error: Schedule 'report' exists outside this set and is left unchanged; declare yours under another id, or delete the existing one",
+      "error: Schedule 'report' exists outside this set and is left unchanged; choose another id for the declaration, or delete the existing schedule",
     )
     const settings = (rows: readonly Record<string, unknown>[]) =>
       rows.map(({ id, task: name, timer, args, enabled, declared_by: by, created }) => ({

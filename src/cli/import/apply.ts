@@ -69,7 +69,7 @@ export async function importAll(
   say(`${[...counts].map(([result, count]) => `${count} ${result}`).join(', ')}.`)
   if (flags.dryRun !== true && outcomes.some(({ result }) => result !== 'refused' && result !== 'left out'))
     say(
-      'The commands run on workers that allow them: kalends start --allow-commands. Remove the entries from the old scheduler, or they run twice.',
+      'The commands run on workers that allow them: kalends start --allow-commands. Remove the entries from the old scheduler, or they will run twice.',
     )
   if (counts.has('refused')) throw new QuietFailure()
 }

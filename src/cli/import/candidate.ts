@@ -7,7 +7,7 @@ import type { CommandArgs } from '../command-task.ts'
 /** One imported entry: a schedule, or the reason why it cannot become one. */
 export interface Candidate extends Entry {
   readonly schedule: CandidateSchedule | null
-  /** Whether there is no schedule because the old scheduler does not run the entry either. */
+  /** Whether the entry is left out because the old scheduler does not run it either. */
   readonly isLeftOut: boolean
   /** The settings that cannot be carried over, or the reason why there is no schedule. */
   readonly notes: readonly string[]
@@ -43,13 +43,13 @@ export class Refusal extends Error {}
 export class LeftOut extends Refusal {}
 
 export interface Reading {
-  /** The text that becomes this schedule, if it is only a part of the entry. */
+  /** The part of the entry that becomes this schedule, if it is not the whole entry. */
   readonly original?: string
   readonly schedule: CandidateSchedule
   readonly notes: readonly string[]
 }
 
-/** @param read  if it throws a syntax error, the error becomes the note of a candidate without a schedule */
+/** @param read  if it throws a syntax error or a refusal, the result is a candidate with a note and no schedule */
 export function candidates(entry: Entry, read: () => readonly Reading[]): Candidate[] {
   try {
     return read().map((one) => ({ ...entry, isLeftOut: false, ...one }))
@@ -62,7 +62,7 @@ export function candidates(entry: Entry, read: () => readonly Reading[]): Candid
 
 const characters = new Intl.Segmenter()
 
-/** The beginning of a text that is too long for a summary; no character is cut in half. */
+/** The text, shortened if it is too long for a summary; no character is cut in half. */
 export function summaryOf(text: string): string {
   if (text.length <= 1000) return text
   let summary = ''

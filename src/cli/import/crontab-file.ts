@@ -7,9 +7,9 @@ import { type Candidate, candidates, LONGEST_RUN, Refusal, summaryOf } from './c
 import { isNumbered } from './match.ts'
 
 export interface CrontabOptions {
-  /** Whether lines name a user, as in /etc/crontab and /etc/cron.d; undefined means to detect it. */
+  /** Whether lines name a user, as in /etc/crontab and /etc/cron.d; detected if undefined. */
   readonly system: boolean | undefined
-  /** The zone that the daemon follows; a CRON_TZ line changes it for the lines that follow. */
+  /** The zone that the daemon uses; a CRON_TZ line changes it for the lines below. */
   readonly zone: string
 }
 
@@ -32,7 +32,7 @@ interface Line {
   /** The variables that are set in the lines above. */
   readonly env: ReadonlyMap<string, string>
   readonly time: string
-  /** Includes the user if lines name one; empty if the line is incomplete. */
+  /** The command, after the user if lines name one; empty if the line is incomplete. */
   readonly rest: string
 }
 
@@ -65,7 +65,7 @@ function linesOf(text: string): Line[] {
   return lines
 }
 
-/** Whether lines name a user before the command; 'assumed' if only the users of this machine suggest it. */
+/** Whether lines name a user before the command; 'assumed' if the only evidence is that the machine has such users. */
 type UserColumn = 'present' | 'assumed' | 'absent'
 
 /** @throws UsageError */
@@ -79,7 +79,7 @@ function userColumn(lines: readonly Line[], wanted: boolean | undefined): UserCo
     throw new UsageError(
       `${wrong.source}: '${firstWord(wrong.rest)}' is not the name of a user, but ${
         wanted === true
-          ? 'with --system, each line must name one: leave --system out'
+          ? 'with --system, each line must name a user: leave --system out'
           : `${root?.source} names root: add the user, or choose --no-system`
       }`,
     )
@@ -100,7 +100,7 @@ function isUser(name: string): boolean {
   try {
     return findUser(name) !== null
   } catch {
-    // If getent is missing, all users are unknown.
+    // Without getent, no user is known.
     return false
   }
 }
@@ -145,10 +145,10 @@ function candidatesOf(line: Line, column: UserColumn, zone: string) {
   })
 }
 
-/** The highest value of each field when a number and a step become a range; 7 would repeat Sunday, which is 0. */
+/** The end of the range in each field. Days of the week end at 6, because 7 is Sunday again. */
 const HIGHEST = [59, 23, 31, 12, 6]
 
-/** Replaces a number with a step, which daemons reject, with a range. */
+/** Converts a number with a step, such as `5/15`, into a range, because daemons reject this form. */
 function withRanges(time: string, notes: string[]): string {
   const fields = time.split(/\s+/)
   const ranges = fields.map((field, index) => {

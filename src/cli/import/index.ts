@@ -37,7 +37,7 @@ Units of users run as the owner of the file or as --user; import them separately
 
 export default function importCommand(): AnyCommand {
   return new Command('import')
-    .description('Creates schedules from the entries of the schedulers of a machine.')
+    .description("Creates schedules from a machine's crontabs and systemd timers.")
     .addHelpText(
       ...examples(
         'import crontab <(crontab -l) --dry-run',
@@ -52,7 +52,7 @@ export default function importCommand(): AnyCommand {
 function sourceCommand(name: string, idPrefix: string) {
   const command = new Command(name)
     .option('--zone <zone>', 'the time zone of the machine: an IANA name', 'local')
-    .option('--id-prefix <text>', 'before the ids of the schedules', idPrefix)
+    .option('--id-prefix <text>', 'the prefix of the schedule ids', idPrefix)
     .option('--iterations <n>', 'how many elapses of each to show', wholeNumber(0, 999_999), 3)
     .option('--paused', 'create new schedules paused')
     .option('--dry-run', 'only show the schedules; needs no database')
@@ -63,14 +63,14 @@ function sourceCommand(name: string, idPrefix: string) {
 
 function crontabCommand(): AnyCommand {
   return sourceCommand('crontab', 'cron.')
-    .summary('create schedules from the lines of a crontab')
+    .summary('create schedules from the entries of a crontab')
     .description(
-      'Creates a schedule from each line of a crontab, and shows the result and what cannot be carried over.',
+      'Creates a schedule from each entry of a crontab, and shows the result and what cannot be carried over.',
     )
     .argument('<file>', "a crontab; '-' reads stdin")
     .option(
       '--system',
-      'lines name a user, as in /etc/crontab and /etc/cron.d (default: if all of them seem to)',
+      'lines name a user, as in /etc/crontab and /etc/cron.d (default: only if all lines seem to)',
     )
     .option('--no-system', 'lines do not name a user')
     .addHelpText('after', CRONTAB_HELP)
@@ -95,15 +95,13 @@ Examples:
 function systemdCommand(): AnyCommand {
   return sourceCommand('systemd', 'systemd.')
     .summary('create schedules from systemd timers')
-    .description(
-      'Creates schedules from .timer units, and shows the results and what cannot be carried over.',
-    )
-    .argument('[folder...]', 'with units; default: those of the system')
+    .description('Creates schedules from .timer units, and shows the result and what cannot be carried over.')
+    .argument('[folder...]', 'folders that contain units; default: those of the system')
     .option('--only <name...>', 'only these timers')
-    .option('--all', 'include timers that are not enabled, and what masks hide')
+    .option('--all', 'include timers that are not enabled, and units hidden by masks')
     .option(
       '--user <name>',
-      'the units are those of this user (default: the owner of the file, for units of users)',
+      'the user whose units these are (default: for user units, the owner of the file)',
     )
     .addHelpText('after', SYSTEMD_HELP)
     .addHelpText('after', AGAIN_HELP)

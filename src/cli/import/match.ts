@@ -8,7 +8,7 @@ export type Named = Candidate & { readonly id: string }
 /** A schedule of the task `command`. */
 export type Existing = Pick<Schedule, 'id' | 'timer'> & { readonly args: unknown }
 
-/** The ways in which a schedule can match a candidate of the same name, from its whole content to a part of it. */
+/** The ways in which a schedule can match a candidate of the same name, from a full match to a partial one. */
 const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boolean)[] = [
   ({ timer, args }, wanted) => timer === wanted.timer && isDeepStrictEqual(args, wanted.args),
   ({ args }, wanted) => isDeepStrictEqual(args, wanted.args),
@@ -22,7 +22,7 @@ const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boole
  * Assigns each candidate the id of its schedule, or a new id.
  *
  * @param existing  schedules whose ids start with the prefix
- * @returns `stale` are the ids of schedules whose entries no longer exist, except those of refused entries
+ * @returns `stale` contains the ids of schedules whose entries no longer exist; refused entries still exist
  */
 export function matched(candidates: readonly Candidate[], existing: readonly Existing[], prefix: string) {
   const ids = new Map<Candidate, string>()

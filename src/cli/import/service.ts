@@ -38,8 +38,8 @@ const TYPES: ReadonlySet<string> = new Set(
 
 /**
  * @param manager  the user that the service manager runs as
- * @returns `notes` name the settings that cannot be carried over
- * @throws Refusal that explains why a worker cannot run it
+ * @returns the args, the timeout, and `notes` about settings that cannot be carried over
+ * @throws Refusal that explains why a worker cannot run the service
  */
 export function serviceCommand(unit: Unit, manager: CommandUser) {
   const { name, settings } = unit
@@ -50,7 +50,7 @@ export function serviceCommand(unit: Unit, manager: CommandUser) {
   const type = accepted('Type', typeOf).at(-1) ?? 'simple'
   if (!['oneshot', 'simple', 'exec'].includes(type))
     throw new Refusal(`${name} has Type=${type}: its commands end before its work does`)
-  // The value that a user's service manager sets; other commands get it from the worker.
+  // A user's service manager sets HOME; other commands get it from the worker.
   const env: Record<string, string> = manager === ROOT ? {} : { HOME: manager.home }
   accepted('Environment', (text) => {
     for (const [word] of wordsOf(text, true)) {
@@ -75,7 +75,7 @@ export function serviceCommand(unit: Unit, manager: CommandUser) {
     throw refused('has several commands in ExecStart= without Type=oneshot, so systemd does not start it')
   const lines = [...linesOf('ExecStartPre'), ...starts, ...linesOf('ExecStartPost')]
   const user = manager === ROOT ? expand(lastOf(settings, 'Service', 'User') ?? ROOT.name) : manager.name
-  // systemd does not start a service if it cannot read the value.
+  // systemd does not start a service whose DynamicUser= it cannot read.
   if (
     lastOf(settings, 'Service', 'DynamicUser') !== undefined &&
     accepted('DynamicUser', flag).at(-1) !== false
@@ -84,8 +84,8 @@ export function serviceCommand(unit: Unit, manager: CommandUser) {
       `${name} runs as a user that systemd creates (DynamicUser=): create one, and name it in User=`,
     )
   if (!USER_NAME.test(user)) throw new Refusal(`${name}: User=${user} is not the name of a user`)
-  // systemd starts commands in the root folder, a user's service manager in that user's home, and the task `command` in
-  // the home of the worker's user.
+  // Without WorkingDirectory=, systemd starts commands in the root folder, and a user's service manager starts them in
+  // that user's home. The task `command` would start them in the home of the worker's user.
   const home = manager === ROOT ? null : manager.home
   const folder = accepted('WorkingDirectory', (text) => {
     const path = folderOf(expand(text), home)
@@ -164,7 +164,7 @@ function folderOf(text: string, home: string | null): string | null {
 /**
  * The words of each command; a separate `;` ends a command.
  *
- * @throws IgnoredValue, after the commands before it, or a Refusal if systemd does not start the service
+ * @throws IgnoredValue, after yielding the commands before it, or a Refusal if systemd does not start the service
  */
 function* commandsIn(text: string): Generator<string[], void> {
   const words: string[] = []

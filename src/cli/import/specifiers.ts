@@ -43,7 +43,7 @@ export function expanded(text: string, { name, path }: Unit, manager: CommandUse
     h: manager.home,
     T: '/tmp',
     V: '/var/tmp',
-    // For users, %S and %L depend on the version of systemd.
+    // For user units, the values of %S and %L depend on the version of systemd.
     ...(manager === ROOT
       ? SYSTEM
       : { t: `/run/user/${manager.uid}`, C: `${manager.home}/.cache`, E: `${manager.home}/.config` }),

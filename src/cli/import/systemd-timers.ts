@@ -126,7 +126,7 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
       summary,
       jitter,
       catchUp: isPersistent ? 1 : 0,
-      // systemd does not start an active unit again.
+      // systemd does not start a unit that is still active.
       overlap: 'skip',
       timeout: command.timeout,
     },
@@ -171,7 +171,7 @@ function managerOf(units: readonly Unit[], { user }: TimerOptions): CommandUser 
   return owner
 }
 
-/** The section [Timer] in one line. */
+/** The section [Timer] on one line. */
 function settingsText(unit: UnitFile): string {
   return [...(unit.get('Timer')?.entries() ?? [])]
     .flatMap(([key, values]) => values.map((value) => `${key}=${value}`))

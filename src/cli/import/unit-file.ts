@@ -54,7 +54,7 @@ export function lastOf(unit: UnitFile, section: string, key: string): string | u
   return valuesOf(unit, section, key).at(-1)
 }
 
-/** A value, or the end of one, that systemd ignores with a warning. */
+/** A value, or the rest of a value, that systemd ignores with a warning. */
 export class IgnoredValue extends Error {}
 
 /** The values that systemd accepts. systemd warns about other values and ignores them; here, they become notes. */
@@ -91,8 +91,8 @@ export function flag(text: string): boolean {
 /**
  * Splits a line into words as systemd does: blanks, quotes, C escapes.
  *
- * @param isStrict  whether an unknown escape is an error, as in Environment=; in commands, it stays as it is
- * @throws IgnoredValue for the part that cannot be read, after the words before it
+ * @param isStrict  whether an unknown escape is an error, as in Environment=; in commands, it is left unchanged
+ * @throws IgnoredValue for the part that cannot be read, after yielding the words before it
  */
 export function* wordsOf(text: string, isStrict = false): Generator<[word: string, source: string], void> {
   const pattern = /\s*((?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\\.|[^\s"'\\])+)(?=\s|$)/suy

@@ -34,8 +34,8 @@ export interface Unit {
 export type Units = ReturnType<typeof unitsIn>
 
 /**
- * @param folders  the first one that has a file wins
- * @param skipsMasks  whether a masked unit is read from the next folder that has it
+ * @param folders  the first folder that contains a file wins
+ * @param skipsMasks  whether a masked unit is read from the next folder that contains it
  * @param ofUser  whether all units belong to a user
  * @throws UsageError if only some of the folders are for users
  */
@@ -43,7 +43,7 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser:
   const paths = new Set(folders.map((folder) => realpathSync(folder)))
   const ofSystem = [...paths].find(isFolderOfSystem)
   if (ofUser && ofSystem !== undefined)
-    throw new UsageError(`option '--user': ${ofSystem} has the units of the system: leave --user out`)
+    throw new UsageError(`option '--user': ${ofSystem} contains system units: leave --user out`)
   if (new Set([...paths].map((path) => ofUser || isFolderOfUsers(path))).size > 1)
     throw new UsageError('import the units of users separately from those of the system')
   const files = new Map<string, string[]>()
@@ -94,7 +94,7 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser:
       [...new Set([...files.keys(), ...linked().map(([name]) => name)].map(idOf))]
         .filter((name) => name.endsWith('.timer'))
         .toSorted(),
-    /** Whether the unit is started by a link in a folder such as `timers.target.wants`. */
+    /** Whether a link in a folder such as `timers.target.wants` starts the unit. */
     isEnabled: (name: string) => {
       const names = new Set(namesOf(name))
       return linked().some(([link, path]) => names.has(link) && !isMask(path))

@@ -14,7 +14,7 @@ export function cancelCommand(): AnyCommand {
     .summary('cancel waiting jobs, stop running ones')
     .description(
       'Cancels waiting jobs, and asks workers to stop running ones, whose handlers are notified within a second.\n' +
-        'Name the jobs by their ids or by a filter.',
+        'Select the jobs by their ids or with a filter.',
     )
     .addHelpText(...examples('jobs cancel 0193…', 'jobs cancel --task mail --state waiting --yes'))
   return changeCommand(command, ['waiting', 'blocked', 'running', 'external'], {
@@ -29,7 +29,7 @@ export function retryCommand(): AnyCommand {
   const command = new Command('retry')
     .summary('run failed or cancelled jobs again')
     .description(
-      'Runs failed or cancelled jobs again, from their first attempt. Name the jobs by their ids or by a filter.',
+      'Runs failed or cancelled jobs again, from their first attempt. Select the jobs by their ids or with a filter.',
     )
     .addHelpText(...examples('jobs retry 0193…', 'jobs retry --task mail --state failed --yes'))
   return changeCommand(command, ['failed', 'cancelled'], {
@@ -47,7 +47,7 @@ interface Change {
   readonly textOf: (state: JobState) => string
 }
 
-/** The command fails with the exit code of the first job that was refused, after all jobs were tried. */
+/** The command tries all jobs, and fails with the exit code of the first refusal. */
 function changeCommand(
   command: Command,
   states: readonly JobState[],

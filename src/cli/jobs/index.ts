@@ -70,7 +70,7 @@ function jobColumns(now: number): Column<Job>[] {
   ]
 }
 
-/** @param now  the time up to which to measure the duration of a running job, or null to show no duration */
+/** @param now  the end of the duration of a running job, or null to show no duration for it */
 export function took(
   { startedAt: started, finishedAt: finished }: Pick<Job, 'startedAt' | 'finishedAt'>,
   now: number | null,
@@ -91,7 +91,7 @@ function showCommand(): AnyCommand {
   const command = new Command('show')
     .summary('show a job')
     .description(
-      'Shows a job and its attempts: what ran, when, where, and how it ended. Its log: kalends jobs logs.',
+      'Shows a job and its attempts: what ran, when, where, and how it ended. For its log, see kalends jobs logs.',
     )
     .argument('<id>')
     .addHelpText(...examples('jobs show 0193…', 'jobs show 0193… --json | jq .attempts'))
@@ -128,7 +128,7 @@ function logsCommand(): AnyCommand {
   })
 }
 
-/** If a job has had only one attempt, and it is running or succeeded, the job's facts include those of the attempt. */
+/** Empty if the job's facts already show everything about its only attempt, which is running or has succeeded. */
 function attemptsText(attempts: readonly Attempt[]): string {
   const [first, ...others] = attempts
   const isInFacts = first === undefined || first.outcome === null || first.outcome === 'success'

@@ -20,7 +20,7 @@ export function submitCommand(): AnyCommand {
     .argument('[command...]', 'after --: the command')
     .option('--args <json>', 'the args of the task', jsonValue)
     .option('--id <id>', `1 to ${NAME_LIMIT} ASCII characters (default: a new UUID)`)
-    .option('--run-at <time>', 'do not run it earlier')
+    .option('--run-at <time>', 'the earliest start')
     .option('--wait', 'wait until it finishes; fail if it fails')
     .addHelpText(
       ...examples(
@@ -32,7 +32,7 @@ export function submitCommand(): AnyCommand {
     const { args, id, runAt } = flags
     if (argv.length > 0 && task !== COMMAND_TASK)
       throw new UsageError(
-        `only the task 'command' accepts words after --; write the args of '${task}' as --args '{…}'`,
+        `only the task 'command' accepts words after --; pass the args of '${task}' as --args '{…}'`,
       )
     if (argv.length > 0 && args !== undefined)
       throw new UsageError("option '--args' cannot be combined with a command after --")

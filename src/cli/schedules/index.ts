@@ -47,7 +47,7 @@ function pauseCommand(): AnyCommand {
         .choices(['leave', 'cancel'])
         .default('leave'),
     )
-    .option('--reason <text>', 'why, for people')
+    .option('--reason <text>', 'a note for people')
     .addHelpText(...examples('schedules pause nightly', "schedules pause nightly --reason 'See #123'"))
   return onDatabase(command, ({ schedules }, ids, { jobs, reason, json }) =>
     forEachId(ids, async (id) => {
@@ -126,7 +126,7 @@ function rmCommand(): AnyCommand {
 /**
  * Applies an action to several ids; an error for one id does not stop the others.
  *
- * @throws QuietFailure with the exit code of the first error, after all ids were tried
+ * @throws QuietFailure with the exit code of the first error, after all ids have been tried
  */
 async function forEachId(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
   if (ids.length === 1 && ids[0] !== undefined) return work(ids[0])
@@ -147,7 +147,7 @@ function runCommand(): AnyCommand {
     .summary('run a schedule now')
     .description(
       'Submits a run of a schedule now, even if it is paused; the timer is not affected. Prints the id of the job.\n' +
-        'Exits with 4 while an earlier run is unfinished, unless its runs may overlap.',
+        'Exits with 4 if an earlier run is unfinished, unless the runs of the schedule may overlap.',
     )
     .argument('<id>')
     .option('--args <json>', 'args for this run only', jsonValue)

@@ -71,7 +71,7 @@ function leftText(nextRunAt: Date | null, now: Date): string {
 }
 
 const ELAPSES = 5
-/** Other states have their own lines. */
+/** The settings without lines of their own. The line of the state covers `enabled`. */
 const NAMES = OPTION_NAMES.filter((name) => name !== 'summary' && name !== 'enabled')
 
 export function showCommand(): AnyCommand {

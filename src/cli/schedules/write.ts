@@ -36,10 +36,10 @@ function writeCommand(name: string) {
 export function addCommand(): AnyCommand {
   const command = writeCommand('add')
     .summary('create a schedule')
-    .description('Creates a schedule. Its first run is the next elapse of its timer.')
+    .description('Creates a schedule, which first runs at the next elapse of its timer.')
     .argument('[command...]', 'after --: a command to run, instead of --task')
     .option('--paused', 'create it paused')
-    .option('--now', 'also run it at once')
+    .option('--now', 'also run it immediately')
     .addHelpText('after', ADD_HELP)
     .addHelpText(
       ...examples(

@@ -9,7 +9,7 @@ export interface paths {
         };
         /**
          * List schedules
-         * @description Ordered by id. For a page, `text` is searched in the next 100,000 schedules that match the other filters.
+         * @description Ordered by id. For each page, `text` is searched in the next 100,000 schedules that match the other filters.
          */
         get: operations["listSchedules"];
         put?: never;
@@ -204,7 +204,7 @@ export interface paths {
         };
         /**
          * List jobs, newest first
-         * @description With a final state, the jobs that ended last come first. For a page, filters without an index, such as the text of errors, search the next 100,000 jobs that match the other filters.
+         * @description With a final state, the jobs that ended last come first. For each page, filters without an index, such as the text of errors, search the next 100,000 jobs that match the other filters.
          */
         get: operations["listJobs"];
         put?: never;
@@ -245,7 +245,7 @@ export interface paths {
         };
         /**
          * List the newest 100 attempts of a job, oldest first
-         * @description Attempts before a manual retry, a running one and a successful one are included.
+         * @description This includes attempts before a manual retry, a running attempt and a successful attempt.
          */
         get: operations["jobAttempts"];
         put?: never;
@@ -304,7 +304,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel several jobs
-         * @description By id, or by a filter and the state waiting, blocked or running (default: all of these), up to 1000 at a time. With dryRun it only counts them.
+         * @description By id, or by a filter and the state waiting, blocked or running (default: all of these), up to 1000 at a time. With dryRun, the matching jobs are only counted.
          */
         post: operations["cancelJobs"];
         delete?: never;
@@ -341,7 +341,7 @@ export interface paths {
         put?: never;
         /**
          * Run several jobs again
-         * @description By id, or by a filter and the state failed (default) or cancelled, up to 1000 at a time. With dryRun it only counts them.
+         * @description By id, or by a filter and the state failed (default) or cancelled, up to 1000 at a time. With dryRun, the matching jobs are only counted.
          */
         post: operations["retryJobs"];
         delete?: never;
@@ -537,7 +537,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Count planned and past runs by the hour */
+        /** Count planned and past runs by hour */
         get: operations["getLoad"];
         put?: never;
         post?: never;
@@ -590,7 +590,7 @@ export interface paths {
         };
         /**
          * Follow changes as server-sent events
-         * @description Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, name what to read again: at most one per second, for every change, including changes in SQL. With `Last-Event-ID`, the first event has all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything changed, so that it does not reveal what others do.
+         * @description Events of the type `change` contain `{"topics": [...]}`, which lists what to read again: schedules, jobs or workers. At most one event per second is sent; together, the events cover every change, including changes in SQL. With `Last-Event-ID`, the first event lists all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything has changed, so that it does not reveal what others do.
          */
         get: operations["followChanges"];
         put?: never;
@@ -627,7 +627,7 @@ export interface paths {
         };
         /**
          * Whether this process works
-         * @description For readiness probes, without a sign-in. Signed-in callers without a scope see the reasons.
+         * @description For readiness probes; requires no sign-in. Signed-in callers without a scope see the reasons.
          */
         get: operations["getHealth"];
         put?: never;
@@ -694,9 +694,9 @@ export interface components {
              * @enum {string}
              */
             overlap?: "skip" | "queue-one" | "replace" | "allow";
-            /** @description Maximum number of runs for slots that are due at the same time, such as after a downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
+            /** @description Maximum number of runs for slots that are due at the same time, for example after downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
             catchUp?: number;
-            /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
+            /** @description Delays all runs of the schedule by the same part of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
             starts?: string | null;
             ends?: string | null;
@@ -717,13 +717,13 @@ export interface components {
              * @enum {string}
              */
             afterDone?: "keep" | "delete";
-            /** @description Jobs with a larger priority run first; default 0 */
+            /** @description Jobs with a higher priority run first; default 0 */
             priority?: number;
             /** @description Groups take turns in the queue; default none */
             group?: string;
             submitter?: string | null;
             subject?: string | null;
-            /** @description The zone of a timer that names none: an IANA name, or 'local' for that of the server */
+            /** @description The zone of a timer that names none: an IANA name, or 'local' for the server's zone */
             zone?: string;
             /**
              * @description When a new schedule first runs; default `next`
@@ -746,9 +746,9 @@ export interface components {
              * @enum {string}
              */
             overlap?: "skip" | "queue-one" | "replace" | "allow";
-            /** @description Maximum number of runs for slots that are due at the same time, such as after a downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
+            /** @description Maximum number of runs for slots that are due at the same time, for example after downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
             catchUp?: number;
-            /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
+            /** @description Delays all runs of the schedule by the same part of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
             starts?: string | null;
             ends?: string | null;
@@ -769,13 +769,13 @@ export interface components {
              * @enum {string}
              */
             afterDone?: "keep" | "delete";
-            /** @description Jobs with a larger priority run first; default 0 */
+            /** @description Jobs with a higher priority run first; default 0 */
             priority?: number;
             /** @description Groups take turns in the queue; default none */
             group?: string;
             submitter?: string | null;
             subject?: string | null;
-            /** @description The zone of a timer that names none: an IANA name, or 'local' for that of the server */
+            /** @description The zone of a timer that names none: an IANA name, or 'local' for the server's zone */
             zone?: string;
             /**
              * @description When a new schedule first runs; default `next`
@@ -838,9 +838,9 @@ export interface components {
              * @enum {string}
              */
             overlap?: "skip" | "queue-one" | "replace" | "allow";
-            /** @description Maximum number of runs for slots that are due at the same time, such as after a downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
+            /** @description Maximum number of runs for slots that are due at the same time, for example after downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
             catchUp?: number;
-            /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
+            /** @description Delays all runs of the schedule by the same part of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
             starts?: string | null;
             ends?: string | null;
@@ -861,13 +861,13 @@ export interface components {
              * @enum {string}
              */
             afterDone?: "keep" | "delete";
-            /** @description Jobs with a larger priority run first; default 0 */
+            /** @description Jobs with a higher priority run first; default 0 */
             priority?: number;
             /** @description Groups take turns in the queue; default none */
             group?: string;
             submitter?: string | null;
             subject?: string | null;
-            /** @description The zone of a timer that names none: an IANA name, or 'local' for that of the server */
+            /** @description The zone of a timer that names none: an IANA name, or 'local' for the server's zone */
             zone?: string;
             /**
              * @description When a new schedule first runs; default `next`
@@ -892,9 +892,9 @@ export interface components {
              * @enum {string}
              */
             overlap?: "skip" | "queue-one" | "replace" | "allow";
-            /** @description Maximum number of runs for slots that are due at the same time, such as after a downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
+            /** @description Maximum number of runs for slots that are due at the same time, for example after downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
             catchUp?: number;
-            /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
+            /** @description Delays all runs of the schedule by the same part of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
             starts?: string | null;
             ends?: string | null;
@@ -915,13 +915,13 @@ export interface components {
              * @enum {string}
              */
             afterDone?: "keep" | "delete";
-            /** @description Jobs with a larger priority run first; default 0 */
+            /** @description Jobs with a higher priority run first; default 0 */
             priority?: number;
             /** @description Groups take turns in the queue; default none */
             group?: string;
             submitter?: string | null;
             subject?: string | null;
-            /** @description The zone of a timer that names none: an IANA name, or 'local' for that of the server */
+            /** @description The zone of a timer that names none: an IANA name, or 'local' for the server's zone */
             zone?: string;
         };
         RunInput: {
@@ -943,7 +943,7 @@ export interface components {
             task?: string;
             /** @description Groups take turns in the queue; default none */
             group?: string;
-            /** @description Freeze everything; not together with the other fields */
+            /** @description Freeze everything; cannot be combined with `scheduleId`, `task` or `group` */
             all?: boolean;
             /** Format: date-time */
             until: string;
@@ -955,7 +955,7 @@ export interface components {
             task?: string;
             /** @description Groups take turns in the queue; default none */
             group?: string;
-            /** @description Freeze everything; not together with the other fields */
+            /** @description Freeze everything; cannot be combined with `scheduleId`, `task` or `group` */
             all?: boolean;
             /** Format: date-time */
             until: string;
@@ -975,7 +975,7 @@ export interface components {
             retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
-            /** @description Jobs with a larger priority run first; default 0 */
+            /** @description Jobs with a higher priority run first; default 0 */
             priority?: number;
             /** @description Groups take turns in the queue; default none */
             group?: string;
@@ -983,7 +983,7 @@ export interface components {
             subject?: string | null;
             /** Format: date-time */
             runAt?: string;
-            /** @description In place of `runAt`: the time from now */
+            /** @description Instead of `runAt`: the time from now to the earliest start */
             delay?: number | string;
         };
         JobsAction: {
@@ -1011,7 +1011,7 @@ export interface components {
             };
             /** @description Only count the matching jobs */
             dryRun?: boolean;
-            /** @description Maximum number of jobs of a filter; default 1000 */
+            /** @description Maximum number of jobs to select with a filter; default 1000 */
             limit?: number;
         };
         Schedule: {
@@ -1065,7 +1065,7 @@ export interface components {
             retryLimit: number | null;
             /** @enum {string} */
             status: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
-            /** @description finish: active, but without a next run, because the next run counts from the end of the current run */
+            /** @description finish: active, but without a next run, because the time of the next run depends on when the current run ends */
             waitingFor: "finish" | null;
         };
         RecentRun: {
@@ -1127,9 +1127,9 @@ export interface components {
             retryLimit: number | null;
             /** @enum {string} */
             status: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
-            /** @description finish: active, but without a next run, because the next run counts from the end of the current run */
+            /** @description finish: active, but without a next run, because the time of the next run depends on when the current run ends */
             waitingFor: "finish" | null;
-            /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
+            /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their sizes in bytes. GET on the row returns them in full. */
             truncated?: {
                 [key: string]: number;
             };
@@ -1142,7 +1142,7 @@ export interface components {
             items: components["schemas"]["ListedSchedule"][];
             /** @description The total on all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it found that many */
             total: number | null;
-            /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, and a next page */
+            /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, although there is a next page */
             next: string | null;
         };
         Job: {
@@ -1224,7 +1224,7 @@ export interface components {
             result: unknown;
             error: string | null;
             stopRequestedAt: string | null;
-            /** @description Set if no worker is known to handle the task; names the most similar task */
+            /** @description Set if no worker is known to handle the task; suggests the known task with the most similar name */
             warning?: string;
         };
         ListedJob: {
@@ -1266,7 +1266,7 @@ export interface components {
             result: unknown;
             error: string | null;
             stopRequestedAt: string | null;
-            /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
+            /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their sizes in bytes. GET on the row returns them in full. */
             truncated?: {
                 [key: string]: number;
             };
@@ -1275,7 +1275,7 @@ export interface components {
             items: components["schemas"]["ListedJob"][];
             /** @description The total on all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it found that many */
             total: number | null;
-            /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, and a next page */
+            /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, although there is a next page */
             next: string | null;
         };
         History: {
@@ -1331,7 +1331,7 @@ export interface components {
                 /** @description released: the worker stopped and returned the job to the queue; snoozed: the handler asked to run again later; lost: the worker died; null while the attempt is running */
                 outcome: ("success" | "failed" | "timeout" | "cancelled" | "released" | "snoozed" | "lost") | null;
                 error: string | null;
-                /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
+                /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their sizes in bytes. GET on the row returns them in full. */
                 truncated?: {
                     [key: string]: number;
                 };
@@ -1511,9 +1511,9 @@ export interface components {
             live: boolean;
             worker?: string | null;
             running?: number;
-            /** @description Finished runs whose result is not written yet */
+            /** @description Finished runs whose result has not been written yet */
             unwritten?: number;
-            /** @description The number of these that wait for a locked row */
+            /** @description How many of these wait for a locked row */
             locked?: number;
             /** @description Finished runs whose result the database rejects */
             rejected?: number;
@@ -1678,7 +1678,7 @@ export interface operations {
                 /** @description Include this many recent runs of each schedule; limit is then at most 200 */
                 runs?: number;
                 limit?: number;
-                /** @description `next` of the previous page; in the order of ids, any id: only ids after it */
+                /** @description `next` of the previous page. In a list ordered by id, this can be any id: the page starts after it */
                 after?: string;
             };
             header?: never;
@@ -3101,7 +3101,7 @@ export interface operations {
                 finishedFrom?: string;
                 finishedTo?: string;
                 limit?: number;
-                /** @description `next` of the previous page; in the order of ids, any id: only ids after it */
+                /** @description `next` of the previous page. In a list ordered by id, this can be any id: the page starts after it */
                 after?: string;
             };
             header?: never;
@@ -4820,7 +4820,7 @@ export interface operations {
                 /** @description Added to a timer that names no zone; default: the server's zone */
                 zone?: string;
                 after?: string;
-                /** @description Where the slots of `every` start: when the schedule was created */
+                /** @description The start of the slots of an `every` timer, which is the creation of the schedule */
                 anchor?: string;
                 /** @description Run times; default 10 */
                 limit?: number;
@@ -4831,7 +4831,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The syntax error, or the meaning */
+            /** @description The syntax error, or the meaning of the timer */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5070,7 +5070,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Role, scope and the zone of the server */
+            /** @description The role, the scope and the zone of the server */
             200: {
                 headers: {
                     [name: string]: unknown;
