@@ -47,7 +47,7 @@ export class Redaction {
 
   /**
    * The secrets of one job or schedule, to hide them in its text. If a value with secrets was left out, the secrets
-   * are unknown, and its text is hidden completely.
+   * are unknown, so all of this text is hidden.
    */
   secretsOf(payload: Payload): Secrets {
     if (this.#paths.length === 0) return NO_SECRETS

@@ -11,7 +11,7 @@ export function wereFrozen(
   lastSlot: Date,
   circumstances: Circumstances,
 ): boolean {
-  // A one-off is not skipped either.
+  // Like a manual run, a one-off is never skipped.
   if (nextRunAt === null || afterFinish || event.next(lastSlot) === null) return false
   const parts = partsOf(nextRunAt, frozenUntil, circumstances)
   let before = justBefore(nextRunAt)

@@ -116,9 +116,9 @@ export interface PlacedTurn {
 /** The state that one claim passes to the next. */
 export interface ClaimCursor {
   /**
-   * The next claim continues each of these turns after its last job. A claim without turns also sees freezes, and jobs
-   * that were added before that position. Empty if the last claim found fewer jobs than it asked for, or if other
-   * groups and tasks wait for a turn.
+   * The next claim continues each of these turns after its last job. Only a claim without turns sees new freezes, and
+   * jobs that were added before the last job of a turn. Empty if the last claim found fewer jobs than it asked for, or
+   * if other groups and tasks wait for a turn.
    */
   turns: readonly PlacedTurn[]
   /** Whether the last claim left out jobs because they have no retries left. */
@@ -193,7 +193,7 @@ export interface ExecutingStore {
    */
   postpone(refused: readonly { readonly id: string; readonly error: string }[]): Promise<void>
 
-  /** Those of a worker's claims that are committed and whose jobs are in the external queue. */
+  /** The claims, among those given, that are committed and whose jobs are in the external queue. */
   handedOver(worker: string, claims: readonly Fence[]): Promise<Fence[]>
 
   /**

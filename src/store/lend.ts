@@ -34,7 +34,7 @@ function endsTheTransaction(name: unknown, [first]: readonly unknown[]): boolean
   return typeof text === 'string' && ENDS.test(text)
 }
 
-/** @param sql  of the same transaction */
+/** @param sql  runs statements in the same transaction */
 export function lender(
   { run }: Pick<Sql, 'run'>,
   { connection, isNoSavepoint, abandon }: LenderOptions,
@@ -48,7 +48,7 @@ export function lender(
     if (used === 'too slow') {
       abandon()
       throw new CallbackTooSlowError(
-        `it took longer than ${timeoutMs} ms; calls of Kalends in it must use the tx that it was given`,
+        `it took longer than ${timeoutMs} ms; calls to Kalends in it must use the tx that it was given`,
       )
     }
     try {

@@ -54,7 +54,7 @@ export interface SubmitOptions {
 
 export interface SubmitResult {
   readonly submissions: readonly Submission[]
-  /** Jobs of the submissions that this worker already runs. */
+  /** The submitted jobs that this worker has already started. */
   readonly started: readonly ClaimedJob[]
   /** Schedules that are still marked, because another transaction has locked the row; submit them again. */
   readonly locked: readonly Mark[]

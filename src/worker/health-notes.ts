@@ -54,7 +54,7 @@ export interface Vitals {
   /** Null if this worker runs no jobs. */
   readonly unwritten: Unwritten | null
   readonly log: UnwrittenLog | null
-  /** Schedules and jobs that failed and wait for their back-off. */
+  /** The number of schedules and jobs that are skipped after an error, until their back-off ends. */
   readonly leftOut: number
   /** Schedules whose slots become due faster than they can be submitted. */
   readonly behind: readonly string[]
@@ -70,7 +70,7 @@ export interface Vitals {
   readonly connectionWaitMs: number
   readonly clock: ClockDifference | null
   readonly stall: Stall | null
-  /** The tasks whose handlers continue although their attempts have ended without them; one entry per handler. */
+  /** The tasks of handlers that are still running after their attempts have ended; one entry per handler. */
   readonly abandonedHandlers: readonly string[]
   readonly loops: readonly LoopHealth[]
 }

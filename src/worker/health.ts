@@ -43,7 +43,7 @@ export interface Health {
 /** Kalends ends a stuck statement itself, so a restart is only needed after this time. */
 const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
-/** Runs continue without these loops, so their failures are only warnings. */
+/** Runs continue without these loops, so a failure of one is only a warning. */
 const UNNEEDED = new Set([JOURNAL, 'progress'])
 /** The health of a process that is not a worker, or has stopped. */
 export function unstarted(isStopped: boolean): Health {

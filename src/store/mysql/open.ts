@@ -44,8 +44,8 @@ export async function openMysql(
   const close = async () => {
     await Promise.all([loops, calls, api].map((database) => database.close()))
   }
-  // Report a server that accepts only some of the connections now instead of on first use. A pool that is closed while
-  // connecting would report a different error.
+  // Connect now, so that a server that accepts only some of the connections is not noticed later. Wait for both pools:
+  // a pool that is closed while it connects would report a different error.
   const connected = await Promise.allSettled([loops.connect(), calls.connect()])
   const failed = connected.find((end) => end.status === 'rejected')
   if (failed !== undefined) {

@@ -193,7 +193,7 @@ function sharesOf(hours: readonly HourLoad[], numberOf: (hour: HourLoad) => numb
 function Legend({ load }: { readonly load: Load }) {
   const items = {
     ran: 'ended',
-    planned: `planned, by ${count(load.schedules)} active schedules`,
+    planned: `planned, by ${count(load.schedules)} active ${load.schedules === 1 ? 'schedule' : 'schedules'}`,
     failed: 'some failed',
   }
   return (
