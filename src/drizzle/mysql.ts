@@ -1,6 +1,7 @@
 /**
  * The tables on MySQL and MariaDB as drizzle tables, so that an application can read them and join them with its own.
- * Kalends creates and migrates them; leave them out of your drizzle-kit schema (see the guide "Beside migration tools").
+ * Kalends creates and migrates them; leave them out of your drizzle-kit schema (see the guide "Beside migration
+ * tools").
  *
  * Strings are compared exactly, regardless of the database's default: `{exact}` becomes the server's collation that
  * compares byte by byte and does not pad with blanks. The engine name is added when a migration runs. Instants are

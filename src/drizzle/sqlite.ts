@@ -183,7 +183,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         wakeAt: instant('wake_at').generatedAlwaysAs(sql.raw(WAKE_AT)),
       },
       (table) => [
-        // Includes the key, because a page of a list may start between rows with equal times.
+        // The index includes the key, because a page of a list may start between rows with equal times.
         index(name('periodic_task_wake_at')).on(table.wakeAt, table.id),
         index(name('periodic_task_declared_by')).on(table.declaredBy),
         index(name('periodic_task_idle')).on(table.idle),

@@ -224,7 +224,8 @@ export const QUEUE_COLUMNS = {
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
 /**
- * Every version of a declared set that has ever been seen. The newest version is the one that was first seen most recently.
+ * Every version of a declared set that has ever been seen. The newest version is the one that was first seen most
+ * recently.
  */
 export const SET_COLUMNS = {
   name: { kind: 'text', column: 'name', most: NAME_LIMIT },

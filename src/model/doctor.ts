@@ -228,7 +228,7 @@ function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
     .filter(({ lateMs }) => lateMs > LATE_MS)
     .toSorted((a, b) => b.lateMs - a.lateMs)
   return findings('late-schedule', late, (worst) => ({
-    problem: `${counted(late, 'schedule is', 'schedules are')} due and not submitted; '${worst.id}' for ${durationText(worst.lateMs)}`,
+    problem: `${counted(late, 'schedule is', 'schedules are')} due but not submitted; '${worst.id}' has been due for ${durationText(worst.lateMs)}`,
     fix: 'start a worker that schedules; if one is running, look for an open transaction that locks the row',
   }))
 }

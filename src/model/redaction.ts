@@ -217,7 +217,7 @@ export class Secrets {
   /** Makes each text, number and name in this value a secret. */
   add(value: unknown): void {
     for (const leaf of leaves(value)) this.#waiting?.push(leaf)
-    // Cached, because a handler may store progress very often.
+    // A handler may store progress very often, so this list must not grow without limit.
     if ((this.#waiting?.length ?? 0) > MAX_WAITING) this.#trie()
   }
 

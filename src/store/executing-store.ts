@@ -86,7 +86,7 @@ export interface Settled {
   readonly settled: readonly SettledAttempt[]
   /** Jobs that this worker no longer holds, so nothing was written. */
   readonly lost: readonly Fence[]
-  /** Another transaction has locked the row of the job or its schedule: settle these again. */
+  /** Attempts to settle again, because another transaction has locked the row of the job or of its schedule. */
   readonly locked: readonly UnsettledAttempt[]
   /** Attempts that the database rejects, even without their results and error texts. */
   readonly refused: readonly Refusal<UnsettledAttempt>[]
@@ -97,8 +97,8 @@ export interface ClaimOptions {
   readonly taskLimits?: ReadonlyMap<string, number>
   readonly onRefused?: OnRefused
   /**
-   * How many jobs to claim in addition, to start later. These must have retries left, because a worker that crashes
-   * loses them.
+   * How many more jobs to claim, to start later. They must have retries left, because a crash of the worker costs them
+   * an attempt.
    */
   readonly ahead?: number
   /** Where to continue. The claim sets the position at which the next claim may continue. */

@@ -113,7 +113,8 @@ export function expression(text: string, dialect: Dialect): Expression {
       fields: `${either.join(' ')}${suffix}`,
     })
   }
-  // If both are restricted, it is enough that one matches. This is the only rule of cron that no single calendar event can express.
+  // If both are restricted, one match is enough. This is the only rule of cron that no single calendar event can
+  // express.
   const single = star || day === '*' || weekday === '*'
   const events = (single ? [fields] : [onWeekday, onDate]).map(eventOf).filter((event) => event !== null)
   if (events.every((event) => elapsing(event) === null)) {

@@ -7,9 +7,9 @@
  * A worker that is cut off from the database does not learn that it was evicted. It therefore uses its own clock:
  * before other workers may evict it, it gives up its jobs, and takes on nothing until a heartbeat succeeds.
  *
- * A heartbeat is sent every fifth of the lease, and a worker is evicted after three missed heartbeats. So the work of a
- * dead worker becomes free within one lease: one beat until the last heartbeat is seen, three missed beats, and one
- * beat by which the other worker may be late.
+ * A worker sends five heartbeats per lease, and is evicted after it has missed three. So the work of a dead worker
+ * becomes free within one lease: one beat until the last heartbeat is seen, three missed beats, and one beat by which
+ * the other worker may be late.
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'

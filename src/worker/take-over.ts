@@ -89,7 +89,7 @@ export class TakeOver {
     this.#beatsUntilSweep = beatsPerLease
     this.#sweepsUntilWhole -= 1
     const isWhole = this.#sweepsUntilWhole <= 0
-    // Set before the sweep, so that a failing sweep is not repeated in each beat and does not delay the next steps.
+    // This is set before the sweep, so that a failing sweep is not repeated in each beat and does not delay other work.
     if (isWhole) this.#sweepsUntilWhole = LEASES_PER_WHOLE_SWEEP.slow
     const started = monotonicNow()
     // If the sweep fails, the next beat looks for orphans.

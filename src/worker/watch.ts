@@ -27,7 +27,7 @@ export interface WatchOptions {
 
 /** Time until the next poll while other processes submit jobs. */
 const BRISK_MS = 100
-/** How long the worker keeps polling this often after it found such a job. */
+/** How long the worker polls this often after it has found a job of another process. */
 const BRISK_FOR_MS = 10_000
 /** Time until the next poll if something is due that another worker may be processing. */
 const BUSY_MS = 250

@@ -8,7 +8,7 @@ import { errorNumber } from './errors.ts'
 /** Defaults for the maximum number of connections to a host. */
 const URL_CONNECTIONS = 22
 const POOL_CONNECTIONS = 5
-/** With a short lease, loops keep a connection longer than the lease, so that two statements can wait for a lock. */
+/** If the lease is short, loops may use a connection for longer than it, so that two statements can wait for a lock. */
 const LEAST_LOOP_USE_MS = 3000
 /** One connection out of this many is for the API. */
 const API_SHARE = 10

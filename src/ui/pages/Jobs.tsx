@@ -37,7 +37,7 @@ const LABELS: Readonly<Record<string, string>> = {
 
 /** Callers with a scope cannot search these fields, because the values are partly hidden from them. */
 const isAllowed = (name: string) => !isScoped.value || (name !== 'error' && name !== 'worker')
-/** Searched one at a time, because each needs its own index or search. */
+/** Only one of these fields can be searched at a time, because each needs its own index or search. */
 const searchedFields = () => (['id', 'error', 'args'] as const).filter(isAllowed)
 
 const columns: readonly Column<ListedJob>[] = [
