@@ -224,11 +224,11 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('job_held')).on(made.heldBy),
         // For lists: open jobs in key order, final jobs in the order in which they ended.
         index(name('job_state')).on(made.state, made.finishedAt),
-        // For lists, newest first, which is key order.
+        // For lists, newest first: that is key order.
         index(name('job_task')).on(made.task),
         index(name('job_group')).on(made.group),
         index(name('job_submitter')).on(made.submitter),
-        // These count an owner's open jobs for the limit, without reading the owner's history, which may be long.
+        // For counting an owner's open jobs for the limit, without reading the owner's history, which may be long.
         index(name('job_open_group')).on(made.openGroup),
         index(name('job_open_submitter')).on(made.openSubmitter),
         ...checks('job', {

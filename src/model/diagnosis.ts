@@ -2,7 +2,7 @@
 import type { Plannable } from './planning.ts'
 import type { StoredSchedule } from './schedule.ts'
 
-/** A snapshot of the whole database. All instants are from the database's clock. */
+/** A snapshot of the whole database. All instants except `localNow` are from the database's clock. */
 export interface DoctorInput {
   readonly now: Date
   /** This machine's clock at the same moment. */

@@ -15,7 +15,7 @@ import { elapsesWithin, timer } from '../timer/index.ts'
 import { plannedInFuture } from './future-slots.ts'
 import { toText } from './instant.ts'
 
-/** Kalends uses the database's clock; handlers and logs use this machine's. */
+/** Kalends uses the database's clock; handlers and logs use the clock of their machine. */
 const CLOCK_SKEW_MS = 2000
 
 /** @param leaseMs  a worker that is silent for longer than this is dead */

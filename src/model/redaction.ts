@@ -72,7 +72,7 @@ export class Redaction {
 
   /**
    * The progress or result of a job in the form in which it is stored. Readers take a job's secrets from its row, which
-   * lacks the secrets of earlier progress, so these are removed if readers of the row would see them.
+   * lacks the secrets of earlier progress. Those are removed here if readers of the row would otherwise see them.
    *
    * @param row  the values of the job, including the one to store
    * @param earlier  the secrets of earlier progress

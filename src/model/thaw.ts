@@ -4,7 +4,7 @@ import { type DueSlots, dueSlots, justBefore, onlySlot } from './due-slots.ts'
 import { type Circumstances, laterOf, type Plan, type Readable, withNextRun } from './planning.ts'
 
 /**
- * Whether all slots that a manual run has passed became due during freezes, so that the run represents none of them.
+ * Whether all slots that a manual run has passed became due during freezes; if so, the run represents none of them.
  */
 export function wereFrozen(
   { schedule: { nextRunAt, frozenUntil }, event, afterFinish }: Readable,

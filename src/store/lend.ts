@@ -40,7 +40,7 @@ export function lender(
   { connection, isNoSavepoint, abandon }: LenderOptions,
 ): Lend {
   return async (use, timeoutMs) => {
-    // A name that the application does not use, because its own savepoint of that name would hide the fact that the
+    // The application must not use this name: a savepoint of its own with that name would hide the fact that the
     // transaction has ended.
     const savepoint = `kalends_${randomBytes(8).toString('hex')}`
     await run(`SAVEPOINT ${savepoint}`)

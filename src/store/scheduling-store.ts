@@ -13,7 +13,7 @@ export interface Look {
   readonly dueAt: Date | null
   /** Whether a job of one of the given tasks can be claimed. */
   readonly claimable: boolean
-  /** A value that changes when freezes are added or deleted, and with most changes to freezes. */
+  /** A value that changes when freezes are added or deleted, and in most cases when they are changed. */
   readonly freezes: string
 }
 

@@ -72,9 +72,9 @@ export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, afte
   // Whether the interval from the last occurrence before the change to the first one after it is at least as long as
   // usual.
   const regular = first.getTime() - shiftMs - last.getTime() >= rest
-  if (of.kind === 'cron') return regular ? null : `${set}: the timer elapses twice ${named(affected)}.`
+  if (of.kind === 'cron') return regular ? null : `${set}: the timer elapses ${named(affected)} both times.`
   if (of.next(after) === null) return null
-  return `${set}: the timer elapses only once ${named(affected)}, the first time.`
+  return `${set}: the timer elapses ${named(affected)} only the first time.`
 }
 
 /** Whether the elapses around a skipped time are no further apart than on an unchanged clock. */

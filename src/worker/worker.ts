@@ -236,7 +236,7 @@ export class Worker {
       onTakenOver: (result) => this.#settled(result),
       onRejected: (attempt, error) => reporter.rejected(attempt, error),
       onHealed: (text) => reporter.healed(text),
-      // Without an id, the other loops do nothing.
+      // The other loops do nothing while this worker has no id.
       onRegistered: () => this.wake(),
       onError: this.#onError,
     })

@@ -142,7 +142,7 @@ describe('a warning reports the effect of a clock change [T8]', () => {
       'Europe/Berlin',
       'back',
       'Sun 2026-10-25 from 03:00 to 02:00',
-      'the timer elapses only once at 02:30, the first time.',
+      'the timer elapses at 02:30 only the first time.',
     ],
     [
       '2:0,30',
@@ -171,7 +171,7 @@ describe('a warning reports the effect of a clock change [T8]', () => {
       'Europe/Berlin',
       'back',
       'Sun 2026-10-25 from 03:00 to 02:00',
-      'the timer elapses only once at its 4 times from 02:00 to 02:45, the first time.',
+      'the timer elapses at its 4 times from 02:00 to 02:45 only the first time.',
     ],
     [
       'cron 30 2 * * *',
@@ -185,14 +185,14 @@ describe('a warning reports the effect of a clock change [T8]', () => {
       'Europe/Berlin',
       'back',
       'Sun 2026-10-25 from 03:00 to 02:00',
-      'the timer elapses twice at 02:30.',
+      'the timer elapses at 02:30 both times.',
     ],
     [
       'cron 0,30 1,2 * * *',
       'Europe/Berlin',
       'back',
       'Sun 2026-10-25 from 03:00 to 02:00',
-      'the timer elapses twice at 02:00 and 02:30.',
+      'the timer elapses at 02:00 and 02:30 both times.',
     ],
     [
       '2:30',
@@ -206,7 +206,7 @@ describe('a warning reports the effect of a clock change [T8]', () => {
       'America/New_York',
       'back',
       'Sun 2026-11-01 from 02:00 to 01:00',
-      'the timer elapses only once at 01:30, the first time.',
+      'the timer elapses at 01:30 only the first time.',
     ],
     [
       '2:15',
@@ -220,7 +220,7 @@ describe('a warning reports the effect of a clock change [T8]', () => {
       'Australia/Lord_Howe',
       'back',
       'Sun 2026-04-05 from 02:00 to 01:30',
-      'the timer elapses only once at 01:45, the first time.',
+      'the timer elapses at 01:45 only the first time.',
     ],
     [
       '2:30',
@@ -242,7 +242,7 @@ describe('a warning reports the effect of a clock change [T8]', () => {
       'Africa/Cairo',
       'back',
       'Thu 2026-10-29 from 24:00 to 23:00',
-      'the timer elapses only once at 23:30, the first time.',
+      'the timer elapses at 23:30 only the first time.',
     ],
   ])('%s in %s, set %s', (text, zone, way, when, effect) => {
     expect(warningsOf(text, zone)).toContain(`The clock of ${zone} is set ${way} on ${when}: ${effect}`)

@@ -134,7 +134,7 @@ function Form({ title, edited: newest }: { readonly title: string; readonly edit
       {edited !== null && edited.schedule.declaredBy !== null && (
         <Hint>
           The set '{edited.schedule.declaredBy}' declares this schedule in code, and the next deployment
-          restores those settings. To change it permanently, change the code. A pause is kept.
+          restores the settings in the code. To change it permanently, change the code. A pause is kept.
         </Hint>
       )}
       {Object.entries(errors)
