@@ -93,7 +93,7 @@ export class WallClock {
     if (day < 0 || day >= DAYS) return NONE
     const own = monthOf(day)
     const inMonth = day - monthStart(own)
-    // In the month of `day` itself, the days on its other side are left out.
+    // In the month of `day` itself, the days on the wrong side of it are left out.
     const mask = direction === 1 ? -1 << inMonth : (2 << inMonth) - 1
     let month = this.#months.nearest(own, direction)
     for (; month !== NONE; month = this.#months.nearest(month + direction, direction)) {

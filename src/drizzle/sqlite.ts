@@ -1,6 +1,6 @@
 /**
  * The tables on SQLite as drizzle tables, so that an application can read them and join them with its own. Kalends
- * creates and migrates them; leave them out of the schema of drizzle-kit (see the guide "Beside migration tools").
+ * creates and migrates them; leave them out of your drizzle-kit schema (see the guide "Beside migration tools").
  *
  * Instants are UTC text, `YYYY-MM-DD HH:MM:SS.mmm`. Manually written instants may have another form, so strftime
  * normalises them wherever they are compared; as plain text, `…T00:00:00Z` would sort after the rest of that day. The

@@ -201,7 +201,7 @@ export interface Dialect {
    * end.
    */
   readonly writesInParallel: boolean
-  /** Whether the error means that a row with that key exists. */
+  /** Whether the error means that a row with that key already exists. */
   readonly isDuplicate: (error: unknown) => boolean
   /**
    * Whether the statement failed because other transactions have locked rows, not because the database is unavailable.

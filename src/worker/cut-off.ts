@@ -37,7 +37,7 @@ export class CutOff {
   /**
    * A heartbeat was written.
    *
-   * @param sentAt  the time at which it was sent, because other workers may have seen it since then
+   * @param sentAt  the time at which it was sent: other workers may have seen it from then on
    */
   written(sentAt: number): void {
     this.#writtenAt = sentAt

@@ -30,7 +30,7 @@ interface Observation {
 export class DeadWorkers {
   readonly #options: DeadWorkersOptions
   readonly #observed = new Map<string, Observation>()
-  /** The number of consecutive checks in which a dead worker's row was locked, by its id. */
+  /** The number of consecutive checks in which a dead worker's row was locked, by worker id. */
   #locked: ReadonlyMap<string, number> = new Map()
   #lastCheck = 0
 

@@ -54,7 +54,7 @@ export async function contentOf<Content>(call: Promise<{ data?: Content }>): Pro
 export type ReadablePath = ClientPathsWithMethod<typeof api, 'get'>
 export type Answer<Path extends ReadablePath> = MethodResponse<typeof api, 'get', Path>
 
-/** Parameters of a path. Query values may be text from the page's address, which the server checks. */
+/** Parameters of a path. Query values may be text from the page's address; the server checks them. */
 export type Params<Path extends ReadablePath> = paths[Path] extends {
   get: { parameters: infer Parameters extends { query?: unknown } }
 }

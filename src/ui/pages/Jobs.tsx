@@ -120,7 +120,11 @@ function Filters() {
   const [field, setField] = useState(searchedFields().find((name) => name in query.value) ?? 'id')
   return (
     <div class="row filters" role="search">
-      <Search key={field} name={field} label={`Search by ${field === 'id' ? 'id (its beginning)' : field}`} />
+      <Search
+        key={field}
+        name={field}
+        label={`Search by ${field === 'id' ? 'the start of the id' : field}`}
+      />
       <Select
         label="Field to search"
         value={field}
