@@ -35,10 +35,10 @@ export function calendar(text: string, options?: CalendarOptions): CalendarEvent
 }
 
 /**
- * A calendar event: times of a clock at which something should happen, and the clock's zone. Immutable.
+ * A calendar event: the clock times at which something should happen, and the zone of the clock. Immutable.
  *
- * It elapses at every instant at which the zone's clock shows a time that matches weekday, date and time, in the years
- * 1970 to 2199 of that clock. A time that the clock skips because it is set forward does not elapse that day. For a
+ * It elapses at every instant at which the zone's clock shows a time that matches its weekdays, date and time, in the
+ * years 1970 to 2199 of that clock. It does not elapse at a time that the clock skips because it is set forward. For a
  * time that the clock shows twice, see the fold option.
  */
 export class CalendarEvent {

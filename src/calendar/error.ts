@@ -39,7 +39,7 @@ export class CalendarSyntaxError extends Error {
   }
 }
 
-/** The text in double quotes on one line, shortened, because input may be long or contain control characters. */
+/** The text on one line, in double quotes and shortened, because input may be long or contain control characters. */
 export function quote(text: string): string {
   const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text
   // JSON does not escape the two Unicode line separators.

@@ -12,7 +12,7 @@ const CRON_WORDS: ReadonlyMap<string, string> = new Map([
 // A cron field contains numbers, names, *, ?, -, / and commas, but never a colon or two dots.
 const CRON_FIELD = /^[\d*?][\d*?,/A-Za-z-]*$|^[A-Za-z]{3}(?:[,-][A-Za-z]{3})*$/
 
-/** Finds a mistake in the text as a whole; the first unreadable character is only its symptom. */
+/** Finds a mistake that concerns the whole text; the first unreadable character is only a symptom of it. */
 export function explainText(text: string): SyntaxProblem | undefined {
   return explainBlanks(text) ?? explainQuotes(text) ?? explainCron(text)
 }
@@ -48,7 +48,7 @@ function explainCron(text: string): SyntaxProblem | undefined {
   const word = CRON_WORDS.get(text.toLowerCase())
   if (word !== undefined) return { at: 0, token: text, problem: 'this is cron', hint: `write ${word}` }
   if (/^@reboot$/i.test(text)) {
-    return { at: 0, token: text, problem: 'this is cron, but not a time of day', hint: undefined }
+    return { at: 0, token: text, problem: 'this is cron, and not a time', hint: undefined }
   }
   const prefix = /^(?:cron!?|every)(?= )/i.exec(text)?.[0]
   if (prefix !== undefined) {

@@ -8,7 +8,7 @@ interface WrittenItem extends Item {
   readonly to: number
 }
 
-/** A list as written; null is `*`. Only the text after a list shows which field the list is. */
+/** A list as written; null is `*`. Only the text after a list shows which field it belongs to. */
 export type WrittenList = readonly WrittenItem[] | null
 
 // systemd's limits for C integers and for the length of a list.

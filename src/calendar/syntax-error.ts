@@ -31,7 +31,7 @@ export function syntaxError(
 }
 
 function tokenAt(text: string, at: number, to?: number): { at: number; text: string } {
-  // There is nothing to show at the end of the text, so this shows the last character.
+  // At the end of the text, there is nothing to show, so the last character is shown.
   if (at >= text.length) return { at: Math.max(0, text.length - 1), text: text.slice(-1) }
   if (to !== undefined) return { at, text: text.slice(at, to) }
   // A stray blank is shown together with the word after it.

@@ -93,7 +93,7 @@ export class WallClock {
     if (day < 0 || day >= DAYS) return NONE
     const own = monthOf(day)
     const inMonth = day - monthStart(own)
-    // In the month of `day` itself, later days are left out.
+    // In the month of `day` itself, the days on the wrong side of it are left out.
     const mask = direction === 1 ? -1 << inMonth : (2 << inMonth) - 1
     let month = this.#months.nearest(own, direction)
     for (; month !== NONE; month = this.#months.nearest(month + direction, direction)) {
@@ -113,7 +113,7 @@ function matchingDays({
 }: Pick<CalendarSpec, 'weekdays' | 'days' | 'daysFromEnd'>): Int32Array {
   const set = new FieldSet(daysFromEnd && items !== null ? items.map(countedDown) : items, DAY_OF_MONTH)
   let listed = 0
-  // Counted from the end, as if every month had 31 days.
+  // With `daysFromEnd`, days count from the end, as if every month had 31 days.
   for (let day = 1; day <= 31; day++)
     if (set.nearest(day, 1) === day) listed |= 1 << (daysFromEnd ? 31 - day : day - 1)
   const masks = new Int32Array(SHAPES)

@@ -2,9 +2,9 @@ import { Zone } from './zone.ts'
 
 /*
  * Which names are zones. Intl alone is not enough: it ignores case, accepts names that no tz database contains (PST,
- * IST, SystemV/EST5, +05:30), and its supportedValuesOf lists only one name for each zone. So a name counts if Intl
- * lists it, or if it is another name of the tz database, all of which are listed here. Their rules still come from
- * Intl. `Factory`, `localtime`, `posix/...` and `right/...` are left out on purpose.
+ * IST, SystemV/EST5, +05:30), and its supportedValuesOf lists only one name for each zone. So a name is valid if
+ * Intl lists it, or if it is one of the other names in the tz database, which are all listed here. The rules of every
+ * zone still come from Intl. `Factory`, `localtime`, `posix/...` and `right/...` are left out on purpose.
  */
 const LEGACY_NAMES: Readonly<Record<string, string>> = {
   '': 'CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong Iceland Iran Israel Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROC ROK Singapore Turkey UCT UTC Universal W-SU WET Zulu',

@@ -1,6 +1,6 @@
 /**
  * The tables on MySQL and MariaDB as drizzle tables, so that an application can read them and join them with its own.
- * Kalends creates and migrates them; leave them out of the schema of drizzle-kit (see the guide "Beside migration
+ * Kalends creates and migrates them; leave them out of your drizzle-kit schema (see the guide "Beside migration
  * tools").
  *
  * Strings are compared exactly, regardless of the database's default: `{exact}` becomes the server's collation that
@@ -59,8 +59,8 @@ function text<Value extends string = string>(column: string, most: number) {
   return customType<{ data: Value }>({ dataType: () => `varchar(${most}) ${EXACT}` })(column)
 }
 /**
- * Job ids: small keys in each index. Servers pad ASCII strings with blanks in comparisons, so CHECKs reject a trailing
- * blank.
+ * Job ids are ASCII, so that their keys are small in every index. Servers pad ASCII strings with blanks in comparisons,
+ * so CHECKs reject a trailing blank.
  */
 const jobId = (column: string) =>
   customType<{ data: string }>({
@@ -103,7 +103,7 @@ const uuidv7 = sql.raw(
 
 const EPOCH = "timestamp'1970-01-01 00:00:00.000'"
 const DEFINITION = `concat(${DEFINITION_PARTS.join(", '|', ")})`
-/** The parts of `planned_from`, if neither has changed since the last planning. */
+/** The parts of `planned_from` if neither the definition nor `nextrun` has changed since the last planning. */
 const PLANNED = `${DEFINITION}, '|', coalesce(\`nextrun\`, '')`
 const WAKE_AT = [
   `case when \`worker\` is not null then coalesce(\`mark_ends\`, ${EPOCH})`,
@@ -217,23 +217,23 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         // Allows at most one running and one waiting job, unless overlap is `allow`; also finds the open jobs of a
         // schedule.
         uniqueIndex(name('job_open')).on(made.openKey, made.openTurn),
-        // If this index named the key, MariaDB would not treat it as covering, and would scan all claimable jobs to
+        // If this index included the key, MariaDB would not treat it as covering, and would scan all claimable jobs to
         // find the groups.
         index(name('job_claim')).on(made.ready, made.group, made.claimTask, made.claimRank),
         index(name('job_due')).on(made.dueAt),
         index(name('job_held')).on(made.heldBy),
         // For lists: open jobs in key order, final jobs in the order in which they ended.
         index(name('job_state')).on(made.state, made.finishedAt),
-        // For lists, newest first, which is key order.
+        // For lists, newest first: that is key order.
         index(name('job_task')).on(made.task),
         index(name('job_group')).on(made.group),
         index(name('job_submitter')).on(made.submitter),
-        // These count an owner's open jobs for the limit, without reading the owner's history, which may be long.
+        // For counting an owner's open jobs for the limit, without reading the owner's history, which may be long.
         index(name('job_open_group')).on(made.openGroup),
         index(name('job_open_submitter')).on(made.openSubmitter),
         ...checks('job', {
           json: validJson,
-          // An empty id would be the turn of the running job.
+          // The turn of the running job is empty, so no id may be empty.
           id: (column) => `${notPadded(column)} and ${column} <> ''`,
         }),
       ],

@@ -163,7 +163,7 @@ function typed(definition: Column, types: Types): Builder {
 
 function defaultOf({ kind }: Column, value: string | number | boolean, { now }: Types): SQL {
   if (kind === 'instant') return now
-  // MySQL accepts a default of a long text only as an expression.
+  // MySQL accepts a default for a long text column only as an expression.
   if (kind === 'json') return sql.raw(`('${value}')`)
   return sql.raw(typeof value === 'string' ? `'${value}'` : String(Number(value)))
 }
@@ -187,7 +187,7 @@ export interface ChecksOfKinds {
 export const validJson: Check = () => 'json_valid(`args`)'
 
 /**
- * The names and conditions of the CHECKs of a table. The database reports the name.
+ * The names and conditions of the CHECKs of a table. The database names a CHECK when it rejects a row.
  *
  * @param timeSuffix  the end of the names of CHECKs of instants
  * @param more  further conditions by column; those of `columns` take precedence

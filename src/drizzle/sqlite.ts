@@ -1,6 +1,6 @@
 /**
  * The tables on SQLite as drizzle tables, so that an application can read them and join them with its own. Kalends
- * creates and migrates them; leave them out of the schema of drizzle-kit (see the guide "Beside migration tools").
+ * creates and migrates them; leave them out of your drizzle-kit schema (see the guide "Beside migration tools").
  *
  * Instants are UTC text, `YYYY-MM-DD HH:MM:SS.mmm`. Manually written instants may have another form, so strftime
  * normalises them wherever they are compared; as plain text, `…T00:00:00Z` would sort after the rest of that day. The
@@ -76,7 +76,7 @@ const uuidv7 = sql.raw(
 const EPOCH = "'1970-01-01 00:00:00.000'"
 const normalised = (column: string) => `strftime('%Y-%m-%d %H:%M:%f', \`${column}\`)`
 const DEFINITION = DEFINITION_PARTS.join(" || '|' || ")
-/** `planned_from` if neither has changed since the last planning. */
+/** `planned_from` if neither the definition nor `nextrun` has changed since the last planning. */
 const PLANNED = `${DEFINITION} || '|' || coalesce(${normalised('nextrun')}, '')`
 /** SQLite accepts a BLOB as an id, but no statement would find it by text. Such a row would never be due or claimed. */
 const FINDABLE = "typeof(`id`) = 'text'"
@@ -147,7 +147,7 @@ function timeCondition(name: string, isSorted: boolean): string {
     `instr(${name}, char(0)) = 0`,
   ]
   const own = `${name} is strftime('%Y-%m-%d %H:%M:%f', ${name}, '+0 days')`
-  // Years from 0001. Text such as 'now' and BLOBs are rejected.
+  // Years start at 0001. BLOBs, and text such as 'now', are rejected.
   return `${name} is null or ${name} between '0001' and ':' and (${own} or ${others.join(' and ')})`
 }
 
@@ -183,7 +183,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         wakeAt: instant('wake_at').generatedAlwaysAs(sql.raw(WAKE_AT)),
       },
       (table) => [
-        // Includes the key, because a page of a list may start between rows with equal times.
+        // The index includes the key, because a page of a list may start between rows with equal times.
         index(name('periodic_task_wake_at')).on(table.wakeAt, table.id),
         index(name('periodic_task_declared_by')).on(table.declaredBy),
         index(name('periodic_task_idle')).on(table.idle),

@@ -124,7 +124,7 @@ export type LimitedSettings = Partial<
 >
 
 /**
- * Maximum number of runs that one pass makes up for a schedule of a limited owner. These runs are all open at once.
+ * Maximum `catchUp` of a limited owner's schedule. One pass submits the missed runs, so they are all open at once.
  */
 const MAX_CATCH_UP = 10
 

@@ -105,9 +105,9 @@ export const JOB_COLUMNS = {
   /** The number of the attempt, starting at 1; 0 before the first. */
   attempt: { kind: 'whole', column: 'attempt', least: 0, most: INT, default: 0 },
   submittedAt: { kind: 'instant', column: 'submitted', default: 'now' },
-  /** The job does not start before this time, or null if it starts as soon as possible. */
+  /** The time before which the job does not start; null if it starts as soon as possible. */
   runAt: { kind: 'instant', column: 'run_at', default: null, checked: 'text' },
-  /** The time until which a freeze holds the job, although a worker could start it. Null if none does. */
+  /** The time until which a freeze holds a job that a worker could otherwise start; null if none does. */
   frozenUntil: { kind: 'instant', column: 'frozen_until', default: null },
   startedAt: { kind: 'instant', column: 'started', default: null },
   finishedAt: { kind: 'instant', column: 'finished', default: null, checked: 'sorted' },
@@ -147,7 +147,7 @@ export const SCHEDULE_COLUMNS = {
   lastRunAt: { kind: 'instant', column: 'last_run', default: null },
   /** When the last run ended; cancelled runs do not count. */
   lastFinishedAt: { kind: 'instant', column: 'last_finished', default: null },
-  /** Its newest job. */
+  /** The newest job of the schedule. */
   lastJobId: { kind: 'job id', column: 'last_job', default: null },
   /** The error of the last attempt, including one that is being retried, or why the timer is invalid. */
   lastError: { kind: 'long text', column: 'last_error', default: null },
@@ -224,7 +224,8 @@ export const QUEUE_COLUMNS = {
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
 /**
- * Every version of a declared set that was ever seen. The newest version is the one that was first seen most recently.
+ * Every version of a declared set that has ever been seen. The newest version is the one that was first seen most
+ * recently.
  */
 export const SET_COLUMNS = {
   name: { kind: 'text', column: 'name', most: NAME_LIMIT },

@@ -2,7 +2,7 @@
 import type { Plannable } from './planning.ts'
 import type { StoredSchedule } from './schedule.ts'
 
-/** A snapshot of the whole database. All instants are from the database's clock. */
+/** A snapshot of the whole database. All instants except `localNow` are from the database's clock. */
 export interface DoctorInput {
   readonly now: Date
   /** This machine's clock at the same moment. */
@@ -21,7 +21,7 @@ export interface DoctorInput {
   readonly schedules: readonly DoctorSchedule[]
   /** The schedules whose next run or last slot is furthest in the future. */
   readonly furthest: readonly Plannable[]
-  /** Claimable jobs; `since` is the time at which the first of them was submitted. */
+  /** Claimable jobs by task; `since` is the time at which the first job of the task was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
   /** Schedules that are submitted continuously but still missed several of their last few slots. */
   readonly behind: readonly { readonly id: string }[]

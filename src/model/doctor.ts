@@ -15,7 +15,7 @@ import { elapsesWithin, timer } from '../timer/index.ts'
 import { plannedInFuture } from './future-slots.ts'
 import { toText } from './instant.ts'
 
-/** Kalends uses the database's clock; handlers and logs use this machine's. */
+/** Kalends uses the database's clock; handlers and logs use the clock of their machine. */
 const CLOCK_SKEW_MS = 2000
 
 /** @param leaseMs  a worker that is silent for longer than this is dead */
@@ -40,13 +40,13 @@ function clockSkew({ now, localNow, roundTripMs }: DoctorInput): Finding[] {
   const isSkewed = Math.abs(ahead) > CLOCK_SKEW_MS + roundTripMs
   return findings('clock-skew', isSkewed ? [{ id: 'clock' }] : [], () => ({
     problem: `this machine's clock is ${durationText(Math.abs(ahead))} ${ahead > 0 ? 'ahead of' : 'behind'} the database's`,
-    fix: 'synchronise both with NTP; runs follow the clock of the database, logs that of the machine',
+    fix: "synchronise both with NTP; runs follow the database's clock, and logs follow the machine's",
   }))
 }
 
 /**
- * Heartbeats use the database's clock. A heartbeat in the future means that it came from another clock, or that the
- * clock was set back.
+ * Heartbeats use the database's clock. A heartbeat in the future was written by another clock, or the clock has been
+ * set back since then.
  */
 function heartbeatSkew({ now, workers }: DoctorInput): Finding[] {
   const ahead = workers
@@ -100,7 +100,7 @@ function jobFindings(seen: DoctorInput, alive: DoctorInput['workers']): Finding[
     ...unclaimedJobs(seen, alive),
     ...findings('unreported-job', unreported, () => ({
       problem: `${counted(unreported, 'job has', 'jobs have')} been in an external queue for more than an hour, and ${unreported.length === 1 ? 'its outcome has' : 'their outcomes have'} not been reported`,
-      fix: 'look for them in that queue; report each outcome with `kalends.external.finish`, or cancel lost jobs: `kalends jobs cancel ID`. At its time limit, a job fails',
+      fix: 'look for them in that queue; report each outcome with `kalends.external.finish`, or cancel lost jobs with `kalends jobs cancel ID`; a job that is never reported fails at its time limit',
     })),
     ...findings('orphaned-job', orphans, () => ({
       problem: `${counted(orphans, 'job runs', 'jobs run')} on a worker that is no longer registered`,
@@ -228,7 +228,7 @@ function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
     .filter(({ lateMs }) => lateMs > LATE_MS)
     .toSorted((a, b) => b.lateMs - a.lateMs)
   return findings('late-schedule', late, (worst) => ({
-    problem: `${counted(late, 'schedule is', 'schedules are')} due and not submitted; '${worst.id}' for ${durationText(worst.lateMs)}`,
+    problem: `${counted(late, 'schedule is', 'schedules are')} due but not submitted; '${worst.id}' has been due for ${durationText(worst.lateMs)}`,
     fix: 'start a worker that schedules; if one is running, look for an open transaction that locks the row',
   }))
 }

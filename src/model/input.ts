@@ -28,7 +28,7 @@ export function isStorable(text: string): boolean {
 }
 
 /**
- * Names that differ only in one of these characters can look the same. This includes joiners and variation selectors.
+ * Names that differ only in one of these characters can look the same. Joiners and variation selectors are among them.
  */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/u
 

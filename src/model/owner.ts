@@ -36,7 +36,7 @@ export function prefixOf({ group, submitter }: Owner): string {
 
 /**
  * Percent-encodes blanks, all non-ASCII characters, the characters that separate the parts of a prefix, and the
- * character that marks a hash. decodeURIComponent returns the name.
+ * character that marks a hash. decodeURIComponent restores the name.
  */
 function encoded(name: string): string {
   return name.replaceAll(/[^!-~]|[%/:~]/gu, (character) =>

@@ -47,7 +47,7 @@ export class Redaction {
 
   /**
    * The secrets of one job or schedule, to hide them in its text. If a value with secrets was left out, the secrets
-   * are unknown, and its text is hidden completely.
+   * are unknown, so all of this text is hidden.
    */
   secretsOf(payload: Payload): Secrets {
     if (this.#paths.length === 0) return NO_SECRETS
@@ -72,7 +72,7 @@ export class Redaction {
 
   /**
    * The progress or result of a job in the form in which it is stored. Readers take a job's secrets from its row, which
-   * lacks the secrets of earlier progress, so these are removed if readers of the row would see them.
+   * lacks the secrets of earlier progress. Those are removed here if readers of the row would otherwise see them.
    *
    * @param row  the values of the job, including the one to store
    * @param earlier  the secrets of earlier progress
@@ -217,7 +217,7 @@ export class Secrets {
   /** Makes each text, number and name in this value a secret. */
   add(value: unknown): void {
     for (const leaf of leaves(value)) this.#waiting?.push(leaf)
-    // Cached, because a handler may store progress very often.
+    // A handler may store progress very often, so this list must not grow without limit.
     if ((this.#waiting?.length ?? 0) > MAX_WAITING) this.#trie()
   }
 

@@ -40,7 +40,7 @@ export function schemaFindings({ pending, missing, engines, version }: SchemaDri
               fix: 'stop all workers, rename or drop the view, and give the table its name back',
             }
           : {
-              problem: `the table ${table} uses the engine ${engine}, which has no transactions: jobs are lost and started twice`,
+              problem: `the table ${table} uses the engine ${engine}, which has no transactions: jobs may be lost or started twice`,
               fix: `stop all workers, and run \`ALTER TABLE ${table} ENGINE=InnoDB\``,
             },
     ),

@@ -31,8 +31,8 @@ export const SKIP_REASONS = ['overlap', 'missed', 'frozen', 'max-runs', 'unsubmi
 export type SkipReason = (typeof SKIP_REASONS)[number]
 
 /**
- * Why a job was skipped, failed, was cancelled or was run manually; `handed-over` means that its external queue does
- * not report its outcome.
+ * Why a job was skipped, failed, was cancelled or was run manually; `handed-over` means that the job is in an external
+ * queue that does not report outcomes.
  */
 // biome-ignore format: by state
 export const REASONS = [

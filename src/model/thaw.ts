@@ -4,14 +4,14 @@ import { type DueSlots, dueSlots, justBefore, onlySlot } from './due-slots.ts'
 import { type Circumstances, laterOf, type Plan, type Readable, withNextRun } from './planning.ts'
 
 /**
- * Whether all slots that a manual run has passed became due during freezes, so that the run represents none of them.
+ * Whether all slots that a manual run has passed became due during freezes; if so, the run represents none of them.
  */
 export function wereFrozen(
   { schedule: { nextRunAt, frozenUntil }, event, afterFinish }: Readable,
   lastSlot: Date,
   circumstances: Circumstances,
 ): boolean {
-  // A one-off is not skipped either.
+  // Like a manual run, a one-off is never skipped.
   if (nextRunAt === null || afterFinish || event.next(lastSlot) === null) return false
   const parts = partsOf(nextRunAt, frozenUntil, circumstances)
   let before = justBefore(nextRunAt)

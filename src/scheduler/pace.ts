@@ -16,7 +16,7 @@ export class Pace {
 
   submitted({ id, plan }: Pick<Submission, 'id' | 'plan'>): void {
     const times = (this.#behind.get(id)?.times ?? 0) + 1
-    // Deleted first, to keep the map in the order of the last submissions.
+    // The entry is deleted first, so that the map stays in the order of the last submissions.
     this.#behind.delete(id)
     if (!plan.skips.some(({ reason }) => reason === 'missed')) return
     this.#behind.set(id, { times, at: performance.now() })
@@ -26,7 +26,7 @@ export class Pace {
     }
   }
 
-  /** The ids of such schedules. */
+  /** The ids of the schedules that cannot keep up. */
   behind(): string[] {
     const since = performance.now() - RECENT_MS
     return [...this.#behind].filter(([, { times, at }]) => times >= TOO_MANY && at >= since).map(([id]) => id)

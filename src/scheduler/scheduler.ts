@@ -2,9 +2,9 @@
  * The scheduler marks, plans and submits schedules while any are due.
  *
  * Every worker runs a scheduler; there is no leader. A pass marks the earliest due schedules with this worker's id. A
- * mark is a lease: no other worker plans the schedule. Then one transaction locks the marked rows again, plans each in
- * its current state, inserts the jobs, advances `nextrun` and ends the marks. A crash leaves all of this or nothing. A
- * schedule that stays marked is due again for every worker when its lease ends.
+ * mark is a lease: until it ends, no other worker plans the schedule. Then one transaction locks the marked rows again,
+ * plans each in its current state, inserts the jobs, advances `nextrun` and ends the marks. After a crash, either all
+ * of this is stored or nothing. A schedule that stays marked is due again for every worker when its lease ends.
  */
 import { Loop } from '../loop.ts'
 import { plan } from '../model/plan.ts'

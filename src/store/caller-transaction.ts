@@ -16,7 +16,7 @@ const NEEDED =
  * Runs statements in a transaction that the application has started and will commit or roll back.
  *
  * Drivers return rows in different forms, and convert dates, numbers and characters according to their options. So each
- * row is returned as a single ASCII text, which is found wherever it is in the result.
+ * row is returned as a single ASCII text, which can be found anywhere in the result.
  *
  * @throws InvalidInputError when `transaction` cannot run statements, or when its session would store different values
  */
@@ -29,7 +29,8 @@ export function callerTransaction(
   const executed = async (text: string, params: readonly SqlValue[], reads: boolean) => {
     checked ??= dialect.checkTransaction?.((statement) => execute(statement, true))
     await checked
-    // Checked before each statement, because with a synchronous driver, the application may have ended the transaction.
+    // This is checked before each statement, because the application may have ended the transaction meanwhile if its
+    // driver is synchronous.
     if (isIdle(transaction)) throw noTransaction()
     try {
       // Uses literals, because drivers pass parameters in different ways.
@@ -151,7 +152,7 @@ function withCauses(error: unknown, most = 10): unknown[] {
   return [error, ...withCauses(error instanceof Error ? error.cause : undefined, most - 1)]
 }
 
-/** The transaction would not cover the change: a rollback would leave it in the database. */
+/** Without an open transaction, a later rollback would leave the change in the database. */
 export function noTransaction(): InvalidInputError {
   return new InvalidInputError(
     'tx',

@@ -169,7 +169,7 @@ export interface Dialect {
    * expression.
    */
   readonly joinedByKey: (rows: string, table: string, as: string, key: string) => string
-  /** Ends a SELECT and locks its rows. `skip` leaves out locked rows instead of waiting for them. */
+  /** The end of a SELECT that locks its rows; `skip` leaves out locked rows instead of waiting for them. */
   readonly locked: (how: 'wait' | 'skip') => string
   /** Combines several ordered, limited selections into one statement. */
   readonly union: (selections: readonly string[]) => string
@@ -182,8 +182,8 @@ export interface Dialect {
    */
   readonly prefersCase: boolean
   /**
-   * Splits updates into several statements, in case one row takes over a unique key from another. A row of a later
-   * stage may take a key that a row of an earlier stage gives up.
+   * Splits updates into several statements where one statement could violate a unique key: a row of a later stage may
+   * take a key that a row of an earlier stage gives up.
    */
   readonly updateStages: <Row extends { readonly stage: number }>(rows: readonly Row[]) => Row[][]
   /**
@@ -201,7 +201,7 @@ export interface Dialect {
    * end.
    */
   readonly writesInParallel: boolean
-  /** Whether the error means that a row with that key exists. */
+  /** Whether the error means that a row with that key already exists. */
   readonly isDuplicate: (error: unknown) => boolean
   /**
    * Whether the statement failed because other transactions have locked rows, not because the database is unavailable.

@@ -86,7 +86,7 @@ export interface Settled {
   readonly settled: readonly SettledAttempt[]
   /** Jobs that this worker no longer holds, so nothing was written. */
   readonly lost: readonly Fence[]
-  /** Another transaction has locked the row of the job or its schedule: settle these again. */
+  /** Attempts to settle again, because another transaction has locked the row of the job or of its schedule. */
   readonly locked: readonly UnsettledAttempt[]
   /** Attempts that the database rejects, even without their results and error texts. */
   readonly refused: readonly Refusal<UnsettledAttempt>[]
@@ -97,8 +97,8 @@ export interface ClaimOptions {
   readonly taskLimits?: ReadonlyMap<string, number>
   readonly onRefused?: OnRefused
   /**
-   * How many jobs to claim in addition, to start later. These must have retries left, because a worker that crashes
-   * loses them.
+   * How many more jobs to claim, to start later. They must have retries left, because a crash of the worker costs them
+   * an attempt.
    */
   readonly ahead?: number
   /** Where to continue. The claim sets the position at which the next claim may continue. */
@@ -116,9 +116,9 @@ export interface PlacedTurn {
 /** The state that one claim passes to the next. */
 export interface ClaimCursor {
   /**
-   * The next claim continues each of these turns after its last job. A claim without turns also sees freezes, and jobs
-   * that were added before that position. Empty if the last claim found fewer jobs than it asked for, or if other
-   * groups and tasks wait for a turn.
+   * The next claim continues each of these turns after its last job. Only a claim without turns sees new freezes, and
+   * jobs that were added before the last job of a turn. Empty if the last claim found fewer jobs than it asked for, or
+   * if other groups and tasks wait for a turn.
    */
   turns: readonly PlacedTurn[]
   /** Whether the last claim left out jobs because they have no retries left. */
@@ -193,7 +193,7 @@ export interface ExecutingStore {
    */
   postpone(refused: readonly { readonly id: string; readonly error: string }[]): Promise<void>
 
-  /** Those of a worker's claims that are committed and whose jobs are in the external queue. */
+  /** The claims, among those given, that are committed and whose jobs are in the external queue. */
   handedOver(worker: string, claims: readonly Fence[]): Promise<Fence[]>
 
   /**

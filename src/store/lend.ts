@@ -34,13 +34,13 @@ function endsTheTransaction(name: unknown, [first]: readonly unknown[]): boolean
   return typeof text === 'string' && ENDS.test(text)
 }
 
-/** @param sql  of the same transaction */
+/** @param sql  runs statements in the same transaction */
 export function lender(
   { run }: Pick<Sql, 'run'>,
   { connection, isNoSavepoint, abandon }: LenderOptions,
 ): Lend {
   return async (use, timeoutMs) => {
-    // A name that the application does not use, because its own savepoint of that name would hide the fact that the
+    // The application must not use this name: a savepoint of its own with that name would hide the fact that the
     // transaction has ended.
     const savepoint = `kalends_${randomBytes(8).toString('hex')}`
     await run(`SAVEPOINT ${savepoint}`)
@@ -48,7 +48,7 @@ export function lender(
     if (used === 'too slow') {
       abandon()
       throw new CallbackTooSlowError(
-        `it took longer than ${timeoutMs} ms; calls of Kalends in it must use the tx that it was given`,
+        `it took longer than ${timeoutMs} ms; calls to Kalends in it must use the tx that it was given`,
       )
     }
     try {

@@ -130,7 +130,7 @@ async function apply(sql: Sql, dialect: Dialect, prefix: string, step: Step): Pr
       if (!dialect.isDuplicate(error)) throw error
     }
   }
-  // Recorded before the tables change, so that an older worker stops before it reads the new tables.
+  // This is recorded before the tables change, so that an older worker stops before it reads the new tables.
   if (step.lowest !== null) await record(migrationOf(step), step.lowest)
   try {
     await sql.run(step.statement)

@@ -154,7 +154,7 @@ export async function printMigrations(target: DatabaseTarget, options: Place = {
   }
 }
 
-/** If the schema or file does not exist yet, this uses another database. Neither is written to. */
+/** If the schema or file does not exist yet, another database is used. Nothing is written to either of them. */
 async function openToPrint(
   target: DatabaseTarget,
   schema: string | undefined,

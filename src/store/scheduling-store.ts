@@ -13,7 +13,7 @@ export interface Look {
   readonly dueAt: Date | null
   /** Whether a job of one of the given tasks can be claimed. */
   readonly claimable: boolean
-  /** A value that changes when freezes are added or deleted, and with most changes to freezes. */
+  /** A value that changes when freezes are added or deleted, and in most cases when they are changed. */
   readonly freezes: string
 }
 
@@ -54,7 +54,7 @@ export interface SubmitOptions {
 
 export interface SubmitResult {
   readonly submissions: readonly Submission[]
-  /** Jobs of the submissions that this worker already runs. */
+  /** The submitted jobs that this worker has already started. */
   readonly started: readonly ClaimedJob[]
   /** Schedules that are still marked, because another transaction has locked the row; submit them again. */
   readonly locked: readonly Mark[]

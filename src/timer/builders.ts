@@ -20,7 +20,7 @@ const TIME = /^(?:[01]?\d|2[0-3])(?::[0-5]\d){1,2}$/u
 const WEEKDAYS: readonly string[] = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
 
 /**
- * At fixed intervals from the creation of the schedule, or a span after the end of each run.
+ * At fixed intervals from the creation of the schedule, or one span after the end of each run.
  *
  * @param span  a time span such as `5min`, or milliseconds, at least 1000
  * @throws InvalidInputError

@@ -106,7 +106,7 @@ function checkOptions(after: Date, limit: number, anchor: Date): void {
   }
 }
 
-/** @throws errors that are not about the text */
+/** @throws the given error, if it is not about the text */
 function errorOf(text: string, error: unknown): TimerError {
   if (!isInvalidTimer(error)) throw error
   const { code, message, column, token } = error
@@ -114,7 +114,7 @@ function errorOf(text: string, error: unknown): TimerError {
   return { code, message, column: column === null ? null : prefixOf(text).length + column, token, hint }
 }
 
-/** If adding `cron` would cause a second error, this suggests a replacement instead. */
+/** If the text with `cron` before it would also be rejected, the hint is the fix for that error. */
 function hintOf({ text, message, hint }: CalendarSyntaxError): string | null {
   if (!message.includes(': this looks like cron')) return hint ?? everyHint(text)
   try {

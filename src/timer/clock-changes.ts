@@ -65,19 +65,16 @@ export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, afte
   if (shiftMs > 0) {
     return goesOn(of, times, at, first)
       ? null
-      : `${set}: ${named(affected)} ${affected.length === 1 ? 'does' : 'do'} not elapse that day.`
+      : `${set}: the timer does not elapse ${named(affected)} that day.`
   }
   const later = times.next(last)
   const rest = later === null ? Infinity : later.getTime() - last.getTime()
   // Whether the interval from the last occurrence before the change to the first one after it is at least as long as
   // usual.
   const regular = first.getTime() - shiftMs - last.getTime() >= rest
-  if (of.kind === 'cron')
-    return regular
-      ? null
-      : `${set}: ${named(affected)} ${affected.length === 1 ? 'elapses' : 'elapse'} twice.`
+  if (of.kind === 'cron') return regular ? null : `${set}: the timer elapses ${named(affected)} both times.`
   if (of.next(after) === null) return null
-  return `${set}: ${named(affected)}, shown twice, ${affected.length === 1 ? 'elapses' : 'elapse'} the first time only.`
+  return `${set}: the timer elapses ${named(affected)} only the first time.`
 }
 
 /** Whether the elapses around a skipped time are no further apart than on an unchanged clock. */
@@ -107,16 +104,16 @@ function between(times: Elapses, from: Date, to: Date): Date[] {
   return found
 }
 
-/** `02:30`, `02:00 and 02:30`, or `its 60 times from 02:00 to 02:59`. */
+/** `at 02:30`, `at 02:00 and 02:30`, or `at its 60 times from 02:00 to 02:59`. */
 function named(times: readonly Date[]): string {
   const [first, second] = times
   const last = times.at(-1)
   if (first === undefined || last === undefined) return 'nothing'
   const text = (time: Date) => clockText(time, first)
-  if (times.length === 1) return text(first)
-  if (times.length === 2 && second !== undefined) return `${text(first)} and ${text(second)}`
-  if (times.length >= MAX_COUNTED) return `its many times from ${text(first)} on`
-  return `its ${times.length} times from ${text(first)} to ${text(last)}`
+  if (times.length === 1) return `at ${text(first)}`
+  if (times.length === 2 && second !== undefined) return `at ${text(first)} and ${text(second)}`
+  if (times.length >= MAX_COUNTED) return `at its many times from ${text(first)} on`
+  return `at its ${times.length} times from ${text(first)} to ${text(last)}`
 }
 
 /** `02:30`; with seconds and the day only if needed. */

@@ -9,7 +9,7 @@
  * - `5/15` is 5, 20, 35 and 50 to most libraries, and 5 or an error to daemons.
  * - `FRI-MON` and `22-2` wrap around in some programs, and are errors in others.
  * - Next to a restricted weekday, a day of the month that starts with `*` and a step restricts the days further in
- *   daemons, where both must match, but adds days in most libraries, where either is enough. The same applies to a
+ *   daemons, where both must match, but adds days in most libraries, where one match is enough. The same applies to a
  *   weekday with a step.
  * - Six fields begin with seconds or end with years. Next to `?`, weekdays often count from 1.
  *
@@ -108,12 +108,13 @@ export function expression(text: string, dialect: Dialect): Expression {
       token: star.text,
       at: star.at,
       problem:
-        'programs disagree on whether both the day of the month and the day of the week must match, or either',
+        'programs disagree on whether the day of the month and the day of the week must both match, or only one of them',
       calendarEvent: elapsing(`${eventOf(fields)}${suffix}`),
       fields: `${either.join(' ')}${suffix}`,
     })
   }
-  // If both are restricted, either is enough. This is the only rule of cron that no single calendar event can express.
+  // If both are restricted, one match is enough. This is the only rule of cron that no single calendar event can
+  // express.
   const single = star || day === '*' || weekday === '*'
   const events = (single ? [fields] : [onWeekday, onDate]).map(eventOf).filter((event) => event !== null)
   if (events.every((event) => elapsing(event) === null)) {

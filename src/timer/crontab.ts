@@ -15,7 +15,8 @@ export function fromCrontab(text: string, zone = 'UTC'): string {
   const { fields, zone: own = zone, events } = expression(text, 'crontab')
   const [event = '', another] = events
   const normal = another === undefined ? String(calendar(event)) : `cron ${fields}`
-  // If the times are the same in each hour, the daemon uses elapsed time, so it also runs when clocks are set back.
+  // If the times are the same in each hour, the daemon counts elapsed time, so it also runs the command in an hour that
+  // the clock repeats.
   return fields.endsWith(' * * * *') && hasWholeHours(own) ? normal : withZone(normal, own)
 }
 

@@ -31,7 +31,7 @@ export interface CronProblem {
   readonly problem: string
   /** The calendar event with the same meaning, or null if there is none. */
   readonly calendarEvent: string | null
-  /** Five fields to write instead, if no single calendar event can express it, or if either of two days is enough. */
+  /** Five fields to write instead, if no single calendar event is equivalent, or if a match of one day is enough. */
   readonly fields: string | null
 }
 
@@ -55,9 +55,7 @@ export class CronSyntaxError extends Error {
     const cron = fields === null ? null : `${strict ? 'cron!' : 'cron'} ${fields}`
     const where = field === 'expression' ? '' : `, ${field} ${quote(token)}`
     const either =
-      calendarEvent === null
-        ? 'no single calendar event can express it, but this does'
-        : 'if either is enough'
+      calendarEvent === null ? 'no single calendar event can express it, but this can' : 'if either is enough'
     const event = cron === null ? 'the equivalent calendar event' : 'if both must match'
     const instead = [
       calendarEvent === null ? '' : `; ${event}: ${calendarEvent}`,

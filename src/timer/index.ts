@@ -1,5 +1,5 @@
 /**
- * Timers, which are calendar events, cron expressions and time spans, as stored in `periodic_task.timer`.
+ * Timers, as stored in `periodic_task.timer`: calendar events, cron expressions and time spans.
  *
  * @module
  */

@@ -81,14 +81,14 @@ export function elapsesWithin(of: Timer, { anchor, shiftMs, starts, ends }: Boun
  * Adds a zone to a timer that names none, so that the text has the same meaning for every reader.
  *
  * @param zone  an IANA zone name, or 'local' for the zone of this process
- * @throws InvalidInputError when the zone is unknown; and as `timer` does
+ * @throws InvalidInputError when the zone is unknown, and the errors of `timer`
  */
 export function withZone(text: string, zone: string): string {
   const name = checkedZone(zone)
   const { kind } = timer(text)
   if (name === 'UTC' || (kind !== 'calendar' && kind !== 'cron')) return text
   const zoned = `${text} ${name}`
-  // A text that already names a zone, or is an instant (`@…`), does not accept another zone.
+  // Text that already names a zone, or is an instant (`@…`), does not accept another zone.
   try {
     return timer(zoned).zone === name ? zoned : text
   } catch {

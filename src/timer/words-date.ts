@@ -7,6 +7,7 @@ const MONTHS = 'January February March April May June July August September Octo
 )
 /** February has 28 days, as in most years. */
 const MONTH_LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+const ORDINALS = 'first second third fourth fifth sixth seventh eighth ninth tenth'.split(' ')
 
 export interface DateSets {
   readonly years: Values
@@ -42,7 +43,7 @@ export function dateWords({ years, months, days, fromEnd }: DateSets): string {
     const year = single(years)
     return year === null ? `${date}${years === null ? ' every year' : inYears}` : `${date} ${year}`
   }
-  return `on the ${fromEnd ? fromEndWords(days) : listed(days, ordinal)} ${ofMonths(months, fromEnd ? 1 : (day ?? 1))}${inYears}`
+  return `${fromEnd ? onDaysFromEnd(days) : onDays(days)} ${ofMonths(months, fromEnd ? 1 : (day ?? 1))}${inYears}`
 }
 
 export function weekdayWords(chosen: readonly number[], date: DateSets): string {
@@ -73,10 +74,10 @@ function whichOfMonth(days: readonly number[], fromEnd: boolean): string | null 
   if (last - first !== days.length - 1) return null
   if (fromEnd) {
     if (first % 7 !== 1 || last !== first + 6) return null
-    return ['last', 'second last', 'third last', 'fourth last'][(first - 1) / 7] ?? null
+    return nameFromEnd((first + 6) / 7)
   }
   if (first % 7 !== 1 || last !== Math.min(first + 6, 31)) return null
-  return ['first', 'second', 'third', 'fourth', 'fifth'][(first - 1) / 7] ?? null
+  return ORDINALS[(first - 1) / 7] ?? null
 }
 
 /** `in 2026 and 2028`, `from 2026 to 2030` */
@@ -91,13 +92,13 @@ function inMonths(months: readonly number[]): string {
 }
 
 /**
- * @param day  if some of the months may not have this day, the text says so; 32 means that any month may not have it
+ * @param day  the text says so if some of the months may lack this day; 32 stands for a day that any month may lack
  */
 function ofMonths(months: Values, day: number): string {
   const isMissing = (months ?? [2]).some((month) => day > (MONTH_LENGTHS[month - 1] ?? 0))
   const range = months === null ? '' : rangeOfMonths(months)
   if (months !== null && range === null)
-    return `of ${monthNames(months)}${isMissing ? ', where there is one' : ''}`
+    return `of ${monthNames(months)}${isMissing ? ', if there is one' : ''}`
   return `of every month${range === '' ? '' : ` ${range}`}${isMissing ? ' that has one' : ''}`
 }
 
@@ -113,16 +114,31 @@ function monthNames(months: readonly number[]): string {
   return enumeration(months.map((month) => MONTHS[month - 1] ?? ''))
 }
 
-function fromEndWords(days: readonly number[]): string {
-  const [first = 1] = days
-  const last = days.at(-1) ?? 1
-  if (days.length > 2 && last - first === days.length - 1)
-    return first === 1 ? `last ${days.length} days` : `${nameFromEnd(last)} to ${nameFromEnd(first)} day`
-  return `${enumeration(days.toReversed().map(nameFromEnd))} day`
+/** `on the 1st and 15th`, `from the 1st to the 7th` */
+function onDays(days: readonly number[]): string {
+  return isRange(days)
+    ? `from the ${ordinal(days[0] ?? 1)} to the ${ordinal(days.at(-1) ?? 1)}`
+    : `on the ${listed(days, ordinal)}`
 }
 
-function nameFromEnd(day: number): string {
-  return day === 1 ? 'last' : `${ordinal(day)} last`
+/** `on the last day`, `on the third-to-last and last days`, `on the last 7 days` */
+function onDaysFromEnd(days: readonly number[]): string {
+  const [first = 1] = days
+  if (isRange(days))
+    return first === 1
+      ? `on the last ${days.length} days`
+      : `from the ${nameFromEnd(days.at(-1) ?? 1)} to the ${nameFromEnd(first)} day`
+  return `on the ${enumeration(days.toReversed().map(nameFromEnd))} day${days.length === 1 ? '' : 's'}`
+}
+
+/** Whether these are more than two consecutive values. */
+function isRange(of: readonly number[]): boolean {
+  return of.length > 2 && (of.at(-1) ?? 0) - (of[0] ?? 0) === of.length - 1
+}
+
+/** `last`, `second-to-last`, `11th-to-last` */
+function nameFromEnd(position: number): string {
+  return position === 1 ? 'last' : `${ORDINALS[position - 1] ?? ordinal(position)}-to-last`
 }
 
 function ordinal(day: number): string {

@@ -1,8 +1,10 @@
 /** Describes the time of day of a calendar event in words. */
-import { enumeration, items, numbers, single, two, type Values, values } from './words-values.ts'
+import { enumeration, items, numbers, runsOf, single, two, type Values, values } from './words-values.ts'
 
 /** Maximum number of times per day that are listed. */
 const MAX_LISTED = 8
+/** Maximum number of runs of consecutive hours whose first and last times are listed. */
+const MAX_RUNS = 3
 
 export function timeWords(hours: Values, minutes: Values, secondField: string): string {
   if (secondField === '00') return hours === null ? ofEveryHour(minutes) : ofHours(hours, minutes)
@@ -15,7 +17,7 @@ export function timeWords(hours: Values, minutes: Values, secondField: string): 
       const time = clockTime(hour, minute)
       return `${words} from ${time}:00 to ${time}:${60 - every}`
     }
-    return `${words} of ${minuteOf(minutes)}${hourOf(hours, minutes)}`
+    return `${words} during ${minutes === null && hours !== null ? hourWords(hours) : `${minuteOf(minutes)}${hourOf(hours, minutes)}`}`
   }
   // Fractions are not expanded, because there may be millions in a minute.
   const seconds = /\.\d/u.test(secondField) ? null : values(secondField, 59)
@@ -44,7 +46,11 @@ function minuteOf(minutes: Values): string {
 
 function hourOf(hours: Values, minutes: Values): string {
   if (hours === null) return minutes === null ? '' : ' of every hour'
-  return ` of ${hours.length === 1 ? 'hour' : 'hours'} ${numbers(hours)}`
+  return ` of ${hourWords(hours)}`
+}
+
+function hourWords(hours: readonly number[]): string {
+  return `${hours.length === 1 ? 'hour' : 'hours'} ${numbers(hours)}`
 }
 
 function fractionWords(field: string): string {
@@ -85,14 +91,18 @@ function ofHours(hours: readonly number[], minutes: Values): string {
   const step = minutes === null ? 1 : evenSteps(minutes, 60)
   if (step !== null && minute === null) {
     const every = step === 1 ? 'every minute' : `every ${step} minutes`
-    if (inARow) return `${every} from ${clockTime(firstHour, 0)} to ${clockTime(lastHour, 60 - step)}`
-    return `${every} of the hours ${numbers(hours)}`
+    const runs = runsOf(hours)
+    if (runs.length > MAX_RUNS) return `${every} during ${hourWords(hours)}`
+    const fromTo = runs.map(
+      (run) => `from ${clockTime(run[0] ?? 0, 0)} to ${clockTime(run.at(-1) ?? 0, 60 - step)}`,
+    )
+    return `${every} ${enumeration(fromTo)}`
   }
   const [firstMinute = 0] = minutes ?? []
   const lastMinute = minutes?.at(-1) ?? 0
   if (minutes !== null && hours.length === 1 && lastMinute - firstMinute === minutes.length - 1)
     return `every minute from ${clockTime(firstHour, firstMinute)} to ${clockTime(firstHour, lastMinute)}`
-  return `at ${minuteOf(minutes)} of ${hours.length === 1 ? 'hour' : 'the hours'} ${numbers(hours)}`
+  return `at ${minuteOf(minutes)}${hourOf(hours, minutes)}`
 }
 
 function clockTimes(hours: readonly number[], minutes: readonly number[]): string[] {

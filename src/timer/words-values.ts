@@ -57,7 +57,7 @@ export function ranges(of: readonly number[], name: (value: number) => string, s
 }
 
 /** Groups ascending values into runs of consecutive values. */
-function runsOf(values: readonly number[]): readonly (readonly number[])[] {
+export function runsOf(values: readonly number[]): readonly (readonly number[])[] {
   const runs: number[][] = []
   for (const value of values) {
     const run = runs.at(-1)

@@ -1,4 +1,7 @@
-/** The user of this page, and the user's permissions. The server enforces them; the page only hides everything else. */
+/**
+ * The user of this page, and the user's permissions. The server enforces them; the page only hides what they do not
+ * allow.
+ */
 import { computed, signal } from '@preact/signals'
 import { api, contentOf } from './api/client.ts'
 import type { Me } from './api/generated/api.ts'

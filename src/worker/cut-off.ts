@@ -1,8 +1,8 @@
 import { deadAfterMs } from './dead-workers.ts'
 
 /**
- * The worker waits at least this long for the response to the first unanswered heartbeat. This is longer than the wait
- * for a lock on its row, which takes up to two seconds.
+ * The worker waits at least this long for the response to the first unanswered heartbeat. This is longer than a
+ * heartbeat waits for a lock on the worker's row, which is up to two seconds.
  */
 const RESPONSE_MS = 2500
 /** A worker whose row is locked repeats its heartbeat, so the next response arrives within this time. */
@@ -37,7 +37,7 @@ export class CutOff {
   /**
    * A heartbeat was written.
    *
-   * @param sentAt  the time at which it was sent, because other workers may have seen it since then
+   * @param sentAt  the time at which it was sent: other workers may have seen it from then on
    */
   written(sentAt: number): void {
     this.#writtenAt = sentAt
@@ -55,7 +55,7 @@ export class CutOff {
 
   /**
    * If this process stalled, no heartbeat was sent in time. The heartbeat that is sent now shows whether other workers
-   * have evicted this one. Otherwise, a handler that stalls the only worker would be released and run again endlessly.
+   * have evicted this one. Otherwise, the only worker would endlessly release and rerun a job whose handler stalls it.
    */
   #due(): void {
     const { monotonicNow, onCutOff } = this.#options

@@ -3,7 +3,7 @@ import type { WorkerRecord, WorkerStore } from '../store/worker-store.ts'
 const BEATS_UNTIL_DEAD = 3
 /** After a longer break between two checks, earlier observations are discarded. */
 const MAX_BEATS_BETWEEN_CHECKS = 2
-/** Checks may be early by up to this factor. */
+/** A check may come early, after this share of the time. */
 const TOLERANCE = 0.99
 
 /** Minimum time from the last successful heartbeat of a worker to its eviction. */
@@ -25,12 +25,12 @@ interface Observation {
 /**
  * Evicts dead workers. A worker is dead if its heartbeat has not changed for most of a lease, as observed by this
  * process with its own monotonic clock and without database errors. Its row is deleted, so that its next heartbeat
- * finds no row.
+ * finds none.
  */
 export class DeadWorkers {
   readonly #options: DeadWorkersOptions
   readonly #observed = new Map<string, Observation>()
-  /** The number of consecutive checks in which a dead worker's row was locked, by its id. */
+  /** The number of consecutive checks in which a dead worker's row was locked, by worker id. */
   #locked: ReadonlyMap<string, number> = new Map()
   #lastCheck = 0
 

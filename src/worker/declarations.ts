@@ -58,7 +58,7 @@ export class Declarations {
     }
   }
 
-  /** Repeated once per lease, for jobs that people insert in SQL without a queue. */
+  /** Called once per lease, because people may insert jobs in SQL without a queue. */
   async #route(): Promise<void> {
     const { store, externalQueue: queue, worker, logger } = this.#options
     const id = worker()

@@ -54,7 +54,7 @@ export interface Vitals {
   /** Null if this worker runs no jobs, like `log`. */
   readonly unwritten: Unwritten | null
   readonly log: UnwrittenLog | null
-  /** Schedules and jobs that failed and wait for their back-off. */
+  /** The number of schedules and jobs that are skipped after an error, until their back-off ends. */
   readonly leftOut: number
   /** Schedules whose slots become due faster than they can be submitted. */
   readonly behind: readonly string[]
@@ -70,7 +70,7 @@ export interface Vitals {
   readonly connectionWaitMs: number
   readonly clock: ClockDifference | null
   readonly stall: Stall | null
-  /** The tasks whose handlers continue although their attempts have ended without them; one entry per handler. */
+  /** The tasks of handlers that are still running after their attempts have ended; one entry per handler. */
   readonly abandonedHandlers: readonly string[]
   readonly loops: readonly LoopHealth[]
 }
@@ -140,7 +140,7 @@ export function leaseReasons({ worker, sinceHeartbeatMs, isRowLocked }: Vitals):
       code: 'no-lease',
       subject: null,
       text: isRowLocked
-        ? `${last}, because another transaction has locked its row of the table worker: it takes on no work, and its running jobs continue; end that transaction`
+        ? `${last}, because another transaction has locked its row in the table worker: it takes on no work, and its running jobs continue; end that transaction`
         : `${last}: it takes on no work until a heartbeat succeeds, and other workers take over its running jobs`,
     },
   ]
@@ -197,7 +197,7 @@ export function endWarnings({ unwritten, loops }: Vitals): HealthNote[] {
     notes.push({
       code: 'rejected-ends',
       subject: 'settler',
-      text: `the database rejects ${rejected === 1 ? 'the outcome of 1 run' : `the outcomes of ${rejected} runs`}, whose jobs stay running: the log names them; repair their rows; the outcomes are retried every five minutes${full}`,
+      text: `the database rejects ${rejected === 1 ? 'the outcome of 1 run' : `the outcomes of ${rejected} runs`}, whose jobs stay running: the log names them; repair their rows; the outcomes are written within five minutes after that${full}`,
     })
   }
   return notes
@@ -214,7 +214,7 @@ export function logWarnings({ log }: Vitals): HealthNote[] {
   ]
   const lost =
     dropped > 0
-      ? `; ${dropped === 1 ? '1 further line was' : `${dropped} further lines were`} dropped, because too many wait`
+      ? `; ${dropped === 1 ? '1 further line was' : `${dropped} further lines were`} dropped, because too many are waiting`
       : ''
   return [
     {
@@ -239,7 +239,7 @@ export function lastingWarnings(vitals: Vitals): HealthNote[] {
     notes.push({
       code: 'slot-in-the-future',
       subject: first,
-      text: `the schedule ${first}${others.length === 0 ? ' has a slot that its timer does not' : ` and ${others.length} more have slots that their timers do not`} explain, because the database's clock was ahead: nothing is submitted before that time; pause and resume, or set nextrun = NULL (done: reset)`,
+      text: `the schedule ${first}${others.length === 0 ? ' has a slot that its timer does not' : ` and ${others.length} more have slots that their timers do not`} explain, because the database's clock was ahead: nothing is submitted before that time; pause and resume the schedule, or set nextrun = NULL (if it is done, reset it)`,
     })
   }
   if (leftOut > 0) {
@@ -260,7 +260,7 @@ export function lastingWarnings(vitals: Vitals): HealthNote[] {
     notes.push({
       code: 'retrying',
       subject: scheduleId,
-      text: `the schedule '${scheduleId}' is retrying: attempt ${attempt} failed, next at ${at.toISOString()}`,
+      text: `the schedule '${scheduleId}' is retrying: attempt ${attempt} failed; the next attempt is at ${at.toISOString()}`,
     })
   }
   if (clock !== null && Math.abs(clock.aheadMs) > CLOCK_MS + clock.roundTripMs / 2) {

@@ -27,7 +27,7 @@ export interface Health {
   readonly running: number
   /** Runs that have ended, but whose outcome is not written yet. */
   readonly unwritten: number
-  /** The number of these that wait because another transaction has locked their row. */
+  /** The number of these runs that wait because another transaction has locked the row of their job or its schedule. */
   readonly locked: number
   /** Runs whose outcome the database rejects. Their jobs stay `running` until the outcome is written. */
   readonly rejected: number
@@ -43,7 +43,7 @@ export interface Health {
 /** Kalends ends a stuck statement itself, so a restart is only needed after this time. */
 const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
-/** Runs continue without these loops, so their failures are only warnings. */
+/** Runs continue without these loops, so a failure of one is only a warning. */
 const UNNEEDED = new Set([JOURNAL, 'progress'])
 /** The health of a process that is not a worker, or has stopped. */
 export function unstarted(isStopped: boolean): Health {

@@ -7,9 +7,9 @@
  * A worker that is cut off from the database does not learn that it was evicted. It therefore uses its own clock:
  * before other workers may evict it, it gives up its jobs, and takes on nothing until a heartbeat succeeds.
  *
- * A heartbeat is sent every fifth of the lease, and a worker is evicted after three missed heartbeats. So the work of a
- * dead worker becomes free within one lease: one beat until the last heartbeat is seen, three missed beats, and one
- * beat by which the other worker may be late.
+ * A worker sends five heartbeats per lease, and is evicted after it has missed three. So the work of a dead worker
+ * becomes free within one lease: one beat until the last heartbeat is seen, three missed beats, and one beat by which
+ * the other worker may be late.
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -21,7 +21,7 @@ import { CutOff } from './cut-off.ts'
 import { deadAfterMs, DeadWorkers } from './dead-workers.ts'
 import { TakeOver, type TakeOverOptions } from './take-over.ts'
 
-/** How soon a heartbeat is repeated after a lock on this worker's row: soon enough that no other worker evicts it. */
+/** How soon a heartbeat that found this worker's row locked is repeated: before another worker evicts this one. */
 const LOCKED_RETRY_MS = 50
 
 export interface MembershipOptions
@@ -52,7 +52,7 @@ export class Membership {
   /** The time at which the last successful heartbeat was sent, by the monotonic clock; null before the first. */
   #lastBeat: number | null = null
   /**
-   * Null if `beat` is called manually, so that no heartbeats are sent automatically, or if no worker can be cut off.
+   * Null if heartbeats are not sent automatically, because `beat` is called manually, or if no worker can be cut off.
    */
   #cutOff: CutOff | null = null
   /** Whether the last heartbeat waited for a lock on this worker's row. */
@@ -152,13 +152,13 @@ export class Membership {
     this.#isLocked = heartbeat === 'locked'
     if (this.#isLocked) {
       this.#cutOff?.locked()
-      // Other workers may also have waited, without sending a heartbeat.
+      // Other workers may have waited for a lock too, and therefore not sent a heartbeat.
       this.#deadWorkers.forget()
       return LOCKED_RETRY_MS
     }
     if (heartbeat === 'gone') await this.#renew()
     this.#beaten(started)
-    // Checked after the heartbeat, so that attempts that are still running here are not taken over and can end.
+    // This check follows the heartbeat, so that attempts that are still running here are not taken over and can end.
     const asked = monotonicNow()
     const { workers: list, lowestVersion } = await workers.list()
     this.#outdated = versionProblem(lowestVersion, version)
@@ -180,7 +180,7 @@ export class Membership {
       this.#options.onLost(this.#id)
     }
     await this.#register()
-    // Other workers may not have taken over the jobs of its earlier id yet.
+    // Other workers may not have taken over the jobs under the earlier id yet.
     if (isEvicted) this.takeOver.wake()
   }
 

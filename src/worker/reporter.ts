@@ -11,7 +11,7 @@ export interface SubmittedEvent {
   readonly scheduleId: string
   readonly task: string
   readonly timer: string
-  /** The submitted jobs, oldest slot first. `missed` is the number of slots before it that are not made up. */
+  /** The submitted jobs, oldest slot first. `missed` is the number of earlier slots that are not made up. */
   readonly runs: readonly { readonly jobId: string; readonly slot: Date; readonly missed: number }[]
   /** Slots that did not become runs. `slot` is the newest of `count` slots with the same reason. */
   readonly skips: readonly { readonly slot: Date; readonly reason: SkipReason; readonly count: number }[]

@@ -12,7 +12,7 @@ export interface Retry {
   readonly at: Date
 }
 
-/** The schedules whose jobs failed in this worker and will be retried. Any worker may run the retry. */
+/** The schedules with a job that failed in this worker and will be retried. Any worker may run the retry. */
 export class Retries {
   readonly #retries = new Map<string, Retry>()
 

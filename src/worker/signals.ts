@@ -25,7 +25,7 @@ export function stopOnSignals(kalends: { readonly stop: () => Promise<void> }, l
   const onSignal = (signal: NodeJS.Signals) => {
     if (stoppingSince === null) {
       stoppingSince = performance.now()
-      // Counted before one-time handlers have removed themselves, because this handler is the first.
+      // The listeners are checked before one-time handlers remove themselves, because this handler runs first.
       void stop(
         signal,
         process.listeners(signal).every((listener) => OWN.has(listener)),

@@ -83,13 +83,13 @@ export class TakeOver {
     return Math.max(0, beatMs - (monotonicNow() - started))
   }
 
-  /** Runs once per lease, so that no row is held for longer than a dead worker would hold it. */
+  /** Runs once per lease, so that a stale row is held no longer than the rows of a dead worker. */
   async #sweep(id: string): Promise<void> {
     const { scheduling, leaseMs, beatsPerLease, monotonicNow, onHealed } = this.#options
     this.#beatsUntilSweep = beatsPerLease
     this.#sweepsUntilWhole -= 1
     const isWhole = this.#sweepsUntilWhole <= 0
-    // Set before the sweep, so that a failing sweep is not repeated in each beat and does not delay the next steps.
+    // This is set before the sweep, so that a failing sweep is not repeated in each beat and does not delay other work.
     if (isWhole) this.#sweepsUntilWhole = LEASES_PER_WHOLE_SWEEP.slow
     const started = monotonicNow()
     // If the sweep fails, the next beat looks for orphans.
@@ -124,13 +124,13 @@ export class TakeOver {
     }
   }
 
-  /** @param started  by the monotonic clock */
+  /** @param started  when settling started, by the monotonic clock */
   async #settleOrphans(started: number): Promise<void> {
     const { executing, beatMs, monotonicNow, worker, onEvicted, onRejected, onTakenOver } = this.#options
     for (;;) {
       const orphans = await executing.orphans(ORPHANS_AT_ONCE)
       this.#mayHaveOrphans = orphans.length > 0
-      // Sweeps get a turn, however many orphans there are.
+      // After one beat, the next sweep gets a turn, however many orphans there are.
       if (!this.#mayHaveOrphans || monotonicNow() - started > beatMs) return
       const id = worker()
       if (id === null || orphans.some(({ fence, end }) => end.kind === 'lost' && fence.worker === id)) {

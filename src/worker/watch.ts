@@ -27,7 +27,7 @@ export interface WatchOptions {
 
 /** Time until the next poll while other processes submit jobs. */
 const BRISK_MS = 100
-/** How long the worker keeps polling this often after it found such a job. */
+/** How long the worker polls this often after it has found a job of another process. */
 const BRISK_FOR_MS = 10_000
 /** Time until the next poll if something is due that another worker may be processing. */
 const BUSY_MS = 250
@@ -87,7 +87,8 @@ export class Watch {
     if (look.freezes !== this.#freezes) await this.#thaw(look.freezes)
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }
-    // The executor is woken for jobs of this process. A job that was already claimable may be impossible to start.
+    // Jobs of this process wake the executor without a poll. A job that was already claimable at the last poll may be
+    // one that no worker can start.
     if (look.claimable && !this.#wasClaimable && !this.#hasOwn) this.#briskUntil = answered + BRISK_FOR_MS
     this.#wasClaimable = look.claimable
     this.#hasOwn = false

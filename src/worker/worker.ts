@@ -222,7 +222,7 @@ export class Worker {
       sets: Object.fromEntries(sets.map((set) => [set.name, set.hash])),
       leaseMs,
       version: VERSION,
-      // Without heartbeats, the clock stands still, because a step may take longer than the lease.
+      // If `step` is called manually, the clock stands still, because a step may take longer than the lease.
       monotonicNow: () => (this.#isByHand ? 0 : performance.now()),
       onLost: (worker) => {
         this.#executor?.attempts.leaseLost(worker)
@@ -236,7 +236,7 @@ export class Worker {
       onTakenOver: (result) => this.#settled(result),
       onRejected: (attempt, error) => reporter.rejected(attempt, error),
       onHealed: (text) => reporter.healed(text),
-      // Without an id, the other loops do nothing.
+      // The other loops do nothing while this worker has no id.
       onRegistered: () => this.wake(),
       onError: this.#onError,
     })
@@ -256,7 +256,7 @@ export class Worker {
     })
   }
 
-  /** Jobs that this worker has capacity for start in the transaction that submits them. */
+  /** If this worker has capacity for the jobs, they start in the transaction that submits them. */
   async #submit(worker: string, marks: readonly Mark[], decide: Decide): Promise<SubmitResult> {
     const reservation = this.#executor?.claims.reserve(worker, marks.length) ?? null
     const result = await this.#options.store.scheduling
@@ -337,9 +337,10 @@ export class Worker {
   #settled(result: Settled): void {
     this.#reporter.settled(result)
     this.#retries.settled(result)
-    // A blocked job may have become claimable, and jobs that were taken over wait.
+    // A blocked job may have become claimable, and jobs that were taken over are waiting.
     this.#wakeQueues()
-    // Other outcomes set no time that a poll could find, and a busy worker would poll hundreds of times per second.
+    // Other outcomes set no time that a poll could find. A poll after each of them would mean hundreds of polls per
+    // second on a busy worker.
     if (result.settled.some(setsATime)) this.#watch.wakeForJobs()
   }
 }

@@ -191,7 +191,7 @@ describe('a problem is found:', () => {
           schedule({ id: 't', nextRunAt: ago(60_000), isDue: true }),
         ],
       },
-      /2 schedules are due and not submitted; 's' for 1 h/,
+      /2 schedules are due but not submitted; 's' has been due for 1 h/,
       /open transaction/,
     ],
     ['late-schedule', { schedules: [schedule({ nextRunAt: null, isDue: true })] }, /for 1 h/, /worker/],

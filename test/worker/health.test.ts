@@ -99,7 +99,7 @@ describe('it is not ok, and says why:', () => {
       'no-lease',
       null,
       { worker: null, sinceHeartbeatMs: 45_000, isRowLocked: true },
-      /another transaction has locked its row of the table worker/,
+      /another transaction has locked its row in the table worker/,
     ],
     ['no-lease', null, { worker: null, sinceHeartbeatMs: null }, /has not sent a heartbeat yet/],
   ])('%s %#', (code, subject, changes, text) => {
@@ -137,7 +137,7 @@ describe('it is ok, and warns: [L68]', () => {
     [
       'slot-in-the-future',
       { slotsInFuture: ['a'] },
-      /^the schedule a has a slot that its timer does not explain.* pause and resume, or set nextrun = NULL/,
+      /^the schedule a has a slot that its timer does not explain.* pause and resume the schedule, or set nextrun = NULL/,
     ],
     ['slot-in-the-future', { slotsInFuture: ['a', 'b', 'c'] }, /^the schedule a and 2 more have slots/],
     [
@@ -165,7 +165,7 @@ describe('it is ok, and warns: [L68]', () => {
           })),
         ],
       },
-      /\(500 log lines, the progress of 2 jobs\) have waited in memory for 1 h.*; 30 further lines were dropped, because too many wait$/,
+      /\(500 log lines, the progress of 2 jobs\) have waited in memory for 1 h.*; 30 further lines were dropped, because too many are waiting$/,
     ],
     ['set-aside', { leftOut: 1 }, /1 schedule or job is skipped .* the log names it/],
     ['set-aside', { leftOut: 2 }, /2 schedules or jobs are skipped .* the log names them/],
@@ -177,7 +177,7 @@ describe('it is ok, and warns: [L68]', () => {
     [
       'retrying',
       { retries: [{ scheduleId: 's', attempt: 2, at: new Date(0) }] },
-      /the schedule 's' is retrying: attempt 2 failed, next at 1970-01-01T00:00:00.000Z/,
+      /the schedule 's' is retrying: attempt 2 failed; the next attempt is at 1970-01-01T00:00:00.000Z/,
     ],
     [
       'locked-worker',

@@ -126,8 +126,8 @@ export class Connections {
 
   /**
    * Whether the server of this connection may still be used. Never throws. If the server's group refused a COMMIT, this
-   * distinguishes a conflict, which rolls back the transaction, from the loss of the group, which may leave it
-   * committed.
+   * distinguishes a conflict, which rolls back the transaction, from the loss of the group, after which it
+   * may be committed.
    */
   async isFit(connection: mysql.PoolConnection): Promise<boolean> {
     if (this.#made.get(connection.connection)?.isMember !== true) return true
@@ -190,7 +190,7 @@ export class Connections {
 
   /** Determines the kind of server. @throws when the server must not be used */
   async #examine(connection: mysql.PoolConnection, place: Place): Promise<void> {
-    // Recorded before the check, so that a failure in the meantime invalidates this connection too.
+    // The generation is recorded before the check, so that a failure in the meantime also invalidates this connection.
     const made: Made = { place, generation: place.generation, isMember: false }
     this.#made.set(connection.connection, made)
     await this.#inTime(connection, async () => {

@@ -31,7 +31,7 @@ import { abandon, withTimeout } from './timeout.ts'
 /** Maximum number of attempts after deadlocks. */
 const MAX_TRIES = 10
 /**
- * The application's calls wait for other transactions. There are fewer attempts than after a deadlock, because each
+ * The application's calls wait for other transactions. They make fewer attempts than after a deadlock, because each
  * attempt may wait for the full timeout.
  */
 const PATIENT: LockWaits = { seconds: 5, tries: 3 }
@@ -229,7 +229,7 @@ export class MysqlDatabase implements Database {
       await connection.query('COMMIT')
       return result
     } catch (error) {
-      // Always roll back: a lock wait timeout only rolls back its statement, so a COMMIT would keep the statements
+      // Always roll back: a lock wait timeout rolls back only its own statement, so a COMMIT would keep the statements
       // before it.
       await connection.query('ROLLBACK').catch(() => connection.destroy())
       // The application's statements may also have changed its session.

@@ -8,7 +8,7 @@ import { errorNumber } from './errors.ts'
 /** Defaults for the maximum number of connections to a host. */
 const URL_CONNECTIONS = 22
 const POOL_CONNECTIONS = 5
-/** With a short lease, loops keep a connection longer than the lease, so that two statements can wait for a lock. */
+/** If the lease is short, loops may use a connection for longer than it, so that two statements can wait for a lock. */
 const LEAST_LOOP_USE_MS = 3000
 /** One connection out of this many is for the API. */
 const API_SHARE = 10
@@ -44,8 +44,8 @@ export async function openMysql(
   const close = async () => {
     await Promise.all([loops, calls, api].map((database) => database.close()))
   }
-  // Report a server that accepts only some of the connections now instead of on first use. A pool that is closed while
-  // connecting would report a different error.
+  // Connect now, so that a server that accepts only some of the connections is not noticed later. Wait for both pools:
+  // a pool that is closed while it connects would report a different error.
   const connected = await Promise.allSettled([loops.connect(), calls.connect()])
   const failed = connected.find((end) => end.status === 'rejected')
   if (failed !== undefined) {

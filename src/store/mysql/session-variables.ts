@@ -31,7 +31,7 @@ const OWN = [
   ', SESSION sql_auto_is_null = 0',
   // Otherwise, ids that differ only in their last characters would be sorted, and locked, in any order.
   ', SESSION max_sort_length = 1024',
-  // Unique keys and checks ensure that each occurrence has exactly one job.
+  // The server must check unique keys and CHECKs, because they ensure that each occurrence has exactly one job.
   `, SESSION unique_checks = 1 ${onMariadb(', SESSION check_constraint_checks = 1')}`,
   onMariadb(', SESSION tx_read_only = 0'),
   onMysql(', SESSION transaction_read_only = 0'),

@@ -54,7 +54,7 @@ export async function contentOf<Content>(call: Promise<{ data?: Content }>): Pro
 export type ReadablePath = ClientPathsWithMethod<typeof api, 'get'>
 export type Answer<Path extends ReadablePath> = MethodResponse<typeof api, 'get', Path>
 
-/** Parameters of a path. Query values may be text from the page's address, which the server checks. */
+/** Parameters of a path. Query values may be text from the page's address; the server checks them. */
 export type Params<Path extends ReadablePath> = paths[Path] extends {
   get: { parameters: infer Parameters extends { query?: unknown } }
 }
@@ -68,6 +68,6 @@ type Get = <Path extends ReadablePath>(
   init: { readonly params: Params<Path>; readonly signal: AbortSignal },
 ) => Promise<{ readonly data: Answer<Path>; readonly response: Response }>
 
-/** `api.GET` for any path. TypeScript cannot relate the types above to its types while the path is a type parameter. */
+/** `api.GET` for any path. While the path is a type parameter, TypeScript cannot relate the types above to its type. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 export const get = api.GET as unknown as Get

@@ -62,7 +62,7 @@ export function useApi<Path extends ReadablePath>(
       if (isOwn) fetching.now()
       else if (following.peek()) fetching.soon()
     })
-    // A change that came just before updates were paused no longer counts.
+    // Pausing updates also cancels the fetch for a change that came just before.
     const stopPausing = following.subscribe((follows) => {
       if (!follows) fetching.cancel()
     })

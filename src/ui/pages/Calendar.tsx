@@ -179,7 +179,7 @@ function Hours({ load, shown }: { readonly load: Load; readonly shown: string | 
 /** A number in a form that fits in a cell: `9`, `840`, `12K`. */
 const compact = new Intl.NumberFormat('en', { notation: 'compact' })
 
-/** The position of each hour between the quietest and the busiest one, from 0 to 1. */
+/** The shade of each hour, from 0.2 for the quietest to 1 for the busiest; 0 for an empty hour. */
 function sharesOf(hours: readonly HourLoad[], numberOf: (hour: HourLoad) => number): [string, number][] {
   const numbers = hours.map(numberOf).filter((number) => number > 0)
   const least = Math.min(...numbers)
@@ -193,7 +193,7 @@ function sharesOf(hours: readonly HourLoad[], numberOf: (hour: HourLoad) => numb
 function Legend({ load }: { readonly load: Load }) {
   const items = {
     ran: 'ended',
-    planned: `planned, by ${count(load.schedules)} active schedules`,
+    planned: `planned, by ${count(load.schedules)} active ${load.schedules === 1 ? 'schedule' : 'schedules'}`,
     failed: 'some failed',
   }
   return (

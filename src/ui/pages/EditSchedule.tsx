@@ -134,7 +134,7 @@ function Form({ title, edited: newest }: { readonly title: string; readonly edit
       {edited !== null && edited.schedule.declaredBy !== null && (
         <Hint>
           The set '{edited.schedule.declaredBy}' declares this schedule in code, and the next deployment
-          restores those settings. To change it permanently, change the code. A pause is kept.
+          restores the settings in the code. To change it permanently, change the code. A pause is kept.
         </Hint>
       )}
       {Object.entries(errors)
@@ -163,7 +163,7 @@ function Form({ title, edited: newest }: { readonly title: string; readonly edit
   )
 }
 
-/** Found by name, not by aria-invalid, which may still be set on a timer whose correction is being checked. */
+/** Finds the entries by name: aria-invalid may still be set on a timer whose correction is being checked. */
 function focusFirst(names: readonly string[]): void {
   const selectors = names.map((name) => `form [id="${CSS.escape(name)}"]`)
   requestAnimationFrame(() => document.querySelector<HTMLElement>(selectors.join(', '))?.focus())

@@ -37,7 +37,7 @@ const LABELS: Readonly<Record<string, string>> = {
 
 /** Callers with a scope cannot search these fields, because the values are partly hidden from them. */
 const isAllowed = (name: string) => !isScoped.value || (name !== 'error' && name !== 'worker')
-/** Searched one at a time, because each needs its own index or search. */
+/** Only one of these fields can be searched at a time, because each needs its own index or search. */
 const searchedFields = () => (['id', 'error', 'args'] as const).filter(isAllowed)
 
 const columns: readonly Column<ListedJob>[] = [
@@ -120,7 +120,11 @@ function Filters() {
   const [field, setField] = useState(searchedFields().find((name) => name in query.value) ?? 'id')
   return (
     <div class="row filters" role="search">
-      <Search key={field} name={field} label={`Search by ${field === 'id' ? 'id (its beginning)' : field}`} />
+      <Search
+        key={field}
+        name={field}
+        label={`Search by ${field === 'id' ? 'the start of the id' : field}`}
+      />
       <Select
         label="Field to search"
         value={field}

@@ -1,4 +1,4 @@
-/** The lines that a handler logs, as it logs them. It stays scrolled to the end while the user reads there. */
+/** The lines that a handler logs, as it logs them. The list stays scrolled to its end while the user reads there. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { LogLines } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'

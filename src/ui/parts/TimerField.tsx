@@ -15,7 +15,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ['*:0/5', 'every five minutes'],
   ['daily', 'at midnight'],
   ['*-*~1 06:00', 'last day of the month'],
-  ['every 90s', 'fixed steps'],
+  ['every 90s', 'at fixed intervals'],
   ['every 10min after finish', 'a pause between runs'],
   ['cron 0 9 * * 1-5', 'cron'],
 ]

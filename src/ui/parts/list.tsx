@@ -79,7 +79,7 @@ export function FilterChips({ names, labelOf = String, textOf = String }: Filter
   )
 }
 
-/** The filters in the address that have these names. */
+/** The filters with these names in the address. */
 export function filtersOf(names: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(query.value).filter(([name]) => names.includes(name)))
 }

@@ -13,7 +13,7 @@ interface LoadedProps<Content> {
   readonly children: (data: Content) => ComponentChildren
 }
 
-/** The content of a query; until it arrives, a placeholder, or the error and a button to try again. */
+/** The content of a query. Until it arrives: a placeholder, or the error and a button to try again. */
 export function Loaded<Content>({ query, rows = 8, children }: LoadedProps<Content>) {
   const { data, error, reload } = query
   if (data !== undefined) return <>{children(data)}</>

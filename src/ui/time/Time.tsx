@@ -9,7 +9,7 @@ function title(at: Date, shown: string, own?: string): string {
   return zones.map((one) => `${exact(at, one)}${one === 'UTC' ? '' : ` ${one}`}`).join('\n')
 }
 
-/** On a touch screen, which has no tooltips, a tap on a time shows it. */
+/** Touch screens have no tooltips, so a tap on a time shows the exact time there. */
 export function startTimes(): void {
   document.addEventListener('click', ({ target }) => {
     const time =

@@ -57,7 +57,11 @@ export function typedAt(at: Date, zone: string): string {
   return lightFormat(shown, shown.getSeconds() === 0 ? MINUTES : `${MINUTES}:ss`)
 }
 
-/** A note on a typed time that the clock skips or repeats, or null for any other time. @param at  its meaning */
+/**
+ * A note on a typed time that the clock skips or repeats, or null for any other time.
+ *
+ * @param at  the instant that the typed time means
+ */
 export function changeNote(at: Date, typed: string, zone: string): string | null {
   const { time, offset } = wall(at, zone)
   if (typedAt(at, zone) !== typed) return `The clock skips this time: it means ${time.slice(0, 5)} ${offset}`

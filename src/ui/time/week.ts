@@ -32,7 +32,7 @@ export function hourOf(at: Date, from: Date): Date {
   return new Date(from.getTime() + hours * HOUR_MS)
 }
 
-/** Places hours in a grid of days and clock hours. If the clock shows an hour twice, its halves share a place. */
+/** Places hours in a grid of days and clock hours. If the clock shows an hour twice, both occurrences share a place. */
 export function placed<Hour extends { readonly hour: string }>(hours: readonly Hour[], zone: string) {
   const shown = hours.map((of) => ({ of, wall: wall(new Date(of.hour), zone) }))
   const places = shown.map(({ wall: { date, time } }) => `${date} ${time.slice(0, 2)}`)
