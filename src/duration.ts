@@ -20,6 +20,11 @@ const UNITS: readonly (readonly [milliseconds: number, unit: string, word: strin
   [1, 'ms', 'millisecond'],
 ]
 
+/** A number with its noun: `1 job`, `2 jobs`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
 /** A span such as `1h 30min`, which `timeSpan` reads as the same number of milliseconds. */
 export function spanText(milliseconds: number): string {
   return parts(milliseconds)
@@ -30,7 +35,7 @@ export function spanText(milliseconds: number): string {
 /** A span such as `1 hour 30 minutes`. */
 export function spanWords(milliseconds: number): string {
   return parts(milliseconds)
-    .map(([count, , word]) => `${count} ${word}${count === 1 ? '' : 's'}`)
+    .map(([count, , word]) => counted(count, word))
     .join(' ')
 }
 

@@ -1,11 +1,11 @@
 /** `kalends doctor`: prints problems and how to fix them. */
+import { counted } from '../duration.ts'
 import { Kalends } from '../kalends.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { configurationOf, shownUrl, withDatabaseOptions } from './configuration.ts'
 import { QuietFailure } from './failure.ts'
 import { harmlessText, painted, printResult, say } from './output.ts'
 import { LEASE_OPTION, mustExist } from './session.ts'
-import { counted } from './values.ts'
 
 const HELP = `
 It checks for tables that do not fit this version; clocks that disagree; missing live workers and crashed workers;

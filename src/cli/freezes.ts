@@ -1,10 +1,11 @@
 /** `kalends freeze`, `thaw` and `freezes`. */
+import { counted } from '../duration.ts'
 import type { Freeze } from '../index.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { harmlessText, print, printJson, printResult, say } from './output.ts'
 import { onDatabase } from './session.ts'
 import { type Column, printRows } from './table.ts'
-import { counted, instantOption, when } from './values.ts'
+import { instantOption, when } from './values.ts'
 
 const COLUMNS: readonly Column<Freeze>[] = [
   { title: 'FREEZE', value: ({ id }) => id },

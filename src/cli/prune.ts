@@ -1,9 +1,10 @@
 /** `kalends prune`: immediately runs the cleanup that workers run every hour. */
+import { counted } from '../duration.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { confirm } from './confirm.ts'
 import { printResult } from './output.ts'
 import { onDatabase } from './session.ts'
-import { counted, wholeNumber } from './values.ts'
+import { wholeNumber } from './values.ts'
 
 export default function pruneCommand(): AnyCommand {
   const command = new Command('prune')

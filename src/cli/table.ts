@@ -1,7 +1,7 @@
 /** Prints tables as systemctl does: a title line, columns two spaces apart, and at most as wide as the terminal. */
+import { counted } from '../duration.ts'
 import type { Listed, ListPage, PageQuery } from '../index.ts'
 import { harmlessText, lineWidth, painted, print, printJson, say, type Style } from './output.ts'
-import { counted } from './values.ts'
 
 export interface Column<Row> {
   readonly title: string

@@ -13,10 +13,6 @@ export function when(at: Date | null): string {
   return at === null ? '-' : timestamp(at.getTime() * 1000, localZone)
 }
 
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
-}
-
 /** @param otherwise  the value that `none` stands for, if it is allowed */
 export function wholeNumber(least: number, most: number, otherwise?: string): (text: string) => number {
   return (text) => {

@@ -1,3 +1,4 @@
+import { counted } from '../duration.ts'
 import { isA, StoreUnavailableError } from '../errors.ts'
 import type { Loop } from '../loop.ts'
 import type { Fence } from '../model/job.ts'
@@ -140,7 +141,7 @@ export class Journal {
     clearTimeout(timer)
     const replaced = [...this.#replaced.values()].reduce((sum, { size }) => sum + size, 0)
     const lost = this.#lines.length + replaced + this.#lines.dropped
-    const lines = lost === 1 ? '1 log line' : `${lost} log lines`
+    const lines = counted(lost, 'log line')
     if (lost > 0) this.#onDropped(new Error(`The worker stopped before it could write ${lines}`, { cause }))
     this.#isOver = true
   }

@@ -115,10 +115,6 @@ export function findingsOfEach<Row extends Subject>(
   return rows.flatMap((row) => findings(code, [row], advice))
 }
 
-export function counted({ length }: { readonly length: number }, one: string, many: string): string {
-  return `${length} ${length === 1 ? one : many}`
-}
-
 /** Quoted for a shell. */
 export function quoted(text: string): string {
   return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`

@@ -1,7 +1,6 @@
 /** Detects problems of a database and its workers, and suggests fixes. It is pure: it evaluates one snapshot. */
-import { durationText, retryText } from '../duration.ts'
+import { counted, durationText, retryText } from '../duration.ts'
 import {
-  counted,
   type DoctorInput,
   type DoctorSchedule,
   type Finding,
@@ -82,11 +81,11 @@ function marks({ marks, now }: DoctorInput, alive: ReadonlySet<string>, leaseMs:
   const far = marks.filter(({ ends }) => ends !== null && ends.getTime() > now.getTime() + 2 * leaseMs)
   return [
     ...findings('stale-mark', stale, () => ({
-      problem: `${counted(stale, 'schedule is', 'schedules are')} marked by a dead or late worker`,
+      problem: `${counted(stale.length, 'schedule is', 'schedules are')} marked by a dead or late worker`,
       fix: 'nothing to do: a mark expires within the lease once a worker is running',
     })),
     ...findings('far-mark', far, () => ({
-      problem: `${counted(far, 'schedule is', 'schedules are')} marked for more than two leases: they were marked manually, or the clock was ahead`,
+      problem: `${counted(far.length, 'schedule is', 'schedules are')} marked for more than two leases: they were marked manually, or the clock was ahead`,
       fix: 'nothing to do if a worker is running: it ends such marks once per lease; if your workers use a longer lease than this check, pass it with `--lease`',
     })),
   ]
@@ -99,22 +98,22 @@ function jobFindings(seen: DoctorInput, alive: DoctorInput['workers']): Finding[
     ...unhandledTasks(seen, new Set(alive.flatMap(({ tasks }) => tasks))),
     ...unclaimedJobs(seen, alive),
     ...findings('unreported-job', unreported, () => ({
-      problem: `${counted(unreported, 'job has', 'jobs have')} been in an external queue for more than an hour, and ${unreported.length === 1 ? 'its outcome has' : 'their outcomes have'} not been reported`,
+      problem: `${counted(unreported.length, 'job has', 'jobs have')} been in an external queue for more than an hour, and ${unreported.length === 1 ? 'its outcome has' : 'their outcomes have'} not been reported`,
       fix: 'look for them in that queue; report each outcome with `kalends.external.finish`, or cancel lost jobs with `kalends jobs cancel ID`; a job that is never reported fails at its time limit',
     })),
     ...findings('orphaned-job', orphans, () => ({
-      problem: `${counted(orphans, 'job runs', 'jobs run')} on a worker that is no longer registered`,
+      problem: `${counted(orphans.length, 'job runs', 'jobs run')} on a worker that is no longer registered`,
       fix:
         alive.length > 0
           ? 'nothing to do: a live worker takes over within the lease'
           : 'start a worker: it takes over',
     })),
     ...findings('blocked-job', blocked, () => ({
-      problem: `${counted(blocked, 'job is', 'jobs are')} blocked although no other job blocks ${blocked.length === 1 ? 'it' : 'them'}: the earlier job was changed or deleted manually`,
+      problem: `${counted(blocked.length, 'job is', 'jobs are')} blocked although no other job blocks ${blocked.length === 1 ? 'it' : 'them'}: the earlier job was changed or deleted manually`,
       fix: 'nothing to do if a worker is running: its sweep unblocks them within the lease, or within five leases if the tables are large',
     })),
     ...findings('endless-schedule', endless, () => ({
-      problem: `${counted(endless, 'schedule waits', 'schedules wait')} for a run whose job was deleted`,
+      problem: `${counted(endless.length, 'schedule waits', 'schedules wait')} for a run whose job was deleted`,
       fix: 'nothing to do if a worker is running: its sweep plans them within the lease, or within five leases if the tables are large',
     })),
   ]
@@ -150,7 +149,7 @@ function unclaimedJobs({ waiting, now }: DoctorInput, alive: DoctorInput['worker
 
 function waitText({ task, count, since }: DoctorInput['waiting'][number], now: Date): string {
   const waited = durationText(now.getTime() - since.getTime())
-  const jobs = counted({ length: count }, 'job', 'jobs')
+  const jobs = counted(count, 'job')
   return `${jobs} of ${nameOf(task)} ${count === 1 ? 'has' : 'have'} been waiting for ${waited}`
 }
 
@@ -180,7 +179,7 @@ function scheduleFindings(seen: DoctorInput): Finding[] {
     ...retryingSchedules(seen),
     ...lateSchedules(seen),
     ...findings('cannot-keep-up', behind, () => ({
-      problem: `the slots of ${counted(behind, 'schedule', 'schedules')} come faster than they can be submitted, so some are missed each time`,
+      problem: `the slots of ${counted(behind.length, 'schedule', 'schedules')} come faster than they can be submitted, so some are missed each time`,
       fix: "give them timers with longer intervals: `kalends schedules edit … --timer '…'`",
     })),
     ...slotsInFuture(seen),
@@ -213,7 +212,7 @@ function retryingSchedules({ schedules }: DoctorInput): Finding[] {
     .flatMap(({ retryAt, ...schedule }) => (retryAt === null ? [] : [{ ...schedule, retryAt }]))
     .toSorted((a, b) => a.retryAt.getTime() - b.retryAt.getTime())
   return findings('retrying-schedule', retrying, (first) => ({
-    problem: `the last attempt of ${counted(retrying, 'schedule', 'schedules')} failed; '${first.id}' is ${retryText(first, toText(first.retryAt))}: ${firstLine(first.lastError ?? 'no error was recorded')}`,
+    problem: `the last attempt of ${counted(retrying.length, 'schedule', 'schedules')} failed; '${first.id}' is ${retryText(first, toText(first.retryAt))}: ${firstLine(first.lastError ?? 'no error was recorded')}`,
     fix: `nothing to do if the cause is temporary; otherwise: \`kalends schedules explain ${quoted(first.id)}\``,
   }))
 }
@@ -228,7 +227,7 @@ function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
     .filter(({ lateMs }) => lateMs > LATE_MS)
     .toSorted((a, b) => b.lateMs - a.lateMs)
   return findings('late-schedule', late, (worst) => ({
-    problem: `${counted(late, 'schedule is', 'schedules are')} due but not submitted; '${worst.id}' has been due for ${durationText(worst.lateMs)}`,
+    problem: `${counted(late.length, 'schedule is', 'schedules are')} due but not submitted; '${worst.id}' has been due for ${durationText(worst.lateMs)}`,
     fix: 'start a worker that schedules; if one is running, look for an open transaction that locks the row',
   }))
 }
@@ -258,7 +257,7 @@ function slotsInFuture({ furthest, now }: DoctorInput): Finding[] {
   return findings('slot-in-the-future', ahead, (worst) => {
     const id = quoted(worst.id)
     return {
-      problem: `${counted(ahead, 'schedule has a slot that its timer does not explain', 'schedules have slots that their timers do not explain')}, and ${ahead.length === 1 ? 'submits' : 'submit'} nothing before that time; '${worst.id}': ${worst.slot.toISOString()}. The database's clock was ahead, or was set back`,
+      problem: `${counted(ahead.length, 'schedule has a slot that its timer does not explain', 'schedules have slots that their timers do not explain')}, and ${ahead.length === 1 ? 'submits' : 'submit'} nothing before that time; '${worst.id}': ${worst.slot.toISOString()}. The database's clock was ahead, or was set back`,
       fix: `correct the clock of the database; then plan each of them from now: \`kalends schedules pause ${id} && kalends schedules resume ${id}\`, or \`nextrun = NULL\` in SQL; reset a schedule that is done`,
     }
   })

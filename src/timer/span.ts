@@ -29,7 +29,7 @@ const UNITS: ReadonlyMap<string, number> = new Map(
 export function timeSpan(text: string | number): number {
   if (typeof text === 'number') {
     if (!Number.isFinite(text) || text < 0)
-      throw new InvalidTimeSpanError(String(text), 'is not a positive number of milliseconds')
+      throw new InvalidTimeSpanError(String(text), 'is negative or not a number of milliseconds')
     return checkedLength(Math.round(text), String(text))
   }
   if (text.trim() === '') throw new InvalidTimeSpanError(text, 'is empty')

@@ -1,5 +1,5 @@
 /** The reasons and warnings of a worker's health, in words. */
-import { durationText } from '../duration.ts'
+import { counted, durationText } from '../duration.ts'
 import type { UnwrittenLog } from '../executor/journal.ts'
 import type { Unwritten } from '../executor/settler.ts'
 import type { LoopHealth } from '../loop.ts'
@@ -16,8 +16,8 @@ export interface HealthNote {
     | 'failing'
     | 'no-lease'
     | 'unwritten'
-    | 'locked-ends'
-    | 'rejected-ends'
+    | 'locked-outcomes'
+    | 'rejected-outcomes'
     | 'unwritten-log'
     | 'set-aside'
     | 'cannot-keep-up'
@@ -166,8 +166,11 @@ export function recentWarnings({ leaseMs, sinceLeaseLostMs, stall, worker }: Vit
   return notes
 }
 
+const outcomesOf = (runs: number) =>
+  `${runs === 1 ? 'the outcome' : 'the outcomes'} of ${counted(runs, 'run')}`
+
 /** Warnings about finished runs. */
-export function endWarnings({ unwritten, loops }: Vitals): HealthNote[] {
+export function outcomeWarnings({ unwritten, loops }: Vitals): HealthNote[] {
   if (unwritten === null) return []
   const { waiting, locked, lockedMs, rejected, isLimitReached } = unwritten
   const notes: HealthNote[] = []
@@ -180,7 +183,7 @@ export function endWarnings({ unwritten, loops }: Vitals): HealthNote[] {
     notes.push({
       code: 'unwritten',
       subject: 'settler',
-      text: `${waiting === 1 ? 'the outcome of 1 run waits' : `the outcomes of ${waiting} runs wait`} to be written; if this process ends now, these runs are repeated`,
+      text: `${outcomesOf(waiting)} ${waiting === 1 ? 'waits' : 'wait'} to be written; if this process ends now, these runs are repeated`,
     })
   }
   const full = isLimitReached
@@ -188,16 +191,16 @@ export function endWarnings({ unwritten, loops }: Vitals): HealthNote[] {
     : ''
   if (locked > 0 && (lockedMs > SLOW_WRITE_MS || isLimitReached)) {
     notes.push({
-      code: 'locked-ends',
+      code: 'locked-outcomes',
       subject: 'settler',
-      text: `${locked === 1 ? 'the outcome of 1 run waits' : `the outcomes of ${locked} runs wait`}, the first for ${durationText(lockedMs)}, because another transaction has locked the row of the job or its schedule: end that transaction${full}`,
+      text: `${outcomesOf(locked)} ${locked === 1 ? 'waits' : 'wait'}, the first for ${durationText(lockedMs)}, because another transaction has locked the row of the job or its schedule: end that transaction${full}`,
     })
   }
   if (rejected > 0) {
     notes.push({
-      code: 'rejected-ends',
+      code: 'rejected-outcomes',
       subject: 'settler',
-      text: `the database rejects ${rejected === 1 ? 'the outcome of 1 run' : `the outcomes of ${rejected} runs`}, whose jobs stay running: the log names them; repair their rows; the outcomes are written within five minutes after that${full}`,
+      text: `the database rejects ${outcomesOf(rejected)}, whose jobs stay running: the log names them; repair their rows; the outcomes are written within five minutes after that${full}`,
     })
   }
   return notes
@@ -209,12 +212,12 @@ export function logWarnings({ log }: Vitals): HealthNote[] {
   const { lines, progress, ms, dropped } = log
   if (dropped === 0 && (lines + progress === 0 || ms <= SLOW_WRITE_MS)) return []
   const waiting = [
-    ...(lines > 0 ? [lines === 1 ? '1 log line' : `${lines} log lines`] : []),
-    ...(progress > 0 ? [`the progress of ${progress === 1 ? '1 job' : `${progress} jobs`}`] : []),
+    ...(lines > 0 ? [counted(lines, 'log line')] : []),
+    ...(progress > 0 ? [`the progress of ${counted(progress, 'job')}`] : []),
   ]
   const lost =
     dropped > 0
-      ? `; ${dropped === 1 ? '1 further line was' : `${dropped} further lines were`} dropped, because too many are waiting`
+      ? `; ${counted(dropped, 'further line was', 'further lines were')} dropped, because too many are waiting`
       : ''
   return [
     {
@@ -246,7 +249,7 @@ export function lastingWarnings(vitals: Vitals): HealthNote[] {
     notes.push({
       code: 'set-aside',
       subject: null,
-      text: `${leftOut === 1 ? '1 schedule or job is' : `${leftOut} schedules or jobs are`} skipped for up to five minutes after an error: the log names ${leftOut === 1 ? 'it' : 'them'}; repair the row, or whatever rejects the write`,
+      text: `${counted(leftOut, 'schedule or job is', 'schedules or jobs are')} skipped for up to five minutes after an error: the log names ${leftOut === 1 ? 'it' : 'them'}; repair the row, or whatever rejects the write`,
     })
   }
   for (const id of behind.slice(0, MAX_NAMED)) {

@@ -5,7 +5,7 @@
 import type { LoopHealth } from '../loop.ts'
 import {
   connectionReasons,
-  endWarnings,
+  outcomeWarnings,
   type HealthNote,
   JOURNAL,
   lastingWarnings,
@@ -84,7 +84,7 @@ export function judge(vitals: Vitals): Health {
     reasons,
     warnings: [
       ...recentWarnings(vitals),
-      ...endWarnings(vitals),
+      ...outcomeWarnings(vitals),
       ...logWarnings(vitals),
       ...lastingWarnings(vitals),
     ],

@@ -396,7 +396,7 @@ eachDatabase((under) => {
       ok: true,
       running: 0,
       unwritten: 0,
-      warnings: [{ code: 'rejected-ends' }],
+      warnings: [{ code: 'rejected-outcomes' }],
     })
     expect(await web.jobs.get(bad)).toMatchObject({ state: 'running', attempt: 1 })
     expect(messages().filter((message) => message.includes(bad) && message.startsWith('error'))).toHaveLength(

@@ -125,12 +125,12 @@ describe('it is ok, and warns: [L68]', () => {
       /the outcomes of 3 runs wait/,
     ],
     [
-      'locked-ends',
+      'locked-outcomes',
       unwritten({ waiting: 2, locked: 2, lockedMs: 7000 }),
       /the outcomes of 2 runs wait, the first for 7 s, .* end that transaction$/,
     ],
     [
-      'locked-ends',
+      'locked-outcomes',
       unwritten({ waiting: 200, locked: 200, lockedMs: 10, isLimitReached: true }),
       /the outcomes of 200 runs wait.* each further outcome counts against capacity/,
     ],
@@ -141,7 +141,7 @@ describe('it is ok, and warns: [L68]', () => {
     ],
     ['slot-in-the-future', { slotsInFuture: ['a', 'b', 'c'] }, /^the schedule a and 2 more have slots/],
     [
-      'rejected-ends',
+      'rejected-outcomes',
       unwritten({ rejected: 1 }),
       /the database rejects the outcome of 1 run, whose jobs stay running/,
     ],

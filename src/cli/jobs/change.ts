@@ -1,4 +1,5 @@
 /** `kalends jobs cancel` and `kalends jobs retry`: change jobs by their ids, or all jobs that match a filter. */
+import { counted } from '../../duration.ts'
 import type { JobState, Kalends, ManyJobs, ManyOptions, ManyResult } from '../../index.ts'
 import { JOB_FILTERS } from '../../model/filters.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
@@ -6,7 +7,6 @@ import { confirm } from '../confirm.ts'
 import { commandMessage, exitCodeOf, QuietFailure, UsageError } from '../failure.ts'
 import { printResult, say } from '../output.ts'
 import { onDatabase } from '../session.ts'
-import { counted } from '../values.ts'
 import { conditionsOf, namesOfFlags, withFilters } from '../flags.ts'
 
 export function cancelCommand(): AnyCommand {

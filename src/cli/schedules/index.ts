@@ -1,4 +1,5 @@
 /** `kalends schedules …`, with the actions on schedules by their ids. */
+import { counted } from '../../duration.ts'
 import { NotFoundError } from '../../errors.ts'
 import type { Schedule, Schedules } from '../../index.ts'
 import { type AnyCommand, Command, examples, Option } from '../commander.ts'
@@ -7,7 +8,7 @@ import { commandMessage, exitCodeOf, QuietFailure } from '../failure.ts'
 import { showSubmitted } from '../jobs/submit.ts'
 import { harmlessText, print, printJson, printResult, say } from '../output.ts'
 import { onDatabase } from '../session.ts'
-import { counted, jsonValue, when } from '../values.ts'
+import { jsonValue, when } from '../values.ts'
 import { explainCommand, historyCommand, listCommand, showCommand } from './show.ts'
 import { addCommand, editCommand } from './write.ts'
 

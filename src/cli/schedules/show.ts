@@ -1,5 +1,5 @@
 /** `kalends schedules list`, `show`, `history` and `explain`. The list resembles `systemctl list-timers`. */
-import { durationText, relativeTime, retryText } from '../../duration.ts'
+import { counted, durationText, relativeTime, retryText } from '../../duration.ts'
 import { firstLine, missing } from '../../errors.ts'
 import type { Job, Kalends, PageQuery, Schedule, ScheduleStatus } from '../../index.ts'
 import { SCHEDULE_FILTERS } from '../../model/filters.ts'
@@ -10,7 +10,7 @@ import { STATE_STYLES, took } from '../jobs/index.ts'
 import { harmlessText, print, printJson, printResult, type Style } from '../output.ts'
 import { onDatabase } from '../session.ts'
 import { AFTER, type Column, factsText, printList, printRows } from '../table.ts'
-import { counted, instantOption, when, wholeNumber } from '../values.ts'
+import { instantOption, when, wholeNumber } from '../values.ts'
 
 const STATUS_STYLES: Readonly<Partial<Record<ScheduleStatus, Style>>> = {
   active: 'green',

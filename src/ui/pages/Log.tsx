@@ -1,5 +1,6 @@
 /** The lines that a handler logs, as it logs them. The list stays scrolled to its end while the user reads there. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { counted } from '../../duration.ts'
 import type { LogLines } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Section } from '../parts/layout.tsx'
@@ -59,7 +60,7 @@ export function Log({ lines, log, isRunning }: LogProps) {
         >
           {hidden > 0 && (
             <li>
-              <span class="message">{hidden} earlier lines are not shown</span>
+              <span class="message">{counted(hidden, 'earlier line is', 'earlier lines are')} not shown</span>
             </li>
           )}
           {lines.slice(hidden).map(({ at, level, message }, index) => (
