@@ -28,7 +28,7 @@ const scheduler = await PeriodicScheduler.open(url, {
   worker: values.worker,
   lease: values.lease,
   async submit(jobs, { tx }) {
-    // The insert is either committed together with the hand-over or not at all.
+    // The insert is committed either together with the hand-over or not at all.
     await queue.insert(jobs, tx)
     for (const { id, task } of jobs) console.log(`queued ${task} ${id}`)
     if (values.crash) process.kill(process.pid, 'SIGKILL')

@@ -100,7 +100,7 @@ function valueText({ kind }: Setting, value: unknown): string | null {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** The filters with a flag, by the name of their property. */
+/** The filters that have a flag, each with the name of its property. */
 function flagged(filters: Filters) {
   return Object.entries(filters).flatMap(([name, filter]) =>
     filter.flag === undefined ? [] : [{ name, filter, ...filter.flag }],

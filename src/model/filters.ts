@@ -1,6 +1,6 @@
 /**
- * The filters of lists, each defined once: types and checks of conditions, parameters of REST, and flags of the command
- * line derive from these definitions. `store/sql/lists/list-ranges.ts` selects the index for each filter. The comment
+ * The list filters, each defined once: the types and checks of conditions, the REST parameters and the command-line
+ * flags derive from these definitions. `store/sql/lists/list-ranges.ts` selects the index for each filter. The comment
  * above an entry is what editors show for the property.
  */
 import { type Value, WORKER_LIMIT } from './columns.ts'

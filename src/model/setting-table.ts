@@ -116,7 +116,7 @@ export const SETTINGS = {
   },
   /**
    * When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`,
-   * `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once.
+   * `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A timer with a full date runs once.
    */
   timer: {
     kind: 'text',
@@ -124,7 +124,7 @@ export const SETTINGS = {
     most: 512,
     replans: true,
     description:
-      'When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once',
+      'When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A timer with a full date runs once',
   },
   /** Arguments for the task, as JSON; default `{}`. */
   args: {

@@ -12,7 +12,7 @@ export interface ClockChange {
   readonly at: Date
   /** Positive: set forward. */
   readonly shiftMs: number
-  /** The clock time of the change, as the instant at which UTC shows it. */
+  /** The local time before the change at which the clock changes, stored as if it were UTC. */
   readonly wall: Date
 }
 

@@ -138,7 +138,7 @@ export class Worker {
 
   /** Stops the parts in the order of their dependencies, with the heartbeat last. */
   async stop(graceMs: number): Promise<void> {
-    // All parts stop at the same time, so nothing more is claimed.
+    // These parts stop at the same time, so that nothing more is claimed.
     await Promise.all([
       this.#scheduler?.loop.stop(),
       this.#handOver?.stop(),

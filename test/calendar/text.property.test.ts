@@ -65,7 +65,7 @@ function charactersRead(text: string): number {
   return length
 }
 
-describe('every string is either an event or rejected with the problem and its position', () => {
+describe('every string either is a valid event or causes an error that states the problem and its position', () => {
   test('parsing a string causes no other error', () => {
     fc.assert(
       fc.property(anyText, (text) => {

@@ -171,7 +171,7 @@ it.skipIf(sqlite === undefined)(
 )
 
 it.skipIf(sqlite === undefined)(
-  'the first listener is told about changes before its first poll, even if they leave no trace in the poll',
+  "the first listener is told about changes made before the server's first poll, even if no poll can see them",
   async () => {
     const api = await scene()
     // Servers store the time of a change in seconds, so a second change in the same second is not visible.

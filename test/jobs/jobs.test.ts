@@ -121,7 +121,7 @@ eachDatabase((under) => {
     expect(await jobs.get(await jobs.submit(plain, {}, { runAt }))).toMatchObject({ state: 'waiting', runAt })
   })
 
-  it('get returns null for an unknown job, and its log is empty', async () => {
+  it('get returns null for an unknown job, and logs throws a NotFoundError', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     expect(await jobs.get('nobody')).toBeNull()

@@ -13,8 +13,9 @@ const tests: Readonly<Record<string, readonly string[]>> = {
     'test/worker/membership.test.ts',
   ],
   sql: [
-    'test/store/{batch,declared,exact,executing,inspection,jobs,lists,locks,refused-rows}.test.ts',
-    'test/store/{retention,schedules,scheduling,settling,statements,turns,workers}.test.ts',
+    'test/store/{attempts,batch,declared,exact,executing,freezes,hand-over,inspection,isolate,jobs}.test.ts',
+    'test/store/{lists,locks,policies,refused-rows,retention,schedules,scheduling,settling,statements}.test.ts',
+    'test/store/{turns,workers}.test.ts',
     'test/jobs/{change-many,jobs,many,results,retention,retry,transactions}.test.ts',
     'test/schedules/{declared,explain,history,schedules,scope,settings}.test.ts',
     'test/executor/concurrency.test.ts',

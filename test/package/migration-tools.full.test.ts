@@ -215,7 +215,7 @@ describe('drizzle-kit', () => {
 
   eachDatabase((under) => {
     it(
-      "push, pull, generate and migrate do not change Kalends' tables and rows [E2, L62]",
+      "push, pull, generate and migrate do not change Kalends' tables or rows [E2, L62]",
       async () => {
         const database = await emptyDatabase(under)
         const place = asInTheGuide(database)
@@ -406,7 +406,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
     }
 
     it(
-      "migrate dev, db pull and db push do not change Kalends' tables and rows",
+      "migrate dev, db pull and db push do not change Kalends' tables or rows",
       async () => {
         const database = await emptyDatabase(under)
         const place = asInTheGuide(database)

@@ -113,7 +113,7 @@ it('marking continues after full batches, and starts at the front once more befo
   const { scheduler, watched, letAll } = burst(2 * BATCH + 3, { inParallel: false })
   const batches = await letAll(scheduler.pass(), () => written())
   expect(batches.map((ids) => ids.length)).toEqual([10, 10, 3])
-  // The batch after the second one is not full, but earlier due schedules may have been left out.
+  // The third batch is not full, but schedules that were due earlier may have been left out.
   expect(watched.behind).toEqual([[], batches[0], batches[1], []])
 })
 

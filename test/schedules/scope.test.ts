@@ -349,7 +349,7 @@ eachDatabase((under) => {
     })
     await anna().schedules.delete(first?.id ?? '')
     await anna().schedules.create(input)
-    // Other owners and code are not limited.
+    // Anna's limits do not affect other owners, or code without a scope.
     await kalends.scope({ submitter: 'ben', tasks, limits }).schedules.create(input)
     expect(await outcomes(5, () => kalends.jobs.submit(work))).toBe(5)
   })

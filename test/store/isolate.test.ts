@@ -241,6 +241,16 @@ it('an error that no row causes ends the operation', async () => {
   expect(tries).toHaveLength(1)
 })
 
+it('an error that no row causes ends an operation that has only rows which were rejected before', async () => {
+  const { refused, lost, write } = table()
+  const of = isolation()
+  refused.add('a')
+  expect(await outcome(of, items('a', 'b'), write)).toMatchObject({ written: ['b'], refused: ['a'] })
+  lost.add('a')
+  await expect(outcome(of, items('a'), write)).rejects.toThrow('lost')
+  expect(await outcome(of, items('c', 'a'), write)).toEqual({ written: ['c'], left: ['a'], refused: [] })
+})
+
 describe('rows with lock timeouts', () => {
   it('do not prevent the write of other rows, even if a new row is also locked', async () => {
     const { locked, written, write } = table()

@@ -253,7 +253,7 @@ eachDatabase(({ kind, fresh, bare }) => {
   })
 
   it.skipIf(kind === 'sqlite').each(kind === 'mariadb' ? ['Aria', 'MyISAM'] : ['MyISAM'])(
-    'a table with the engine %s, which has no transactions, is rejected with the remedy [L55]',
+    'a table with the engine %s, which has no transactions, is rejected, and the error says how to fix it [L55]',
     async (engine) => {
       const database = await migrated()
       await database.query(`ALTER TABLE job_log ENGINE=${engine}`)

@@ -69,7 +69,7 @@ export interface MysqlOptions {
   readonly longestUseMs?: number | undefined
   /** The server ends a SELECT (on MariaDB, any statement) that takes longer than this; default: no limit. */
   readonly statementLimitMs?: number | undefined
-  /** Default: three times five seconds. */
+  /** Default: three tries of five seconds each. */
   readonly lockWaits?: LockWaits | undefined
   /** The database that contains the tables. Default: the database of the target. */
   readonly schema?: string | undefined

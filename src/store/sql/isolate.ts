@@ -209,7 +209,6 @@ export class Isolation {
         return { error, kind: this.#isLockWait(error) ? 'waited' : isOfARow(error) ? 'refused' : 'other' }
       }
     }
-    const hasWaited = (item: Item) => Number(this.#waited.isKnown(item))
     const mostTried = now() < this.#doubtUntil ? this.#mostTried : this.#few
     /** The number of refusals of rows that were not known to fail. */
     let doubtful = 0
@@ -236,8 +235,7 @@ export class Isolation {
         left =
           failure.kind === 'refused'
             ? [part.slice(0, middle), part.slice(middle), ...others]
-            : // Rows that waited before are the most likely reason.
-              [...singly(part.toSorted((a, b) => hasWaited(b) - hasWaited(a))), ...others]
+            : [...singly(part), ...others]
       } else if (failure.kind === 'waited') {
         this.#waited.add(single)
         waited.push(single)

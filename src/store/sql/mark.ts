@@ -125,7 +125,7 @@ function markDue(
   })
 }
 
-/** Marks schedules whose rows are locked. */
+/** Marks schedules whose rows this transaction has locked. */
 async function mark(tx: Context, worker: string, leaseMs: number, due: readonly DueRow[]): Promise<Mark[]> {
   const [first] = due
   if (first === undefined) return []

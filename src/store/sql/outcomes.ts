@@ -267,7 +267,7 @@ async function writeSchedules(
   })
   const awaiting = changed.filter(({ row }) => row.idle === 'awaiting-finish')
   const open = await openCounts(tx, idsOf(awaiting))
-  // Other schedules are not affected by retries, and finding retries may take a long time.
+  // Only these schedules are searched for retries, because the search may take a long time.
   const retried = idsOf(changed.filter(({ jobs }) => jobs.some((one) => hasFailed(one) || wasRetried(one))))
   const retries = await nextRetries(tx, retried)
   const batch = changed.map(({ id, row, jobs }) => ({

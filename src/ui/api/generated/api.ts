@@ -684,7 +684,7 @@ export interface components {
             task: string;
             /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
             enabled?: boolean;
-            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
+            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A timer with a full date runs once */
             timer: string;
             /** @description Arguments for the task, as JSON; default `{}` */
             args?: unknown;
@@ -736,7 +736,7 @@ export interface components {
             task: string;
             /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
             enabled?: boolean;
-            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
+            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A timer with a full date runs once */
             timer: string;
             /** @description Arguments for the task, as JSON; default `{}` */
             args?: unknown;
@@ -828,7 +828,7 @@ export interface components {
             task: string;
             /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
             enabled?: boolean;
-            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
+            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A timer with a full date runs once */
             timer: string;
             /** @description Arguments for the task, as JSON; default `{}` */
             args?: unknown;
@@ -882,7 +882,7 @@ export interface components {
             task?: string;
             /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
             enabled?: boolean;
-            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
+            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A timer with a full date runs once */
             timer?: string;
             /** @description Arguments for the task, as JSON; default `{}` */
             args?: unknown;
