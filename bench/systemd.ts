@@ -34,7 +34,7 @@ export async function buildSystemdCalendar(): Promise<SystemdCalendar | string> 
     await run(compiler, ['-O2', SOURCE, '-o', program, library, `-Wl,-rpath,${dirname(library)}`])
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
-    return `libsystemd-shared does not offer its calendar code: ${String(error).slice(0, 300)}`
+    return `libsystemd-shared does not expose its calendar functions: ${String(error).slice(0, 300)}`
   }
   return {
     version: /shared-(\d+)/.exec(library)?.[1] ?? 'unknown',

@@ -1,7 +1,7 @@
 /**
  * `npm run schema`: drizzle-kit generates migrations from the schemas. For a changed CHECK on SQLite, drizzle-kit
- * copies the table with a statement that names generated columns, which SQLite rejects, and new columns, whose quoted
- * names SQLite reads as strings. This script keeps only the columns that both tables store.
+ * copies the table with a statement that names too many columns: SQLite rejects generated columns there, and reads the
+ * quoted names of new columns as strings. This script keeps only the columns that both tables store.
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'

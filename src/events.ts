@@ -8,7 +8,7 @@ import { channel } from 'node:diagnostics_channel'
 
 type Listener<Payload> = (payload: Payload) => void
 
-/** Options of `on` and `once`. */
+/** Options for `on` and `once`. */
 export interface ListenOptions {
   /** Ends the subscription. */
   readonly signal?: AbortSignal | undefined

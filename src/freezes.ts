@@ -21,7 +21,7 @@ export interface FreezeTarget {
   readonly until: Date
 }
 
-/** Options of `freeze`. */
+/** Options for `freeze`. */
 export interface FreezeOptions extends FreezeTarget {
   /** A note for people, up to 1000 characters. */
   readonly reason?: string | undefined

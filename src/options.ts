@@ -26,7 +26,7 @@ import { EVERY_TASK } from './store/executing-store.ts'
 import type { StoreOptions } from './store/open.ts'
 import { checkedZone } from './timer/index.ts'
 
-/** Options of `Kalends.open`. Times are milliseconds or time spans such as `90s`. */
+/** Options for `Kalends.open`. Times are milliseconds or time spans such as `90s`. */
 export interface KalendsOptions extends StoreOptions {
   /**
    * The worker's name, for people; default: the host's name. The worker's id is its name with a new suffix at each
@@ -103,7 +103,7 @@ export interface StartOptions {
   readonly grace?: number | string | undefined
 }
 
-/** Options of `Kalends.stop`. */
+/** Options for `Kalends.stop`. */
 export interface StopOptions {
   /** How long handlers may continue: milliseconds or a time span; default: as for `start`. */
   readonly grace?: number | string | undefined

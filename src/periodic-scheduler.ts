@@ -15,7 +15,7 @@ import type { Health } from './worker/health.ts'
 import type { KalendsEvents } from './worker/reporter.ts'
 
 /**
- * Options of `PeriodicScheduler.open`: the options of the external queue, and those of `Kalends.open` that do not
+ * Options for `PeriodicScheduler.open`: the options of the external queue, and those of `Kalends.open` that do not
  * concern handlers.
  */
 export interface PeriodicSchedulerOptions

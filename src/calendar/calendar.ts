@@ -12,7 +12,7 @@ import { findZone } from './zone-names.ts'
  */
 export type Fold = 'first' | 'both'
 
-/** Options of `calendar`. */
+/** Options for `calendar`. */
 export interface CalendarOptions {
   /**
    * The zone for an event that names none: an IANA name (case-sensitive), or `'local'` for the zone of this process.

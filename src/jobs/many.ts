@@ -31,7 +31,7 @@ const DEFAULT_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
  */
 export type ManyJobs = { readonly ids: readonly string[] } | { readonly filter: JobConditions }
 
-/** Options of `cancelMany` and `retryMany`. */
+/** Options for `cancelMany` and `retryMany`. */
 export interface ManyOptions {
   /** Only counts the jobs that match. */
   readonly dryRun?: boolean | undefined

@@ -5,7 +5,7 @@ import { spanOption } from '../model/input.ts'
 import { type Job } from '../model/job.ts'
 import { isFinal } from '../model/states.ts'
 
-/** Options of `wait`. */
+/** Options for `wait`. */
 export interface WaitOptions {
   /** Maximum time to wait: milliseconds or a time span; default: no limit. */
   readonly timeout?: number | string | undefined

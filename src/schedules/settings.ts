@@ -26,7 +26,7 @@ export interface NewScheduleOptions {
   readonly firstRun?: FirstRun | undefined
 }
 
-/** Options of `schedules.create`. */
+/** Options for `schedules.create`. */
 export interface CreateOptions {
   /** 1 to 254 characters without a slash; default: a new UUID. */
   readonly id?: string | undefined

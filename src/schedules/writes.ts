@@ -29,7 +29,7 @@ export interface IfVersion {
 /** Options for changes to a schedule. */
 export interface WriteOptions extends IfVersion, TransactionOption {}
 
-/** Options of `pause`. */
+/** Options for `pause`. */
 export interface PauseOptions extends WriteOptions {
   /** What happens to waiting and blocked jobs; default `leave`: they run. */
   readonly jobs?: 'leave' | 'cancel' | undefined

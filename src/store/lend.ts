@@ -48,7 +48,7 @@ export function lender(
     if (used === 'too slow') {
       abandon()
       throw new CallbackTooSlowError(
-        `it took longer than ${timeoutMs} ms; calls to Kalends in it must use the tx that it was given`,
+        `it took longer than ${timeoutMs} ms; when it calls Kalends, it must pass the tx that it was given`,
       )
     }
     try {

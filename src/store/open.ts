@@ -116,7 +116,7 @@ export async function openToInspect(target: DatabaseTarget, options: Place): Pro
   return { ...storeOn(calls, prefix), close }
 }
 
-/** Options of `Kalends.migrate`. */
+/** Options for `Kalends.migrate`. */
 export interface MigrateOptions extends Place {
   /** Called before each statement; on large tables, a statement may take a long time. */
   readonly onStep?: ((done: number, of: number) => void) | undefined

@@ -7,7 +7,7 @@ import { type Span, SpanKind, SpanStatusCode, trace, type TracerProvider } from 
 import { isA, messageOf } from '../errors.ts'
 import type { Middleware } from '../index.ts'
 
-/** Options of `tracing`. */
+/** Options for `tracing`. */
 export interface TracingOptions {
   /** Default: the global provider. */
   readonly provider?: TracerProvider | undefined

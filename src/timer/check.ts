@@ -43,7 +43,7 @@ export type TimerCheck =
       readonly events: readonly string[]
     }
 
-/** Options of `checkTimer`. */
+/** Options for `checkTimer`. */
 export interface CheckOptions {
   /** Added to a timer that names no zone; default UTC. */
   readonly zone?: string | undefined

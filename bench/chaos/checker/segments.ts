@@ -28,7 +28,7 @@ export interface Segment {
   readonly until: number
   /** The same, by the harness's clock. */
   readonly host: number
-  /** The row before the next edit or at the end of the run; null if unknown. */
+  /** The row as it was before the next edit, or at the end of the run; null if unknown. */
   readonly end: ScheduleRow | null
   readonly endFrom: number
   readonly endUntil: number

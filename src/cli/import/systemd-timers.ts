@@ -47,8 +47,7 @@ export function readTimerUnit(name: string, units: Units, options: TimerOptions)
   const isLoaded = unit !== null && unit !== 'masked'
   const entry = { source: name, original: isLoaded ? settingsText(unit.settings) : '', name: base }
   return candidates(entry, () => {
-    if (!isLoaded)
-      throw new LeftOut(unit === null ? 'its file is empty, or a link to nothing' : 'it is masked')
+    if (!isLoaded) throw new LeftOut(unit === null ? 'its file is empty or a broken link' : 'it is masked')
     if (base.endsWith('@')) throw new LeftOut('it is a template, and runs only as instances')
     if (!options.all && !units.isEnabled(name))
       throw new LeftOut(

@@ -104,7 +104,7 @@ function lastOnes(evidence: Evidence, { jobs }: ScheduleEvidence, segment: Segme
     (most, { slot }) => Math.max(most, slot),
     start.lastSlot ?? Number.NEGATIVE_INFINITY,
   )
-  // If last_slot was set back manually, an already decided slot may be passed over again.
+  // If last_slot was set back manually, a slot may be decided, and skipped, a second time.
   const isKnown = jobs.some(({ slot }) => slot === end.lastSlot) && (end.lastSlot ?? 0) > latest
   if ((end.lastSlot ?? Number.NEGATIVE_INFINITY) !== latest && !isKnown)
     faults.push(
