@@ -127,13 +127,13 @@ eachDatabase(({ fresh }) => {
       })
     let worker = await start('r0')
     const from = Math.ceil(Date.now() / 1000 + 3) * 1000
-    // On a busy machine, a run may take longer than a second, so that the next run overlaps with it.
+    // On a busy machine, a run may overlap with the next one, and several slots may be due at the same time.
     const values = Array.from(
       { length: 50 },
-      (_, index) => `('s${index}', 'tick', '*:*:*', '${sqlInstant(from)}', 'allow')`,
+      (_, index) => `('s${index}', 'tick', '*:*:*', '${sqlInstant(from)}', 'allow', 100)`,
     )
     await database.query(
-      `INSERT INTO periodic_task (id, task, timer, nextrun, overlap) VALUES ${values.join(', ')}`,
+      `INSERT INTO periodic_task (id, task, timer, nextrun, overlap, catch_up) VALUES ${values.join(', ')}`,
     )
     await pause(from - Date.now())
     for (const name of ['r1', 'r2', 'r3', 'r4']) {
