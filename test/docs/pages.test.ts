@@ -65,6 +65,10 @@ test('links to pages and files in the package have existing targets', () => {
   expect([...readme.matchAll(/\]\((?!https:|#)[^)]*\)/g)].map(([link]) => link)).toEqual([])
 })
 
+test('the settings of the home page keep the indentation that YAML needs', () => {
+  expect(readFileSync(join(root, 'docs/index.md'), 'utf8')).toMatch(/^---\nlayout: home\nhero:\n {2}name: /)
+})
+
 test('the README begins with the installation and the two commands', () => {
   const first = read('README.md').split('\n').slice(0, 40).join('\n')
   expect(first).toContain('npm install kalends')
