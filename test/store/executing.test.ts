@@ -309,6 +309,25 @@ onEachStore((under) => {
       expect((await under.store.jobs.get('j'))?.progress).toEqual({ text: ODD })
     })
 
+    it('if the database becomes unavailable between the halves of a batch, the rest of the progress is left', async () => {
+      await under.store.jobs.submit(['j', 'k', 'l', 'm'].map((id) => newJob(id)))
+      await claim(4)
+      const failures = [new Error('too long'), null, new StoreUnavailableError('lost')]
+      const { store } = await recording(under.url, async (statement) => {
+        if (!/^\s*UPDATE/.test(statement)) return
+        const failure = failures.shift() ?? null
+        if (failure !== null) throw failure
+      })
+      under.afterwards(() => store.close())
+      const progress = ['j', 'k', 'l', 'm'].map((id) => ({
+        fence: { id, worker: WORKER, claim: 1 },
+        json: '1',
+      }))
+      expect(await store.executing.saveProgress(progress)).toEqual({ left: progress.slice(2), refused: [] })
+      const saved = ['j', 'k', 'l', 'm'].map((id) => under.store.jobs.get(id))
+      expect((await Promise.all(saved)).map((job) => job?.progress)).toEqual([1, 1, null, null])
+    })
+
     it('log lines are stored in order', async () => {
       const at = new Date('2026-01-02T03:04:05.678Z')
       const lines = Array.from({ length: 50 }, (_, index) => ({

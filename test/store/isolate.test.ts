@@ -389,6 +389,15 @@ describe('rows that the operation selects itself', () => {
     expect(reported).toEqual(['b'])
   })
 
+  it('are not blamed if the other rows were taken by other workers', async () => {
+    const { refused, reported, write, pass } = finding()
+    const rows = many(512)
+    for (const { id } of rows.slice(1)) refused.add(id)
+    const none = (some: readonly Item[]) => write(some).then(() => [])
+    await expect(pass(rows, none)).rejects.toThrow(AllRefusedError)
+    expect(reported).toEqual([])
+  })
+
   it.each([
     ['bad', 'a', 'free'],
     ['free', 'bad', 'a'],

@@ -418,6 +418,26 @@ eachDatabase(({ kind, bare }) => {
       expect(blocked.map((step) => step.key)).toEqual(expect.arrayContaining(['job_open']))
     })
 
+    // In a cluster, two transactions exclude each other only if both write the same row.
+    it('the end of a job whose schedule stays the same writes the row of the schedule', async () => {
+      await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('same', 'task', 'daily')")
+      await database.query(
+        `INSERT INTO job (id, task, periodic_task_id, slot, run, state, worker, attempt, claim)
+         VALUES ('same job', 'task', 'same', '2026-01-01 00:00:00.000', 1, 'running', '${WORKER}', 1, 1)`,
+      )
+      const fence = { id: 'same job', worker: WORKER, claim: 1 }
+      const [policy] = policies('task').values()
+      if (policy === undefined) throw new Error('no policy')
+      const statements = await statementsOf(() =>
+        write(recorded.store).settle([{ fence, end: { kind: 'cancelled', error: null }, policy }]),
+      )
+      expect(statements.filter((text) => /SET error_count = error_count \+ 1/.test(text))).toHaveLength(2)
+      const row = await database.query("SELECT error_count FROM periodic_task WHERE id = 'same'")
+      expect(row).toEqual([{ error_count: 0 }])
+      await database.query("DELETE FROM job WHERE id = 'same job'")
+      await database.query("DELETE FROM periodic_task WHERE id = 'same'")
+    })
+
     // A heartbeat of a worker that this server does not know would change nothing, so its commit would succeed.
     it('a missing row is confirmed by a write, because a replaced server can read but cannot commit [L54]', async () => {
       const written = async (work: () => Promise<unknown>) =>

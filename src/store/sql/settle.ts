@@ -12,28 +12,14 @@
 import { messageOf } from '../../errors.ts'
 import { storedEnd } from '../../model/attempt.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
-import { type ClaimedJob, type Fence, fenceText } from '../../model/job.ts'
-import {
-  type AttemptEnd,
-  type JobOutcome,
-  type LockedJob,
-  outcomeOf,
-  withoutTexts,
-} from '../../model/settle.ts'
-import type { JobState } from '../../model/states.ts'
+import { type Fence, fenceText } from '../../model/job.ts'
+import { type AttemptEnd, type JobOutcome, outcomeOf, withoutTexts } from '../../model/settle.ts'
 import type { Settled, SettledAttempt, UnsettledAttempt } from '../executing-store.ts'
 import { placeholders } from '../literals.ts'
-import { lockRows, updateFromBatch, updateRows } from './by-key.ts'
+import { lockRows } from './by-key.ts'
 import type { Context, TablesContext } from './context.ts'
 import type { Isolation } from './isolate.ts'
-import {
-  nextInTurn,
-  settledAttempt,
-  type Settling,
-  settlingColumns,
-  type SettlingRow,
-  writeOutcomes,
-} from './outcomes.ts'
+import { nextInTurn, type Settling, settlingColumns, type SettlingRow, writeOutcomes } from './outcomes.ts'
 import { type PlannableRow, plannableColumns } from './rows.ts'
 import { confirmReads } from './workers.ts'
 
@@ -78,92 +64,14 @@ async function settleAll(
   attempts: readonly UnsettledAttempt[],
   record: RecordAttempts,
 ): Promise<SettledPart> {
-  const simple = await settleSimple(tx, attempts)
-  const others = attempts.filter((attempt) => !simple.has(attempt))
-  if (others.length === 0) return { settled: [...simple.values()], lost: [], locked: [] }
-  const { settled, ...rest } = await settleOthers(tx, others, record)
-  return { settled: [...simple.values(), ...settled], ...rest }
-}
-
-/**
- * Finishes successful jobs without a schedule, changing only their own rows.
- *
- * @returns the jobs that this worker still holds and that no other transaction has locked, by attempt
- */
-async function settleSimple(
-  tx: Context,
-  attempts: readonly UnsettledAttempt[],
-): Promise<ReadonlyMap<UnsettledAttempt, SettledAttempt>> {
-  const simple = new Map(attempts.filter(isSimple).map((attempt) => [fenceText(attempt.fence), attempt]))
-  // There are no further conditions, because SQLite might then use another index if it has statistics.
-  const rows = await lockRows<Fence & { state: JobState; schedule: string | null; clock: string }>(tx, {
-    table: tx.tables.job,
-    columns: `id, worker, claim, state, periodic_task_id AS schedule, ${tx.dialect.now} AS clock`,
-    ids: [...new Set([...simple.values()].map(({ fence }) => fence.id))].toSorted(),
-  })
-  const settled = new Map<UnsettledAttempt, SettledAttempt>()
-  for (const row of rows) {
-    const of = simple.get(fenceText(row))
-    if (of === undefined || row.state !== 'running' || row.schedule !== null) continue
-    const { id, task, attempt, startedAt } = of.job
-    const outcome = outcomeOf(of, withoutSchedule(of.job))
-    const endedAt = fromStored(row.clock)
-    settled.set(of, { id, task, scheduleId: null, attempt, outcome, startedAt, endedAt, promoted: null })
-  }
-  await writeSuccesses(tx, [...settled.values()])
-  return settled
-}
-
-function isSimple(attempt: UnsettledAttempt): attempt is UnsettledAttempt & { readonly job: ClaimedJob } {
-  return attempt.job?.scheduleId === null && attempt.end.kind === 'success'
-}
-
-const withoutSchedule = ({ attempt }: ClaimedJob): LockedJob => ({
-  attempt,
-  stopRequested: false,
-  timer: null,
-  yields: false,
-})
-
-/** The assignments for a successful job without a schedule, except for its result. */
-const SUCCESS = { state: "'success'", releases: '0', run_at: 'NULL', frozen_until: 'NULL', error: 'NULL' }
-
-const resultOf = ({ outcome }: SettledAttempt) => (outcome.state === 'success' ? outcome.result : null)
-
-/** Writes the outcomes of successful jobs without a schedule. Their rows must be locked. */
-async function writeSuccesses(tx: Context, settled: readonly SettledAttempt[]): Promise<void> {
-  const [first] = settled
-  if (first === undefined) return
-  const { job } = tx.tables
-  const finished = toText(first.endedAt)
-  const result = resultOf(first)
-  if (settled.every((one) => resultOf(one) === result)) {
-    const assignments = { ...SUCCESS, finished: '?', result: '?' }
-    const ids = settled.map(({ id }) => id)
-    await updateRows(tx, job, assignments, ids, { params: [finished, result] })
-    return
-  }
-  const rows = settled.map((one) => ({ id: one.id, finished, result: resultOf(one) }))
-  if (tx.dialect.prefersCase) {
-    const results = rows.map(() => `WHEN ${tx.dialect.jobId} THEN ?`).join(' ')
-    const assignments = { ...SUCCESS, finished: '?', result: `CASE id ${results} END` }
-    const params = [finished, ...rows.flatMap((row) => [row.id, row.result])]
-    const ids = rows.map(({ id }) => id)
-    await updateRows(tx, job, assignments, ids, { params })
-    return
-  }
-  const columns = { id: 'job id', finished: 'instant', result: 'long text' } as const
-  await updateFromBatch(tx, job, columns, rows, { ...SUCCESS, finished: 'b.finished', result: 'b.result' })
-}
-
-async function settleOthers(
-  tx: Context,
-  attempts: readonly UnsettledAttempt[],
-  record: RecordAttempts,
-): Promise<SettledPart> {
-  const ids = attempts.map((attempt) => attempt.fence.id).toSorted()
-  const schedules = await lockSchedulesOf(tx, ids)
+  const ids = attempts.map(({ fence }) => fence.id).toSorted()
+  const hasSchedule = attempts.filter(({ job }) => job?.scheduleId !== null)
+  const schedules = await lockSchedulesOf(
+    tx,
+    hasSchedule.map(({ fence }) => fence.id),
+  )
   const columns = settlingColumns(tx.dialect)
+  // There are no further conditions, because SQLite might then use another index if it has statistics.
   const mine = await lockRows<SettlingRow>(tx, { table: tx.tables.job, columns, ids })
   const running = new Map(mine.map((row) => [row.id, row]))
   const passedOver = await runningAmong(
@@ -178,10 +86,13 @@ async function settleOthers(
   const locked: UnsettledAttempt[] = []
   const settling: (SettlingAttempt & { readonly attempt: UnsettledAttempt })[] = []
   for (const attempt of attempts) {
-    const { fence, end } = attempt
+    const { fence, job, end, policy } = attempt
     const row = running.get(fence.id)
     if (passedOver.has(fenceText(fence))) locked.push(attempt)
     else if (!hasStarted(row) || row.worker !== fence.worker || row.claim !== fence.claim) lost.push(attempt)
+    else if (row.schedule !== null && job?.scheduleId === null)
+      // The job was given a schedule in SQL. Without `job`, the next call locks the schedule.
+      locked.push({ fence, end, policy })
     else if (row.schedule !== null && schedules.locked.has(row.schedule)) locked.push(attempt)
     else {
       const outcome = outcomeOf(attempt, {
@@ -204,6 +115,23 @@ async function settleOthers(
   await writeOutcomes(tx, written, schedules.rows, { promoted })
   await record(tx, written)
   return { settled: written.map((one) => settledAttempt(one, promoted)), lost, locked }
+}
+
+/** @param promoted  the blocked jobs that became waiting, by schedule */
+export function settledAttempt(
+  { row, outcome }: Settling,
+  promoted: ReadonlyMap<string, string>,
+): SettledAttempt {
+  return {
+    id: row.id,
+    task: row.task,
+    scheduleId: row.schedule,
+    attempt: row.attempt,
+    outcome,
+    startedAt: fromStored(row.started ?? row.clock),
+    endedAt: fromStored(row.clock),
+    promoted: (row.schedule !== null && outcome.state !== 'waiting' && promoted.get(row.schedule)) || null,
+  }
 }
 
 function hasStarted(row: SettlingRow | undefined): row is SettlingRow {
@@ -251,6 +179,7 @@ async function lockSchedulesOf(
   tx: Context,
   jobIds: readonly string[],
 ): Promise<{ locked: ReadonlySet<string>; rows: ReadonlyMap<string, PlannableRow> }> {
+  if (jobIds.length === 0) return { locked: new Set(), rows: new Map() }
   const { job, schedule } = tx.tables
   const wanted = await tx.rows<{ id: string }>(
     `SELECT DISTINCT s.id AS id
