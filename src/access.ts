@@ -23,7 +23,6 @@ export function accessTo(
     ...all,
     freezes: freezes(store.freezes, all, now, () => lifecycle.wake()),
     scope: (options: ScopeOptions) => scopeOf(scopeAuthority(options), store),
-    /** The rows of every owner, for a caller that may not use every task. */
     everyOwner: (options: EveryOwnerOptions) => scopeOf(everyOwnerAuthority(options), store),
     workers: () => workerStatuses(store, leaseMs),
     doctor: () => diagnosed(store, leaseMs),

@@ -21,10 +21,6 @@ export class Definitions {
   readonly #housekeeping: DeclaredSets | null
   readonly #queue: Pick<ExternalQueue, 'tasks'> | null
 
-  /**
-   * @param retention  false: no jobs are pruned
-   * @param queue  the external queue, or null if there is none
-   */
   constructor(retention: RetentionOptions | false, queue: Pick<ExternalQueue, 'tasks'> | null) {
     this.#queue = queue
     this.#housekeeping = retention === false ? null : new DeclaredSets()
@@ -64,7 +60,6 @@ export class Definitions {
     return this.#queue.tasks === null || this.#queue.tasks.includes(task)
   }
 
-  /** Adds the handler of the built-in task, unless the application has added its own. */
   handleHousekeeping(retention: RetentionStore): void {
     if (this.#housekeeping !== null && !this.handlers.has(pruneTask.name))
       this.handle(pruneTask, ({ args, signal }) => prune(retention, args, signal))

@@ -1,4 +1,3 @@
-/** Freezes: `kalends.freeze`, `thaw`, `freezes` and `previewFreeze`. */
 import { InvalidInputError, missing } from './errors.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import { checkedReason, checkedSetting } from './model/checked-settings.ts'
@@ -43,7 +42,7 @@ const TARGET = { scheduleId: true, task: true, group: true, all: true, until: tr
 const OPTIONS = namesOf<FreezeOptions>({ ...TARGET, reason: true })
 const MAX_SLOTS = 1000
 
-/** The operations on freezes. @param onThaw  called after a freeze has been ended */
+/** @param onThaw  called after a freeze has been ended */
 export function freezes(store: FreezeStore, scope: Scope, now: () => Date, onThaw: () => void) {
   async function slotsOf(
     scheduleId: string,

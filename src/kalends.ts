@@ -1,4 +1,3 @@
-/** The composition root: opens the store and connects the parts. */
 import { type Access, accessTo, diagnosed } from './access.ts'
 import { Definitions } from './definitions.ts'
 import { InvalidInputError } from './errors.ts'

@@ -3,7 +3,6 @@
  * a pass that throws is reported, counted, and retried with back-off.
  */
 
-/** Minimum and maximum back-off after errors, in milliseconds. */
 const BACKOFF_MS = { shortest: 200, longest: 15_000 }
 /** setTimeout takes 31 bits. No loop needs to sleep longer than this. */
 const LONGEST_SLEEP_MS = 3_600_000
@@ -38,7 +37,6 @@ export interface LoopOptions {
   readonly name: string
   /** Runs one pass. @returns milliseconds to sleep, or Infinity to sleep until woken */
   readonly pass: () => Promise<number>
-  /** Maximum back-off after errors; default 15 s. */
   readonly longestBackOffMs?: number | undefined
   readonly onError: (error: unknown, loop: string) => void
 }
@@ -77,7 +75,6 @@ export class Loop {
     this.#endSleep?.()
   }
 
-  /** Stops after the current pass. */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#endSleep?.()

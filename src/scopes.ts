@@ -34,7 +34,6 @@ interface ScopesContext extends CheckedOptions {
   readonly lifecycle: Lifecycle
 }
 
-/** Builds the schedules, jobs and views of an authority. */
 export type ScopeOf = (authority: Authority, store: Store) => Scope
 
 export function scopes({ events, lifecycle, handlers, ...options }: ScopesContext): ScopeOf {

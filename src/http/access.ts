@@ -1,4 +1,3 @@
-/** Callers: their roles, permissions and scopes, and sign-in by token. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'

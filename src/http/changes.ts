@@ -105,11 +105,9 @@ const STUCK_MS = 30_000
 interface Listener {
   /** The user (or address) whose connections are counted together, or null if unknown. */
   readonly user: string | null
-  /** Whether the caller sees only the rows of one owner. */
   readonly isScoped: boolean
 }
 
-/** One connection that receives events. */
 export class EventStream {
   readonly listener: Listener
   readonly response: Response
@@ -146,7 +144,6 @@ export class EventStream {
     })
   }
 
-  /** Sends these topics together with those that are waiting. */
   notify(topics: readonly Topic[]): void {
     for (const topic of topics) this.#pending.add(topic)
     if (this.#pending.size === 0) return

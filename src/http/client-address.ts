@@ -1,7 +1,4 @@
-/**
- * Finds the address that a request comes from. Anyone can write forwarding headers, so only headers from a trusted
- * proxy count.
- */
+/** Anyone can write forwarding headers, so only headers from a trusted proxy count. */
 import { BlockList, isIP } from 'node:net'
 import { expandIPv6 } from 'hono/utils/ipaddr'
 import { InvalidInputError } from '../errors.ts'
@@ -30,7 +27,6 @@ export class TrustedProxies {
     }
   }
 
-  /** @param connection  the address of the other end of a connection */
   trusts(connection: string): boolean {
     const address = plainAddress(connection)
     return address !== null && this.#proxies.check(address, familyOf(address))
@@ -73,11 +69,7 @@ export function clientKey(address: string): string {
   return isIP(plain) === 6 ? `${expandIPv6(plain).split(':').slice(0, 4).join(':')}::/64` : plain
 }
 
-/**
- * Removes brackets, port, zone, and the IPv6 form of an IPv4 address. Returns null if the text is not an address.
- *
- * @param text  as sockets and proxies write it: `::ffff:10.0.0.1`, `[::1]:4040`, `10.0.0.1:4040`, `fe80::1%eth0`
- */
+/** Sockets and proxies write addresses as `::ffff:10.0.0.1`, `[::1]:4040`, `10.0.0.1:4040` or `fe80::1%eth0`. */
 function plainAddress(text: string): string | null {
   const trimmed = text.trim()
   // This is longer than any address with a port.

@@ -1,4 +1,3 @@
-/** Schemas of single fields, including settings, in requests and responses. */
 import { z } from 'zod'
 import type { Column, Columns } from '../model/columns.ts'
 import {
@@ -18,7 +17,6 @@ const DAY_ONE = 0
 const LAST_DAY = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const INSTANT = "must be an instant in UTC, such as '2026-03-27T09:00:00Z'"
 
-/** An instant in a request. */
 export const instantIn = z.iso
   .datetime({ error: INSTANT })
   .transform((text) => new Date(text))
@@ -61,7 +59,6 @@ type Given = Omit<SettingOptions, 'timer'> & {
   readonly args?: unknown
 }
 
-/** The settings by name, for requests: each is optional, and nullable if the setting may be null. */
 export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
   const schemas = names.map((name) => {
     const setting = settingOf(name)
@@ -74,7 +71,6 @@ export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
   }
 }
 
-/** The columns of rows by the names of their properties, for responses. */
 export function columnsOut(columns: Columns): Readonly<Record<string, z.ZodType>> {
   return Object.fromEntries(
     Object.entries(columns).map(([name, column]) => {

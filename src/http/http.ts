@@ -1,9 +1,7 @@
 /**
- * The REST API as a fetch handler: a function that turns a Request into a Response, under any base path of any server.
- *
- * It uses only the public interface of Kalends. Every error is a problem (RFC 9457). Requests are refused in this
- * order: a URL or a header that is too long, a path outside the mount point, an unknown host, an unknown path, a write
- * from a foreign page, an unknown caller, a role that is too low, an invalid query or body.
+ * The REST API as a fetch handler. Requests are refused in this order: a URL or a header that is too long, a path
+ * outside the mount point, an unknown host, an unknown path, a write from a foreign page, an unknown caller, a role that
+ * is too low, an invalid query or body.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Hono } from 'hono'
@@ -33,7 +31,6 @@ export interface HttpHandler {
   close(): void
 }
 
-/** What all requests share. */
 interface Service {
   readonly kalends: Kalends
   readonly gate: Gate
@@ -48,7 +45,6 @@ interface Service {
   readonly turn: () => Promise<void>
 }
 
-/** A request and what is known about it so far. */
 interface Entry {
   readonly request: Request
   readonly url: URL
@@ -126,11 +122,9 @@ function serviceOf(kalends: Kalends, options: HttpOptions): Service {
 }
 
 /**
- * Spreads the long synchronous work of many requests over several turns of the event loop. If a hundred requests were
- * parsed in one turn, every timer and every response from the database would wait for all of them. Submitting the jobs
- * of one schedule alone takes about twelve responses from the database.
- *
- * @returns a function that resolves for one caller per turn, in the order of the calls
+ * The returned function resolves for one caller per turn of the event loop, in the order of the calls. If a hundred
+ * requests were parsed in one turn, every timer and every response from the database would wait for all of them.
+ * Submitting the jobs of one schedule alone takes about twelve responses from the database.
  */
 function onePerTurn(): () => Promise<void> {
   let last: Promise<void> = Promise.resolve()
@@ -170,10 +164,7 @@ function unknownPath(path = '', method = ''): Problem {
   })
 }
 
-/**
- * @param params  the parameters of the path
- * @throws Problem
- */
+/** @throws Problem */
 async function perform(
   one: Operation,
   entry: Entry,
@@ -252,7 +243,6 @@ function parsed(schema: z.ZodType, value: unknown): unknown {
   return result.data
 }
 
-/** The response to a failed request. The cause is logged if the error is internal or a caller was rejected. */
 function refusal(error: unknown, entry: Entry, logger: Logger): Response {
   const problem = problemOf(error)
   if (problem === null) {

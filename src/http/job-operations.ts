@@ -1,4 +1,3 @@
-/** `/api/v1/jobs` */
 import { isDeepStrictEqual } from 'node:util'
 import { ConflictError, missing } from '../errors.ts'
 import type { Job, Jobs } from '../index.ts'

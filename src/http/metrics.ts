@@ -1,4 +1,3 @@
-/** The metrics of this process, if prom-client is installed. */
 import type { Kalends } from '../index.ts'
 import { collectMetrics } from '../telemetry/metrics.ts'
 import { Problem } from './problem.ts'

@@ -1,4 +1,3 @@
-/** The options of `http()`. */
 import type { Logger } from '../index.ts'
 import type { Access, Authorize, Role } from './access.ts'
 import type { ChangesOptions } from './changes.ts'

@@ -1,7 +1,6 @@
 /**
- * The web page: the files that vite builds from src/ui, served under any base path. These files are the same for every
- * caller and contain no data from the database, so they need no sign-in. The page gets its data from the API, with the
- * caller's permissions.
+ * The files that vite builds from src/ui. They are the same for every caller and contain no data from the database, so
+ * they need no sign-in.
  */
 import { gzipSync } from 'node:zlib'
 import { PAGE } from '../generated/page.ts'
@@ -49,20 +48,12 @@ export class WebPage {
     }
   }
 
-  /**
-   * Returns the page if a browser requests one of its addresses, otherwise null.
-   *
-   * @param path  the path below the mount point; empty for the mount point itself
-   */
+  /** @param path  the path below the mount point; empty for the mount point itself */
   shown(request: Request, path: string): Response | null {
     return wantsPage(request) && ADDRESS.test(path) ? this.#page(path) : null
   }
 
-  /**
-   * The response if no operation matches: for the page's files, the mount point without a slash, and unknown addresses.
-   *
-   * @param base  the mount point
-   */
+  /** For when no operation matches: the page's files, the mount point without a slash, and unknown addresses. */
   found(request: Request, base: string, path: string): Response | null {
     if (this.#html === null || (request.method !== 'GET' && request.method !== 'HEAD')) return null
     const file = this.#files.get(path.slice(1))

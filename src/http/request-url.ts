@@ -1,4 +1,3 @@
-/** Checks parts of a request's URL and headers before anything else reads the request. */
 import { InvalidInputError } from '../errors.ts'
 import { invalidField, Problem, shortened } from './problem.ts'
 
@@ -21,11 +20,7 @@ const READ_HEADERS = [
   'x-forwarded-for',
 ] as const
 
-/**
- * Limits the work for a request before it is rejected.
- *
- * @throws Problem 414, 431
- */
+/** Limits the work for a request before it is rejected. @throws Problem 414, 431 */
 export function checkSize({ pathname, search }: URL, headers: Headers): void {
   const query = Math.max(0, search.length - 1)
   if (pathname.length > LONGEST_PATH || query > LONGEST_QUERY)
@@ -63,10 +58,7 @@ export function pathBelow(base: string, { pathname }: URL, sent = ''): string | 
   return isBelow ? pathname.slice(base.length) : null
 }
 
-/**
- * The path in the form that routes use. A regular expression for trailing slashes would start again at each slash, so a
- * loop is used instead.
- */
+/** A loop, because a regular expression for trailing slashes would start again at each slash. */
 export function withoutSlashes(path: string): string {
   let end = path.length
   while (end > 0 && path[end - 1] === '/') end -= 1

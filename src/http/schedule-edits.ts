@@ -37,12 +37,7 @@ export async function onBasis<Before extends Schedule | null, Result>(
   }
 }
 
-/**
- * Like `onBasis`, but the schedule must exist, and the hook must permit the change.
- *
- * @returns the schedule before the change, and the result
- * @throws NotFoundError
- */
+/** Like `onBasis`, but the schedule must exist, and the hook must permit the change. @throws NotFoundError */
 export function onExisting<Result>(call: ScheduleCall, change: Edit<Result>): Promise<[Schedule, Result]> {
   const { id } = call.params
   const read = async () => (await call.reach.schedules.get(id)) ?? missing('schedule', id)
@@ -58,7 +53,7 @@ export async function edited(call: ScheduleCall, change: Edit<Schedule>): Promis
   return scheduleAnswer(after, call)
 }
 
-/** Deletes an existing schedule. @throws NotFoundError */
+/** @throws NotFoundError */
 export async function removed(call: ScheduleCall): Promise<void> {
   const { id } = call.params
   const [before] = await onExisting(call, (_, options) => call.reach.schedules.delete(id, options))
@@ -74,11 +69,7 @@ export function scheduleAnswer(
   return { status, body: shownSchedule(schedule, call), headers: { etag, ...headers } }
 }
 
-/**
- * The version that the header `If-Match` requires (RFC 9110, section 13.1.1); null means any version.
- *
- * @throws Problem 422 unless the header is one strong entity tag
- */
+/** Null means any version. @throws Problem 422 unless the header is one strong entity tag (RFC 9110, section 13.1.1) */
 function ifMatch(request: Request): string | null {
   const wanted = request.headers.get('if-match')
   if (wanted === null) return null

@@ -1,4 +1,3 @@
-/** `/api/v1/schedules` */
 import { ConflictError, missing, NotFoundError } from '../errors.ts'
 import type { Schedule, Schedules } from '../index.ts'
 import { inWords, localText, timer } from '../timer/index.ts'

@@ -4,7 +4,6 @@ import type { Attempt, Job, JobConditions, Listed, Schedule } from '../index.ts'
 import type { Call, Payload } from './operation.ts'
 import { invalidField } from './problem.ts'
 
-/** The caller, and the values that are hidden from every caller. */
 type Reader = Pick<Call, 'access' | 'redaction'>
 
 export function shownSchedule(schedule: Listed<Schedule>, { access, redaction }: Reader): Schedule {

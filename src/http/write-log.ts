@@ -1,4 +1,3 @@
-/** The writes of one call. Each write becomes an audit event in the log. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Freeze, Job, Kalends, Logger, Schedule } from '../index.ts'
 import type { Access } from './access.ts'
@@ -7,7 +6,6 @@ type Fields = Readonly<Record<string, unknown>>
 
 export type WriteLog = ReturnType<typeof writeLog>
 
-/** @param action  the operation */
 export function writeLog(
   logger: Logger,
   redaction: Kalends['redaction'],

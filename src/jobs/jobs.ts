@@ -1,4 +1,3 @@
-/** The operations on jobs: submit, wait, inspect, cancel, retry. */
 import { ConflictError, InvalidInputError, missing } from '../errors.ts'
 import { betweenParts } from '../event-loop.ts'
 import { checkKeys } from '../keys.ts'
@@ -37,7 +36,7 @@ import { untilFinal, type WaitOptions } from './wait.ts'
 export interface JobsContext extends CallContext {
   /** Finds out whether no worker is known to handle a task; null if one is known. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
-  /** Subscribes to finished attempts in this process. @returns a function that ends the subscription */
+  /** For attempts in this process. @returns a function that ends the subscription */
   readonly onSettled: (listener: (jobId: string) => void) => () => void
   /** How often to check for changes made by other processes, in milliseconds. */
   readonly pollIntervalMs: number

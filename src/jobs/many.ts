@@ -1,4 +1,3 @@
-/** Cancels or retries many jobs: the jobs with the given ids, or those that match a filter. */
 import { ConflictError, ForbiddenError, InvalidInputError, LimitError, NotFoundError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole } from '../model/input.ts'

@@ -43,10 +43,7 @@ function isFrom(least: number, value: unknown): boolean {
 
 const OPTIONS = namesOf<RetentionOptions>({ age: true, perSchedule: true })
 
-/**
- * @param path  the prefix of names in errors
- * @throws InvalidInputError naming the option
- */
+/** @throws InvalidInputError naming the option */
 export function checkedRetention(options: RetentionOptions, path = ''): Retention {
   checkKeys(options, OPTIONS, path)
   return {

@@ -32,7 +32,6 @@ export class UnhandledTasks {
   readonly #handled = new Set<string>()
   readonly #others = new Map<string, Found>()
 
-  /** @param handlers  the handlers of this process */
   constructor(handlers: ReadonlyMap<string, unknown>, logger: Logger) {
     this.#handlers = handlers
     this.#logger = logger

@@ -14,11 +14,7 @@ export interface WaitOptions {
 
 interface WaitedJob {
   readonly read: () => Promise<Job>
-  /**
-   * Calls `ended` when an attempt of the job has ended in this process.
-   *
-   * @returns a function that ends the subscription
-   */
+  /** For attempts in this process. @returns a function that ends the subscription */
   readonly onEnd: (ended: () => void) => () => void
   readonly pollIntervalMs: number
 }

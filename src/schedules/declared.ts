@@ -33,7 +33,6 @@ export type AnyDeclaration = AnyScheduleInput & { readonly task: Task; readonly 
 /** What happens to schedules of a set that no live worker declares any longer. */
 export type OnRemoved = 'retire' | 'delete' | 'keep'
 
-/** A declaration whose settings have been checked. */
 interface DeclaredSchedule {
   readonly id: string
   readonly settings: ScheduleSettings
@@ -42,13 +41,11 @@ interface DeclaredSchedule {
 
 export interface DeclaredSet {
   readonly name: string
-  /** A hash of everything that is declared, so different declarations have different hashes. */
   readonly hash: string
   readonly onRemoved: OnRemoved
   readonly schedules: readonly DeclaredSchedule[]
 }
 
-/** How a set differs from the database, by id. */
 type SyncReport = ReturnType<typeof compare>
 
 export class DeclaredSets {

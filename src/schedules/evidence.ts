@@ -49,7 +49,6 @@ export async function evidenceOf(
     /** The schedule's jobs and skips, starting with the minute in question, oldest first. */
     around: around.map(shown),
     freezes: freezes.map((freeze) => (namesWorkers ? freeze : { ...freeze, reason: null })),
-    /** Whether the reader may see worker ids. */
     namesWorkers,
     liveWorkers: workers.length,
     /**

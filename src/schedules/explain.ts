@@ -1,4 +1,3 @@
-/** Explains in words why a schedule did or did not run, and when it will run next. Pure. */
 import { firstLine } from '../errors.ts'
 import { slotInFuture } from '../model/future-slots.ts'
 import type { Job } from '../model/job.ts'
@@ -146,10 +145,7 @@ function waitWords(job: Job, { schedule, handledTasks, namesWorkers, now }: Evid
   return `has been waiting since ${shown(job.submittedAt, schedule)} for a worker with free capacity`
 }
 
-/**
- * Warns that no live worker handles the task before any job waits for a worker. If live workers
- * handle no tasks at all, another queue runs the jobs.
- */
+/** If live workers handle no tasks at all, another queue runs the jobs. */
 function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
   if (schedule.status !== 'active' || open.length > 0) return []
   if (handledTasks.size === 0 || handledTasks.has(schedule.task) || handledTasks.has(EVERY_TASK)) return []

@@ -1,7 +1,3 @@
-/**
- * The schedule operations that users and application code can call. None of them plans a schedule: the scheduler
- * notices every edit, whether it was made here or in SQL.
- */
 import { isDeepStrictEqual } from 'node:util'
 import { ConflictError, missing, VersionError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'

@@ -1,4 +1,3 @@
-/** Converts schedules, as written by people and code, into stored settings. */
 import { InvalidInputError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
@@ -43,7 +42,7 @@ export type ScheduleInput<Input> = ScheduleOptions &
     readonly task: Task<Input, unknown>
   } & ArgsOption<Input>
 
-/** The same as `NewSchedule`, without types for the args, for example for a task that is only known by its name. */
+/** The same as `ScheduleInput`, without types for the args, for example for a task that is only known by its name. */
 export type AnyScheduleInput = ScheduleOptions &
   NewScheduleOptions & { readonly task: Task | string; readonly args?: unknown }
 
@@ -55,9 +54,7 @@ export type ScheduleChanges = Partial<Omit<ScheduleOptions, 'timer'>> & {
   readonly args?: unknown
 }
 
-/** The settings that a call may change in an existing schedule. */
 const CHANGES = [...OPTION_NAMES, 'timer', 'zone', 'args', 'task']
-/** The properties that a new schedule may have. */
 const INPUT = [...CHANGES, 'firstRun']
 export const DECLARATION: readonly string[] = [...INPUT, 'id']
 
@@ -69,8 +66,6 @@ export interface SettingsContext extends TaskContext {
 }
 
 /**
- * All settings of a new schedule.
- *
  * @param known  the keys that the input may have
  * @param current  the timer of an existing schedule
  * @throws InvalidInputError naming the field
@@ -99,8 +94,6 @@ export async function newSettings(
 }
 
 /**
- * A new schedule, checked.
- *
  * @param store  provides the database's clock
  * @param timer  the current timer of the schedule, which may have elapsed for the last time
  * @throws InvalidInputError if a setting is invalid or the timer never elapses again
@@ -147,7 +140,7 @@ export async function settingsProblems(input: AnyScheduleInput, context: Setting
 }
 
 /**
- * The checked changes to a schedule. Throws like newSettings.
+ * Throws like newSettings.
  *
  * @param current  the schedule as it was read. The write must fail if the task of the schedule has changed since then,
  *   or if the task is replaced without new args and the args of the schedule have changed

@@ -1,6 +1,4 @@
-/**
- * Overviews of large tables at a bounded cost: counts and searches stop at a limit, and results say whether they did.
- */
+/** Counts and searches stop at a limit, and results say whether they did. */
 import { firstLine } from '../errors.ts'
 import { setImmediate as turn } from 'node:timers/promises'
 import { betweenParts } from '../event-loop.ts'
@@ -51,9 +49,7 @@ const TURN_MS = 10
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const MAX_HOURS = 744
-/** Maximum number of schedules whose run times are calculated. */
 const MAX_TIMERS = 20_000
-/** Maximum number of timers to process without a break. */
 const TIMERS_PER_TURN = 50
 const MAX_FAILURES = 10_000
 const MAX_TASKS = 1000
