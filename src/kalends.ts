@@ -1,4 +1,3 @@
-import { type Access, accessTo, diagnosed } from './access.ts'
 import { Definitions } from './definitions.ts'
 import { InvalidInputError } from './errors.ts'
 import { Emitter, type ListenOptions } from './events.ts'
@@ -25,7 +24,7 @@ import {
 } from './options.ts'
 import type { Declaration, OnRemoved } from './schedules/declared.ts'
 import type { Schedules } from './schedules/schedules.ts'
-import { type Scope, scopes } from './scopes.ts'
+import { type Access, accesses, diagnosed, type Scope } from './scopes.ts'
 import type { DatabaseTarget } from './store/database.ts'
 import {
   migrateDatabase,
@@ -79,15 +78,15 @@ export class Kalends {
       options.logger.error({ err: error }, 'A listener of an event threw'),
     )
     this.#lifecycle = new Lifecycle(stores, options, definitions, this.#events)
-    const scopeOf = scopes({
+    const accessTo = accesses({
       ...options,
       taskNamed: definitions.taskNamed,
       handlers: definitions.handlers,
       events: this.#events,
       lifecycle: this.#lifecycle,
     })
-    this.#calls = accessTo(stores.calls, scopeOf, this.#lifecycle, options)
-    this.api = accessTo(stores.api, scopeOf, this.#lifecycle, options)
+    this.#calls = accessTo(stores.calls)
+    this.api = accessTo(stores.api)
     this.schedules = this.#calls.schedules
     this.jobs = this.#calls.jobs
     this.views = this.#calls.views
