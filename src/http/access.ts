@@ -89,19 +89,15 @@ export function checkAccess({ role, submit, scope, tasks }: Access): void {
     throw new TypeError(
       `authorize returned the role ${JSON.stringify(role)}; it must be read, operate or admin`,
     )
-  checkScope(scope)
+  if (scope !== undefined && !Scope.safeParse(scope).success)
+    throw new TypeError(
+      `authorize returned the scope ${shortened(JSON.stringify(scope) ?? typeof scope)}; it must be { group, submitter } with a string for at least one of them; omit it for access to everything`,
+    )
   const mayWrite = role !== 'read' || submit === true
   if (scope !== undefined && mayWrite && tasks === undefined)
     throw new TypeError(
       'authorize returned a scope that may write, but no tasks: list the tasks that it may use, as in { role, scope, tasks }',
     )
-}
-
-function checkScope(scope: unknown): void {
-  if (scope === undefined || Scope.safeParse(scope).success) return
-  throw new TypeError(
-    `authorize returned the scope ${shortened(JSON.stringify(scope) ?? typeof scope)}; it must be { group, submitter } with a string for at least one of them; omit it for access to everything`,
-  )
 }
 
 /**

@@ -31,19 +31,7 @@ export interface HttpHandler {
   close(): void
 }
 
-interface Service {
-  readonly kalends: Kalends
-  readonly gate: Gate
-  readonly permit: Permit
-  readonly builtInTasks: boolean
-  readonly logger: Logger
-  /** In bytes. */
-  readonly bodyLimit: number
-  readonly changes: Changes
-  readonly metrics: () => Promise<Response>
-  /** Awaited before long synchronous steps, such as parsing bodies and writing responses. */
-  readonly turn: () => Promise<void>
-}
+type Service = Readonly<ReturnType<typeof serviceOf>>
 
 interface Entry {
   readonly request: Request
@@ -103,7 +91,7 @@ export function http(kalends: Kalends, options: HttpOptions = {}): HttpHandler {
   return Object.assign(handler, { close })
 }
 
-function serviceOf(kalends: Kalends, options: HttpOptions): Service {
+function serviceOf(kalends: Kalends, options: HttpOptions) {
   const { bodyLimit = DEFAULT_BODY_LIMIT } = options
   if (!Number.isInteger(bodyLimit) || bodyLimit < 1000)
     throw new InvalidInputError('bodyLimit', `must be an integer of at least 1000 bytes, got ${bodyLimit}`)
@@ -111,12 +99,13 @@ function serviceOf(kalends: Kalends, options: HttpOptions): Service {
   return {
     kalends,
     gate: new Gate(options, logger),
-    permit: options.permit ?? (() => true),
+    permit: options.permit ?? ((): boolean => true),
     builtInTasks: options.builtInTasks === true,
     logger,
     bodyLimit,
     changes: new Changes(kalends, options.events),
     metrics: metricsOf(kalends, options.metrics),
+    /** Awaited before long synchronous steps, such as parsing bodies and writing responses. */
     turn: onePerTurn(),
   }
 }

@@ -7,10 +7,6 @@ import type { WriteLog } from './write-log.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-export type Redaction = Kalends['redaction']
-/** A row whose values may be secret. */
-export type Payload = Parameters<Redaction['secretsOf']>[0]
-
 export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly params: Params
   readonly query: Query
@@ -21,7 +17,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   /** The schedules, jobs and views that the caller can access. */
   readonly reach: Scope
   readonly kalends: Kalends
-  readonly redaction: Redaction
+  readonly redaction: Kalends['redaction']
   /** Calls the application's hook before each write. @throws Problem 403 when the hook refuses */
   readonly permit: (subject: Subject) => Promise<void>
   readonly writes: WriteLog

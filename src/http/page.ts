@@ -26,8 +26,6 @@ const POLICY = [
 /** The page's addresses, as defined in src/ui. */
 const ADDRESS = /^\/(?:(?:schedules(?:\/[^/]+(?:\/edit)?)?|jobs(?:\/[^/]+)?|calendar|workers)\/?)?$/
 
-const FOREVER = 'public, max-age=31536000, immutable'
-
 interface File {
   readonly type: string
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -97,7 +95,7 @@ function answerWith({ type, bytes, zipped }: File, name: string, request: Reques
   return new Response(request.method === 'HEAD' ? null : zips ? zipped : bytes, {
     headers: {
       'content-type': type,
-      'cache-control': name.startsWith('assets/') ? FOREVER : 'no-cache',
+      'cache-control': name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
       'content-security-policy': POLICY,
       vary: 'accept-encoding',
       ...(zips && { 'content-encoding': 'gzip' }),

@@ -39,12 +39,16 @@ export async function onBasis<Before extends Schedule | null, Result>(
 
 /** Like `onBasis`, but the schedule must exist, and the hook must permit the change. @throws NotFoundError */
 export function onExisting<Result>(call: ScheduleCall, change: Edit<Result>): Promise<[Schedule, Result]> {
-  const { id } = call.params
-  const read = async () => (await call.reach.schedules.get(id)) ?? missing('schedule', id)
+  const read = () => existing(call)
   return onBasis(call, read, async (before, options) => {
-    await call.permit({ task: before.task, scheduleId: id })
+    await call.permit({ task: before.task, scheduleId: call.params.id })
     return [before, await change(before, options)]
   })
+}
+
+/** @throws NotFoundError */
+export async function existing({ params, reach }: Pick<ScheduleCall, 'params' | 'reach'>): Promise<Schedule> {
+  return (await reach.schedules.get(params.id)) ?? missing('schedule', params.id)
 }
 
 export async function edited(call: ScheduleCall, change: Edit<Schedule>): Promise<Answer> {

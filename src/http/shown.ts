@@ -1,7 +1,7 @@
 /** Rows as callers see them: without secrets and, for owners, without details about the server. */
 import { errorTextForOwner, logTextForOwner, firstLine } from '../errors.ts'
 import type { Attempt, Job, JobConditions, Listed, Schedule } from '../index.ts'
-import type { Call, Payload } from './operation.ts'
+import type { Call } from './operation.ts'
 import { invalidField } from './problem.ts'
 
 type Reader = Pick<Call, 'access' | 'redaction'>
@@ -48,7 +48,7 @@ export function shownText(text: string, { access }: Reader): string {
 }
 
 /** The payload to use if the job was deleted or now has a different error, so that its secrets are unknown. */
-const UNKNOWN: Payload = { truncated: { args: 0, result: 0, progress: 0 } }
+const UNKNOWN = { truncated: { args: 0, result: 0, progress: 0 } }
 /** Maximum number of characters of a failure, after its secrets are replaced. */
 const MAX_FAILURE_CHARACTERS = 500
 

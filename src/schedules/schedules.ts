@@ -249,7 +249,10 @@ export class Schedules {
    * @param options.limit  1 to 1000, default 5
    * @throws NotFoundError, CalendarSyntaxError when the timer is invalid
    */
-  async elapses(id: string, options: { after?: Date; limit?: number } = {}): Promise<Date[]> {
+  async elapses(
+    id: string,
+    options: { readonly after?: Date | undefined; readonly limit?: number | undefined } = {},
+  ): Promise<Date[]> {
     checkKeys(options, ['after', 'limit'])
     const limit = checkedLimit(options.limit, DEFAULT_ELAPSES)
     const after = checkedInstant('after', options.after) ?? (await this.#stores.schedules.now())
